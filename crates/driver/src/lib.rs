@@ -1,0 +1,3 @@
+//! The driver protocol: types, schema, process host.
+
+pub mod protocol;

@@ -1,0 +1,315 @@
+//! The messages of driver protocol version 1: one JSON object a line.
+//!
+//! The lab speaks first with [`Request::Hello`]; each request is answered by the replies
+//! its variant names. `docs/driver-protocol.md` is the contract, this file its types.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version this crate speaks.
+pub const VERSION: u32 = 1;
+
+/// What the lab asks of a driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Request {
+    /// Who are you? Answered by [`Reply::Hello`].
+    Hello {
+        /// Highest protocol version the lab speaks.
+        version: u32,
+    },
+    /// Get ready. Answered by [`Reply::Ready`] or [`Reply::Unsupported`].
+    Setup(Setup),
+    /// Follow these steps. Answered by one [`Reply::Row`] a call, then [`Reply::Done`].
+    Run {
+        /// The steps, in order of id.
+        steps: Vec<Step>,
+    },
+    /// Close everything and exit 0. Not answered.
+    Close,
+}
+
+/// Where to, as whom, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Setup {
+    /// Origin under measurement, as `https://name:port`. Not to be touched before `run`.
+    pub url: String,
+    /// A second origin, off the measured path, for warming a runtime up; absent when the
+    /// study wants a cold process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_url: Option<String>,
+    /// PEM file of the certificate authority to trust (and no other).
+    pub ca_file: String,
+    /// PEM file of the client's certificate chain, for mTLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cert_file: Option<String>,
+    /// PEM file of the client's private key (PKCS#8), for mTLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_key_file: Option<String>,
+    /// What to speak.
+    pub protocol: Protocol,
+    /// How to encode a call's body.
+    pub codec: Codec,
+    /// Give up on a call after this long.
+    pub timeout_ns: u64,
+    /// Congestion control to choose, where the stack can; absent: the stack's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+}
+
+/// An application protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// HTTP/1.1 over TLS.
+    H1,
+    /// HTTP/2 over TLS.
+    H2,
+    /// HTTP/3.
+    H3,
+    /// gRPC over HTTP/2 over TLS.
+    Grpc,
+}
+
+/// How a call's body is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Codec {
+    /// The step's JSON text, byte for byte.
+    Json,
+    /// The same message as Protobuf (`commute.v1`).
+    Protobuf,
+}
+
+/// One step of a workload. Flat: the lab has expanded every repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Unique within a run; also the call's id, sent as header `x-commute-id`.
+    pub id: u32,
+    /// When to start. Absent: when every earlier step has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Rows are sent when all calls of their group have ended, never between.
+    pub group: u32,
+    /// What to do.
+    #[serde(flatten)]
+    pub action: Action,
+}
+
+/// When a step starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// As soon as this step has ended (0: at once).
+    After(u32),
+    /// This long after the start of the run.
+    AtNs(u64),
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Action {
+    /// A small request and its echo: POST `/echo`, or gRPC `Echo`.
+    Call {
+        /// The message as JSON text. A Protobuf stack encodes the same message.
+        body: String,
+    },
+    /// Download: GET `/bytes/{bytes}`, or gRPC `Download`.
+    Get {
+        /// Length of the file.
+        bytes: u64,
+    },
+    /// Upload: PUT `/upload`, or gRPC `Upload`; the reply is the digest.
+    Put {
+        /// Length of the body, the same seeded bytes as `get` yields.
+        bytes: u64,
+    },
+    /// A bidirectional stream of echoes, one in flight: gRPC `Chat`.
+    Stream {
+        /// The message as JSON text, sent each time.
+        body: String,
+        /// How often.
+        messages: u32,
+    },
+    /// Do nothing for a while, connections kept.
+    Pause {
+        /// How long.
+        ns: u64,
+    },
+    /// Close every connection; the next call opens a new one.
+    Reconnect {
+        /// What the new connection may use of the old one.
+        mode: Reconnect,
+    },
+}
+
+/// What a new connection may use of the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reconnect {
+    /// Nothing: tickets are thrown away.
+    Cold,
+    /// Session tickets, without early data.
+    Resume,
+    /// Session tickets, and early data for the next call.
+    EarlyData,
+}
+
+/// What a driver answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Reply {
+    /// Who this is.
+    Hello(Hello),
+    /// Set up; `run` may follow.
+    Ready,
+    /// Cannot do what was asked; not an error of the driver.
+    Unsupported {
+        /// What was asked, as `protocol h3` or `step stream`.
+        what: String,
+        /// Why it cannot be had.
+        reason: String,
+    },
+    /// One call's measurements.
+    Row(Row),
+    /// Every step has ended and every row was sent.
+    Done,
+    /// The driver itself failed (a call that failed is a row).
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Who a driver is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hello {
+    /// Protocol version it will speak.
+    pub version: u32,
+    /// The stack's name, as `hyper`.
+    pub stack: String,
+    /// The library's version, as loaded.
+    pub stack_version: String,
+    /// TLS library and version, as loaded.
+    pub tls: String,
+    /// What it can speak.
+    pub protocols: Vec<Protocol>,
+    /// What else it can do.
+    pub abilities: Vec<Ability>,
+    /// The clock of every `*_ns` in its rows.
+    pub clock: Clock,
+    /// Smallest difference that clock can show.
+    pub resolution_ns: u64,
+    /// Which phases it can time, each with where the time comes from.
+    pub phases: std::collections::BTreeMap<String, String>,
+}
+
+/// Something not every stack can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ability {
+    /// Client certificates.
+    Mtls,
+    /// TLS session resumption.
+    Resume,
+    /// Early data (0-RTT).
+    EarlyData,
+    /// The `stream` step.
+    Stream,
+    /// Calls side by side on one connection, or over several.
+    Parallel,
+    /// Protobuf bodies.
+    Protobuf,
+    /// Chooses its congestion control.
+    Congestion,
+}
+
+/// Whose clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// This host's `CLOCK_MONOTONIC`.
+    Monotonic,
+    /// The driver's own: comparable with itself only.
+    Own,
+}
+
+/// One call's measurements. Times are absolute on the driver's clock, each the moment a
+/// phase ended; a phase that did not happen or cannot be seen is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Row {
+    /// The step's id.
+    pub id: u32,
+    /// Which of the driver's connections, counted from 1.
+    pub connection: u32,
+    /// The client's port of that connection.
+    pub local_port: Option<u16>,
+    /// The application asked for the call.
+    pub start_ns: u64,
+    /// The name was resolved.
+    pub dns_ns: Option<u64>,
+    /// TCP was connected (QUIC: absent, see `tls_ns`).
+    pub connect_ns: Option<u64>,
+    /// TLS was up (QUIC: the handshake was done).
+    pub tls_ns: Option<u64>,
+    /// The request was handed to the transport whole.
+    pub request_sent_ns: Option<u64>,
+    /// The first byte of the response (its head) arrived.
+    pub first_byte_ns: Option<u64>,
+    /// The call ended, well or not.
+    pub end_ns: u64,
+    /// HTTP status, or gRPC status code for gRPC.
+    pub status: Option<u16>,
+    /// Body bytes sent.
+    pub request_bytes: u64,
+    /// Body bytes received.
+    pub response_bytes: u64,
+    /// SHA-256 of the response's body, lower-case hex.
+    pub digest: Option<String>,
+    /// What was negotiated, as the stack says.
+    pub protocol: Option<Protocol>,
+    /// The connection had carried a call before.
+    pub reused: bool,
+    /// TLS resumed an earlier session.
+    pub resumed: bool,
+    /// The request went as early data and was accepted.
+    pub early_data: bool,
+    /// How often the stack sent the request (1 unless it retried by itself).
+    pub attempts: u32,
+    /// Set when the call failed.
+    pub error: Option<CallError>,
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallError {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// The stack's own words.
+    pub detail: String,
+}
+
+/// Kinds of failure, the same for every stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The name did not resolve.
+    Dns,
+    /// Refused, unreachable or no route.
+    Connect,
+    /// The handshake failed, the chain was not trusted.
+    Tls,
+    /// The time-out of `setup` passed.
+    Timeout,
+    /// The connection broke in mid-call.
+    Reset,
+    /// The peer broke the protocol.
+    Protocol,
+    /// The status says failure.
+    Status,
+    /// Anything else.
+    Other,
+}

@@ -1,0 +1,5 @@
+//! The emulated access link as a model.
+
+mod model;
+
+pub use model::*;
