@@ -1,1 +1,23 @@
-//! (in work)
+//! What goes over the wire: the schema, the messages, the files.
+//!
+//! Every arm of a study must carry the same content, or the comparison is of contents. So
+//! both are made here, for the server and for every driver written in Rust:
+//!
+//! - [`Echo`] is the small call's message. It has a JSON form (HTTP) and a Protobuf form
+//!   (gRPC) that hold the same two fields; converting between them loses nothing.
+//! - [`fill`] yields any part of the one endless file that downloads and uploads are
+//!   prefixes of; [`digest_of`] is the SHA-256 that a whole and right copy must have. The
+//!   bytes are incompressible, so no middlebox or codec shortens them unseen.
+//! - [`v1`] is the generated gRPC client and server of `proto/commute/v1/echo.proto`.
+
+mod echo;
+mod file;
+
+pub use echo::{Echo, EchoError};
+pub use file::{digest_of, fill, hex};
+
+/// Package `commute.v1`, generated from the schema: messages, client and server.
+#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
+pub mod v1 {
+    tonic::include_proto!("commute.v1");
+}
