@@ -3,11 +3,25 @@
 //! The lab speaks first with [`Request::Hello`]; each request is answered by the replies
 //! its variant names. `docs/driver-protocol.md` is the contract, this file its types.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::parse::Refusal;
+
 /// The version this crate speaks.
 pub const VERSION: u32 = 1;
+
+/// Any line of a conversation; what the published schema describes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Message {
+    /// From the lab.
+    Request(Request),
+    /// From the driver.
+    Reply(Reply),
+}
 
 /// What the lab asks of a driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +34,8 @@ pub enum Request {
     },
     /// Get ready. Answered by [`Reply::Ready`] or [`Reply::Unsupported`].
     Setup(Setup),
-    /// Follow these steps. Answered by one [`Reply::Row`] a call, then [`Reply::Done`].
+    /// Follow these steps. Answered by one [`Reply::Row`] a call, then [`Reply::Done`]; or,
+    /// before any step was taken, by [`Reply::Unsupported`].
     Run {
         /// The steps, in order of id.
         steps: Vec<Step>,
@@ -58,8 +73,9 @@ pub struct Setup {
 }
 
 /// An application protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP/1.1 over TLS.
@@ -85,7 +101,7 @@ pub enum Codec {
 /// One step of a workload. Flat: the lab has expanded every repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Unique within a run; also the call's id, sent as header `x-commute-id`.
+    /// Unique within a run, from 1; also the call's id, sent as header `x-commute-id`.
     pub id: u32,
     /// When to start. Absent: when every earlier step has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +117,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// As soon as this step has ended (0: at once).
+    /// As soon as this earlier step has ended (0: at once).
     After(u32),
     /// This long after the start of the run.
     AtNs(u64),
@@ -143,6 +159,28 @@ pub enum Action {
         /// What the new connection may use of the old one.
         mode: Reconnect,
     },
+}
+
+impl Action {
+    /// The value of `step` of each variant.
+    pub const NAMES: [&str; 6] = ["call", "get", "put", "stream", "pause", "reconnect"];
+
+    /// Its name on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Call { .. } => "call",
+            Self::Get { .. } => "get",
+            Self::Put { .. } => "put",
+            Self::Stream { .. } => "stream",
+            Self::Pause { .. } => "pause",
+            Self::Reconnect { .. } => "reconnect",
+        }
+    }
+
+    /// A row is owed for it.
+    pub fn is_call(&self) -> bool {
+        !matches!(self, Self::Pause { .. } | Self::Reconnect { .. })
+    }
 }
 
 /// What a new connection may use of the old one.
@@ -203,7 +241,7 @@ pub struct Hello {
     /// Smallest difference that clock can show.
     pub resolution_ns: u64,
     /// Which phases it can time, each with where the time comes from.
-    pub phases: std::collections::BTreeMap<String, String>,
+    pub phases: BTreeMap<String, String>,
 }
 
 /// Something not every stack can do.
@@ -238,48 +276,69 @@ pub enum Clock {
 
 /// One call's measurements. Times are absolute on the driver's clock, each the moment a
 /// phase ended; a phase that did not happen or cannot be seen is absent.
+///
+/// `start <= dns <= connect <= tls`; `request_sent` and `first_byte` lie between `start`
+/// and `end`, and after `tls` unless `early_data`. The response may begin before the
+/// request is sent whole, so these two have no order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 pub struct Row {
     /// The step's id.
     pub id: u32,
-    /// Which of the driver's connections, counted from 1.
+    /// Which of the driver's connections, counted from 1; 0 when the call got none.
+    #[serde(default)]
     pub connection: u32,
     /// The client's port of that connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_port: Option<u16>,
     /// The application asked for the call.
     pub start_ns: u64,
     /// The name was resolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns_ns: Option<u64>,
     /// TCP was connected (QUIC: absent, see `tls_ns`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_ns: Option<u64>,
     /// TLS was up (QUIC: the handshake was done).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_ns: Option<u64>,
     /// The request was handed to the transport whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sent_ns: Option<u64>,
     /// The first byte of the response (its head) arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ns: Option<u64>,
     /// The call ended, well or not.
     pub end_ns: u64,
     /// HTTP status, or gRPC status code for gRPC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Body bytes sent.
+    #[serde(default)]
     pub request_bytes: u64,
     /// Body bytes received.
+    #[serde(default)]
     pub response_bytes: u64,
     /// SHA-256 of the response's body, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// What was negotiated, as the stack says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// The connection had carried a call before.
+    /// Another call had opened the connection.
+    #[serde(default)]
     pub reused: bool,
     /// TLS resumed an earlier session.
+    #[serde(default)]
     pub resumed: bool,
     /// The request went as early data and was accepted.
+    #[serde(default)]
     pub early_data: bool,
-    /// How often the stack sent the request (1 unless it retried by itself).
+    /// How often the stack sent the request: 1 unless it retried by itself, 0 when the
+    /// call failed before it could be sent.
+    #[serde(default)]
     pub attempts: u32,
     /// Set when the call failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
 }
 
