@@ -1,0 +1,192 @@
+//! A connection: accepts and opens streams.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Buf;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use h3::error::Code;
+use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
+use quinn::ConnectionError;
+
+use crate::{Accepted, BidiStream, Half, RecvStream, SendStream, error, error_code};
+
+/// A QUIC connection of quinn, as h3 wants it.
+pub struct Connection {
+    accept_bidi: BoxStream<'static, Result<Bidi, ConnectionError>>,
+    accept_recv: BoxStream<'static, Result<quinn::RecvStream, ConnectionError>>,
+    open: OpenStreams,
+    accepted: Option<Accepted>,
+}
+
+type Bidi = (quinn::SendStream, quinn::RecvStream);
+
+impl Connection {
+    /// Wraps a connection; either side, handshake over or not.
+    pub fn new(connection: quinn::Connection) -> Self {
+        Self {
+            accept_bidi: stream::unfold(connection.clone(), |connection| async {
+                Some((connection.accept_bi().await, connection))
+            })
+            .boxed(),
+            accept_recv: stream::unfold(connection.clone(), |connection| async {
+                Some((connection.accept_uni().await, connection))
+            })
+            .boxed(),
+            open: OpenStreams::new(connection),
+            accepted: None,
+        }
+    }
+
+    /// Wraps a server's connection and keeps the facts of each request it accepts.
+    pub fn recorded(connection: quinn::Connection) -> (Self, Accepted) {
+        let accepted = Accepted::default();
+        (
+            Self {
+                accepted: Some(accepted.clone()),
+                ..Self::new(connection)
+            },
+            accepted,
+        )
+    }
+}
+
+impl<B: Buf> quic::Connection<B> for Connection {
+    type RecvStream = RecvStream;
+    type OpenStreams = OpenStreams;
+
+    fn poll_accept_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
+        let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
+        Poll::Ready(
+            stream
+                .map(|stream| RecvStream::new(stream, Half::Unidirectional))
+                .map_err(error::of_connection),
+        )
+    }
+
+    fn poll_accept_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
+        let stream = ready!(self.accept_bidi.poll_next_unpin(cx)).expect(ENDLESS);
+        let (send, recv) = stream.map_err(error::of_connection)?;
+        let entry = self
+            .accepted
+            .as_ref()
+            .map(|accepted| accepted.enter(&send, &recv));
+        Poll::Ready(Ok(BidiStream {
+            send: SendStream::new(send, Half::Response, entry),
+            recv: RecvStream::new(recv, Half::Request),
+        }))
+    }
+
+    fn opener(&self) -> OpenStreams {
+        self.open.clone()
+    }
+}
+
+impl<B: Buf> quic::OpenStreams<B> for Connection {
+    type BidiStream = BidiStream<B>;
+    type SendStream = SendStream<B>;
+
+    fn poll_open_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+        self.open.poll_open_bidi(cx)
+    }
+
+    fn poll_open_send(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+        self.open.poll_open_send(cx)
+    }
+
+    fn close(&mut self, code: Code, reason: &[u8]) {
+        quic::OpenStreams::<B>::close(&mut self.open, code, reason);
+    }
+}
+
+/// Opens streams on a connection.
+pub struct OpenStreams {
+    connection: quinn::Connection,
+    // A place in the queue for stream credit, kept from poll to poll.
+    bidi: Option<Opening<Bidi>>,
+    send: Option<Opening<quinn::SendStream>>,
+}
+
+type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send>>;
+
+impl OpenStreams {
+    fn new(connection: quinn::Connection) -> Self {
+        Self {
+            connection,
+            bidi: None,
+            send: None,
+        }
+    }
+}
+
+impl Clone for OpenStreams {
+    fn clone(&self) -> Self {
+        Self::new(self.connection.clone())
+    }
+}
+
+impl fmt::Debug for OpenStreams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenStreams")
+            .field(&self.connection.stable_id())
+            .finish()
+    }
+}
+
+impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
+    type BidiStream = BidiStream<B>;
+    type SendStream = SendStream<B>;
+
+    fn poll_open_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+        let connection = &self.connection;
+        let opening = self.bidi.get_or_insert_with(|| {
+            let connection = connection.clone();
+            Box::pin(async move { connection.open_bi().await })
+        });
+        let opened = ready!(opening.as_mut().poll(cx));
+        self.bidi = None;
+        let (send, recv) = opened.map_err(error::of_stream)?;
+        Poll::Ready(Ok(BidiStream {
+            send: SendStream::new(send, Half::Request, None),
+            recv: RecvStream::new(recv, Half::Response),
+        }))
+    }
+
+    fn poll_open_send(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+        let connection = &self.connection;
+        let opening = self.send.get_or_insert_with(|| {
+            let connection = connection.clone();
+            Box::pin(async move { connection.open_uni().await })
+        });
+        let opened = ready!(opening.as_mut().poll(cx));
+        self.send = None;
+        let send = opened.map_err(error::of_stream)?;
+        Poll::Ready(Ok(SendStream::new(send, Half::Unidirectional, None)))
+    }
+
+    fn close(&mut self, code: Code, reason: &[u8]) {
+        self.connection.close(error_code(code.value()), reason);
+    }
+}
+
+const ENDLESS: &str = "a stream made by unfold that always yields has no end";

@@ -1,0 +1,178 @@
+//! The sending half of a stream, and both halves together.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use h3::error::Code;
+use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
+use quinn::WriteError;
+
+use crate::accepted::Entry;
+use crate::{Half, RecvStream, error, error_code, stream_id};
+
+/// The sending half of a stream. Dropped before it is finished, it is reset.
+pub struct SendStream<B: Buf> {
+    stream: quinn::SendStream,
+    half: Half,
+    writing: Option<WriteBuf<B>>,
+    state: State,
+    /// Keeps the record of an accepted stream until the stream is gone.
+    _entry: Option<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The peer wants no more of it, and that is no error: what is written is discarded.
+    Unwanted,
+    /// Finished or reset.
+    Ended,
+}
+
+impl<B: Buf> SendStream<B> {
+    pub(crate) fn new(stream: quinn::SendStream, half: Half, entry: Option<Entry>) -> Self {
+        Self {
+            stream,
+            half,
+            writing: None,
+            state: State::Open,
+            _entry: entry,
+        }
+    }
+
+    /// Takes the peer's STOP_SENDING: discards the rest of a request, fails otherwise.
+    /// Either way RESET_STREAM answers it, as RFC 9000 section 3.5 demands.
+    fn stopped(&mut self, code: quinn::VarInt) -> Result<(), StreamErrorIncoming> {
+        self.reset_with(code);
+        self.writing = None;
+        if self.half == Half::Request {
+            self.state = State::Unwanted;
+            Ok(())
+        } else {
+            Err(error::of_write(WriteError::Stopped(code)))
+        }
+    }
+
+    fn reset_with(&mut self, code: quinn::VarInt) {
+        self.state = State::Ended;
+        // An error means the stream has ended already: nothing is left to reset.
+        self.stream.reset(code).ok();
+    }
+}
+
+impl<B: Buf> quic::SendStream<B> for SendStream<B> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        while let Some(data) = self.writing.as_mut().filter(|data| Buf::has_remaining(*data)) {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, data.chunk())) {
+                Ok(written) => data.advance(written),
+                Err(WriteError::Stopped(code)) => return Poll::Ready(self.stopped(code)),
+                Err(other) => return Poll::Ready(Err(error::of_write(other))),
+            }
+        }
+        self.writing = None;
+        Poll::Ready(Ok(()))
+    }
+
+    fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
+        if self.state == State::Unwanted {
+            return Ok(());
+        }
+        if self.writing.is_some() {
+            return Err(StreamErrorIncoming::ConnectionErrorIncoming {
+                connection_error: ConnectionErrorIncoming::InternalError(
+                    "send_data called before poll_ready was done with the last".into(),
+                ),
+            });
+        }
+        self.writing = Some(data.into());
+        Ok(())
+    }
+
+    fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        ready!(self.poll_ready(cx))?;
+        if self.state == State::Open {
+            self.state = State::Ended;
+            if let Err(closed) = self.stream.finish() {
+                return Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(closed))));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn reset(&mut self, code: u64) {
+        self.reset_with(error_code(code));
+    }
+
+    fn send_id(&self) -> StreamId {
+        stream_id(self.stream.id())
+    }
+}
+
+impl<B: Buf> Drop for SendStream<B> {
+    fn drop(&mut self) {
+        if self.state == State::Open {
+            let code = match self.half {
+                Half::Request => Code::H3_REQUEST_CANCELLED,
+                Half::Response | Half::Unidirectional => Code::H3_INTERNAL_ERROR,
+            };
+            self.reset_with(error_code(code.value()));
+        }
+    }
+}
+
+/// Both halves of a bidirectional stream: a request and its response.
+pub struct BidiStream<B: Buf> {
+    pub(crate) send: SendStream<B>,
+    pub(crate) recv: RecvStream,
+}
+
+impl<B: Buf> quic::BidiStream<B> for BidiStream<B> {
+    type SendStream = SendStream<B>;
+    type RecvStream = RecvStream;
+
+    fn split(self) -> (SendStream<B>, RecvStream) {
+        (self.send, self.recv)
+    }
+}
+
+impl<B: Buf> quic::SendStream<B> for BidiStream<B> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        self.send.poll_ready(cx)
+    }
+
+    fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
+        self.send.send_data(data)
+    }
+
+    fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        self.send.poll_finish(cx)
+    }
+
+    fn reset(&mut self, code: u64) {
+        self.send.reset(code);
+    }
+
+    fn send_id(&self) -> StreamId {
+        self.send.send_id()
+    }
+}
+
+impl<B: Buf> quic::RecvStream for BidiStream<B> {
+    type Buf = Bytes;
+
+    fn poll_data(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
+        self.recv.poll_data(cx)
+    }
+
+    fn stop_sending(&mut self, code: u64) {
+        self.recv.stop_sending(code);
+    }
+
+    fn recv_id(&self) -> StreamId {
+        self.recv.recv_id()
+    }
+}
