@@ -1,0 +1,307 @@
+//! The median of blocks, and the interval it is known within.
+
+use crate::Span;
+use crate::bootstrap;
+
+/// The median; of an even number, the middle between the two in the middle.
+pub fn median(values: &[Span]) -> Option<Span> {
+    let n = values.len();
+    if n == 0 {
+        return None;
+    }
+    let ends = Ends::sorted(values);
+    Some(Span {
+        lo: middle(&ends.lo),
+        hi: middle(&ends.hi),
+    })
+}
+
+/// The median over blocks with its interval: one value a block. `None` without a block.
+///
+/// Below [`BOOTSTRAP_FROM`] blocks the interval lies between order statistics and its
+/// coverage is exact for any continuous distribution; with too few blocks for `level` it is
+/// the whole range, with the coverage that has. From there on it is a percentile bootstrap.
+pub fn estimate(blocks: &[Span], level: Level, seed: u64) -> Option<Estimate> {
+    let value = median(blocks)?;
+    let interval = if blocks.len() < BOOTSTRAP_FROM {
+        order_statistics(blocks, level)
+    } else {
+        bootstrap::of_median(blocks, value, level, seed)
+    };
+    Some(Estimate {
+        value,
+        interval,
+        blocks: blocks.len(),
+    })
+}
+
+/// A number, how well it is known, and on what evidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate itself.
+    pub value: Span,
+    /// Where the true value lies.
+    pub interval: Interval,
+    /// Blocks behind it.
+    pub blocks: usize,
+}
+
+/// Where the true value lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// Probability that an interval made like this holds the true value: exact for order
+    /// statistics, nominal for a bootstrap.
+    pub coverage: f64,
+    /// How it was made.
+    pub method: Method,
+}
+
+impl Interval {
+    /// Its coverage is what was asked for. With few blocks it cannot be.
+    pub fn reaches(&self, level: Level) -> bool {
+        self.coverage >= level.coverage()
+    }
+}
+
+/// How an interval was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// From the `rank`-th smallest to the `rank`-th greatest value.
+    OrderStatistics {
+        /// From 1.
+        rank: usize,
+    },
+    /// Percentiles of the estimate over resampled blocks.
+    Bootstrap,
+}
+
+/// How often an interval may miss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    alpha: f64,
+}
+
+impl Level {
+    /// One interval that misses one time in twenty.
+    pub const NINETY_FIVE: Self = Self { alpha: 0.05 };
+
+    /// The level of each of `comparisons` intervals that together miss as often as this one
+    /// alone (Bonferroni).
+    pub fn shared_by(self, comparisons: usize) -> Self {
+        Self {
+            alpha: self.alpha / comparisons.max(1) as f64,
+        }
+    }
+
+    /// Probability to miss.
+    pub fn alpha(self) -> f64 {
+        self.alpha
+    }
+
+    /// Probability to hold.
+    pub fn coverage(self) -> f64 {
+        1.0 - self.alpha
+    }
+
+    /// Fewest blocks whose whole range covers the median at this level: it misses only when
+    /// all blocks fall on one side, 2 * 2^-n.
+    pub fn fewest_blocks(self) -> usize {
+        (1.0 - self.alpha.log2()).ceil() as usize
+    }
+}
+
+/// Below it, order statistics lose little by their steps and need no assumption; above it
+/// their steps are small too, and the bootstrap gives the asked-for level itself.
+pub(crate) const BOOTSTRAP_FROM: usize = 20;
+
+/// Both ends of all values, each sorted.
+pub(crate) struct Ends {
+    pub(crate) lo: Vec<f64>,
+    pub(crate) hi: Vec<f64>,
+}
+
+impl Ends {
+    pub(crate) fn sorted(values: &[Span]) -> Self {
+        let mut lo: Vec<f64> = values.iter().map(|v| v.lo).collect();
+        let mut hi: Vec<f64> = values.iter().map(|v| v.hi).collect();
+        lo.sort_by(f64::total_cmp);
+        hi.sort_by(f64::total_cmp);
+        Self { lo, hi }
+    }
+}
+
+/// Median of sorted numbers; there is at least one.
+pub(crate) fn middle(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    let (a, b) = (sorted[(n - 1) / 2], sorted[n / 2]);
+    // Equal infinities must stay what they are, and halves first cannot overflow.
+    if a == b { a } else { a / 2.0 + b / 2.0 }
+}
+
+/// David and Nagaraja, "Order Statistics" (3rd ed.), 7.1: the interval from the r-th smallest
+/// to the r-th greatest of n holds the median unless fewer than r values lie on one side of
+/// it, and that count is binomial (n, 1/2) for any continuous distribution.
+fn order_statistics(blocks: &[Span], level: Level) -> Interval {
+    let n = blocks.len();
+    let mut rank = 1;
+    while 2 * rank < n && 2.0 * tail(n, rank + 1) <= level.alpha {
+        rank += 1;
+    }
+    let ends = Ends::sorted(blocks);
+    Interval {
+        lo: ends.lo[rank - 1],
+        hi: ends.hi[n - rank],
+        coverage: (1.0 - 2.0 * tail(n, rank)).max(0.0),
+        method: Method::OrderStatistics { rank },
+    }
+}
+
+/// P(fewer than `r` of `n` fair coins show heads).
+fn tail(n: usize, r: usize) -> f64 {
+    let mut term = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let mut sum = 0.0;
+    for i in 0..r {
+        sum += term;
+        term *= (n - i) as f64 / (i + 1) as f64;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::luck;
+
+    fn exact(values: &[f64]) -> Vec<Span> {
+        values.iter().map(|&v| Span::exact(v)).collect()
+    }
+
+    #[test]
+    fn median_by_hand() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&exact(&[3.0, 1.0, 2.0])), Some(Span::exact(2.0)));
+        assert_eq!(
+            median(&exact(&[4.0, 1.0, 2.0, 3.0])),
+            Some(Span::exact(2.5))
+        );
+    }
+
+    #[test]
+    fn a_minority_of_time_outs_leaves_the_median_exact() {
+        let v = [Span::exact(1.0), Span::exact(2.0), Span::at_least(10.0)];
+        assert_eq!(median(&v), Some(Span::exact(2.0)));
+    }
+
+    #[test]
+    fn a_majority_of_time_outs_makes_the_median_at_least() {
+        let v = [Span::exact(1.0), Span::at_least(10.0), Span::at_least(10.0)];
+        assert_eq!(median(&v), Some(Span::at_least(10.0)));
+        // Half of them: somewhere from the middle of 2 and 10 up.
+        let v = [
+            Span::exact(1.0),
+            Span::exact(2.0),
+            Span::at_least(10.0),
+            Span::at_least(10.0),
+        ];
+        assert_eq!(median(&v), Some(Span::at_least(6.0)));
+    }
+
+    /// Ranks and coverages of the sign-test interval as tables print them (Conover,
+    /// "Practical Nonparametric Statistics", table A3; n, rank at 95 %, exact coverage).
+    #[test]
+    fn ranks_and_coverages_are_the_tabled_ones() {
+        for (n, rank, coverage) in [
+            (6, 1, 0.96875),
+            (9, 2, 0.9609375),
+            (10, 2, 0.978515625),
+            (15, 4, 0.96484375),
+        ] {
+            let values = exact(&(1..=n).map(f64::from).collect::<Vec<_>>());
+            let got = estimate(&values, Level::NINETY_FIVE, 0).unwrap().interval;
+            assert_eq!(got.method, Method::OrderStatistics { rank }, "n {n}");
+            assert!(
+                (got.coverage - coverage).abs() < 1e-12,
+                "n {n}: {}",
+                got.coverage
+            );
+            assert_eq!(got.lo, rank as f64);
+            assert_eq!(got.hi, f64::from(n) + 1.0 - rank as f64);
+        }
+    }
+
+    #[test]
+    fn few_blocks_say_what_little_they_cover() {
+        let two = estimate(&exact(&[1.0, 2.0]), Level::NINETY_FIVE, 0)
+            .unwrap()
+            .interval;
+        assert_eq!((two.lo, two.hi, two.coverage), (1.0, 2.0, 0.5));
+        assert!(!two.reaches(Level::NINETY_FIVE));
+        let one = estimate(&exact(&[1.0]), Level::NINETY_FIVE, 0)
+            .unwrap()
+            .interval;
+        assert_eq!((one.lo, one.hi, one.coverage), (1.0, 1.0, 0.0));
+        assert_eq!(Level::NINETY_FIVE.fewest_blocks(), 6);
+        assert_eq!(Level::NINETY_FIVE.shared_by(25).fewest_blocks(), 10);
+        assert_eq!(Level::NINETY_FIVE.shared_by(26).fewest_blocks(), 11);
+    }
+
+    /// The stated coverage is the true one: drawn from a skewed distribution, missed as often
+    /// as stated, within four standard deviations of the count.
+    #[test]
+    fn order_statistics_cover_exactly_as_often_as_they_say() {
+        let trials = 6_000u64;
+        for (n, level) in [
+            (6, Level::NINETY_FIVE),
+            (10, Level::NINETY_FIVE),
+            (10, Level::NINETY_FIVE.shared_by(24)),
+            (19, Level::NINETY_FIVE),
+        ] {
+            let (held, stated) = held(n, level, trials);
+            let sd = (stated * (1.0 - stated) / trials as f64).sqrt();
+            let got = held as f64 / trials as f64;
+            assert!(
+                (got - stated).abs() <= 4.0 * sd,
+                "n {n}: states {stated}, holds {got}"
+            );
+        }
+    }
+
+    /// A bootstrap of the median is only nominal; it must not fall short of what it states by
+    /// more than its known small-sample loss of about 1.5 points at 95 %.
+    #[test]
+    fn the_bootstrap_covers_about_as_often_as_it_says() {
+        let trials = 200;
+        for (n, level) in [
+            (20, Level::NINETY_FIVE),
+            (31, Level::NINETY_FIVE.shared_by(24)),
+        ] {
+            let (held, stated) = held(n, level, trials);
+            let sd = (stated * (1.0 - stated) / trials as f64).sqrt();
+            let got = held as f64 / trials as f64;
+            assert!(
+                got >= stated - 0.015 - 4.0 * sd,
+                "n {n}: states {stated}, holds {got}"
+            );
+        }
+    }
+
+    /// How often the interval of `n` exponential draws holds their true median, ln 2.
+    fn held(n: usize, level: Level, trials: u64) -> (u64, f64) {
+        let truth = std::f64::consts::LN_2;
+        let mut stated = 0.0;
+        let mut held = 0;
+        for t in 0..trials {
+            let values: Vec<Span> = (0..n as u64)
+                .map(|i| Span::exact(-luck::unit(t.wrapping_mul(7919), i).ln()))
+                .collect();
+            let got = estimate(&values, level, t).unwrap().interval;
+            stated = got.coverage;
+            held += u64::from(got.lo <= truth && truth <= got.hi);
+        }
+        (held, stated)
+    }
+}
