@@ -92,7 +92,9 @@ pub struct Group {
 }
 
 /// One cell of the plan.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Planned {
     /// Stable id: a function of study, seed, network, block and arm.
     pub id: String,

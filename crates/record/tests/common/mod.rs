@@ -1,0 +1,138 @@
+//! An invented run. None of its figures was measured.
+
+use record::*;
+
+/// Two arms on one network, `blocks` blocks, and the head that plans them.
+pub fn run(blocks: u32) -> Run {
+    let arm = |name: &str, protocol: &str| Arm {
+        name: name.into(),
+        stack: "invented".into(),
+        protocol: protocol.into(),
+        codec: "json".into(),
+        security: "tls".into(),
+        same_as_reference: false,
+    };
+    let mut run = Run {
+        format: FORMAT,
+        commute: "0.0.0-invented".into(),
+        study: "invented".into(),
+        question: "invented figures: does the reader still read old records?".into(),
+        seed: 7,
+        blocks,
+        reference: "one".into(),
+        margin_ns: None,
+        timeout_ns: 10_000_000_000,
+        arms: vec![arm("one", "h2"), arm("two", "h3")],
+        networks: vec![Network {
+            name: "nowhere".into(),
+            numbers: "down 1 up 1 Mbit/s · RTT 100 ms (invented)".into(),
+            rtt_ns: 100_000_000,
+            down_bps: Some(1_000_000),
+            up_bps: None,
+            toml: "# invented\n".into(),
+        }],
+        groups: vec![Group {
+            name: "echo".into(),
+            about: "POST /echo 26 B".into(),
+            bulk: false,
+            response_bytes: 26,
+        }],
+        plan: Vec::new(),
+        host: Host {
+            kernel: "invented".into(),
+            cores: 2,
+            ..Host::default()
+        },
+        self_test: vec![Check {
+            name: "new TCP + TLS 1.3 connection, h2 (invented)".into(),
+            expected: 300.0,
+            got: 300.4,
+            margin: 2.0,
+            unit: "ms".into(),
+            pass: true,
+        }],
+        started_unix_ns: 1,
+    };
+    for block in 0..blocks {
+        for (position, arm) in ["two", "one"].into_iter().enumerate() {
+            run.plan.push(Planned {
+                id: format!("nowhere-{block}-{arm}"),
+                network: "nowhere".into(),
+                block,
+                arm: arm.into(),
+                position: position as u32,
+            });
+        }
+    }
+    run
+}
+
+/// A record of a planned cell, with two calls.
+pub fn cell(planned: &Planned, sitting: u32, attempt: u32, outcome: Outcome) -> Cell {
+    let call = |id: u32, end_ms: u64, result| Call {
+        id,
+        group: "echo".into(),
+        connection: 1,
+        first: id == 1,
+        state: if id == 1 {
+            State::ColdConnection
+        } else {
+            State::Warm
+        },
+        proof: Proof::Server,
+        protocol: "h2".into(),
+        start_ns: u64::from(id) * 1_000_000_000,
+        dns_ns: None,
+        connect_ns: (id == 1).then_some(100_000_000),
+        tls_ns: (id == 1).then_some(200_000_000),
+        request_sent_ns: None,
+        first_byte_ns: Some(end_ms * 1_000_000),
+        end_ns: end_ms * 1_000_000,
+        request_bytes: 26,
+        response_bytes: 26,
+        result,
+        server_hits: 1,
+        server_ns: Some(50_000),
+    };
+    Cell {
+        format: FORMAT,
+        id: planned.id.clone(),
+        network: planned.network.clone(),
+        block: planned.block,
+        arm: planned.arm.clone(),
+        attempt,
+        sitting,
+        outcome,
+        calls: vec![
+            call(1, 300, CallResult::Ok),
+            call(2, 10_000, CallResult::TimedOut),
+        ],
+        wire: Wire {
+            up_bytes: 2_000,
+            down_bytes: 5_000,
+            handshake_bytes: 4_500,
+            ..Wire::default()
+        },
+        cost: Cost {
+            client_cpu_ns: 1_000_000,
+            kernel_thread_seen: true,
+            ..Cost::default()
+        },
+        audit: Audit {
+            steal: 0.125,
+            packets: 20,
+            ..Audit::default()
+        },
+        parity: vec![Parity {
+            transport: "tcp".into(),
+            ..Parity::default()
+        }],
+        stack: Stack {
+            name: "invented".into(),
+            resolution_ns: 1,
+            ..Stack::default()
+        },
+        started_ns: 1_000,
+        took_ns: 11_000_000_000,
+    }
+}

@@ -1,0 +1,140 @@
+//! Shards come together the same way, however they were cut, ordered and repeated.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{cell, run};
+use proptest::prelude::*;
+use record::*;
+
+/// Cells of a run of four blocks: some run again, one block in a second sitting.
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for planned in &run(4).plan {
+        cells.push(cell(
+            planned,
+            1,
+            1,
+            Outcome::Disturbed {
+                reasons: vec!["invented".into()],
+            },
+        ));
+        if planned.block % 2 == 0 {
+            cells.push(cell(planned, 1, 2, Outcome::Clean));
+        }
+        if planned.block == 3 {
+            cells.push(cell(planned, 2, 1, Outcome::Clean));
+        }
+    }
+    cells
+}
+
+fn whole() -> RunData {
+    RunData::new(run(4), cells()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn any_cut_in_any_order_gives_the_whole(
+        shard_of in prop::collection::vec(0usize..4, cells().len()),
+        order in Just((0..4).collect::<Vec<usize>>()).prop_shuffle(),
+        twice in 0usize..4,
+    ) {
+        let shard = |k| {
+            let mine = cells().into_iter().zip(&shard_of).filter(|(_, s)| **s == k);
+            RunData::new(run(4), mine.map(|(cell, _)| cell).collect()).unwrap()
+        };
+        let mut shards: Vec<_> = order.into_iter().map(shard).collect();
+        shards.push(shard(twice));
+        prop_assert_eq!(merge(shards).unwrap(), whole());
+    }
+
+    /// Heads differ between machines; merging two and then the third is merging all three.
+    #[test]
+    fn is_associative(starts in prop::collection::vec(0u64..3, 3)) {
+        let shard = |k: usize| {
+            let mut run = run(4);
+            run.started_unix_ns = starts[k];
+            run.host.boot = format!("boot {k}");
+            RunData::new(run, cells().into_iter().skip(k).step_by(3).collect()).unwrap()
+        };
+        let (a, b, c) = (shard(0), shard(1), shard(2));
+        let left = merge(vec![merge(vec![a.clone(), b.clone()]).unwrap(), c.clone()]).unwrap();
+        let right = merge(vec![merge(vec![c, b]).unwrap(), a]).unwrap();
+        prop_assert_eq!(left.heads().len(), 3);
+        prop_assert_eq!(left, right);
+    }
+}
+
+#[test]
+fn a_run_with_itself_is_itself() {
+    assert_eq!(merge(vec![whole(), whole()]).unwrap(), whole());
+}
+
+#[test]
+fn the_last_attempt_of_the_last_sitting_counts() {
+    let data = whole();
+    let of = |block, sitting, attempt| {
+        let found = data.standings().into_iter().find(|(c, _)| {
+            (c.block, c.sitting, c.attempt, c.arm.as_str()) == (block, sitting, attempt, "one")
+        });
+        found.unwrap().1
+    };
+    assert_eq!(of(0, 1, 1), Standing::RunAgain);
+    assert_eq!(of(0, 1, 2), Standing::Last);
+    assert_eq!(of(1, 1, 1), Standing::Last);
+    assert_eq!(of(3, 1, 1), Standing::Superseded);
+    assert_eq!(of(3, 2, 1), Standing::Last);
+}
+
+#[test]
+fn a_block_begun_anew_supersedes_also_the_cells_it_has_not_reached() {
+    let run = run(1);
+    let old = run.plan.iter().map(|p| cell(p, 1, 1, Outcome::Clean));
+    let new = cell(&run.plan[0], 2, 1, Outcome::Clean);
+    let data = RunData::new(run.clone(), old.chain([new]).collect()).unwrap();
+    let standings: Vec<Standing> = data.standings().into_iter().map(|(_, s)| s).collect();
+    assert_eq!(
+        standings,
+        [Standing::Superseded, Standing::Last, Standing::Superseded]
+    );
+}
+
+#[test]
+fn different_runs_are_refused_with_the_difference() {
+    type Change = fn(&mut Run);
+    let changes: [(&str, Change); 5] = [
+        ("the seed is 7 in one and 8 in another", |r| r.seed = 8),
+        ("the study", |r| r.study = "other".into()),
+        ("the plan", |r| r.plan.truncate(1)),
+        ("the margin is not set in one and 5 ns in another", |r| {
+            r.margin_ns = Some(5)
+        }),
+        ("the networks", |r| r.networks[0].rtt_ns += 1),
+    ];
+    for (told, change) in changes {
+        let mut other = run(4);
+        change(&mut other);
+        let other = RunData::new(other, Vec::new()).unwrap();
+        let error = merge(vec![whole(), other]).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    assert_eq!(merge(Vec::new()), Err(MergeError::Nothing));
+}
+
+#[test]
+fn one_place_cannot_hold_two_cells() {
+    let run = run(1);
+    let one = cell(&run.plan[0], 1, 1, Outcome::Clean);
+    let mut other = one.clone();
+    other.took_ns += 1;
+    let shard = |cell| RunData::new(run.clone(), vec![cell]).unwrap();
+    let error = merge(vec![shard(one), shard(other)])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("nowhere-0-two.1.1.json exists twice"),
+        "{error}"
+    );
+}
