@@ -1,0 +1,145 @@
+//! From a name to a TLS stream, one stamp a phase.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use driver::protocol::{CallError, ErrorKind, Reconnect, Setup};
+use rustls::HandshakeKind;
+use rustls::pki_types::ServerName;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::failure::{failure, in_handshake};
+use crate::tls::Tls;
+use crate::trace::Phase;
+use crate::{Refused, Trace};
+
+/// An `https` origin.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// What stands in `Host` and `:authority`.
+    pub authority: http::uri::Authority,
+    /// What the certificate must be for.
+    pub server_name: ServerName<'static>,
+}
+
+impl Origin {
+    /// Reads `https://name:port`.
+    pub fn parse(url: &str) -> Result<Self, Refused> {
+        let bad = || Refused::Failed(format!("{url:?} is not https://name:port"));
+        let uri: http::Uri = url.parse().map_err(|_| bad())?;
+        let authority = uri.authority().ok_or_else(bad)?.clone();
+        let host = authority.host().trim_matches(['[', ']']).to_owned();
+        let port = authority.port_u16().ok_or_else(bad)?;
+        let server_name = ServerName::try_from(host.clone()).map_err(|_| bad())?;
+        if uri.scheme_str() != Some("https") {
+            return Err(bad());
+        }
+        Ok(Self {
+            host,
+            port,
+            authority,
+            server_name,
+        })
+    }
+
+    /// The origin's addresses by `getaddrinfo`, in its order. An address is its own.
+    pub async fn resolve(&self, trace: &Trace) -> Result<Vec<SocketAddr>, CallError> {
+        if let Ok(ip) = self.host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(ip, self.port)]);
+        }
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        let addresses: Vec<_> = found
+            .map_err(|error| failure(ErrorKind::Dns, &error))?
+            .collect();
+        trace.stamp(Phase::Dns);
+        Ok(addresses)
+    }
+}
+
+/// Opens TCP + TLS streams to one origin.
+pub struct Dialer {
+    origin: Origin,
+    tls: Tls,
+    congestion: Option<String>,
+}
+
+impl Dialer {
+    /// For the origin of `setup`, to speak `alpn`.
+    pub fn new(setup: &Setup, alpn: &[u8]) -> Result<Self, Refused> {
+        if let Some(name) = &setup.congestion {
+            // Asked of a socket that goes nowhere: the kernel knows which it has.
+            Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))
+                .and_then(|socket| socket.set_tcp_congestion(name.as_bytes()))
+                .map_err(|e| Refused::unsupported(format!("congestion {name}"), e.to_string()))?;
+        }
+        let origin = Origin::parse(&setup.url)?;
+        Ok(Self {
+            origin,
+            tls: Tls::new(setup, alpn)?,
+            congestion: setup.congestion.clone(),
+        })
+    }
+
+    /// Where it dials.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Opens a stream, trying the name's addresses in order.
+    pub async fn dial(
+        &self,
+        mode: Reconnect,
+        trace: &Trace,
+    ) -> Result<TlsStream<TcpStream>, CallError> {
+        let tcp = self.connect(&self.origin.resolve(trace).await?).await;
+        let tcp = tcp.map_err(|error| failure(ErrorKind::Connect, &error))?;
+        trace.stamp(Phase::Connect);
+        let local_port = tcp.local_addr().ok().map(|address| address.port());
+        trace.edit(|row| row.local_port = local_port);
+        let config = Arc::new(self.tls.config(mode == Reconnect::EarlyData));
+        let name = self.origin.server_name.clone();
+        let stream = TlsConnector::from(config).connect(name, tcp).await;
+        let stream = stream.map_err(|error| in_handshake(&error))?;
+        trace.stamp(Phase::Tls);
+        Ok(stream)
+    }
+
+    /// Throws every session ticket away.
+    pub fn forget(&self) {
+        self.tls.forget();
+    }
+
+    async fn connect(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for &address in addresses {
+            match self.socket(address)?.connect(address).await {
+                Ok(tcp) => return Ok(tcp),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn socket(&self, address: SocketAddr) -> io::Result<TcpSocket> {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+        socket.set_tcp_nodelay(true)?;
+        if let Some(name) = &self.congestion {
+            socket.set_tcp_congestion(name.as_bytes())?;
+        }
+        Ok(TcpSocket::from_std_stream(socket.into()))
+    }
+}
+
+/// Whether the handshake of this stream resumed a session.
+pub fn resumed(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed)
+}

@@ -1,0 +1,154 @@
+//! A step as an HTTP request, the same for every HTTP stack.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use driver::protocol::{Action, Codec, Setup};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Request, Uri};
+use http_body::{Body, Frame, SizeHint};
+
+use crate::dial::Origin;
+use crate::{Refused, Trace};
+
+/// The header that carries a step's id to the server's log.
+pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
+
+/// Bytes of a body handed to the library at a time: the largest HTTP/2 frame a peer must
+/// take (RFC 9113 section 4.2). Handing over more would end the body before it is sent.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// A request that can be sent any number of times.
+pub struct HttpRequest {
+    method: Method,
+    path: String,
+    id: u32,
+    content_type: Option<HeaderValue>,
+    body: Bytes,
+}
+
+impl HttpRequest {
+    /// The request of a step.
+    pub fn new(id: u32, action: &Action) -> Result<Self, Refused> {
+        let json = Some(HeaderValue::from_static("application/json"));
+        let bytes = Some(HeaderValue::from_static("application/octet-stream"));
+        let (method, path, content_type, body) = match action {
+            Action::Call { body } => (
+                Method::POST,
+                "/echo".into(),
+                json,
+                Bytes::from(body.clone()),
+            ),
+            Action::Get { bytes } => (Method::GET, format!("/bytes/{bytes}"), None, Bytes::new()),
+            Action::Put { bytes: length } => (Method::PUT, "/upload".into(), bytes, file(*length)?),
+            Action::Stream { .. } => {
+                let reason = "HTTP has no stream of messages here; gRPC has";
+                return Err(Refused::unsupported("step stream", reason));
+            }
+            Action::Pause { .. } | Action::Reconnect { .. } => {
+                return Err(Refused::Failed(format!(
+                    "step {} is no call",
+                    action.name()
+                )));
+            }
+        };
+        Ok(Self {
+            method,
+            path,
+            id,
+            content_type,
+            body,
+        })
+    }
+
+    /// Its head, without a body, with an absolute URI.
+    pub fn head(&self, origin: &Origin) -> Request<()> {
+        let uri = Uri::builder()
+            .scheme("https")
+            .authority(origin.authority.clone())
+            .path_and_query(self.path.as_str())
+            .build()
+            .expect("the paths above are valid in every URI");
+        let mut head = Request::new(());
+        *head.method_mut() = self.method.clone();
+        *head.uri_mut() = uri;
+        head.headers_mut().insert(ID_HEADER, self.id.into());
+        if let Some(kind) = &self.content_type {
+            head.headers_mut().insert(CONTENT_TYPE, kind.clone());
+        }
+        head
+    }
+
+    /// Its body, counted into `trace` as it is handed over.
+    pub fn body(&self, trace: &Trace) -> Chunks {
+        Chunks {
+            left: self.body.clone(),
+            trace: trace.clone(),
+        }
+    }
+}
+
+/// The HTTP stacks speak JSON.
+pub fn require_json(setup: &Setup) -> Result<(), Refused> {
+    match setup.codec {
+        Codec::Json => Ok(()),
+        Codec::Protobuf => {
+            let reason = "the HTTP stacks carry the step's JSON as it is; gRPC carries Protobuf";
+            Err(Refused::unsupported("codec protobuf", reason))
+        }
+    }
+}
+
+/// The first `length` bytes of the house's file.
+pub fn file(length: u64) -> Result<Bytes, Refused> {
+    let too_large =
+        || Refused::unsupported(format!("put of {length} bytes"), "bodies lie in memory");
+    let length = usize::try_from(length).map_err(|_| too_large())?;
+    if length > MAX_UPLOAD_BYTES {
+        return Err(too_large());
+    }
+    let mut bytes = vec![0; length];
+    wire::fill(0, &mut bytes);
+    Ok(bytes.into())
+}
+
+/// Largest upload prepared in memory.
+const MAX_UPLOAD_BYTES: usize = 256 << 20;
+
+/// A body of known length, in chunks.
+pub struct Chunks {
+    left: Bytes,
+    trace: Trace,
+}
+
+impl Iterator for Chunks {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        let length = self.left.len().min(CHUNK_BYTES);
+        self.trace.edit(|row| row.request_bytes += length as u64);
+        (length > 0).then(|| self.left.split_to(length))
+    }
+}
+
+impl Body for Chunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.next().map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.len() as u64)
+    }
+}

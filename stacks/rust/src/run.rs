@@ -1,0 +1,170 @@
+//! One run: steps in, rows out.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use driver::protocol::{Ability, Action, CallError, Reconnect, Reply, Step};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::failure::timed_out;
+use crate::pool::Pool;
+use crate::schedule::{Ready, Schedule};
+use crate::trace::Phase;
+use crate::{Out, Refused, Stack, Trace};
+
+/// Steps that are ready to run.
+pub(crate) struct Run<'a, S: Stack> {
+    pool: &'a Pool<S>,
+    steps: &'a [Step],
+    requests: Vec<Option<S::Request>>,
+    timeout_ns: u64,
+    schedule: Schedule,
+    first: Vec<Ready>,
+}
+
+impl<'a, S: Stack> Run<'a, S> {
+    /// Checks the steps and makes every request.
+    pub(crate) fn prepare(
+        pool: &'a Pool<S>,
+        steps: &'a [Step],
+        timeout_ns: u64,
+    ) -> Result<Self, Refused> {
+        let (schedule, first) =
+            Schedule::first(steps).map_err(|error| Refused::Failed(error.to_string()))?;
+        let abilities = S::hello().abilities;
+        let request = |step: &Step| match &step.action {
+            Action::Pause { .. } => Ok(None),
+            Action::Reconnect { mode } => reconnects(&abilities, *mode).map(|()| None),
+            call => pool.stack().prepare(step.id, call).map(Some),
+        };
+        let requests = steps.iter().map(request).collect::<Result<_, _>>()?;
+        Ok(Self {
+            pool,
+            steps,
+            requests,
+            timeout_ns,
+            schedule,
+            first,
+        })
+    }
+
+    /// Follows the steps; sends each group's rows when it has ended and nothing runs.
+    pub(crate) async fn follow(mut self, out: &mut dyn Out) -> io::Result<()> {
+        let mut groups = Groups::new(self.steps);
+        let first = std::mem::take(&mut self.first);
+        let mut schedule = std::mem::take(&mut self.schedule);
+        let begin = Instant::now();
+        let start = |ready: Ready| {
+            let begin = begin + Duration::from_nanos(ready.delay_ns);
+            self.step(ready.place, (ready.delay_ns > 0).then_some(begin))
+        };
+        let mut running: FuturesUnordered<_> = first.into_iter().map(start).collect();
+        while let Some((place, trace)) = running.next().await {
+            groups.ended(&self.steps[place], trace);
+            if running.is_empty() {
+                groups.send_complete(out)?;
+            }
+            let ready = schedule.ended(place);
+            running.extend(ready.into_iter().map(|place| self.step(place, None)));
+        }
+        out.send(Reply::Done)
+    }
+
+    async fn step(&self, place: usize, begin: Option<Instant>) -> (usize, Option<Trace>) {
+        if let Some(begin) = begin {
+            sleep_until(begin).await;
+        }
+        let step = &self.steps[place];
+        match (&self.requests[place], &step.action) {
+            (Some(request), _) => (place, Some(self.call(step.id, request).await)),
+            (None, Action::Reconnect { mode }) => {
+                self.pool.reconnect(*mode).await;
+                (place, None)
+            }
+            (None, Action::Pause { ns }) => {
+                sleep(Duration::from_nanos(*ns)).await;
+                (place, None)
+            }
+            (None, _) => unreachable!("prepare makes a request for every other step"),
+        }
+    }
+
+    async fn call(&self, id: u32, request: &S::Request) -> Trace {
+        let trace = Trace::new(id);
+        let limit = Duration::from_nanos(self.timeout_ns);
+        trace.stamp(Phase::Start);
+        let outcome = timeout(limit, self.exchange(request, &trace)).await;
+        trace.stamp(Phase::End);
+        let error = match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(_) => Some(timed_out(self.timeout_ns)),
+        };
+        trace.edit(|row| row.error = error);
+        trace
+    }
+
+    async fn exchange(&self, request: &S::Request, trace: &Trace) -> Result<(), CallError> {
+        let lease = self.pool.lease(trace).await?;
+        let outcome = self.pool.stack().call(lease.conn(), request, trace).await;
+        // Again, for early data was sent before all was known.
+        self.pool.describe(&lease, trace);
+        if outcome.is_ok() {
+            self.pool.give_back(lease);
+        }
+        outcome
+    }
+}
+
+fn reconnects(abilities: &[Ability], mode: Reconnect) -> Result<(), Refused> {
+    let (what, needed) = match mode {
+        Reconnect::Cold => return Ok(()),
+        Reconnect::Resume => ("reconnect resume", Ability::Resume),
+        Reconnect::EarlyData => ("reconnect early_data", Ability::EarlyData),
+    };
+    match abilities.contains(&needed) {
+        true => Ok(()),
+        false => Err(Refused::unsupported(
+            what,
+            "not among this driver's abilities",
+        )),
+    }
+}
+
+/// The calls that ended but whose rows were not sent.
+struct Groups {
+    owed: BTreeMap<u32, usize>,
+    ended: BTreeMap<u32, Vec<Trace>>,
+}
+
+impl Groups {
+    fn new(steps: &[Step]) -> Self {
+        let mut owed = BTreeMap::new();
+        for step in steps.iter().filter(|step| step.action.is_call()) {
+            *owed.entry(step.group).or_default() += 1;
+        }
+        Self {
+            owed,
+            ended: BTreeMap::new(),
+        }
+    }
+
+    fn ended(&mut self, step: &Step, trace: Option<Trace>) {
+        if let Some(trace) = trace {
+            self.ended.entry(step.group).or_default().push(trace);
+        }
+    }
+
+    fn send_complete(&mut self, out: &mut dyn Out) -> io::Result<()> {
+        let owed = &self.owed;
+        let complete = self
+            .ended
+            .extract_if(.., |group, traces| owed.get(group) == Some(&traces.len()));
+        for trace in complete.flat_map(|(_, traces)| traces) {
+            out.send(Reply::Row(trace.finish()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! hyper's connections, HTTP/1.1 and HTTP/2, as they come out of the box.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use driver::protocol::{
+    Ability, Action, CallError, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
+};
+use http::header::HOST;
+use http::{HeaderValue, Uri};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::dial::{Dialer, resumed};
+use crate::failure::{bad_status, in_call};
+use crate::request::{Chunks, HttpRequest, require_json};
+use crate::sent::{Flushed, Sent, SentBody};
+use crate::stack::{Facts, Refused, Stack};
+use crate::trace::{Phase, Trace};
+use crate::{clock, tls};
+
+/// hyper, for one origin and one version of HTTP.
+pub struct Hyper {
+    dialer: Dialer,
+    protocol: Protocol,
+}
+
+/// A connection and the task that drives it.
+pub struct Conn {
+    sender: Sender,
+    sent: Sent,
+    facts: Facts,
+    task: JoinHandle<()>,
+}
+
+enum Sender {
+    /// Locked for the length of a call; the pool gives it to one call at a time.
+    H1(Mutex<http1::SendRequest<SentBody<Chunks>>>),
+    H2(http2::SendRequest<SentBody<Chunks>>),
+}
+
+impl Stack for Hyper {
+    type Conn = Conn;
+    type Request = HttpRequest;
+
+    fn hello() -> Hello {
+        Hello {
+            version: VERSION,
+            stack: "hyper".into(),
+            stack_version: concat!(env!("HYPER_VERSION"), ", h2 ", env!("H2_VERSION")).into(),
+            tls: tls::VERSION.into(),
+            protocols: vec![Protocol::H1, Protocol::H2],
+            abilities: vec![
+                Ability::Mtls,
+                Ability::Resume,
+                Ability::Parallel,
+                Ability::Congestion,
+            ],
+            clock: Clock::Monotonic,
+            resolution_ns: clock::resolution_ns(),
+            phases: phases(),
+        }
+    }
+
+    fn new(setup: &Setup) -> Result<Self, Refused> {
+        require_json(setup)?;
+        let alpn: &[u8] = match setup.protocol {
+            Protocol::H1 => b"http/1.1",
+            _ => b"h2",
+        };
+        Ok(Self {
+            dialer: Dialer::new(setup, alpn)?,
+            protocol: setup.protocol,
+        })
+    }
+
+    fn shares_connection(&self) -> bool {
+        self.protocol == Protocol::H2
+    }
+
+    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
+        HttpRequest::new(id, action)
+    }
+
+    async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
+        let stream = self.dialer.dial(mode, trace).await?;
+        let facts = Facts {
+            local_port: stream
+                .get_ref()
+                .0
+                .local_addr()
+                .map_or(0, |address| address.port()),
+            protocol: self.protocol,
+            resumed: resumed(&stream),
+        };
+        let sent = Sent::default();
+        let io = TokioIo::new(Flushed::new(stream, sent.clone()));
+        let (sender, task) = match self.protocol {
+            Protocol::H1 => {
+                let (sender, conn) = http1::handshake(io).await.map_err(|e| in_call(&e))?;
+                (Sender::H1(Mutex::new(sender)), tokio::spawn(drive(conn)))
+            }
+            _ => {
+                let executor = TokioExecutor::new();
+                let (sender, conn) = http2::handshake(executor, io)
+                    .await
+                    .map_err(|e| in_call(&e))?;
+                (Sender::H2(sender), tokio::spawn(drive(conn)))
+            }
+        };
+        Ok(Conn {
+            sender,
+            sent,
+            facts,
+            task,
+        })
+    }
+
+    async fn call(
+        &self,
+        conn: &Conn,
+        request: &HttpRequest,
+        trace: &Trace,
+    ) -> Result<(), CallError> {
+        let mut message = request
+            .head(self.dialer.origin())
+            .map(|()| request.body(trace));
+        let response = match &conn.sender {
+            Sender::H1(sender) => {
+                to_origin_form(&mut message);
+                let mut sender = sender.lock().await;
+                sender.ready().await.map_err(|error| in_call(&error))?;
+                trace.edit(|row| row.attempts += 1);
+                sender
+                    .send_request(message.map(|body| conn.sent.wrap(body, trace)))
+                    .await
+            }
+            Sender::H2(sender) => {
+                let mut sender = sender.clone();
+                sender.ready().await.map_err(|error| in_call(&error))?;
+                trace.edit(|row| row.attempts += 1);
+                sender
+                    .send_request(message.map(|body| conn.sent.wrap(body, trace)))
+                    .await
+            }
+        };
+        let response = response.map_err(|error| in_call(&error))?;
+        trace.stamp(Phase::FirstByte);
+        let status = response.status();
+        trace.edit(|row| row.status = Some(status.as_u16()));
+        receive(response.into_body(), trace).await?;
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(bad_status(status.as_u16()))
+        }
+    }
+
+    fn facts(&self, conn: &Conn) -> Facts {
+        conn.facts
+    }
+
+    fn usable(&self, conn: &Conn) -> bool {
+        match &conn.sender {
+            Sender::H1(sender) => sender.try_lock().is_ok_and(|sender| !sender.is_closed()),
+            Sender::H2(sender) => !sender.is_closed(),
+        }
+    }
+
+    async fn close(&self, conn: Conn) {
+        drop(conn.sender);
+        let mut task = conn.task;
+        if tokio::time::timeout(GOODBYE, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+
+    fn forget(&self) {
+        self.dialer.forget();
+    }
+}
+
+/// Drives a connection to its end. How it ended, its calls have been told.
+async fn drive<T, E>(conn: impl Future<Output = Result<T, E>>) {
+    conn.await.ok();
+}
+
+async fn receive(mut body: Incoming, trace: &Trace) -> Result<(), CallError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| in_call(&error))?;
+        if let Ok(chunk) = frame.into_data() {
+            trace.receive(chunk);
+        }
+    }
+    Ok(())
+}
+
+/// What HTTP/1.1 wants of a client: the path alone, and the authority in `Host`
+/// (RFC 9112 sections 3.2 and 3.2.1).
+fn to_origin_form<B>(message: &mut http::Request<B>) {
+    let uri = std::mem::take(message.uri_mut()).into_parts();
+    if let Some(authority) = &uri.authority
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        message.headers_mut().insert(HOST, host);
+    }
+    *message.uri_mut() = uri.path_and_query.map(Uri::from).unwrap_or_default();
+}
+
+fn phases() -> BTreeMap<String, String> {
+    [
+        ("dns", "getaddrinfo returned"),
+        ("connect", "TCP connect returned"),
+        ("tls", "rustls handshake done"),
+        ("request_sent", "last bytes flushed into the socket"),
+        ("first_byte", "response head handed up"),
+        ("end", "end of body handed up"),
+    ]
+    .map(|(phase, source)| (phase.into(), source.into()))
+    .into()
+}
+
+/// How long a connection may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(1);

@@ -1,0 +1,3 @@
+//! The stacks, one file each.
+
+pub mod hyper;

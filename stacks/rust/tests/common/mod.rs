@@ -1,0 +1,105 @@
+//! A driver process under test.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses its own part"
+)]
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use driver::pipes::pipes;
+use driver::protocol::{Action, Codec, Protocol, Setup, Start, Step};
+use driver::{Host, Limits};
+
+/// A driver, its host's end, and its end with the test's.
+pub struct Driver {
+    pub host: Host,
+    child: Child,
+}
+
+impl Driver {
+    pub fn start(program: &str, environment: &[(&str, &str)]) -> Self {
+        let (read, write, ends) = pipes().unwrap();
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null());
+        ends.pass_to(&mut command);
+        let child = command.spawn().unwrap();
+        drop(ends);
+        let host = Host::new(read, write, Limits::default()).unwrap();
+        Self { host, child }
+    }
+
+    /// Closes the conversation; the driver must leave by itself and be content.
+    pub fn close(mut self) {
+        let host = std::mem::replace(&mut self.host, idle_host());
+        host.close();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn idle_host() -> Host {
+    let (read, write, _) = pipes().unwrap();
+    Host::new(read, write, Limits::default()).unwrap()
+}
+
+/// Long enough for a busy machine, short enough for a test that fails.
+pub fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(20)
+}
+
+pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
+    Setup {
+        url: url.into(),
+        warmup_url: None,
+        ca_file: ca_file.into(),
+        client_cert_file: None,
+        client_key_file: None,
+        protocol,
+        codec: if protocol == Protocol::Grpc {
+            Codec::Protobuf
+        } else {
+            Codec::Json
+        },
+        timeout_ns: 10_000_000_000,
+        congestion: None,
+    }
+}
+
+/// Steps one after the other, all of one group.
+pub fn in_order(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
+    let step = |(place, action)| Step {
+        id: place as u32 + 1,
+        start: None,
+        group: 1,
+        action,
+    };
+    actions.into_iter().enumerate().map(step).collect()
+}
+
+/// Steps side by side from the start, all of one group.
+pub fn side_by_side(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
+    let free = |step| Step {
+        start: Some(Start::After(0)),
+        ..step
+    };
+    in_order(actions).into_iter().map(free).collect()
+}
+
+pub fn call() -> Action {
+    Action::Call {
+        body: r#"{"start_ts":1763757325123}"#.into(),
+    }
+}
