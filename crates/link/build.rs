@@ -1,0 +1,32 @@
+//! Embeds every file of `networks/`, so that adding a network edits no other file.
+// The model itself may not touch files; what builds it must.
+#![allow(clippy::disallowed_methods)]
+
+use std::{env, error::Error, fmt::Write as _, fs, path::Path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../networks");
+    println!("cargo::rerun-if-changed={}", folder.display());
+
+    let mut networks = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            networks.push((name, fs::read_to_string(&path)?));
+        }
+    }
+    networks.sort();
+
+    let mut code = "static BUILTIN: &[(&str, &str)] = &[\n".to_owned();
+    for (name, text) in networks {
+        writeln!(code, "    ({name:?}, {text:?}),")?;
+    }
+    code += "];\n";
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("builtin.rs"), code)?;
+    Ok(())
+}

@@ -1,0 +1,233 @@
+use serde::{Deserialize, Serialize};
+
+/// What becomes of the queue while the gate is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnClose {
+    /// The queue waits, and takes more up to its limits: a handover that forwards data.
+    Keep,
+    /// What is not through by then is lost, and so is what arrives: a radio link that fails.
+    Flush,
+}
+
+/// When a direction is closed: an outage or a handover, on virtual time from the origin.
+///
+/// Intervals hold their first nanosecond and not their last; between any two there is open time,
+/// so whatever waits gets through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RawGate", into = "RawGate")]
+pub struct Gate {
+    closed_ns: Vec<(u64, u64)>,
+    every_ns: Option<u64>,
+    on_close: OnClose,
+}
+
+/// Why intervals make no gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GateError {
+    /// Nothing is ever closed.
+    #[error("a gate needs at least one closed interval, [from, to]")]
+    Empty,
+    /// An interval ends where it starts, or before.
+    #[error("interval {0} ends before it starts: write [from, to] with from < to")]
+    Backwards(usize),
+    /// An interval starts before the previous one has ended.
+    #[error("interval {0} touches the one before: put them in order, with open time between")]
+    Overlap(usize),
+    /// The last interval reaches the next turn, which then starts closed.
+    #[error("the intervals fill or pass the period: make it longer than the end of the last")]
+    Period,
+}
+
+impl Gate {
+    /// A gate closed from each first to each second time, repeated with the period if given.
+    pub fn new(
+        closed_ns: Vec<(u64, u64)>,
+        every_ns: Option<u64>,
+        on_close: OnClose,
+    ) -> Result<Gate, GateError> {
+        let &(_, last_ns) = closed_ns.last().ok_or(GateError::Empty)?;
+        let mut open_from_ns = None;
+        for (i, &(from_ns, to_ns)) in closed_ns.iter().enumerate() {
+            if from_ns >= to_ns {
+                return Err(GateError::Backwards(i + 1));
+            }
+            if open_from_ns.is_some_and(|open_ns| from_ns <= open_ns) {
+                return Err(GateError::Overlap(i + 1));
+            }
+            open_from_ns = Some(to_ns);
+        }
+        if every_ns.is_some_and(|every_ns| every_ns <= last_ns) {
+            return Err(GateError::Period);
+        }
+        Ok(Gate {
+            closed_ns,
+            every_ns,
+            on_close,
+        })
+    }
+
+    /// What becomes of the queue.
+    pub fn on_close(&self) -> OnClose {
+        self.on_close
+    }
+
+    /// Closed time in all: in one turn if it repeats.
+    pub fn closed_ns(&self) -> u64 {
+        self.closed_ns
+            .iter()
+            .map(|(from_ns, to_ns)| to_ns - from_ns)
+            .sum()
+    }
+
+    /// The period, if it repeats.
+    pub fn every_ns(&self) -> Option<u64> {
+        self.every_ns
+    }
+
+    /// The first open moment from `at_ns` on.
+    pub(crate) fn open_from(&self, at_ns: u64) -> u64 {
+        let (turn_ns, in_turn_ns) = self.turn(at_ns);
+        match self.closed_ns.iter().find(|(_, to_ns)| in_turn_ns < *to_ns) {
+            Some(&(from_ns, to_ns)) if from_ns <= in_turn_ns => turn_ns.saturating_add(to_ns),
+            _ => at_ns,
+        }
+    }
+
+    /// The first closing at `at_ns` or later.
+    pub(crate) fn next_closing(&self, at_ns: u64) -> Option<u64> {
+        let (turn_ns, in_turn_ns) = self.turn(at_ns);
+        match self
+            .closed_ns
+            .iter()
+            .find(|(from_ns, _)| in_turn_ns <= *from_ns)
+        {
+            Some((from_ns, _)) => Some(turn_ns.saturating_add(*from_ns)),
+            None => Some(
+                turn_ns
+                    .saturating_add(self.every_ns?)
+                    .saturating_add(self.closed_ns[0].0),
+            ),
+        }
+    }
+
+    /// When `need_ns` of open time have passed since `at_ns`.
+    pub(crate) fn after_open(&self, at_ns: u64, need_ns: u64) -> u64 {
+        let (mut at_ns, mut need_ns) = self.skip_turns(at_ns, need_ns);
+        while need_ns > 0 {
+            at_ns = self.open_from(at_ns);
+            let Some(closing_ns) = self.next_closing(at_ns) else {
+                return at_ns.saturating_add(need_ns);
+            };
+            let open_ns = need_ns.min(closing_ns - at_ns);
+            at_ns += open_ns;
+            need_ns -= open_ns;
+        }
+        at_ns
+    }
+
+    /// Takes whole turns in one step: each holds the same open time, wherever one starts in it.
+    fn skip_turns(&self, at_ns: u64, need_ns: u64) -> (u64, u64) {
+        let Some(every_ns) = self.every_ns else {
+            return (at_ns, need_ns);
+        };
+        let open_ns = every_ns - self.closed_ns();
+        let turns = need_ns.saturating_sub(1) / open_ns;
+        (
+            at_ns.saturating_add(turns.saturating_mul(every_ns)),
+            need_ns - turns * open_ns,
+        )
+    }
+
+    /// Start of the turn that holds `at_ns`, and the place within it.
+    fn turn(&self, at_ns: u64) -> (u64, u64) {
+        let in_turn_ns = self.every_ns.map_or(at_ns, |every_ns| at_ns % every_ns);
+        (at_ns - in_turn_ns, in_turn_ns)
+    }
+}
+
+/// The same without its rules: what crosses between processes.
+#[derive(Clone, Serialize, Deserialize)]
+struct RawGate {
+    closed_ns: Vec<(u64, u64)>,
+    every_ns: Option<u64>,
+    on_close: OnClose,
+}
+
+impl TryFrom<RawGate> for Gate {
+    type Error = GateError;
+
+    fn try_from(raw: RawGate) -> Result<Gate, GateError> {
+        Gate::new(raw.closed_ns, raw.every_ns, raw.on_close)
+    }
+}
+
+impl From<Gate> for RawGate {
+    fn from(gate: Gate) -> RawGate {
+        RawGate {
+            closed_ns: gate.closed_ns,
+            every_ns: gate.every_ns,
+            on_close: gate.on_close,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(closed_ns: &[(u64, u64)], every_ns: Option<u64>) -> Result<Gate, GateError> {
+        Gate::new(closed_ns.to_vec(), every_ns, OnClose::Keep)
+    }
+
+    #[test]
+    fn it_refuses_what_is_no_calendar() {
+        assert_eq!(gate(&[], None), Err(GateError::Empty));
+        assert_eq!(gate(&[(5, 5)], None), Err(GateError::Backwards(1)));
+        assert_eq!(gate(&[(1, 5), (5, 9)], None), Err(GateError::Overlap(2)));
+        assert_eq!(gate(&[(1, 5)], Some(5)), Err(GateError::Period));
+        assert!(gate(&[(0, 5)], Some(6)).is_ok());
+    }
+
+    #[test]
+    fn it_is_closed_from_the_first_moment_and_open_at_the_last() {
+        let gate = gate(&[(10, 20), (30, 40)], None).unwrap();
+        let opens: Vec<u64> = [9, 10, 19, 20, 35, 40, 1000]
+            .map(|t| gate.open_from(t))
+            .to_vec();
+        assert_eq!(opens, [9, 20, 20, 20, 40, 40, 1000]);
+        assert_eq!(gate.next_closing(10), Some(10));
+        assert_eq!(gate.next_closing(11), Some(30));
+        assert_eq!(gate.next_closing(31), None);
+    }
+
+    #[test]
+    fn it_repeats() {
+        let gate = gate(&[(0, 5), (50, 60)], Some(100)).unwrap();
+        assert_eq!(gate.open_from(255), 260);
+        assert_eq!(gate.open_from(300), 305);
+        assert_eq!(gate.next_closing(261), Some(300));
+    }
+
+    #[test]
+    fn open_time_agrees_with_counting_it_nanosecond_by_nanosecond() {
+        let gate = gate(&[(3, 5), (7, 8)], Some(11)).unwrap();
+        for at_ns in 0..25 {
+            let mut clock_ns = at_ns;
+            for need_ns in 1..60 {
+                clock_ns = gate.open_from(clock_ns) + 1;
+                assert_eq!(
+                    gate.after_open(at_ns, need_ns),
+                    clock_ns,
+                    "{at_ns} + {need_ns}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_services_over_short_periods_cost_no_time() {
+        let gate = gate(&[(0, 1)], Some(2)).unwrap();
+        assert_eq!(gate.after_open(0, 1 << 60), 1 << 61);
+    }
+}

@@ -1,0 +1,339 @@
+//! Changes to a network from the command line: `--loss 2% --rtt 80ms --down 5Mbit/s`.
+
+use super::{Network, contradiction::contradiction, error::nearest};
+use crate::{LossSpec, NS_PER_MS, PathSpec, QueueSpec, RateSpec};
+
+/// The queue of a direction that gets its first rate by an override: enough for one round trip of
+/// most mobile links, and printed with the numbers.
+const FIRST_QUEUE_NS: u64 = 100 * NS_PER_MS;
+
+/// What to change in a network; what is `None` stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Rate from server to client.
+    pub down_bps: Option<u64>,
+    /// Rate from client to server.
+    pub up_bps: Option<u64>,
+    /// Round-trip time, half of it either way.
+    pub rtt_ns: Option<u64>,
+    /// Jitter either way, in each direction.
+    pub jitter_ns: Option<u64>,
+    /// Loss from server to client, in parts per billion; replaces any model of loss.
+    pub loss_down_ppb: Option<u32>,
+    /// Loss from client to server.
+    pub loss_up_ppb: Option<u32>,
+    /// Queue of the limited directions, as time at their rate; replaces any limit.
+    pub queue_ns: Option<u64>,
+    /// Largest IP packet.
+    pub mtu: Option<u32>,
+}
+
+/// Why an override cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverrideError {
+    /// There is no such setting.
+    #[error("there is no setting {name:?}; {way_out}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest, or all.
+        way_out: String,
+    },
+    /// The value is not understood, or out of range.
+    #[error("{name} cannot be {value:?}; write {example}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What would do.
+        example: &'static str,
+    },
+    /// The changed network contradicts itself.
+    #[error("with these changes the {direction} direction is no link: {what}; {way_out}")]
+    Contradiction {
+        /// `up` or `down`.
+        direction: &'static str,
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        way_out: &'static str,
+    },
+}
+
+/// A setting: its name, what a value looks like, and what it does with one.
+struct Setting {
+    name: &'static str,
+    example: &'static str,
+    set: fn(&mut Overrides, &str) -> Option<()>,
+}
+
+/// Every setting.
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "down",
+        example: "5Mbit/s or 750kbit/s",
+        set: |o, v| set(&mut o.down_bps, bps(v)),
+    },
+    Setting {
+        name: "up",
+        example: "5Mbit/s or 750kbit/s",
+        set: |o, v| set(&mut o.up_bps, bps(v)),
+    },
+    Setting {
+        name: "rtt",
+        example: "80ms, up to 120s",
+        set: |o, v| set(&mut o.rtt_ns, ns(v)),
+    },
+    Setting {
+        name: "jitter",
+        example: "5ms",
+        set: |o, v| set(&mut o.jitter_ns, ns(v)),
+    },
+    Setting {
+        name: "loss",
+        example: "2%, from 0% to 100%",
+        set: |o, v| set(&mut o.loss_down_ppb, ppb(v)).and(set(&mut o.loss_up_ppb, ppb(v))),
+    },
+    Setting {
+        name: "loss-down",
+        example: "2%, from 0% to 100%",
+        set: |o, v| set(&mut o.loss_down_ppb, ppb(v)),
+    },
+    Setting {
+        name: "loss-up",
+        example: "2%, from 0% to 100%",
+        set: |o, v| set(&mut o.loss_up_ppb, ppb(v)),
+    },
+    Setting {
+        name: "queue",
+        example: "100ms",
+        set: |o, v| set(&mut o.queue_ns, ns(v)),
+    },
+    Setting {
+        name: "mtu",
+        example: "1400, from 1280 to 9000",
+        set: |o, v| set(&mut o.mtu, mtu(v)),
+    },
+];
+
+impl Overrides {
+    /// Takes one setting as people write it: `("loss", "2%")`.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), OverrideError> {
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
+            return Err(unknown(name));
+        };
+        (setting.set)(self, value.trim()).ok_or_else(|| OverrideError::Value {
+            name: setting.name,
+            value: value.chars().take(80).collect(),
+            example: setting.example,
+        })
+    }
+}
+
+impl Network {
+    /// The network with these changes.
+    pub fn with_overrides(mut self, o: &Overrides) -> Result<Network, OverrideError> {
+        self.mtu = o.mtu.unwrap_or(self.mtu);
+        change(&mut self.down, o, o.down_bps, o.loss_down_ppb);
+        change(&mut self.up, o, o.up_bps, o.loss_up_ppb);
+        if let Some(rtt_ns) = o.rtt_ns {
+            self.down.delay_ns = rtt_ns / 2;
+            self.up.delay_ns = rtt_ns - self.down.delay_ns;
+        }
+        for (direction, spec) in [("down", &self.down), ("up", &self.up)] {
+            if let Some(c) = contradiction(spec, self.mtu) {
+                let (what, way_out) = (c.what, c.way_out);
+                return Err(OverrideError::Contradiction {
+                    direction,
+                    what,
+                    way_out,
+                });
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn change(spec: &mut PathSpec, o: &Overrides, bps: Option<u64>, loss_ppb: Option<u32>) {
+    if let Some(bps) = bps {
+        if spec.rate == RateSpec::Unlimited && spec.queue == QueueSpec::default() {
+            spec.queue.time_ns = Some(FIRST_QUEUE_NS);
+        }
+        spec.rate = RateSpec::constant(bps);
+    }
+    if let Some(queue_ns) = o.queue_ns.filter(|_| spec.rate != RateSpec::Unlimited) {
+        spec.queue = QueueSpec {
+            time_ns: Some(queue_ns),
+            ..QueueSpec::default()
+        };
+    }
+    if let Some(ppb) = loss_ppb {
+        spec.loss = (ppb > 0).then_some(LossSpec::Iid { ppb });
+    }
+    spec.jitter_ns = o.jitter_ns.unwrap_or(spec.jitter_ns);
+}
+
+fn unknown(name: &str) -> OverrideError {
+    let names = || SETTINGS.iter().map(|setting| setting.name);
+    let way_out = match nearest(name, names()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    OverrideError::Unknown {
+        name: name.chars().take(80).collect(),
+        way_out,
+    }
+}
+
+fn set<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
+    *slot = Some(value?);
+    Some(())
+}
+
+fn bps(text: &str) -> Option<u64> {
+    let text = text
+        .strip_suffix("/s")
+        .or(text.strip_suffix("ps"))
+        .unwrap_or(text);
+    let units = [
+        ("kbit", 1e3),
+        ("kb", 1e3),
+        ("Mbit", 1e6),
+        ("Mb", 1e6),
+        ("Gbit", 1e9),
+        ("Gb", 1e9),
+    ];
+    quantity(text, &units, 100.0..=1e11).map(|bps| bps as u64)
+}
+
+fn ns(text: &str) -> Option<u64> {
+    quantity(text, &[("us", 1e3), ("ms", 1e6), ("s", 1e9)], 0.0..=1.2e11).map(|ns| ns as u64)
+}
+
+fn ppb(text: &str) -> Option<u32> {
+    quantity(text, &[("%", 1e7)], 0.0..=1e9).map(|ppb| ppb as u32)
+}
+
+fn mtu(text: &str) -> Option<u32> {
+    quantity(text, &[("", 1.0)], 1280.0..=9000.0).map(|mtu| mtu as u32)
+}
+
+/// A number and its unit, in base units, rounded. A number without its unit is not guessed at.
+fn quantity(
+    text: &str,
+    units: &[(&str, f64)],
+    range: std::ops::RangeInclusive<f64>,
+) -> Option<f64> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (_, scale) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    let value = (number.parse::<f64>().ok()? * scale).round();
+    range.contains(&value).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find;
+
+    fn overrides(settings: &[(&str, &str)]) -> Result<Overrides, String> {
+        let mut o = Overrides::default();
+        for (name, value) in settings {
+            o.set(name, value).map_err(|e| e.to_string())?;
+        }
+        Ok(o)
+    }
+
+    fn numbers(name: &str, settings: &[(&str, &str)]) -> Result<String, String> {
+        let changed = find(name).unwrap().with_overrides(&overrides(settings)?);
+        changed
+            .map(|network| network.numbers())
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn each_setting_changes_its_number() {
+        let changes = [
+            ("down", "5Mbit/s"),
+            ("up", "750 kbit/s"),
+            ("rtt", "80ms"),
+            ("jitter", "1.5ms"),
+            ("loss", "2%"),
+            ("loss-up", "0%"),
+            ("queue", "50ms"),
+            ("mtu", "1400"),
+        ];
+        assert_eq!(
+            numbers("true-metro", &changes),
+            Ok(
+                "down 5 up 0.75 Mbit/s · RTT 80 ms ±3 · loss 2 % down · queue 50 ms · MTU 1400"
+                    .to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn a_first_rate_brings_a_queue_and_shows_it() {
+        let with_rate = numbers("lan", &[("down", "10Mbps")]).unwrap();
+        assert!(with_rate.ends_with("queue 100 ms down"), "{with_rate}");
+    }
+
+    #[test]
+    fn units_are_asked_for() {
+        let refused = [
+            (
+                "loss",
+                "2",
+                "loss cannot be \"2\"; write 2%, from 0% to 100%",
+            ),
+            (
+                "loss",
+                "150%",
+                "loss cannot be \"150%\"; write 2%, from 0% to 100%",
+            ),
+            (
+                "loss",
+                "-1%",
+                "loss cannot be \"-1%\"; write 2%, from 0% to 100%",
+            ),
+            ("rtt", "80", "rtt cannot be \"80\"; write 80ms, up to 120s"),
+            (
+                "down",
+                "5MB/s",
+                "down cannot be \"5MB/s\"; write 5Mbit/s or 750kbit/s",
+            ),
+            (
+                "down",
+                "0Mbit",
+                "down cannot be \"0Mbit\"; write 5Mbit/s or 750kbit/s",
+            ),
+            (
+                "mtu",
+                "100",
+                "mtu cannot be \"100\"; write 1400, from 1280 to 9000",
+            ),
+            (
+                "queu",
+                "1ms",
+                "there is no setting \"queu\"; did you mean queue?",
+            ),
+        ];
+        for (name, value, error) in refused {
+            assert_eq!(overrides(&[(name, value)]), Err(error.to_owned()));
+        }
+    }
+
+    #[test]
+    fn changes_are_held_to_the_rules_of_files() {
+        let error = numbers("true-metro", &[("rtt", "2ms"), ("jitter", "5ms")]).unwrap_err();
+        assert!(
+            error.contains("the jitter is larger than the delay"),
+            "{error}"
+        );
+        let error = numbers("true-metro", &[("down", "1kbit")]).unwrap_err();
+        assert!(error.contains("less than one packet"), "{error}");
+    }
+}

@@ -1,0 +1,326 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Cause, Departure, Direction, Packet, PathSpec,
+    flows::Flows,
+    stage::{self, Item, Stage},
+};
+
+/// No deadline: later than any packet.
+const NEVER: u64 = u64::MAX;
+
+/// One direction of a link. See the crate's head for the life of a packet in it.
+///
+/// Call [`offer`](Path::offer) with arrivals in order of time, sleep until
+/// [`next_deadline`](Path::next_deadline), then call [`poll`](Path::poll) until it gives `None`.
+pub struct Path {
+    stages: Vec<Box<dyn Stage>>,
+    /// The deadline of each stage, so that looking for the next event calls nobody.
+    deadlines: Vec<u64>,
+    /// The least time between each stage and the end of the path.
+    to_go_ns: Vec<u64>,
+    flows: Flows,
+    started: bool,
+    last_arrival_ns: u64,
+    delay_ns: u64,
+    offered: u64,
+    delivered: u64,
+    dropped: Drops,
+}
+
+impl Path {
+    /// The stages that `spec` asks for; `seed` and `direction` decide their luck.
+    pub fn new(spec: &PathSpec, direction: Direction, seed: u64) -> Path {
+        let stages = stage::build(spec, direction, seed);
+        let mut path = Path {
+            deadlines: vec![NEVER; stages.len()],
+            to_go_ns: vec![0; stages.len()],
+            stages,
+            flows: Flows::default(),
+            started: false,
+            last_arrival_ns: 0,
+            delay_ns: spec.delay_ns,
+            offered: 0,
+            delivered: 0,
+            dropped: Drops::default(),
+        };
+        path.measure_to_go();
+        path
+    }
+
+    /// Sets the origin of the clocks of trace, gate, policy and burst loss: the start of the first
+    /// step. Never called, the origin is the first packet. Luck already drawn stays drawn.
+    pub fn start(&mut self, at_ns: u64) {
+        self.started = true;
+        for stage in &mut self.stages {
+            stage.start(at_ns);
+        }
+    }
+
+    /// A packet arrives. An arrival stamped before the previous one counts as simultaneous.
+    pub fn offer(&mut self, now_ns: u64, packet: Packet) {
+        let now_ns = now_ns.max(self.last_arrival_ns);
+        self.last_arrival_ns = now_ns;
+        if !self.started {
+            self.start(now_ns);
+        }
+        self.offered += 1;
+        let ticket = self.flows.ticket(&packet);
+        self.offer_to(0, now_ns, Item { packet, ticket });
+    }
+
+    /// When to poll next: no packet leaves sooner. What happens inside before that can wait, for
+    /// every stage computes from arrival times and not from when it is asked.
+    pub fn next_deadline(&self) -> Option<u64> {
+        let ends = self.deadlines.iter().zip(&self.to_go_ns);
+        let first = ends
+            .map(|(deadline_ns, to_go_ns)| deadline_ns.saturating_add(*to_go_ns))
+            .min();
+        first.filter(|&deadline_ns| deadline_ns != NEVER)
+    }
+
+    /// The next departure up to `now_ns`, in order of `at_ns`; `None` when there is no more.
+    pub fn poll(&mut self, now_ns: u64) -> Option<Departure> {
+        while let Some(index) = self.earliest_stage(now_ns) {
+            let stage = &mut self.stages[index];
+            let outcome = stage.poll(now_ns);
+            self.deadlines[index] = stage.next_deadline().unwrap_or(NEVER);
+            let Some(outcome) = outcome else { continue };
+            let (at_ns, token) = (outcome.at_ns, outcome.item.packet.token);
+            if let Some(cause) = outcome.dropped {
+                self.dropped.count(cause);
+                return Some(Departure::Drop {
+                    at_ns,
+                    token,
+                    cause,
+                });
+            }
+            if index + 1 == self.stages.len() {
+                self.delivered += 1;
+                return Some(Departure::Deliver { at_ns, token });
+            }
+            self.offer_to(index + 1, at_ns, outcome.item);
+        }
+        None
+    }
+
+    /// What became of the packets so far.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            offered: self.offered,
+            delivered: self.delivered,
+            dropped: self.dropped,
+            queued: self.stages.iter().map(|stage| stage.held() as u64).sum(),
+        }
+    }
+
+    /// The configured fixed one-way delay.
+    pub fn delay_ns(&self) -> u64 {
+        self.delay_ns
+    }
+
+    /// Takes the cost of the way itself, as calibration found it, off the fixed delay of the
+    /// packets to come; never below nothing.
+    pub fn set_bias_ns(&mut self, bias_ns: u64) {
+        for stage in &mut self.stages {
+            stage.set_bias_ns(bias_ns);
+        }
+        self.measure_to_go();
+    }
+
+    fn offer_to(&mut self, index: usize, now_ns: u64, item: Item) {
+        let stage = &mut self.stages[index];
+        stage.offer(now_ns, item);
+        self.deadlines[index] = stage.next_deadline().unwrap_or(NEVER);
+    }
+
+    /// The stage with the earliest event up to `now_ns`: taking events one by one in order of time
+    /// gives departures in order of time, however late the poll. Of two at once the later stage
+    /// comes first, so packets do not overtake.
+    fn earliest_stage(&self, now_ns: u64) -> Option<usize> {
+        let (index, deadline_ns) = self
+            .deadlines
+            .iter()
+            .enumerate()
+            .rev()
+            .min_by_key(|&(_, deadline_ns)| *deadline_ns)?;
+        (*deadline_ns <= now_ns && *deadline_ns != NEVER).then_some(index)
+    }
+
+    fn measure_to_go(&mut self) {
+        let mut to_go_ns = 0_u64;
+        for (stage, slot) in self.stages.iter().zip(&mut self.to_go_ns).rev() {
+            *slot = to_go_ns;
+            to_go_ns = to_go_ns.saturating_add(stage.floor_ns());
+        }
+    }
+}
+
+/// What became of the packets of a path: `offered == delivered + dropped.total() + queued`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Packets that arrived.
+    pub offered: u64,
+    /// Packets that left at the far end.
+    pub delivered: u64,
+    /// Packets the model dropped.
+    pub dropped: Drops,
+    /// Packets still inside.
+    pub queued: u64,
+}
+
+/// Packets dropped, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drops {
+    /// By operator policy.
+    pub policy: u64,
+    /// By a closed gate.
+    pub gate: u64,
+    /// By a full queue.
+    pub queue: u64,
+    /// By random loss.
+    pub loss: u64,
+}
+
+impl Drops {
+    /// All causes together.
+    pub fn total(&self) -> u64 {
+        self.policy + self.gate + self.queue + self.loss
+    }
+
+    /// Counts one more.
+    pub fn count(&mut self, cause: Cause) {
+        let slot = match cause {
+            Cause::Policy => &mut self.policy,
+            Cause::Gate => &mut self.gate,
+            Cause::Queue => &mut self.queue,
+            Cause::Loss => &mut self.loss,
+        };
+        *slot += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LossSpec, NS_PER_MS, QueueSpec, RateSpec, Transport};
+
+    const MS: u64 = NS_PER_MS;
+
+    fn packet(token: u64) -> Packet {
+        Packet {
+            token,
+            ip_bytes: 1500,
+            transport: Transport::Tcp,
+            src_port: 1,
+            dst_port: 2,
+            flow: 9,
+        }
+    }
+
+    fn drain(path: &mut Path, now_ns: u64) -> Vec<Departure> {
+        std::iter::from_fn(|| path.poll(now_ns)).collect()
+    }
+
+    fn deliver(at_ns: u64, token: u64) -> Departure {
+        Departure::Deliver { at_ns, token }
+    }
+
+    #[test]
+    fn an_unimpaired_path_gives_packets_back_at_once() {
+        let mut path = Path::new(&PathSpec::default(), Direction::Up, 0);
+        assert_eq!(path.next_deadline(), None);
+        path.offer(5, packet(1));
+        assert_eq!(path.next_deadline(), Some(5));
+        assert_eq!(drain(&mut path, 5), [deliver(5, 1)]);
+        assert_eq!(path.next_deadline(), None);
+    }
+
+    /// 12 Mbit/s (a millisecond a packet), 20 ms.
+    fn spec() -> PathSpec {
+        PathSpec {
+            rate: RateSpec::constant(12_000_000),
+            queue: QueueSpec {
+                packets: Some(2),
+                ..QueueSpec::default()
+            },
+            delay_ns: 20 * MS,
+            ..PathSpec::default()
+        }
+    }
+
+    #[test]
+    fn the_deadline_is_that_of_a_departure_and_not_of_a_stage() {
+        let mut path = Path::new(&spec(), Direction::Down, 0);
+        path.offer(0, packet(1));
+        assert_eq!(path.next_deadline(), Some(21 * MS));
+        assert_eq!(path.poll(21 * MS - 1), None);
+        assert_eq!(path.next_deadline(), Some(21 * MS));
+        path.set_bias_ns(3 * MS);
+        path.offer(22 * MS, packet(2));
+        assert_eq!(drain(&mut path, 30 * MS), [deliver(21 * MS, 1)]);
+        assert_eq!(path.next_deadline(), Some(40 * MS));
+        assert_eq!(path.delay_ns(), 20 * MS);
+    }
+
+    #[test]
+    fn a_late_poll_tells_drops_and_departures_in_order_of_time() {
+        let mut path = Path::new(&spec(), Direction::Down, 0);
+        for token in 0..4 {
+            path.offer(0, packet(token));
+        }
+        path.offer(25 * MS, packet(4));
+        let drop = Departure::Drop {
+            at_ns: 0,
+            token: 3,
+            cause: Cause::Queue,
+        };
+        assert_eq!(
+            drain(&mut path, NEVER - 1),
+            [
+                drop,
+                deliver(21 * MS, 0),
+                deliver(22 * MS, 1),
+                deliver(23 * MS, 2),
+                deliver(46 * MS, 4)
+            ]
+        );
+        let counters = path.counters();
+        assert_eq!(
+            (counters.offered, counters.delivered, counters.queued),
+            (5, 4, 0)
+        );
+        assert_eq!(
+            counters.dropped,
+            Drops {
+                queue: 1,
+                ..Drops::default()
+            }
+        );
+    }
+
+    #[test]
+    fn an_arrival_stamped_before_the_last_counts_as_simultaneous() {
+        let mut path = Path::new(&PathSpec::default(), Direction::Up, 0);
+        path.offer(10, packet(1));
+        path.offer(7, packet(2));
+        assert_eq!(drain(&mut path, 10), [deliver(10, 1), deliver(10, 2)]);
+    }
+
+    #[test]
+    fn drops_count_by_cause() {
+        let loss = Some(LossSpec::Iid { ppb: 1_000_000_000 });
+        let mut path = Path::new(&PathSpec { loss, ..spec() }, Direction::Up, 0);
+        path.offer(0, packet(1));
+        assert_eq!(path.counters().queued, 1);
+        assert_eq!(
+            drain(&mut path, MS),
+            [Departure::Drop {
+                at_ns: MS,
+                token: 1,
+                cause: Cause::Loss
+            }]
+        );
+        assert_eq!(path.counters().dropped.total(), 1);
+    }
+}

@@ -1,0 +1,71 @@
+use std::collections::VecDeque;
+
+use crate::QueueLimits;
+
+/// Drop-tail occupancy in virtual time: what waits, not what is on the wire. It forgets by arrival
+/// times only, never by polling, so that it is as full as it was at that moment.
+#[derive(Debug)]
+pub(super) struct Queue {
+    limits: QueueLimits,
+    /// When service of each waiting packet begins, and its size.
+    waiting: VecDeque<(u64, u32)>,
+    bytes: u64,
+}
+
+impl Queue {
+    pub(super) fn new(limits: QueueLimits) -> Queue {
+        Queue {
+            limits,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Forgets the packets whose service has begun by `now_ns`.
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        while let Some(&(_, ip_bytes)) = self.waiting.front().filter(|&&(at, _)| at <= now_ns) {
+            self.waiting.pop_front();
+            self.bytes -= u64::from(ip_bytes);
+        }
+    }
+
+    pub(super) fn fits(&self, ip_bytes: u32) -> bool {
+        self.bytes + u64::from(ip_bytes) <= self.limits.bytes
+            && (self.waiting.len() as u64) < self.limits.packets
+    }
+
+    /// Counts a packet as waiting until `begin_ns`.
+    pub(super) fn admit(&mut self, begin_ns: u64, ip_bytes: u32) {
+        self.waiting.push_back((begin_ns, ip_bytes));
+        self.bytes += u64::from(ip_bytes);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_packets_both_bind() {
+        let mut queue = Queue::new(QueueLimits {
+            bytes: 3000,
+            packets: 3,
+        });
+        queue.admit(10, 1400);
+        assert!(queue.fits(1600));
+        assert!(!queue.fits(1601));
+        queue.admit(20, 100);
+        queue.admit(30, 100);
+        assert!(!queue.fits(1));
+        queue.advance(10);
+        assert!(queue.fits(2800));
+        assert!(!queue.fits(2801));
+        queue.clear();
+        assert!(queue.fits(3000));
+    }
+}

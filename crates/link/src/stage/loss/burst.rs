@@ -1,0 +1,136 @@
+use super::Model;
+use crate::{
+    BurstSpec, Direction,
+    flows::Ticket,
+    luck::{Chance, Luck},
+};
+
+/// Good and bad times by the clock: a fade lasts its milliseconds whether one packet meets it or a
+/// hundred, so all arms of a comparison meet the same fades.
+pub(super) struct Burst {
+    good_ns: u64,
+    bad_ns: u64,
+    chance: Chance,
+    loss_luck: Luck,
+    sojourn_luck: Luck,
+    /// Sojourns entered so far; even numbers are good times.
+    number: u64,
+    /// When the present sojourn ends.
+    until_ns: u64,
+}
+
+impl Burst {
+    pub(super) fn new(spec: &BurstSpec, direction: Direction, seed: u64) -> Burst {
+        let mut burst = Burst {
+            good_ns: spec.good_ns,
+            bad_ns: spec.bad_ns,
+            chance: Chance::from_ppb(spec.loss_ppb),
+            loss_luck: Luck::new(seed, direction, "burst loss"),
+            sojourn_luck: Luck::new(seed, direction, "burst sojourn"),
+            number: 0,
+            until_ns: 0,
+        };
+        burst.start(0);
+        burst
+    }
+
+    fn is_bad(&self) -> bool {
+        self.number % 2 == 1
+    }
+
+    /// Length of a sojourn: exponential, by inversion; at least a nanosecond, so time goes on.
+    fn sojourn_ns(&self, number: u64) -> u64 {
+        let mean_ns = if number % 2 == 1 {
+            self.bad_ns
+        } else {
+            self.good_ns
+        };
+        // 53 bits fit a double exactly; the half keeps the logarithm finite.
+        let bits = self.sojourn_luck.at(0, number) >> 11;
+        let uniform = (bits as f64 + 0.5) / (1_u64 << 53) as f64;
+        ((mean_ns as f64 * -uniform.ln()) as u64).max(1)
+    }
+}
+
+impl Model for Burst {
+    fn start(&mut self, origin_ns: u64) {
+        self.number = 0;
+        self.until_ns = origin_ns.saturating_add(self.sojourn_ns(0));
+    }
+
+    fn loses(&mut self, now_ns: u64, ticket: Ticket) -> bool {
+        while self.until_ns <= now_ns {
+            self.number += 1;
+            self.until_ns = self.until_ns.saturating_add(self.sojourn_ns(self.number));
+        }
+        self.is_bad() && self.chance.hit(self.loss_luck.of(ticket))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NS_PER_MS;
+
+    const SPEC: BurstSpec = BurstSpec {
+        good_ns: 900 * NS_PER_MS,
+        bad_ns: 100 * NS_PER_MS,
+        loss_ppb: 1_000_000_000,
+    };
+
+    /// Fate of packets sent every `gap_ms` for an hour.
+    fn fates(spec: &BurstSpec, origin_ns: u64, gap_ms: u64) -> Vec<bool> {
+        let mut model = Burst::new(spec, Direction::Down, 7);
+        model.start(origin_ns);
+        (0..3_600_000 / gap_ms)
+            .map(|index| {
+                let now_ns = origin_ns + index * gap_ms * NS_PER_MS;
+                model.loses(
+                    now_ns,
+                    Ticket {
+                        flow_order: 0,
+                        index,
+                    },
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn bad_times_take_their_share_in_bursts_of_their_length() {
+        let fates = fates(&SPEC, 0, 1);
+        // 3600 cycles of two exponentials: the share's sigma is 0.9 x 0.1 x sqrt(2 / 3600)
+        // = 0.0021, that of the mean burst 100 ms / sqrt(3600) = 1.7 ms. Five sigma each.
+        let lost = fates.iter().filter(|&&lost| lost).count();
+        let share = lost as f64 / fates.len() as f64;
+        assert!((share - 0.1).abs() < 0.0107, "{share}");
+        let bursts = fates.windows(2).filter(|w| !w[0] && w[1]).count();
+        let mean_ms = lost as f64 / bursts as f64;
+        assert!((mean_ms - 100.5).abs() < 8.5, "{mean_ms}");
+    }
+
+    #[test]
+    fn fades_come_by_the_clock_and_not_by_the_packet() {
+        let dense = fates(&SPEC, 0, 1);
+        let sparse = fates(&SPEC, 0, 10);
+        let same: Vec<bool> = dense.iter().copied().step_by(10).collect();
+        assert_eq!(sparse, same);
+    }
+
+    #[test]
+    fn the_origin_moves_the_fades_with_it() {
+        assert_eq!(fates(&SPEC, 0, 10), fates(&SPEC, 12_345 * NS_PER_MS, 10));
+    }
+
+    #[test]
+    fn a_fade_may_lose_only_a_part() {
+        let spec = BurstSpec {
+            good_ns: 1,
+            bad_ns: u64::MAX / 2,
+            loss_ppb: 250_000_000,
+        };
+        let lost = fates(&spec, 0, 100).iter().filter(|&&lost| lost).count();
+        // Binomial, n = 36000 less the first good moment: mean 9000, sigma 82.
+        assert!(lost.abs_diff(9000) < 410, "{lost}");
+    }
+}

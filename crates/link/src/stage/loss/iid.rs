@@ -1,0 +1,73 @@
+use super::Model;
+use crate::{
+    Direction,
+    flows::Ticket,
+    luck::{Chance, Luck},
+};
+
+/// Each packet is lost with the same chance, whatever happened to the others.
+pub(super) struct Iid {
+    chance: Chance,
+    luck: Luck,
+}
+
+impl Iid {
+    pub(super) fn new(ppb: u32, direction: Direction, seed: u64) -> Iid {
+        Iid {
+            chance: Chance::from_ppb(ppb),
+            luck: Luck::new(seed, direction, "loss"),
+        }
+    }
+}
+
+impl Model for Iid {
+    fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
+        self.chance.hit(self.luck.of(ticket))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(ppb: u32, flow_order: u32, n: u64) -> u64 {
+        let mut model = Iid::new(ppb, Direction::Down, 7);
+        (0..n)
+            .filter(|&index| model.loses(0, Ticket { flow_order, index }))
+            .count() as u64
+    }
+
+    #[test]
+    fn the_share_is_binomial() {
+        // (chance in ppb, mean, five sigma) for n = 200000.
+        for (ppb, mean, bound) in [
+            (1_000_000, 200, 71),
+            (15_000_000, 3000, 272),
+            (200_000_000, 40_000, 895),
+        ] {
+            for flow in 0..4 {
+                let got = lost(ppb, flow, 200_000);
+                assert!(got.abs_diff(mean) <= bound, "{ppb} ppb, flow {flow}: {got}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_independent() {
+        // Pairs of losses in a row at 10 %: mean 2000 of 200000, sigma below 50.
+        let mut model = Iid::new(100_000_000, Direction::Up, 7);
+        let fate: Vec<bool> = (0..200_001)
+            .map(|index| {
+                model.loses(
+                    0,
+                    Ticket {
+                        flow_order: 0,
+                        index,
+                    },
+                )
+            })
+            .collect();
+        let pairs = fate.windows(2).filter(|w| w[0] && w[1]).count();
+        assert!(pairs.abs_diff(2000) < 250, "{pairs}");
+    }
+}
