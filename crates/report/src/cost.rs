@@ -1,0 +1,33 @@
+//! What an arm cost: bytes, CPU, memory, start-up.
+
+use record::{Cell, Run};
+use stats::{Level, Span};
+
+use crate::cells::Blocks;
+use crate::{Costs, Quantity, Unit};
+
+/// Medians over clean cells.
+pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {
+    let median = |unit, of: &dyn Fn(&Cell) -> Option<f64>| {
+        let values: Vec<Span> = blocks
+            .values()
+            .filter_map(|cell| of(cell).map(Span::exact))
+            .collect();
+        let estimate = stats::estimate(&values, Level::NINETY_FIVE, run.seed)?;
+        Some(Quantity::new(&estimate, unit))
+    };
+    let a_call = |cell: &Cell, total: u64| {
+        (!cell.calls.is_empty()).then(|| total as f64 / cell.calls.len() as f64)
+    };
+    Costs {
+        wire_up: median(Unit::Bytes, &|c| Some(c.wire.up_bytes as f64)),
+        wire_down: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),
+        handshake: median(Unit::Bytes, &|c| Some(c.wire.handshake_bytes as f64)),
+        client_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.client_cpu_ns)),
+        server_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.server_cpu_ns)),
+        memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
+        startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),
+        kernel_thread_seen: !blocks.is_empty()
+            && blocks.values().all(|cell| cell.cost.kernel_thread_seen),
+    }
+}

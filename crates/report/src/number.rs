@@ -1,0 +1,245 @@
+//! Numbers for people: one unit, as many digits as the interval warrants.
+
+use crate::{Bound, Quantity, Unit};
+
+/// The value and how far its interval reaches on its wider side: `265 ms ±9`.
+pub(crate) fn with_spread(q: &Quantity) -> String {
+    let Some(value) = q.value else {
+        return "unknown".into();
+    };
+    let scale = Scale::of(q.unit, value);
+    let reach = match (q.low, q.high) {
+        _ if q.blocks < 2 => None,
+        (Some(low), Some(high)) => Some((value - low).max(high - value)),
+        _ => None,
+    };
+    let decimals = scale.decimals(reach, value);
+    let number = format!(
+        "{}{} {}",
+        mark(q.bound),
+        scale.digits(value, decimals),
+        scale.unit
+    );
+    match (q.bound, reach) {
+        (Bound::Exact, Some(reach)) => format!("{number} ±{}", scale.digits(reach, decimals)),
+        (Bound::Exact, None) => format!("{number} ±?"),
+        _ => number,
+    }
+}
+
+/// A size and the interval it lies in, both above zero: (`118 ms`, `104 to 133`).
+pub(crate) struct Size {
+    pub(crate) value: String,
+    pub(crate) range: String,
+}
+
+/// The size of a difference or factor. `flip` turns it round: its negative, or for a factor
+/// its inverse.
+pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
+    let turn = |x: f64| match (flip, q.unit) {
+        (false, _) => x,
+        (true, Unit::Factor) => 1.0 / x,
+        (true, _) => -x,
+    };
+    let (low, high) = if flip {
+        (q.high, q.low)
+    } else {
+        (q.low, q.high)
+    };
+    let (value, low, high) = (turn(q.value?), low.map(turn), high.map(turn));
+    let finite = |x: Option<f64>| x.filter(|x| x.is_finite());
+    let (low, high) = (finite(low), finite(high));
+    let scale = Scale::of(q.unit, value);
+    let reach = low
+        .zip(high)
+        .map(|(low, high)| (value - low).max(high - value));
+    let decimals = scale.decimals(reach, value);
+    let bound = match (q.bound, flip) {
+        (Bound::AtLeast, false) | (Bound::AtMost, true) => "at least ",
+        (Bound::AtMost, false) | (Bound::AtLeast, true) => "at most ",
+        _ => "",
+    };
+    let join = if q.unit == Unit::Factor { "" } else { " " };
+    let range = match (low, high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{} to {}",
+                scale.digits(low, decimals),
+                scale.digits(high, decimals)
+            )
+        }
+        (Some(low), None) => format!("{} or more", scale.digits(low, decimals)),
+        (None, Some(high)) => format!("{} or less", scale.digits(high, decimals)),
+        (None, None) => "no bound".into(),
+    };
+    let value = format!(
+        "{bound}{}{join}{}",
+        scale.digits(value, decimals),
+        scale.unit
+    );
+    Some(Size { value, range })
+}
+
+/// A plain duration, two or three digits: `6 ms`, `3 m 41 s`.
+pub(crate) fn duration(ns: f64) -> String {
+    if ns >= 60e9 {
+        let s = (ns / 1e9).round() as u64;
+        return match (s / 3600, s / 60 % 60, s % 60) {
+            (0, m, s) => format!("{m} m {s} s"),
+            (h, m, _) => format!("{h} h {m} m"),
+        };
+    }
+    let scale = Scale::of(Unit::Ns, ns);
+    let decimals = usize::from(ns / scale.factor < 9.95);
+    let digits = scale.digits(ns, decimals);
+    format!(
+        "{} {}",
+        digits.strip_suffix(".0").unwrap_or(&digits),
+        scale.unit
+    )
+}
+
+/// A share as per cent, with the digits that tell it from 100 %.
+pub(crate) fn percent(share: f64) -> String {
+    let missing = 100.0 * (1.0 - share);
+    let decimals = if missing >= 0.95 || missing <= 0.0 {
+        0
+    } else {
+        2
+    };
+    let digits = format!("{:.decimals$}", 100.0 * share);
+    let digits = if decimals > 0 {
+        digits.trim_end_matches('0')
+    } else {
+        &digits
+    };
+    format!("{digits} %")
+}
+
+/// `1 call`, `2 calls`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+struct Scale {
+    unit: &'static str,
+    factor: f64,
+}
+
+impl Scale {
+    /// The unit in which a number of this size has one to three digits before the point.
+    fn of(unit: Unit, value: f64) -> Self {
+        let steps: &[(&str, f64)] = match unit {
+            Unit::Ns => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
+            Unit::Bytes => &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)],
+            Unit::BitsPerSecond => &[
+                ("Gbit/s", 1e9),
+                ("Mbit/s", 1e6),
+                ("kbit/s", 1e3),
+                ("bit/s", 1.0),
+            ],
+            Unit::Factor => &[("x", 1.0)],
+        };
+        let fits = steps.iter().find(|(_, factor)| value.abs() >= *factor);
+        let &(unit, factor) = fits.unwrap_or(&steps[steps.len() - 1]);
+        Self { unit, factor }
+    }
+
+    /// Digits behind the point that the reach of the interval leaves meaning in; without a
+    /// reach, as many as make two digits.
+    fn decimals(&self, reach: Option<f64>, value: f64) -> usize {
+        let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 10.0) / self.factor;
+        [0.95, 0.095, 0.0095]
+            .iter()
+            .position(|&step| reach >= step)
+            .unwrap_or(3)
+    }
+
+    fn digits(&self, value: f64, decimals: usize) -> String {
+        let digits = format!("{:.decimals$}", value / self.factor);
+        // Rounding to zero must not leave a sign behind.
+        match digits.strip_prefix('-') {
+            Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
+            _ => digits,
+        }
+    }
+}
+
+fn mark(bound: Bound) -> &'static str {
+    match bound {
+        Bound::AtLeast => "≥ ",
+        Bound::AtMost => "≤ ",
+        Bound::Exact | Bound::Unknown => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Method;
+
+    fn quantity(value: f64, low: f64, high: f64, unit: Unit) -> Quantity {
+        Quantity {
+            value: Some(value),
+            bound: Bound::Exact,
+            low: Some(low),
+            high: Some(high),
+            coverage: 0.95,
+            interval: Method::OrderStatistics,
+            blocks: 10,
+            unit,
+        }
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        for (q, text) in [
+            (quantity(265.4e6, 259e6, 274e6, Unit::Ns), "265 ms ±9"),
+            (quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns), "1.1 s ±0.1"),
+            (
+                quantity(880_000.0, 870_000.0, 900_000.0, Unit::Ns),
+                "880 µs ±20",
+            ),
+            (
+                quantity(41_200.0, 41_100.0, 41_300.0, Unit::Bytes),
+                "41.2 kB ±0.1",
+            ),
+            (quantity(5e6, 5e6, 5e6, Unit::Ns), "5.0 ms ±0.0"),
+        ] {
+            assert_eq!(with_spread(&q), text);
+        }
+    }
+
+    #[test]
+    fn bounds_are_marked() {
+        let mut q = quantity(10e9, 9e9, 0.0, Unit::Ns);
+        (q.bound, q.high) = (Bound::AtLeast, None);
+        assert_eq!(with_spread(&q), "≥ 10 s");
+        assert_eq!(size(&q, false).unwrap().value, "at least 10 s");
+        assert_eq!(size(&q, false).unwrap().range, "9 or more");
+    }
+
+    #[test]
+    fn turned_round() {
+        let sooner = size(&quantity(-118e6, -133e6, -104e6, Unit::Ns), true).unwrap();
+        assert_eq!(
+            (sooner.value.as_str(), sooner.range.as_str()),
+            ("118 ms", "104 to 133")
+        );
+        let slower = size(&quantity(0.5, 0.4, 0.8, Unit::Factor), true).unwrap();
+        assert_eq!(
+            (slower.value.as_str(), slower.range.as_str()),
+            ("2.0x", "1.2 to 2.5")
+        );
+    }
+
+    #[test]
+    fn plain_ones() {
+        assert_eq!(duration(221e9), "3 m 41 s");
+        assert_eq!(duration(6e6), "6 ms");
+        assert_eq!(duration(5.55e6), "5.5 ms");
+        assert_eq!(percent(0.95), "95 %");
+        assert_eq!(percent(0.998), "99.8 %");
+        assert_eq!(percent(0.99792), "99.79 %");
+    }
+}

@@ -1,0 +1,355 @@
+//! Everything a report says, before anything is laid out.
+
+use record::{Check, Proof};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::Verdict;
+
+/// Version of this schema; raised when a reader of the old one would go wrong.
+pub const FORMAT: u32 = 1;
+
+/// A run, summed up.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Version of commute that measured.
+    pub commute: String,
+    /// The study's name.
+    pub study: String,
+    /// The question it asks.
+    pub question: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Blocks planned on each network.
+    pub blocks: u32,
+    /// The arm all others are compared with.
+    pub reference: String,
+    /// Time all cells took, repeated and superseded ones included.
+    pub measured_ns: u64,
+    /// Known answers checked before the run, of every place it ran at.
+    pub self_test: Vec<Check>,
+    /// The reference against itself.
+    pub a_a: AaCheck,
+    /// How the error is shared among comparisons.
+    pub family: Family,
+    /// How the cells ended.
+    pub cells: CellCounts,
+    /// One for each network, in the study's order.
+    pub networks: Vec<NetworkSummary>,
+    /// What a reader has to know to read the figures right.
+    pub notes: Vec<String>,
+}
+
+/// What came of comparing the reference with itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "a_a", rename_all = "snake_case")]
+pub enum AaCheck {
+    /// The study has no such arm, or it was not measured.
+    Absent,
+    /// No comparison found a difference.
+    Passed,
+    /// The lab found a difference where there is none: do not believe it elsewhere.
+    Failed {
+        /// Each difference.
+        objections: Vec<String>,
+    },
+}
+
+/// How the error is shared among comparisons (Bonferroni).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Family {
+    /// Comparisons with the reference, A/A apart.
+    pub comparisons: usize,
+    /// Probability that all their intervals hold.
+    pub together: f64,
+    /// Probability asked of each.
+    pub each: f64,
+}
+
+/// Planned cells, each counted once by its last attempt in the last sitting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CellCounts {
+    /// All of the plan.
+    pub planned: usize,
+    /// Clean at the first attempt.
+    pub clean: usize,
+    /// Clean after being run again.
+    pub rerun: usize,
+    /// Disturbed to the last attempt: in no verdict.
+    pub disturbed: usize,
+    /// Not measured: driver or lab failed.
+    pub failed: usize,
+    /// The stack cannot do it.
+    pub unsupported: usize,
+    /// Not in these records.
+    pub not_run: usize,
+    /// Records of earlier sittings, beside the above.
+    pub superseded: usize,
+}
+
+/// One network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct NetworkSummary {
+    /// The network's name.
+    pub name: String,
+    /// Its numbers.
+    pub numbers: String,
+    /// What to do.
+    pub advice: Advice,
+    /// The same as a sentence, with sizes and intervals.
+    pub sentence: String,
+    /// All arms, in the study's order.
+    pub arms: Vec<ArmSummary>,
+}
+
+/// What to do on a network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "advice", rename_all = "snake_case")]
+pub enum Advice {
+    /// This arm is faster at something, slower at nothing, and not less reliable.
+    Take {
+        /// Which.
+        arm: String,
+        /// Others of which the same is true; they were not compared with it.
+        also: Vec<String>,
+    },
+    /// Nothing is shown to be faster, something is slower.
+    Stay,
+    /// What is faster is also slower at something, or less reliable.
+    Mixed,
+    /// Every arm was compared, and none differs.
+    NoDifference,
+    /// Too little to say.
+    CannotTell,
+    /// The A/A check failed here.
+    Broken,
+}
+
+/// One arm on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmSummary {
+    /// The arm's name.
+    pub name: String,
+    /// Its stack.
+    pub stack: String,
+    /// The protocol asked for.
+    pub protocol: String,
+    /// Its part in the study.
+    pub role: Role,
+    /// Protocols that were spoken.
+    pub spoken: Vec<String>,
+    /// Transports that were used, `tcp` or `quic`.
+    pub transports: Vec<String>,
+    /// The server's congestion controls, as read back.
+    pub congestion: Vec<String>,
+    /// The weakest proof among its calls of what was spoken.
+    pub proof: Option<Proof>,
+    /// How its cells ended.
+    pub cells: CellCounts,
+    /// Why cells failed or were unsupported.
+    pub reasons: Vec<String>,
+    /// Each group of calls, small ones in two parts.
+    pub measures: Vec<Measure>,
+    /// What it cost.
+    pub costs: Costs,
+}
+
+/// An arm's part in the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What all others are compared with.
+    Reference,
+    /// The reference once more: an A/A check.
+    Repeat,
+    /// Compared with the reference.
+    Arm,
+}
+
+/// One population of calls.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Measure {
+    /// The group in the study.
+    pub group: String,
+    /// Which calls of it.
+    pub part: Part,
+    /// A name for people, unique in the study.
+    pub label: String,
+    /// Calls in clean cells, those that timed out or failed included.
+    pub calls: usize,
+    /// Of those, censored by the time-out.
+    pub timed_out: usize,
+    /// Of those, failed before it; they count as at least the time-out.
+    pub failed: usize,
+    /// Of those, seen by the server more than once.
+    pub retried: usize,
+    /// Median over blocks of the block's median.
+    pub time: Option<Quantity>,
+    /// 95th percentile over all calls, where there are enough.
+    pub p95: Option<Quantity>,
+    /// Of a bulk group.
+    pub goodput: Option<Quantity>,
+    /// Against the reference; none for the reference itself.
+    pub comparison: Option<Comparison>,
+}
+
+/// Which calls of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The first on its connection.
+    First,
+    /// Later ones.
+    Rest,
+    /// All of a bulk group.
+    Bulk,
+}
+
+/// An arm against the reference, block by block.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// Arm less reference: negative is sooner. Interval at [`Family::each`].
+    pub difference: Quantity,
+    /// Reference over arm: above 1 is faster.
+    pub speedup: Option<Quantity>,
+    /// Differences up to this are of no interest.
+    pub margin_ns: f64,
+    /// From clean cells.
+    pub verdict: Verdict,
+    /// From the first attempt of every cell, disturbed or not.
+    pub with_disturbed: Option<Verdict>,
+    /// Correlation of arm and reference over blocks: what they had in common.
+    pub correlation: Option<f64>,
+    /// Why the difference may be another's than the protocol's.
+    pub caveats: Vec<String>,
+}
+
+/// What an arm cost, each the median over blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Costs {
+    /// IP bytes the client sent in a cell.
+    pub wire_up: Option<Quantity>,
+    /// IP bytes the server sent in a cell.
+    pub wire_down: Option<Quantity>,
+    /// Of both, bytes of handshakes.
+    pub handshake: Option<Quantity>,
+    /// CPU of the client a call.
+    pub client_cpu: Option<Quantity>,
+    /// CPU of the server a call.
+    pub server_cpu: Option<Quantity>,
+    /// Most memory the client held.
+    pub memory: Option<Quantity>,
+    /// From spawn to ready.
+    pub startup: Option<Quantity>,
+    /// The kernel's share of CPU was measured in every cell.
+    pub kernel_thread_seen: bool,
+}
+
+/// A number with all it needs to be printed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Quantity {
+    /// The estimate, or the bound that is known; absent when nothing is.
+    pub value: Option<f64>,
+    /// What `value` is.
+    pub bound: Bound,
+    /// Lower end of the interval; absent when it has none.
+    pub low: Option<f64>,
+    /// Upper end; absent when it has none.
+    pub high: Option<f64>,
+    /// Probability that an interval made like this holds the true value.
+    pub coverage: f64,
+    /// How the interval was made.
+    pub interval: Method,
+    /// Blocks behind it.
+    pub blocks: usize,
+    /// Unit of value and interval.
+    pub unit: Unit,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The value itself.
+    Exact,
+    /// It is that or more.
+    AtLeast,
+    /// It is that or less.
+    AtMost,
+    /// Nothing.
+    Unknown,
+}
+
+/// How an interval was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Between order statistics; its coverage is exact.
+    OrderStatistics,
+    /// By resampling blocks; its coverage is nominal.
+    Bootstrap,
+}
+
+/// A unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum Unit {
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Ns,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Bits per second.
+    #[serde(rename = "bit/s")]
+    BitsPerSecond,
+    /// A ratio.
+    #[serde(rename = "factor")]
+    Factor,
+}
+
+impl Quantity {
+    pub(crate) fn new(estimate: &stats::Estimate, unit: Unit) -> Self {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let (lo, hi) = (estimate.value.lo, estimate.value.hi);
+        let (value, bound) = match (finite(lo), finite(hi)) {
+            (Some(lo), Some(hi)) if lo == hi => (Some(lo), Bound::Exact),
+            // Known on both sides yet not exact does not come of time-outs; the worse end.
+            (Some(_), Some(hi)) => (Some(hi), Bound::AtMost),
+            (Some(lo), None) => (Some(lo), Bound::AtLeast),
+            (None, Some(hi)) => (Some(hi), Bound::AtMost),
+            (None, None) => (None, Bound::Unknown),
+        };
+        Self {
+            value,
+            bound,
+            low: finite(estimate.interval.lo),
+            high: finite(estimate.interval.hi),
+            coverage: estimate.interval.coverage,
+            interval: match estimate.interval.method {
+                stats::Method::OrderStatistics { .. } => Method::OrderStatistics,
+                stats::Method::Bootstrap => Method::Bootstrap,
+            },
+            blocks: estimate.blocks,
+            unit,
+        }
+    }
+}
+
+impl ArmSummary {
+    /// Comparisons that have been made.
+    pub fn comparisons(&self) -> impl Iterator<Item = (&Measure, &Comparison)> {
+        self.measures
+            .iter()
+            .filter_map(|m| Some((m, m.comparison.as_ref()?)))
+    }
+
+    /// Calls, and those among them that timed out or failed.
+    pub fn calls_and_losses(&self) -> (usize, usize) {
+        let calls = self.measures.iter().map(|m| m.calls).sum();
+        (
+            calls,
+            self.measures.iter().map(|m| m.timed_out + m.failed).sum(),
+        )
+    }
+}

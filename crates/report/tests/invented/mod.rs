@@ -1,0 +1,299 @@
+//! Invented runs. None of their figures was measured, and every one says so.
+#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(unreachable_pub, reason = "a module of tests has no other public")]
+
+use record::*;
+
+/// How an invented arm does.
+#[derive(Clone, Debug)]
+pub struct Invented {
+    pub name: &'static str,
+    pub protocol: &'static str,
+    pub first_ms: f64,
+    pub rest_ms: f64,
+    pub bulk_ms: f64,
+    /// Uniform, plus and minus, of each figure.
+    pub noise: f64,
+    pub repeat: bool,
+    pub outcome: Option<Outcome>,
+    /// Every n-th call times out; 0 is none.
+    pub time_out_every: u32,
+    pub congestion: &'static str,
+}
+
+pub fn arm(
+    name: &'static str,
+    protocol: &'static str,
+    first: f64,
+    rest: f64,
+    bulk: f64,
+) -> Invented {
+    Invented {
+        name,
+        protocol,
+        first_ms: first,
+        rest_ms: rest,
+        bulk_ms: bulk,
+        noise: 0.02,
+        repeat: false,
+        outcome: None,
+        time_out_every: 0,
+        congestion: "cubic",
+    }
+}
+
+/// The quickstart's shape: a reference, the same again, one faster, one slower,
+/// one too noisy to tell, one missing.
+pub fn quickstart() -> Vec<Invented> {
+    let reference = arm("hyper h2", "h2", 383.0, 133.0, 1_800.0);
+    vec![
+        reference.clone(),
+        Invented {
+            name: "hyper h2 again",
+            repeat: true,
+            ..reference
+        },
+        arm("quinn h3", "h3", 265.0, 131.0, 1_100.0),
+        Invented {
+            noise: 0.4,
+            ..arm("libcurl h1", "h1", 390.0, 133.0, 1_850.0)
+        },
+        Invented {
+            outcome: Some(Outcome::Unsupported {
+                reason: "Python 3 is missing (invented)".into(),
+            }),
+            ..arm("libcurl h3", "h3", 1.0, 1.0, 1.0)
+        },
+    ]
+}
+
+/// A run of `arms`, the first of them the reference, on invented networks.
+pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
+    let mut run = Run {
+        format: FORMAT,
+        commute: "0.0.0-invented".into(),
+        study: "invented".into(),
+        question: "figures nobody measured".into(),
+        seed: 7,
+        blocks,
+        reference: arms[0].name.into(),
+        margin_ns: None,
+        timeout_ns: 10_000_000_000,
+        arms: arms
+            .iter()
+            .map(|a| Arm {
+                name: a.name.into(),
+                stack: a.name.split(' ').next().unwrap_or_default().into(),
+                protocol: a.protocol.into(),
+                codec: "json".into(),
+                security: "tls".into(),
+                same_as_reference: a.repeat,
+            })
+            .collect(),
+        networks: networks
+            .iter()
+            .map(|name| Network {
+                name: (*name).into(),
+                numbers: "down 6.3 up 9.7 Mbit/s · RTT 123 ms (invented)".into(),
+                rtt_ns: 123_000_000,
+                down_bps: Some(6_300_000),
+                up_bps: Some(9_700_000),
+                toml: "# invented\n".into(),
+            })
+            .collect(),
+        groups: vec![
+            group("echo", "POST /echo 26 B", false, 26),
+            group("image", "GET /bytes/163763", true, 163_763),
+        ],
+        plan: Vec::new(),
+        host: Host {
+            kernel: "0.0.0-invented".into(),
+            cpu: "Invented".into(),
+            cores: 2,
+            memory_bytes: 4 << 30,
+            clocksource: "tsc".into(),
+            ..Host::default()
+        },
+        self_test: vec![Check {
+            name: "new TCP + TLS 1.3 connection, h2 (invented)".into(),
+            expected: 300.0,
+            got: 300.4,
+            margin: 2.0,
+            unit: "ms".into(),
+            pass: true,
+        }],
+        started_unix_ns: 1,
+    };
+    for (n, network) in networks.iter().enumerate() {
+        for block in 0..blocks {
+            for (a, arm) in arms.iter().enumerate() {
+                run.plan.push(Planned {
+                    id: format!("n{n}-b{block}-a{a}"),
+                    network: (*network).into(),
+                    block,
+                    arm: arm.name.into(),
+                    position: a as u32,
+                });
+            }
+        }
+    }
+    run
+}
+
+fn group(name: &str, about: &str, bulk: bool, response_bytes: u64) -> Group {
+    Group {
+        name: name.into(),
+        about: about.into(),
+        bulk,
+        response_bytes,
+    }
+}
+
+/// Every planned cell of `run`, measured by nobody.
+pub fn cells(run: &Run, arms: &[Invented], luck: u64) -> Vec<Cell> {
+    let of = |(i, planned): (usize, &Planned)| {
+        let arm = arms
+            .iter()
+            .find(|a| a.name == planned.arm)
+            .expect("planned arms are given");
+        let mut draw = luck.wrapping_mul(1_000_003).wrapping_add(i as u64 * 1_000);
+        let mut around = |ms: f64| {
+            draw += 1;
+            (ms * (1.0 + arm.noise * (2.0 * unit(draw) - 1.0)) * 1e6) as u64
+        };
+        let mut calls = Vec::new();
+        if arm
+            .outcome
+            .as_ref()
+            .is_none_or(|o| matches!(o, Outcome::Disturbed { .. }))
+        {
+            for id in 1..=16u32 {
+                let (group, first) = if id == 16 {
+                    ("image", false)
+                } else {
+                    ("echo", id % 5 == 1)
+                };
+                let ms = match (group, first) {
+                    ("image", _) => arm.bulk_ms,
+                    (_, true) => arm.first_ms,
+                    (_, false) => arm.rest_ms,
+                };
+                let censored = arm.time_out_every > 0 && id % arm.time_out_every == 0;
+                calls.push(call(
+                    arm,
+                    id,
+                    group,
+                    first,
+                    around(ms),
+                    censored.then_some(run.timeout_ns),
+                ));
+            }
+        }
+        cell(arm, planned, calls, around(0.9))
+    };
+    run.plan.iter().enumerate().map(of).collect()
+}
+
+/// The two together.
+pub fn data(arms: &[Invented], networks: &[&str], blocks: u32, luck: u64) -> RunData {
+    let run = run(arms, networks, blocks);
+    let cells = cells(&run, arms, luck);
+    RunData::new(run, cells).expect("an invented run belongs to itself")
+}
+
+fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Option<u64>) -> Call {
+    let end_ns = censored.unwrap_or(ns);
+    let bytes = if group == "image" { 163_763 } else { 26 };
+    Call {
+        id,
+        group: group.into(),
+        connection: (id - 1) / 5 + 1,
+        first,
+        state: if first {
+            State::ColdConnection
+        } else {
+            State::Warm
+        },
+        proof: Proof::Server,
+        protocol: if arm.protocol == "h1" {
+            "http/1.1"
+        } else {
+            arm.protocol
+        }
+        .into(),
+        start_ns: u64::from(id) * 1_000_000_000,
+        dns_ns: None,
+        connect_ns: None,
+        tls_ns: None,
+        request_sent_ns: None,
+        first_byte_ns: Some(end_ns / 2),
+        end_ns,
+        request_bytes: 26,
+        response_bytes: if censored.is_some() { 0 } else { bytes },
+        result: if censored.is_some() {
+            CallResult::TimedOut
+        } else {
+            CallResult::Ok
+        },
+        server_hits: 1,
+        server_ns: Some(50_000),
+    }
+}
+
+fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cell {
+    let quic = arm.protocol == "h3";
+    Cell {
+        format: FORMAT,
+        id: planned.id.clone(),
+        network: planned.network.clone(),
+        block: planned.block,
+        arm: planned.arm.clone(),
+        attempt: 1,
+        sitting: 1,
+        outcome: arm.outcome.clone().unwrap_or(Outcome::Clean),
+        wire: Wire {
+            up_bytes: if quic { 41_000 } else { 52_000 },
+            down_bytes: if quic { 181_000 } else { 183_000 },
+            up_packets: 300,
+            down_packets: 400,
+            handshake_bytes: if quic { 12_000 } else { 14_000 },
+            ..Wire::default()
+        },
+        cost: Cost {
+            client_cpu_ns: 16 * cpu_ns,
+            server_cpu_ns: 10 * cpu_ns,
+            kernel_thread_seen: true,
+            client_peak_bytes: 9_000_000,
+            startup_ns: 12_000_000,
+            startup_cpu_ns: 8_000_000,
+        },
+        audit: Audit {
+            packets: 700,
+            ..Audit::default()
+        },
+        parity: vec![Parity {
+            transport: if quic { "quic" } else { "tcp" }.into(),
+            congestion: Some(arm.congestion.into()),
+            ..Parity::default()
+        }],
+        stack: Stack {
+            name: "invented".into(),
+            clock: "monotonic".into(),
+            resolution_ns: 1,
+            ..Stack::default()
+        },
+        started_ns: 1,
+        took_ns: 3_000_000_000,
+        calls,
+    }
+}
+
+/// A fixed number in 0..1 for each index.
+fn unit(index: u64) -> f64 {
+    let mut x = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..3 {
+        x ^= x >> 32;
+        x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    (x >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,100 @@
+//! What is printed, as text in the tree: the terminal's report, CSV and the schema.
+//!
+//! `COMMUTE_BLESS=1 cargo test -p commute-report` writes them anew. All figures are invented.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use std::path::PathBuf;
+
+use invented::{data, quickstart};
+use record::{Outcome, RunData};
+
+fn compare(file: &str, now: &str) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os("COMMUTE_BLESS").is_some() {
+        std::fs::write(&file, now).unwrap();
+    }
+    let published = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        published == now,
+        "{} is not what is printed now:\n{now}",
+        file.display()
+    );
+}
+
+/// Three cells disturbed, of which two were run again and one did not come clean.
+fn run() -> RunData {
+    let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
+    let mut cells = Vec::new();
+    for cell in data.cells() {
+        if ["n0-b3-a2", "n1-b4-a0", "n1-b5-a3"].contains(&cell.id.as_str()) {
+            let mut disturbed = cell.clone();
+            disturbed.outcome = Outcome::Disturbed {
+                reasons: vec!["steal 3 % (invented)".into()],
+            };
+            cells.push(disturbed);
+            if cell.id != "n1-b5-a3" {
+                let mut again = cell.clone();
+                again.attempt = 2;
+                cells.push(again);
+            }
+        } else {
+            cells.push(cell.clone());
+        }
+    }
+    RunData::new(data.run().clone(), cells).unwrap()
+}
+
+#[test]
+fn the_terminal() {
+    let summary = report::summarise(&run());
+    compare(
+        "tests/golden/human-100.txt",
+        &report::human(&summary, 100, false),
+    );
+    compare(
+        "tests/golden/human-160.txt",
+        &report::human(&summary, 160, false),
+    );
+}
+
+#[test]
+fn the_terminal_with_two_blocks() {
+    let summary = report::summarise(&data(&quickstart(), &["true-metro"], 2, 1));
+    compare(
+        "tests/golden/human-two-blocks.txt",
+        &report::human(&summary, 100, false),
+    );
+}
+
+#[test]
+fn the_schema_is_the_published_one() {
+    let schema = serde_json::to_string_pretty(&report::schema()).unwrap() + "\n";
+    compare("../../docs/report.schema.json", &schema);
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    let summary = report::summarise(&run());
+    for width in [60, 80, 100, 200] {
+        let text = report::human(&summary, width, false);
+        let widest = text
+            .lines()
+            .max_by_key(|line| line.chars().count())
+            .unwrap();
+        assert!(widest.chars().count() <= width, "{width}: {widest}");
+    }
+}
+
+#[test]
+fn colour_says_nothing_that_words_do_not() {
+    let summary = report::summarise(&run());
+    let mut plain = report::human(&summary, 120, true);
+    for code in ["\u{1b}[32m", "\u{1b}[31m", "\u{1b}[2m", "\u{1b}[0m"] {
+        assert!(plain.contains(code));
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, report::human(&summary, 120, false));
+}
