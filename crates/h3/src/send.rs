@@ -63,7 +63,11 @@ impl<B: Buf> SendStream<B> {
 
 impl<B: Buf> quic::SendStream<B> for SendStream<B> {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        while let Some(data) = self.writing.as_mut().filter(|data| Buf::has_remaining(*data)) {
+        while let Some(data) = self
+            .writing
+            .as_mut()
+            .filter(|data| Buf::has_remaining(*data))
+        {
             match ready!(Pin::new(&mut self.stream).poll_write(cx, data.chunk())) {
                 Ok(written) => data.advance(written),
                 Err(WriteError::Stopped(code)) => return Poll::Ready(self.stopped(code)),

@@ -1,0 +1,192 @@
+//! Clients: hyper for HTTP/1.1 and HTTP/2, quinn with h3 for HTTP/3, tonic for gRPC.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tonic::transport::{Channel, Endpoint};
+
+use super::Running;
+
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// One of the three kinds of HTTP connection.
+pub enum Http {
+    H1(hyper::client::conn::http1::SendRequest<Full<Bytes>>),
+    H2(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
+    H3(H3),
+}
+
+/// An HTTP/3 connection.
+pub struct H3 {
+    pub quic: quinn::Connection,
+    pub requests: h3::client::SendRequest<h3_quic::OpenStreams, Bytes>,
+    _endpoint: quinn::Endpoint,
+}
+
+pub const PROTOCOLS: [&str; 3] = ["http/1.1", "h2", "h3"];
+
+/// Trusts the server; shows no certificate.
+pub fn tls(server: &Running) -> ClientConfig {
+    builder(server).with_no_client_auth()
+}
+
+/// Trusts the server; shows the client certificate the server made.
+pub fn mutual_tls(server: &Running) -> ClientConfig {
+    let chain = CertificateDer::from_pem_file(server.file("client.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(server.file("client.key")).unwrap();
+    builder(server)
+        .with_client_auth_cert(vec![chain], key)
+        .unwrap()
+}
+
+pub fn builder(
+    server: &Running,
+) -> rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert> {
+    let mut roots = RootCertStore::empty();
+    let root = CertificateDer::from_pem_slice(&fs::read(server.file("ca.pem")).unwrap()).unwrap();
+    roots.add(root).unwrap();
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+}
+
+/// Connects with one protocol.
+pub async fn connect(protocol: &str, to: SocketAddr, tls: &ClientConfig) -> Result<Http, Error> {
+    Ok(match protocol {
+        "http/1.1" => {
+            let stream = TokioIo::new(tls_stream(protocol, to, tls).await?);
+            let (requests, connection) = hyper::client::conn::http1::handshake(stream).await?;
+            tokio::spawn(connection);
+            Http::H1(requests)
+        }
+        "h2" => {
+            let stream = TokioIo::new(tls_stream(protocol, to, tls).await?);
+            let (requests, connection) =
+                hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await?;
+            tokio::spawn(connection);
+            Http::H2(requests)
+        }
+        "h3" => Http::H3(h3(quic(to, tls)?.await?).await?),
+        other => panic!("no protocol {other}"),
+    })
+}
+
+/// TLS over TCP, with one ALPN protocol.
+pub async fn tls_stream(
+    alpn: &str,
+    to: SocketAddr,
+    tls: &ClientConfig,
+) -> Result<TlsStream<TcpStream>, Error> {
+    let mut tls = tls.clone();
+    tls.alpn_protocols = vec![alpn.into()];
+    let tcp = TcpStream::connect(to).await?;
+    tcp.set_nodelay(true)?;
+    let name = ServerName::try_from("localhost")?;
+    Ok(TlsConnector::from(Arc::new(tls)).connect(name, tcp).await?)
+}
+
+/// A QUIC handshake under way.
+pub fn quic(to: SocketAddr, tls: &ClientConfig) -> Result<quinn::Connecting, Error> {
+    let mut tls = tls.clone();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let config = quinn::crypto::rustls::QuicClientConfig::try_from(tls)?;
+    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
+    let config = quinn::ClientConfig::new(Arc::new(config));
+    Ok(endpoint.connect_with(config, to, "localhost")?)
+}
+
+/// HTTP/3 over a QUIC connection.
+pub async fn h3(quic: quinn::Connection) -> Result<H3, Error> {
+    let (mut driver, requests) = h3::client::new(h3_quic::Connection::new(quic.clone())).await?;
+    tokio::spawn(async move { driver.wait_idle().await });
+    let _endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
+    Ok(H3 {
+        quic,
+        requests,
+        _endpoint,
+    })
+}
+
+/// gRPC over TLS.
+pub async fn grpc(to: SocketAddr, tls: &ClientConfig) -> Result<Channel, Error> {
+    let tls = tls.clone();
+    let connector = tower::service_fn(move |_: Uri| {
+        let tls = tls.clone();
+        async move { Ok::<_, Error>(TokioIo::new(tls_stream("h2", to, &tls).await?)) }
+    });
+    let origin = format!("https://localhost:{}", to.port());
+    // The connector does TLS; tonic's own would have to be built in to accept `https`.
+    let endpoint = Endpoint::from_shared(origin.replace("https", "http"))?;
+    Ok(endpoint.connect_with_connector(connector).await?)
+}
+
+impl Http {
+    /// Sends a request and reads the whole response.
+    pub async fn call(&mut self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
+        let response = match self {
+            Self::H1(requests) => {
+                requests.ready().await?;
+                requests
+                    .send_request(h1_form(request).map(Full::new))
+                    .await?
+            }
+            Self::H2(requests) => requests.send_request(request.map(Full::new)).await?,
+            Self::H3(h3) => return h3.call(request).await,
+        };
+        let (head, body) = response.into_parts();
+        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+    }
+}
+
+impl H3 {
+    /// Sends a request and reads the whole response.
+    pub async fn call(&mut self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
+        let (head, body) = request.into_parts();
+        let mut stream = self
+            .requests
+            .send_request(Request::from_parts(head, ()))
+            .await?;
+        if !body.is_empty() {
+            stream.send_data(body).await?;
+        }
+        stream.finish().await?;
+        let response = stream.recv_response().await?;
+        let mut body = Vec::new();
+        while let Some(mut data) = stream.recv_data().await? {
+            body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+        }
+        Ok(response.map(|()| body.into()))
+    }
+}
+
+/// A request to this server, in absolute form, with an id.
+pub fn request(method: &str, path: &str, id: u32, body: impl Into<Bytes>) -> Request<Bytes> {
+    Request::builder()
+        .method(method)
+        .uri(format!("https://localhost{path}"))
+        .header("x-commute-id", id)
+        .body(body.into())
+        .unwrap()
+}
+
+/// HTTP/1.1 has the authority in a header.
+fn h1_form(mut request: Request<Bytes>) -> Request<Bytes> {
+    let uri = request.uri().clone();
+    request
+        .headers_mut()
+        .insert("host", uri.authority().unwrap().as_str().parse().unwrap());
+    *request.uri_mut() = uri.path_and_query().unwrap().as_str().parse().unwrap();
+    request
+}
