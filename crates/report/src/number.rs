@@ -17,11 +17,11 @@ pub(crate) fn with_spread(q: &Quantity) -> String {
     let number = format!(
         "{}{} {}",
         mark(q.bound),
-        scale.digits(value, decimals),
+        scale.bounded(value, decimals, q.bound),
         scale.unit
     );
     match (q.bound, reach) {
-        (Bound::Exact, Some(reach)) => format!("{number} ±{}", scale.digits(reach, decimals)),
+        (Bound::Exact, Some(reach)) => format!("{number} ±{}", scale.up(reach, decimals)),
         (Bound::Exact, None) => format!("{number} ±?"),
         _ => number,
     }
@@ -55,28 +55,26 @@ pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
         .map(|(low, high)| (value - low).max(high - value));
     let decimals = scale.decimals(reach, value);
     let bound = match (q.bound, flip) {
-        (Bound::AtLeast, false) | (Bound::AtMost, true) => "at least ",
-        (Bound::AtMost, false) | (Bound::AtLeast, true) => "at most ",
-        _ => "",
+        (Bound::AtLeast, true) => Bound::AtMost,
+        (Bound::AtMost, true) => Bound::AtLeast,
+        (same, _) => same,
+    };
+    let words = match bound {
+        Bound::AtLeast => "at least ",
+        Bound::AtMost => "at most ",
+        Bound::Exact | Bound::Unknown => "",
     };
     let join = if q.unit == Unit::Factor { "" } else { " " };
+    let low = low.map(|low| scale.down(low, decimals));
+    let high = high.map(|high| scale.up(high, decimals));
     let range = match (low, high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} to {}",
-                scale.digits(low, decimals),
-                scale.digits(high, decimals)
-            )
-        }
-        (Some(low), None) => format!("{} or more", scale.digits(low, decimals)),
-        (None, Some(high)) => format!("{} or less", scale.digits(high, decimals)),
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("{low} or more"),
+        (None, Some(high)) => format!("{high} or less"),
         (None, None) => "no bound".into(),
     };
-    let value = format!(
-        "{bound}{}{join}{}",
-        scale.digits(value, decimals),
-        scale.unit
-    );
+    let digits = scale.bounded(value, decimals, bound);
+    let value = format!("{words}{digits}{join}{}", scale.unit);
     Some(Size { value, range })
 }
 
@@ -163,7 +161,34 @@ impl Scale {
             _ => digits,
         }
     }
+
+    /// Rounded so that a bound stays true.
+    fn bounded(&self, value: f64, decimals: usize, bound: Bound) -> String {
+        match bound {
+            Bound::AtLeast => self.down(value, decimals),
+            Bound::AtMost => self.up(value, decimals),
+            Bound::Exact | Bound::Unknown => self.digits(value, decimals),
+        }
+    }
+
+    /// Rounded down: an interval printed wider than it is still covers what it says.
+    fn down(&self, value: f64, decimals: usize) -> String {
+        self.toward(value, decimals, |x| (x + ROUNDING_NOISE).floor())
+    }
+
+    /// Rounded up.
+    fn up(&self, value: f64, decimals: usize) -> String {
+        self.toward(value, decimals, |x| (x - ROUNDING_NOISE).ceil())
+    }
+
+    fn toward(&self, value: f64, decimals: usize, whole: fn(f64) -> f64) -> String {
+        let step = self.factor / 10f64.powi(decimals as i32);
+        self.digits(whole(value / step) * step, decimals)
+    }
 }
+
+/// 104.0 that became 104.00000000000001 on the way is still 104.
+const ROUNDING_NOISE: f64 = 1e-9;
 
 fn mark(bound: Bound) -> &'static str {
     match bound {
@@ -195,6 +220,7 @@ mod tests {
     fn digits_follow_the_interval() {
         for (q, text) in [
             (quantity(265.4e6, 259e6, 274e6, Unit::Ns), "265 ms ±9"),
+            (quantity(265.4e6, 259e6, 274.6e6, Unit::Ns), "265 ms ±10"),
             (quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns), "1.1 s ±0.1"),
             (
                 quantity(880_000.0, 870_000.0, 900_000.0, Unit::Ns),

@@ -143,10 +143,13 @@ impl<'a> Table<'a> {
             } else if first {
                 out += &row(&name, vec![("no figures", "")]);
             }
-            let words: Vec<(String, &str)> = columns
+            let mut words: Vec<(String, &str)> = columns
                 .iter()
                 .map(|c| c.verdicts[i].map(words).unwrap_or_default())
                 .collect();
+            if first && arm.role == Role::Reference {
+                words[0] = ("reference".into(), "");
+            }
             if words.iter().any(|(text, _)| !text.is_empty()) {
                 out += &row(
                     "",

@@ -54,9 +54,10 @@ pub fn quickstart() -> Vec<Invented> {
             ..reference
         },
         arm("quinn h3", "h3", 265.0, 131.0, 1_100.0),
+        arm("libcurl h1", "h1", 510.0, 134.0, 1_850.0),
         Invented {
             noise: 0.4,
-            ..arm("libcurl h1", "h1", 390.0, 133.0, 1_850.0)
+            ..arm("libcurl h2", "h2", 390.0, 133.0, 1_850.0)
         },
         Invented {
             outcome: Some(Outcome::Unsupported {
