@@ -1,6 +1,5 @@
 //! Clients: hyper for HTTP/1.1 and HTTP/2, quinn with h3 for HTTP/3, tonic for gRPC.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,9 +7,10 @@ use bytes::{Buf, Bytes};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -50,14 +50,37 @@ pub fn mutual_tls(server: &Running) -> ClientConfig {
         .unwrap()
 }
 
-pub fn builder(
-    server: &Running,
-) -> rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert> {
+pub fn builder(server: &Running) -> Builder {
+    builder_with(server, rustls::crypto::ring::default_provider())
+}
+
+type Builder = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
+
+pub fn builder_with(server: &Running, provider: CryptoProvider) -> Builder {
+    builder_trusting(&[server], provider, rustls::ALL_VERSIONS)
+}
+
+pub fn versions(server: &Running, versions: &[&'static SupportedProtocolVersion]) -> Builder {
+    builder_trusting(
+        &[server],
+        rustls::crypto::ring::default_provider(),
+        versions,
+    )
+}
+
+pub fn builder_trusting(
+    servers: &[&Running],
+    provider: CryptoProvider,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Builder {
     let mut roots = RootCertStore::empty();
-    let root = CertificateDer::from_pem_slice(&fs::read(server.file("ca.pem")).unwrap()).unwrap();
-    roots.add(root).unwrap();
-    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
+    for server in servers {
+        roots
+            .add(CertificateDer::from_pem_file(server.file("ca.pem")).unwrap())
+            .unwrap();
+    }
+    ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(versions)
         .unwrap()
         .with_root_certificates(roots)
 }

@@ -1,0 +1,284 @@
+//! How streams end when somebody loses interest: the pitfalls of other adapters.
+//!
+//! One side is HTTP/3 over this crate, the other either the same or plain quinn, where the
+//! codes on the wire can be seen.
+
+mod common;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use bytes::{Buf, Bytes};
+use common::{Options, Pair};
+use h3::client::SendRequest;
+use h3::error::{Code, StreamError};
+use h3::server::RequestStream;
+use h3_quic::{BidiStream, Connection, OpenStreams};
+use http::{Request, Response};
+use quinn::{ReadError, ReadToEndError, VarInt};
+
+type Requests = SendRequest<OpenStreams, Bytes>;
+type Served = RequestStream<BidiStream<Bytes>, Bytes>;
+type H3Server = h3::server::Connection<Connection, Bytes>;
+
+#[tokio::test]
+async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
+    let pair = Pair::new(Options::default());
+    let (mut requests, mut server) = h3_pair(&pair).await;
+    let mut stream = requests.send_request(get()).await.unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    served.send_data("begun".into()).await.unwrap();
+    stream.recv_response().await.unwrap();
+    assert_eq!(stream.recv_data().await.unwrap().unwrap().chunk(), b"begun");
+    {
+        // Pending: the rest has not been sent. Then its caller loses interest.
+        let mut read = pin!(stream.recv_data());
+        assert!(poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx).is_pending())).await);
+    }
+    stream.stop_sending(Code::H3_REQUEST_CANCELLED);
+    assert!(stream.recv_data().await.unwrap().is_none());
+    let told = loop {
+        if let Err(error) = served.send_data(Bytes::from(vec![0; 1024])).await {
+            break error;
+        }
+    };
+    let cancelled = matches!(told, StreamError::RemoteTerminate { code, .. } if code == Code::H3_REQUEST_CANCELLED);
+    assert!(cancelled, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_dropped_read_loses_no_data() {
+    let pair = Pair::new(Options::default());
+    let (mut requests, mut server) = h3_pair(&pair).await;
+    let mut stream = requests.send_request(get()).await.unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    stream.recv_response().await.unwrap();
+    for _ in 0..3 {
+        let mut read = pin!(stream.recv_data());
+        assert!(poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx).is_pending())).await);
+    }
+    served.send_data("late".into()).await.unwrap();
+    served.finish().await.unwrap();
+    assert_eq!(stream.recv_data().await.unwrap().unwrap().chunk(), b"late");
+    assert!(stream.recv_data().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_lagging_reader_with_a_large_window_breaks_nothing() {
+    const BYTES: usize = 15 << 20;
+    let pair = Pair::new(Options {
+        client_window: Some(16 << 20),
+        ..Options::default()
+    });
+    let (mut requests, mut server) = h3_pair(&pair).await;
+    let mut stream = requests.send_request(get()).await.unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    // All of it fits the window, so that it is sent though nobody reads; one byte after
+    // the other differs, so that nothing can be mixed up unseen.
+    let body: Bytes = (0..BYTES).map(|i| (i % 251) as u8).collect();
+    let sent = tokio::spawn(async move {
+        for piece in body.chunks(64 << 10) {
+            served
+                .send_data(Bytes::copy_from_slice(piece))
+                .await
+                .unwrap();
+        }
+        served.finish().await.unwrap();
+        (served, body)
+    });
+    let (_served, body) = sent.await.unwrap();
+    stream.recv_response().await.unwrap();
+    let mut got = Vec::with_capacity(BYTES);
+    while let Some(mut data) = stream.recv_data().await.unwrap() {
+        got.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+    }
+    assert!(got == body);
+}
+
+#[tokio::test]
+async fn a_response_arrives_though_the_request_was_not_read() {
+    let pair = Pair::new(Options::default());
+    let (mut requests, mut server) = h3_pair(&pair).await;
+    let mut stream = requests.send_request(post()).await.unwrap();
+    let mut served = accept(&mut server).await;
+    let answered = tokio::spawn(async move {
+        served
+            .send_response(Response::builder().status(413).body(()).unwrap())
+            .await
+            .unwrap();
+        served.send_data("too long".into()).await.unwrap();
+        served.finish().await.unwrap();
+        // Dropped here, the request unread.
+    });
+    // More than any window: it can only end because the server does not want it.
+    for _ in 0..64 {
+        stream
+            .send_data(Bytes::from(vec![7; 1 << 20]))
+            .await
+            .unwrap();
+    }
+    stream.finish().await.unwrap();
+    answered.await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().status(), 413);
+    assert_eq!(
+        stream.recv_data().await.unwrap().unwrap().chunk(),
+        b"too long"
+    );
+    assert!(stream.recv_data().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_drops_an_unread_request_says_no_error() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(POST_HEADERS).await.unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    served.finish().await.unwrap();
+    drop(served);
+    assert_eq!(send.stopped().await.unwrap(), Some(code(Code::H3_NO_ERROR)));
+    assert!(!recv.read_to_end(1024).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_whose_end_is_here_is_not_stopped() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(POST_HEADERS).await.unwrap();
+    send.finish().unwrap();
+    // Acknowledged, so the end lies at the server, where nobody reads it.
+    assert_eq!(send.stopped().await.unwrap(), None);
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    served.finish().await.unwrap();
+    drop(served);
+    recv.read_to_end(1024).await.unwrap();
+    assert_eq!(client.stats().frame_rx.stop_sending, 0);
+}
+
+#[tokio::test]
+async fn a_dropped_request_is_reset_not_finished() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let (mut driver, mut requests) = h3::client::new(Connection::new(client)).await.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    let mut stream = requests.send_request(post()).await.unwrap();
+    stream.send_data("half of it".into()).await.unwrap();
+    let (send, mut recv) = server.accept_bi().await.unwrap();
+    drop(stream);
+    let end = recv.read_to_end(1024).await;
+    let reset = ReadToEndError::Read(ReadError::Reset(code(Code::H3_REQUEST_CANCELLED)));
+    assert_eq!(end, Err(reset));
+    // And the response is not wanted any more.
+    assert_eq!(
+        send.stopped().await.unwrap(),
+        Some(code(Code::H3_REQUEST_CANCELLED))
+    );
+}
+
+#[tokio::test]
+async fn a_dropped_response_is_reset_not_finished() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(POST_HEADERS).await.unwrap();
+    send.finish().unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    served.send_data("half of it".into()).await.unwrap();
+    drop(served);
+    let end = recv.read_to_end(1024).await;
+    let reset = ReadToEndError::Read(ReadError::Reset(code(Code::H3_INTERNAL_ERROR)));
+    assert_eq!(end, Err(reset));
+}
+
+#[tokio::test]
+async fn a_client_that_stops_a_response_fails_the_servers_writing() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(POST_HEADERS).await.unwrap();
+    let mut served = accept(&mut server).await;
+    served.send_response(Response::new(())).await.unwrap();
+    recv.stop(code(Code::H3_REQUEST_CANCELLED)).unwrap();
+    let told = loop {
+        if let Err(error) = served.send_data(Bytes::from(vec![0; 1024])).await {
+            break error;
+        }
+    };
+    assert!(
+        matches!(told, StreamError::RemoteTerminate { .. }),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn facts_of_a_request_are_given_once_and_forgotten_with_its_stream() {
+    let pair = Pair::new(Options::default());
+    let (client, server) = pair.connect().await;
+    let (connection, accepted) = Connection::recorded(server);
+    let mut server: H3Server = h3::server::builder().build(connection).await.unwrap();
+    for taken in [true, false] {
+        let (mut send, mut recv) = client.open_bi().await.unwrap();
+        send.write_all(POST_HEADERS).await.unwrap();
+        send.finish().unwrap();
+        let mut served = accept(&mut server).await;
+        let id = served.id();
+        let facts = taken.then(|| accepted.take(id).unwrap());
+        served.send_response(Response::new(())).await.unwrap();
+        served.finish().await.unwrap();
+        drop(served);
+        assert!(accepted.take(id).is_none());
+        recv.read_to_end(1024).await.unwrap();
+        if let Some(facts) = facts {
+            assert!(!facts.early_data);
+            assert!(facts.delivered.wait().await);
+        }
+    }
+}
+
+/// Both sides over this crate.
+async fn h3_pair(pair: &Pair) -> (Requests, H3Server) {
+    let (client, server) = pair.connect().await;
+    let (mut driver, requests) = h3::client::new(Connection::new(client)).await.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    (requests, serve(server).await)
+}
+
+async fn serve(server: quinn::Connection) -> H3Server {
+    h3::server::builder()
+        .build(Connection::new(server))
+        .await
+        .unwrap()
+}
+
+async fn accept(server: &mut H3Server) -> Served {
+    let resolver = server.accept().await.unwrap().unwrap();
+    resolver.resolve_request().await.unwrap().1
+}
+
+fn get() -> Request<()> {
+    Request::get("https://localhost/").body(()).unwrap()
+}
+
+fn post() -> Request<()> {
+    Request::post("https://localhost/").body(()).unwrap()
+}
+
+fn code(code: Code) -> VarInt {
+    VarInt::from_u64(code.value()).unwrap()
+}
+
+/// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`, with names and
+/// values from QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and name 0.
+const POST_HEADERS: &[u8] = b"\x01\x10\x00\x00\xd4\xc1\xd7\x50\x09localhost";

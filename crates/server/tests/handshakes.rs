@@ -1,0 +1,332 @@
+//! Full, resumed and early data: the log says what happened, not what was asked for.
+
+mod common;
+
+use bytes::Bytes;
+use common::client::{self, Http, request};
+use common::{Log, Running};
+use rustls::ClientConfig;
+use server::{Config, KeyKind};
+
+#[tokio::test]
+async fn a_second_connection_resumes_over_either_transport() {
+    let server = common::start(Config::default()).await;
+    let tls = client::tls(&server);
+    for protocol in client::PROTOCOLS {
+        // Each protocol its own tickets: a fresh cache.
+        let mut tls = tls.clone();
+        tls.resumption = rustls::client::Resumption::default();
+        for id in 1..=2 {
+            call(
+                &mut client::connect(protocol, server.address, &tls)
+                    .await
+                    .unwrap(),
+                id,
+            )
+            .await;
+        }
+    }
+    let chain_bytes = server.facts.chain_bytes;
+    let log = server.stop().await;
+    let seen: Vec<_> = log
+        .connections()
+        .iter()
+        .map(|c| (c.alpn.clone(), c.resumed, c.chain_bytes))
+        .collect();
+    let expected = client::PROTOCOLS.map(|protocol| {
+        [
+            (protocol.to_owned(), false, chain_bytes),
+            (protocol.to_owned(), true, 0),
+        ]
+    });
+    assert_eq!(seen, expected.concat());
+    for connection in log.connections() {
+        assert_eq!(connection.tls_version, "TLSv1_3");
+        assert!(
+            connection.cipher.starts_with("TLS13_AES_"),
+            "{}",
+            connection.cipher
+        );
+        assert_eq!(connection.group, "X25519");
+        assert!(!connection.hello_retry);
+        assert!(
+            connection
+                .congestion
+                .as_deref()
+                .is_some_and(|name| !name.is_empty())
+        );
+        assert!(connection.peer_port > 0);
+    }
+}
+
+#[tokio::test]
+async fn nothing_resumes_where_resumption_is_off() {
+    let config = Config {
+        resumption: false,
+        early_data: true,
+        ..Config::default()
+    };
+    let server = common::start(config).await;
+    let tls = early(client::tls(&server));
+    for protocol in client::PROTOCOLS {
+        for id in 1..=2 {
+            call(
+                &mut client::connect(protocol, server.address, &tls)
+                    .await
+                    .unwrap(),
+                id,
+            )
+            .await;
+        }
+    }
+    let connecting = client::quic(server.address, &tls).unwrap();
+    assert!(
+        connecting.into_0rtt().is_err(),
+        "there was no ticket to take"
+    );
+    let log = server.stop().await;
+    assert!(
+        log.connections()
+            .iter()
+            .all(|connection| !connection.resumed)
+    );
+}
+
+#[tokio::test]
+async fn early_data_is_taken_and_labelled() {
+    let server = common::start(Config {
+        early_data: true,
+        ..Config::default()
+    })
+    .await;
+    let tls = early(client::tls(&server));
+    call(
+        &mut client::connect("h3", server.address, &tls).await.unwrap(),
+        1,
+    )
+    .await;
+    let (connection, accepted) = client::quic(server.address, &tls)
+        .unwrap()
+        .into_0rtt()
+        .ok()
+        .unwrap();
+    let mut http = Http::H3(client::h3(connection).await.unwrap());
+    call(&mut http, 2).await;
+    assert!(accepted.await);
+    // The same connection, its handshake over.
+    call(&mut http, 3).await;
+    let log = server.stop().await;
+    assert_eq!(early_by_id(&log), [(1, false), (2, true), (3, false)]);
+    assert_eq!(
+        log.connections()
+            .iter()
+            .map(|c| c.resumed)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
+}
+
+#[tokio::test]
+async fn early_data_is_refused_where_it_is_off_and_the_session_still_resumed() {
+    let server = common::start(Config {
+        early_data: false,
+        ..Config::default()
+    })
+    .await;
+    let tls = early(client::tls(&server));
+    call(
+        &mut client::connect("h3", server.address, &tls).await.unwrap(),
+        1,
+    )
+    .await;
+    let connecting = client::quic(server.address, &tls).unwrap();
+    // The ticket allows none, so that the client does not even try.
+    let connecting = connecting.into_0rtt().err().unwrap();
+    let mut http = Http::H3(client::h3(connecting.await.unwrap()).await.unwrap());
+    call(&mut http, 2).await;
+    let log = server.stop().await;
+    assert_eq!(early_by_id(&log), [(1, false), (2, false)]);
+    assert_eq!(
+        log.connections()
+            .iter()
+            .map(|c| c.resumed)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
+}
+
+#[tokio::test]
+async fn tickets_of_one_process_are_worth_nothing_to_the_next() {
+    let first = common::start(Config {
+        early_data: true,
+        ..Config::default()
+    })
+    .await;
+    let second = common::start(Config {
+        early_data: true,
+        ..Config::default()
+    })
+    .await;
+    // One client that trusts both, and takes them for the same server.
+    let tls = early(trusting(&[&first, &second]));
+    call(
+        &mut client::connect("h3", first.address, &tls).await.unwrap(),
+        1,
+    )
+    .await;
+    let (connection, accepted) = client::quic(second.address, &tls)
+        .unwrap()
+        .into_0rtt()
+        .ok()
+        .unwrap();
+    assert!(!accepted.await);
+    // Everything sent early is void; the connection itself is good.
+    let mut http = Http::H3(client::h3(connection).await.unwrap());
+    call(&mut http, 2).await;
+    first.stop().await;
+    let log = second.stop().await;
+    assert_eq!(early_by_id(&log), [(2, false)]);
+    assert!(!log.connections()[0].resumed);
+}
+
+#[tokio::test]
+async fn a_group_the_server_has_to_ask_for_is_flagged() {
+    let server = common::start(Config::default()).await;
+    for protocol in client::PROTOCOLS {
+        let mut provider = rustls::crypto::ring::default_provider();
+        // First a group the server cannot do, with a key share; then one it can. Made anew
+        // each time, for rustls remembers which group a server took.
+        provider.kx_groups.insert(0, &Unknown);
+        let tls = client::builder_with(&server, provider).with_no_client_auth();
+        call(
+            &mut client::connect(protocol, server.address, &tls)
+                .await
+                .unwrap(),
+            1,
+        )
+        .await;
+    }
+    let log = server.stop().await;
+    assert!(
+        log.connections()
+            .iter()
+            .all(|c| c.hello_retry && !c.resumed),
+        "{log:?}"
+    );
+}
+
+#[tokio::test]
+async fn tls_1_2_works_and_is_labelled() {
+    let server = common::start(Config::default()).await;
+    let tls = client::tls(&server);
+    let mut old = client::versions(&server, &[&rustls::version::TLS12]).with_no_client_auth();
+    old.resumption = tls.resumption;
+    for id in 1..=2 {
+        call(
+            &mut client::connect("h2", server.address, &old).await.unwrap(),
+            id,
+        )
+        .await;
+    }
+    let log = server.stop().await;
+    assert!(
+        log.connections().iter().all(|c| c.tls_version == "TLSv1_2"),
+        "{log:?}"
+    );
+    assert_eq!(
+        log.connections()
+            .iter()
+            .map(|c| c.resumed)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
+}
+
+#[tokio::test]
+async fn rsa_keys_serve_every_protocol_and_both_ports() {
+    let server = common::start(Config {
+        key: KeyKind::Rsa2048,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::mutual_tls(&server);
+    for protocol in client::PROTOCOLS {
+        call(
+            &mut client::connect(protocol, server.address, &tls)
+                .await
+                .unwrap(),
+            1,
+        )
+        .await;
+        call(
+            &mut client::connect(protocol, server.mtls_address, &tls)
+                .await
+                .unwrap(),
+            2,
+        )
+        .await;
+    }
+    assert_eq!(server.facts.key, KeyKind::Rsa2048);
+    // Two certificates with a 256-byte modulus and a 256-byte signature each.
+    assert!(server.facts.chain_bytes > 4 * 256, "{}", server.facts);
+    assert_eq!(server.stop().await.connections().len(), 6);
+}
+
+async fn call(http: &mut Http, id: u32) {
+    let echo = Bytes::from_static(br#"{"start_ts":1}"#);
+    let response = http
+        .call(request("POST", "/echo", id, echo.clone()))
+        .await
+        .unwrap();
+    assert_eq!(*response.body(), echo);
+}
+
+fn early(mut tls: ClientConfig) -> ClientConfig {
+    tls.enable_early_data = true;
+    tls
+}
+
+fn early_by_id(log: &Log) -> Vec<(u32, bool)> {
+    log.requests()
+        .iter()
+        .map(|request| (request.id.unwrap(), request.early_data))
+        .collect()
+}
+
+fn trusting(servers: &[&Running]) -> ClientConfig {
+    client::builder_trusting(
+        servers,
+        rustls::crypto::ring::default_provider(),
+        rustls::ALL_VERSIONS,
+    )
+    .with_no_client_auth()
+}
+
+/// A key exchange group that only this client knows.
+#[derive(Debug)]
+struct Unknown;
+
+impl rustls::crypto::SupportedKxGroup for Unknown {
+    fn start(&self) -> Result<Box<dyn rustls::crypto::ActiveKeyExchange>, rustls::Error> {
+        Ok(Box::new(Unknown))
+    }
+
+    fn name(&self) -> rustls::NamedGroup {
+        // Private use, RFC 8446 section 4.2.7.
+        rustls::NamedGroup::Unknown(0xfe00)
+    }
+}
+
+impl rustls::crypto::ActiveKeyExchange for Unknown {
+    fn complete(self: Box<Self>, _: &[u8]) -> Result<rustls::crypto::SharedSecret, rustls::Error> {
+        Err(rustls::Error::General("nobody knows this group".into()))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &[7; 32]
+    }
+
+    fn group(&self) -> rustls::NamedGroup {
+        rustls::NamedGroup::Unknown(0xfe00)
+    }
+}
