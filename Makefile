@@ -1,0 +1,39 @@
+# Two commands matter: `make run` runs the main job, `make test` passes the tests.
+
+CARGO ?= cargo
+STUDY ?= studies/quickstart.toml
+QUICK ?=
+BLOCKS = $(if $(QUICK),--blocks 2,)
+
+.PHONY: run test lint bench doctor stacks build clean
+
+run: build stacks
+	target/release/commute run $(STUDY) $(BLOCKS)
+
+build:
+	$(CARGO) build --release --workspace --bins
+
+# The tests drive the real binaries, so those are built first.
+test: stacks
+	$(CARGO) build --workspace --bins
+	$(CARGO) test --workspace
+
+# Never fails: where Python is missing, the libcurl arms are unsupported cells that say so.
+stacks:
+	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+bench: build
+	$(CARGO) run --release -p commute-pump --example bench
+	$(CARGO) run --release -p commute-server --example abuse
+
+doctor: build
+	target/release/commute doctor
+
+clean:
+	$(CARGO) clean
+	rm -rf runs stacks/*/.venv
