@@ -143,11 +143,12 @@ impl Scale {
         Self { unit, factor }
     }
 
-    /// Digits behind the point that the reach of the interval leaves meaning in; without a
-    /// reach, as many as make two digits.
+    /// Digits behind the point that the reach of the interval leaves meaning in, so that
+    /// rounding it up makes it half as wide again at most; without a reach, as many as make
+    /// two digits.
     fn decimals(&self, reach: Option<f64>, value: f64) -> usize {
-        let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 10.0) / self.factor;
-        [0.95, 0.095, 0.0095]
+        let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 5.0) / self.factor;
+        [1.95, 0.195, 0.0195]
             .iter()
             .position(|&step| reach >= step)
             .unwrap_or(3)
@@ -221,14 +222,14 @@ mod tests {
         for (q, text) in [
             (quantity(265.4e6, 259e6, 274e6, Unit::Ns), "265 ms ±9"),
             (quantity(265.4e6, 259e6, 274.6e6, Unit::Ns), "265 ms ±10"),
-            (quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns), "1.1 s ±0.1"),
+            (quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns), "1.12 s ±0.11"),
             (
                 quantity(880_000.0, 870_000.0, 900_000.0, Unit::Ns),
                 "880 µs ±20",
             ),
             (
                 quantity(41_200.0, 41_100.0, 41_300.0, Unit::Bytes),
-                "41.2 kB ±0.1",
+                "41.20 kB ±0.10",
             ),
             (quantity(5e6, 5e6, 5e6, Unit::Ns), "5.0 ms ±0.0"),
         ] {

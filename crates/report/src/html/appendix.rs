@@ -1,0 +1,151 @@
+//! How far the lab can be believed: self-test, environment, every cell.
+
+use record::{Outcome, RunData};
+
+use super::{Text, heads, table};
+use crate::Summary;
+use crate::csv::{outcome_word, standing_word};
+use crate::number::{count, duration};
+
+/// All appendices.
+pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
+    let notes: String = summary
+        .notes
+        .iter()
+        .map(|note| format!("<li>{}</li>\n", Text(note)))
+        .collect();
+    format!(
+        "<section>\n<h2>How to read this</h2>\n<ul>\n{notes}{METHOD}</ul>\n</section>\n\
+         <section>\n<h2>Self-test</h2>\n{}</section>\n\
+         <section>\n<h2>Environment</h2>\n{}{}</section>\n\
+         <section>\n<h2>Cells</h2>\n<details>\n<summary>{}</summary>\n{}</details>\n</section>\n",
+        self_test(summary),
+        environment(data),
+        networks(data),
+        count(data.cells().len(), "record"),
+        cells(data)
+    )
+}
+
+/// What holds of every report.
+const METHOD: &str = "\
+<li>Each figure is the median over blocks of the block's median; in a block all arms ran back to \
+back, so differences are taken within blocks.</li>\n\
+<li>Faster or slower: the whole interval of the difference is beyond zero, and its median beyond \
+the margin. No difference: the whole interval is within the margin. Anything else: cannot tell.</li>\n\
+<li>A call that timed out took at least its time-out, one that failed counts the same; none is \
+dropped. Disturbed cells were run again; \"with disturbed cells\" takes the first attempts.</li>\n\
+<li>Arms were compared with the reference, not with each other.</li>\n";
+
+fn self_test(summary: &Summary) -> String {
+    if summary.self_test.is_empty() {
+        return "<p>Skipped: nothing vouches for the lab in this run.</p>\n".into();
+    }
+    let rows: Vec<Vec<String>> = summary
+        .self_test
+        .iter()
+        .map(|check| {
+            let unit = Text(&check.unit);
+            let word = match check.pass {
+                true => "<strong class=\"faster\">held</strong>",
+                false => "<strong class=\"slower\">failed</strong>",
+            };
+            vec![
+                Text(&check.name).to_string(),
+                format!("{} {unit}", check.expected),
+                format!("{} {unit}", check.got),
+                format!("±{} {unit}", check.margin),
+                word.into(),
+            ]
+        })
+        .collect();
+    let columns = heads(&["Known answer", "Expected", "Got", "Margin", "Result"]);
+    table("Known answers, checked before the run", &columns, &rows)
+}
+
+fn environment(data: &RunData) -> String {
+    let word = |yes: bool| if yes { "yes" } else { "no" };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for head in data.heads() {
+        let host = &head.host;
+        let stacks: Vec<String> = host
+            .stacks
+            .iter()
+            .map(|(n, v)| format!("{n} {v}"))
+            .collect();
+        for (what, value) in [
+            (
+                "commute",
+                format!("{} {}", head.commute, host.git.as_deref().unwrap_or("")),
+            ),
+            ("Kernel", host.kernel.clone()),
+            (
+                "Processor",
+                format!("{}, {}", host.cpu, count(host.cores as usize, "core")),
+            ),
+            ("Memory", format!("{} MiB", host.memory_bytes >> 20)),
+            (
+                "Hypervisor",
+                host.hypervisor
+                    .clone()
+                    .unwrap_or_else(|| "none seen".into()),
+            ),
+            ("Clock source", host.clocksource.clone()),
+            ("Rootless", word(host.rootless).into()),
+            (
+                "Link under real-time scheduling",
+                word(host.realtime).into(),
+            ),
+            ("Stacks", stacks.join(", ")),
+        ] {
+            rows.push(vec![what.into(), Text(&value).to_string()]);
+        }
+    }
+    table("Where it ran", &heads(&["What", "Value"]), &rows)
+}
+
+fn networks(data: &RunData) -> String {
+    let mut out = String::new();
+    for network in &data.run().networks {
+        out += &format!(
+            "<details>\n<summary>{}</summary>\n<pre>{}</pre>\n</details>\n",
+            Text(&network.name),
+            // Line by line: a line break is the one control character that belongs here.
+            network
+                .toml
+                .lines()
+                .map(|l| Text(l).to_string())
+                .collect::<Vec<_>>()
+                .join("\n")
+        );
+    }
+    out
+}
+
+fn cells(data: &RunData) -> String {
+    let rows: Vec<Vec<String>> = data
+        .standings()
+        .into_iter()
+        .map(|(cell, standing)| {
+            let why = match &cell.outcome {
+                Outcome::Clean => String::new(),
+                Outcome::Disturbed { reasons } => reasons.join("; "),
+                Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.clone(),
+            };
+            vec![
+                Text(&cell.file_name()).to_string(),
+                Text(&cell.network).to_string(),
+                cell.block.to_string(),
+                Text(&cell.arm).to_string(),
+                standing_word(standing).replace('_', " "),
+                outcome_word(&cell.outcome).into(),
+                Text(&why).to_string(),
+                duration(cell.took_ns as f64),
+            ]
+        })
+        .collect();
+    let columns = heads(&[
+        "Record", "Network", "Block", "Arm", "Standing", "Outcome", "Why", "Took",
+    ]);
+    table("Every attempt of every cell", &columns, &rows)
+}

@@ -1,0 +1,242 @@
+//! A network: its card, its verdicts, the shapes behind them and what the arms cost.
+
+use record::RunData;
+
+use super::chart::{Bar, Curve, bars, ecdf};
+use super::{Text, heads, table};
+use crate::advice::verdict_words;
+use crate::cells::Table;
+use crate::human::{remarks, spread_note};
+use crate::measure::{Population, populations, time};
+use crate::number::{duration, size, with_spread};
+use crate::{Advice, Comparison, NetworkSummary, Part, Quantity, Role, Summary};
+
+/// One card a network, with the sentence.
+pub(super) fn cards(summary: &Summary) -> String {
+    let mut out = String::from("<div class=\"cards\">\n");
+    for (i, network) in summary.networks.iter().enumerate() {
+        let kind = match network.advice {
+            Advice::Take { .. } => "take",
+            Advice::Stay => "stay",
+            Advice::Broken => "broken",
+            Advice::Mixed | Advice::NoDifference | Advice::CannotTell => "open",
+        };
+        out += &format!(
+            "<article class=\"card {kind}\">\n<h2><a href=\"#network-{i}\">{}</a></h2>\n\
+             <p class=\"numbers\">{}</p>\n<p class=\"sentence\">{}</p>\n</article>\n",
+            Text(&network.name),
+            Text(&network.numbers),
+            Text(&network.sentence)
+        );
+    }
+    out + "</div>\n"
+}
+
+/// One section a network, with everything.
+pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
+    let cells = Table::new(data);
+    let populations = populations(data.run());
+    let mut out = String::new();
+    for (i, network) in summary.networks.iter().enumerate() {
+        out += &format!(
+            "<section id=\"network-{i}\">\n<h2>{}</h2>\n",
+            Text(&network.name)
+        );
+        out += &verdicts(network, &summary.reference);
+        out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
+        out += &figures(network, data, &cells, &populations);
+        out += &costs(network);
+        out += &remarks_list(network);
+        out += "</section>\n";
+    }
+    out
+}
+
+fn verdicts(network: &NetworkSummary, reference: &str) -> String {
+    let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    let mut columns = heads(&["Arm"]);
+    columns.extend(
+        labels
+            .iter()
+            .map(|measure| Text(&measure.label).to_string()),
+    );
+    let rows: Vec<Vec<String>> = network
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(i, arm)| {
+            let role = match arm.role {
+                Role::Reference => " <small>reference</small>",
+                Role::Repeat => " <small>A/A check</small>",
+                Role::Arm => "",
+            };
+            let mut row = vec![format!("{}{}{role}", swatch(i), Text(&arm.name))];
+            for measure in &arm.measures {
+                let Some(time) = &measure.time else {
+                    let why = arm.reasons.first().map_or("no clean cell", String::as_str);
+                    row.push(format!("<small>{}</small>", Text(why)));
+                    continue;
+                };
+                let mut cell = format!(
+                    "{}<br><small>{} calls, {} blocks</small>",
+                    with_spread(time),
+                    measure.calls,
+                    time.blocks
+                );
+                if let Some(p95) = &measure.p95 {
+                    cell += &format!("<br><small>p95 {}</small>", with_spread(p95));
+                }
+                if let Some(goodput) = &measure.goodput {
+                    cell += &format!("<br><small>{}</small>", with_spread(goodput));
+                }
+                if let Some(comparison) = &measure.comparison {
+                    cell += &verdict(comparison);
+                }
+                row.push(cell);
+            }
+            row
+        })
+        .collect();
+    let caption = format!("Times, and verdicts against {}", Text(reference));
+    table(&caption, &columns, &rows)
+}
+
+/// A verdict with the difference it rests on.
+fn verdict(comparison: &Comparison) -> String {
+    let words = verdict_words(comparison.verdict);
+    let class = words.replace(' ', "-");
+    let later = comparison.difference.value.is_some_and(|d| d > 0.0);
+    let difference = size(&comparison.difference, !later).map_or(String::new(), |size| {
+        let word = if later { "later" } else { "sooner" };
+        format!(" {} {word} ({})", size.value, size.range)
+    });
+    let mut out = format!(
+        "<br><strong class=\"{class}\">{words}</strong><br><small>{difference}; margin {}",
+        duration(comparison.margin_ns)
+    );
+    if let Some(all) = comparison.with_disturbed {
+        out += &format!("; with disturbed cells {}", verdict_words(all));
+    }
+    if let Some(correlation) = comparison.correlation {
+        out += &format!("; correlation {correlation:.2}");
+    }
+    out + "</small>"
+}
+
+/// Distributions of every population, and first against later calls.
+fn figures(
+    network: &NetworkSummary,
+    data: &RunData,
+    cells: &Table<'_>,
+    populations: &[Population],
+) -> String {
+    let run = data.run();
+    let mut out = String::from("<div class=\"figures\">\n");
+    for population in populations {
+        let curves: Vec<Curve<'_>> = network
+            .arms
+            .iter()
+            .enumerate()
+            .map(|(place, arm)| {
+                let blocks = cells.clean(&network.name, &arm.name);
+                let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
+                let times = calls.map(|call| time(call, run.timeout_ns)).collect();
+                Curve {
+                    name: &arm.name,
+                    place,
+                    times,
+                }
+            })
+            .filter(|curve| !curve.times.is_empty())
+            .collect();
+        let title = format!(
+            "{}, {}: share of calls that took no longer",
+            network.name, population.label
+        );
+        out += &ecdf(&title, &curves);
+    }
+    for group in run.groups.iter().filter(|group| !group.bulk) {
+        let bar = |(place, arm): (usize, &crate::ArmSummary)| {
+            let of = |part: Part| {
+                let found = arm
+                    .measures
+                    .iter()
+                    .find(|m| m.group == group.name && m.part == part);
+                found.and_then(|m| m.time.clone())
+            };
+            Some(Bar {
+                name: arm.name.clone(),
+                place,
+                first: of(Part::First)?,
+                rest: of(Part::Rest)?,
+            })
+        };
+        let found: Vec<Bar> = network.arms.iter().enumerate().filter_map(bar).collect();
+        let title = format!(
+            "{}, {}: first call against later calls",
+            network.name, group.name
+        );
+        out += &bars(&title, &found);
+    }
+    out + "</div>\n"
+}
+
+fn costs(network: &NetworkSummary) -> String {
+    let shown = |q: &Option<Quantity>| q.as_ref().map_or("-".into(), with_spread);
+    let rows: Vec<Vec<String>> = network
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(i, arm)| {
+            let costs = &arm.costs;
+            vec![
+                format!("{}{}", swatch(i), Text(&arm.name)),
+                shown(&costs.wire_up),
+                shown(&costs.wire_down),
+                shown(&costs.handshake),
+                shown(&costs.client_cpu),
+                shown(&costs.server_cpu),
+                shown(&costs.memory),
+                shown(&costs.startup),
+                Text(&arm.spoken.join(", ")).to_string(),
+                Text(&arm.congestion.join(", ")).to_string(),
+            ]
+        })
+        .collect();
+    let columns = heads(&[
+        "Arm",
+        "Wire up, a cell",
+        "Wire down, a cell",
+        "Of it handshakes",
+        "Client CPU, a call",
+        "Server CPU, a call",
+        "Memory",
+        "Start-up",
+        "Spoken",
+        "Congestion control",
+    ]);
+    table("What it cost: medians over blocks", &columns, &rows)
+}
+
+fn remarks_list(network: &NetworkSummary) -> String {
+    let mut items = String::new();
+    for arm in &network.arms {
+        for remark in remarks(arm) {
+            items += &format!("<li>{}: {}</li>\n", Text(&arm.name), Text(&remark));
+        }
+    }
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"remarks\">\n{items}</ul>\n")
+    }
+}
+
+/// The arm's colour and dashes, as in the figures.
+fn swatch(place: usize) -> String {
+    format!(
+        "<svg class=\"swatch\" width=\"24\" height=\"10\" aria-hidden=\"true\">\
+         <line x1=\"0\" y1=\"5\" x2=\"24\" y2=\"5\" class=\"curve {}\"/></svg> ",
+        super::chart::look(place)
+    )
+}

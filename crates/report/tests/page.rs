@@ -1,0 +1,183 @@
+//! The HTML page: whole, offline, escaped; and read by a real browser where there is one.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use invented::{data, quickstart};
+use record::RunData;
+use report::{html, summarise};
+
+fn page(data: &RunData) -> String {
+    html(&summarise(data), data)
+}
+
+fn quickstart_page() -> String {
+    page(&data(&quickstart(), &["true-metro", "4g-tether"], 10, 1))
+}
+
+#[test]
+fn nothing_leaves_the_file() {
+    let page = quickstart_page();
+    for outside in [
+        "http://", "https://", "//cdn", "src=", "@import", "url(", "<script", "<link",
+    ] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn names_from_files_are_only_ever_text() {
+    let evil = "<img src=x onerror=alert(1)>\"'&";
+    let mut arms = quickstart();
+    arms[2].name = evil;
+    let whole = data(&arms, &["<b>net</b>"], 10, 1);
+    let mut run = whole.run().clone();
+    for text in [&mut run.study, &mut run.question, &mut run.host.kernel] {
+        *text = format!("{evil} (invented)");
+    }
+    run.networks[0].toml = "</pre><script>alert(1)</script>\n".into();
+    run.networks[0].numbers = evil.into();
+    run.self_test[0].name = evil.into();
+    let page = page(&RunData::new(run, whole.cells().to_vec()).unwrap());
+    assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<b>"));
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;"));
+}
+
+/// Every element that was opened is closed, in order: a browser would repair it silently.
+#[test]
+fn tags_are_balanced() {
+    let page = quickstart_page();
+    let mut open: Vec<&str> = Vec::new();
+    for tag in page
+        .split('<')
+        .skip(1)
+        .map(|rest| rest.split('>').next().unwrap())
+    {
+        let name = tag.split([' ', '\n']).next().unwrap();
+        if let Some(closed) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed));
+        } else if !tag.ends_with('/') && !["!DOCTYPE", "meta", "br"].contains(&name) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, [] as [&str; 0]);
+}
+
+#[test]
+fn every_table_has_caption_and_headings_and_every_figure_a_name() {
+    let page = quickstart_page();
+    let tables = page.matches("<table>").count();
+    assert!(tables > 4);
+    assert_eq!(page.matches("<caption>").count(), tables);
+    assert_eq!(
+        page.matches("<thead><tr><th scope=\"col\">").count(),
+        tables
+    );
+    let figures = page.matches("<figure>").count();
+    assert_eq!(
+        figures, 8,
+        "on each network three distributions and one set of bars"
+    );
+    assert_eq!(page.matches("role=\"img\" aria-label=").count(), figures);
+}
+
+#[test]
+fn a_run_without_a_single_clean_cell_still_makes_a_page() {
+    let empty = RunData::new(
+        data(&quickstart(), &["true-metro"], 2, 1).run().clone(),
+        Vec::new(),
+    );
+    let page = page(&empty.unwrap());
+    assert!(
+        page.contains("Cannot tell") && page.contains("12 not run"),
+        "{page}"
+    );
+}
+
+/// `COMMUTE_BROWSER` names one; else the usual names are looked for.
+#[test]
+fn a_browser_shows_every_arm_and_complains_of_nothing() {
+    let Some(browser) = browser() else {
+        eprintln!("SKIPPED 1 test: no Chromium on PATH and COMMUTE_BROWSER is not set");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report.html");
+    fs::write(&file, quickstart_page()).unwrap();
+    let (dom, log) = dump_dom(&browser, dir.path(), &file);
+    for arm in quickstart() {
+        // Once in each network's tables of times and of costs, at least.
+        let shown = dom.matches(arm.name).count();
+        assert!(
+            shown >= 4,
+            "{} is shown {shown} times; the browser said:\n{log}",
+            arm.name
+        );
+    }
+    let complaints: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
+
+    // The test can fail: a page that breaks its own policy is complained of.
+    let broken = quickstart_page().replace("</main>", "<script>1</script></main>");
+    fs::write(&file, broken).unwrap();
+    let (_, log) = dump_dom(&browser, dir.path(), &file);
+    assert!(log.lines().any(|line| line.contains("CONSOLE")), "{log}");
+}
+
+fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("COMMUTE_BROWSER") {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    std::env::split_paths(&path)
+        .flat_map(|dir| names.map(|name| dir.join(name)))
+        .find(|file| file.is_file())
+}
+
+/// What the browser makes of a page, and all it has to say about it.
+fn dump_dom(browser: &Path, dir: &Path, page: &Path) -> (String, String) {
+    let (out, log) = (dir.join("dom"), dir.join("log"));
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+        ])
+        .args(["--enable-logging=stderr", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .stdout(File::create(&out).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let patience = Instant::now() + Duration::from_secs(120);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > patience {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!(
+                "the browser did not end: {}",
+                fs::read_to_string(&log).unwrap()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let read = |file: &Path| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
+    (read(&out), read(&log))
+}
