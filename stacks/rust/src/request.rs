@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use driver::protocol::{Action, Codec, Setup};
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
@@ -18,7 +18,7 @@ pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
 
 /// Bytes of a body handed to the library at a time: the largest HTTP/2 frame a peer must
 /// take (RFC 9113 section 4.2). Handing over more would end the body before it is sent.
-const CHUNK_BYTES: usize = 16 << 10;
+pub const CHUNK_BYTES: usize = 16 << 10;
 
 /// A request that can be sent any number of times.
 pub struct HttpRequest {
@@ -77,6 +77,8 @@ impl HttpRequest {
         head.headers_mut().insert(ID_HEADER, self.id.into());
         if let Some(kind) = &self.content_type {
             head.headers_mut().insert(CONTENT_TYPE, kind.clone());
+            head.headers_mut()
+                .insert(CONTENT_LENGTH, self.body.len().into());
         }
         head
     }

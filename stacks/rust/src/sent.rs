@@ -7,19 +7,25 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
 
 use crate::Trace;
 use crate::trace::Phase;
 
-/// The calls of one connection whose request ended but may not be in the socket yet.
-#[derive(Clone, Default)]
-pub struct Sent(Arc<Mutex<Vec<Trace>>>);
+/// The calls of one connection whose request ended but may not be in the socket yet, and
+/// whether the library still holds the connection's stream.
+#[derive(Clone)]
+pub struct Sent {
+    waiting: Arc<Mutex<Vec<Trace>>>,
+    stream: watch::Receiver<()>,
+}
 
 impl Sent {
     /// A body that tells when it ends.
@@ -35,18 +41,20 @@ impl Sent {
         }
     }
 
+    /// The library has let go of the stream.
+    pub fn is_closed(&self) -> bool {
+        self.stream.has_changed().is_err()
+    }
+
+    /// Waits until the library has let go of the stream, or a second is over.
+    pub async fn closed(&self) {
+        let mut stream = self.stream.clone();
+        let closed = async { while stream.changed().await.is_ok() {} };
+        tokio::time::timeout(GOODBYE, closed).await.ok();
+    }
+
     fn ended(&self, trace: &Trace) {
-        self.list().push(trace.clone());
-    }
-
-    fn flushed(&self) {
-        for trace in self.list().drain(..) {
-            trace.stamp(Phase::RequestSent);
-        }
-    }
-
-    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Trace>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting).push(trace.clone());
     }
 }
 
@@ -81,16 +89,30 @@ impl<B: Body<Data = Bytes> + Unpin> Body for SentBody<B> {
     }
 }
 
-/// A connection's stream, watched for its flushes.
+/// A connection's stream, watched for its flushes and its end.
 pub struct Flushed<T> {
     stream: T,
-    sent: Sent,
+    waiting: Arc<Mutex<Vec<Trace>>>,
+    _open: watch::Sender<()>,
 }
 
 impl<T> Flushed<T> {
-    /// Watches `stream`, on which the calls of `sent` run.
-    pub fn new(stream: T, sent: Sent) -> Self {
-        Self { stream, sent }
+    /// Watches `stream` for the calls that will run on it.
+    pub fn new(stream: T) -> (Self, Sent) {
+        let waiting = Arc::<Mutex<Vec<Trace>>>::default();
+        let (open, watched) = watch::channel(());
+        let sent = Sent {
+            waiting: Arc::clone(&waiting),
+            stream: watched,
+        };
+        (
+            Self {
+                stream,
+                waiting,
+                _open: open,
+            },
+            sent,
+        )
     }
 }
 
@@ -115,7 +137,9 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Flushed<T> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.sent.flushed();
+        for trace in lock(&self.waiting).drain(..) {
+            trace.stamp(Phase::RequestSent);
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -135,3 +159,11 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Flushed<T> {
         self.stream.is_write_vectored()
     }
 }
+
+fn lock(waiting: &Mutex<Vec<Trace>>) -> MutexGuard<'_, Vec<Trace>> {
+    // A panic under this lock leaves a list, whole.
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long a connection may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(1);

@@ -1,12 +1,14 @@
 //! TLS by the lab's rules: one authority, one optional client key, tickets on command.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use driver::protocol::Setup;
-use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use crate::Refused;
 
@@ -16,9 +18,11 @@ pub const VERSION: &str = concat!("rustls ", env!("RUSTLS_VERSION"), " (ring)");
 /// Origins whose tickets are kept; rustls' own default (`Resumption::default`).
 const SESSIONS: usize = 256;
 
-/// The client's side of every handshake.
+/// The client's side of every handshake. Clones share tickets and witness.
+#[derive(Clone)]
 pub struct Tls {
-    config: Mutex<ClientConfig>,
+    config: Arc<Mutex<ClientConfig>>,
+    witness: Arc<Witness>,
 }
 
 impl Tls {
@@ -32,10 +36,17 @@ impl Tls {
                 .map_err(|error| unreadable(&setup.ca_file, &error))?;
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let witness = Arc::new(Witness {
+            verifier: WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
+                .build()
+                .map_err(|error| unreadable(&setup.ca_file, &error))?,
+            chains: AtomicU64::new(0),
+        });
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| Refused::Failed(error.to_string()))?
-            .with_root_certificates(roots);
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::clone(&witness) as _);
         let mut config = match (&setup.client_cert_file, &setup.client_key_file) {
             (None, None) => builder.with_no_client_auth(),
             (Some(chain), Some(file)) => {
@@ -52,7 +63,8 @@ impl Tls {
         config.alpn_protocols = vec![alpn.to_vec()];
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
         Ok(Self {
-            config: Mutex::new(config),
+            config: Arc::new(Mutex::new(config)),
+            witness,
         })
     }
 
@@ -67,10 +79,63 @@ impl Tls {
         config
     }
 
+    /// How many servers' chains were verified. A handshake over which it does not grow has
+    /// resumed a session (RFC 8446 section 2.2: the key vouches for the server); quinn has
+    /// no other way to say so.
+    pub fn chains_verified(&self) -> u64 {
+        self.witness.chains.load(Ordering::Relaxed)
+    }
+
     /// Throws every ticket away.
     pub fn forget(&self) {
         let mut config = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
+    }
+}
+
+/// rustls' own verifier, and how often it was asked.
+#[derive(Debug)]
+struct Witness {
+    verifier: Arc<WebPkiServerVerifier>,
+    chains: AtomicU64,
+}
+
+impl ServerCertVerifier for Witness {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.chains.fetch_add(1, Ordering::Relaxed);
+        self.verifier
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
     }
 }
 

@@ -1,7 +1,6 @@
 //! hyper's connections, HTTP/1.1 and HTTP/2, as they come out of the box.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use driver::protocol::{
     Ability, Action, CallError, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
@@ -13,7 +12,6 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
 
 use crate::dial::{Dialer, resumed};
 use crate::failure::{bad_status, in_call};
@@ -29,12 +27,11 @@ pub struct Hyper {
     protocol: Protocol,
 }
 
-/// A connection and the task that drives it.
+/// A connection; a task of its own drives it.
 pub struct Conn {
     sender: Sender,
     sent: Sent,
     facts: Facts,
-    task: JoinHandle<()>,
 }
 
 enum Sender {
@@ -97,26 +94,27 @@ impl Stack for Hyper {
             protocol: self.protocol,
             resumed: resumed(&stream),
         };
-        let sent = Sent::default();
-        let io = TokioIo::new(Flushed::new(stream, sent.clone()));
-        let (sender, task) = match self.protocol {
+        let (stream, sent) = Flushed::new(stream);
+        let io = TokioIo::new(stream);
+        let sender = match self.protocol {
             Protocol::H1 => {
                 let (sender, conn) = http1::handshake(io).await.map_err(|e| in_call(&e))?;
-                (Sender::H1(Mutex::new(sender)), tokio::spawn(drive(conn)))
+                tokio::spawn(drive(conn));
+                Sender::H1(Mutex::new(sender))
             }
             _ => {
                 let executor = TokioExecutor::new();
                 let (sender, conn) = http2::handshake(executor, io)
                     .await
                     .map_err(|e| in_call(&e))?;
-                (Sender::H2(sender), tokio::spawn(drive(conn)))
+                tokio::spawn(drive(conn));
+                Sender::H2(sender)
             }
         };
         Ok(Conn {
             sender,
             sent,
             facts,
-            task,
         })
     }
 
@@ -173,10 +171,7 @@ impl Stack for Hyper {
 
     async fn close(&self, conn: Conn) {
         drop(conn.sender);
-        let mut task = conn.task;
-        if tokio::time::timeout(GOODBYE, &mut task).await.is_err() {
-            task.abort();
-        }
+        conn.sent.closed().await;
     }
 
     fn forget(&self) {
@@ -223,6 +218,3 @@ fn phases() -> BTreeMap<String, String> {
     .map(|(phase, source)| (phase.into(), source.into()))
     .into()
 }
-
-/// How long a connection may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);

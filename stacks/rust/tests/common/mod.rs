@@ -6,6 +6,8 @@
     reason = "each test file uses its own part"
 )]
 
+pub mod bench;
+
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
