@@ -88,7 +88,10 @@ impl Gate {
     /// The first open moment from `at_ns` on.
     pub(crate) fn open_from(&self, at_ns: u64) -> u64 {
         let (turn_ns, in_turn_ns) = self.turn(at_ns);
-        match self.closed_ns.iter().find(|(_, to_ns)| in_turn_ns < *to_ns) {
+        let next = self
+            .closed_ns
+            .partition_point(|(_, to_ns)| *to_ns <= in_turn_ns);
+        match self.closed_ns.get(next) {
             Some(&(from_ns, to_ns)) if from_ns <= in_turn_ns => turn_ns.saturating_add(to_ns),
             _ => at_ns,
         }
@@ -97,11 +100,10 @@ impl Gate {
     /// The first closing at `at_ns` or later.
     pub(crate) fn next_closing(&self, at_ns: u64) -> Option<u64> {
         let (turn_ns, in_turn_ns) = self.turn(at_ns);
-        match self
+        let next = self
             .closed_ns
-            .iter()
-            .find(|(from_ns, _)| in_turn_ns <= *from_ns)
-        {
+            .partition_point(|(from_ns, _)| *from_ns < in_turn_ns);
+        match self.closed_ns.get(next) {
             Some((from_ns, _)) => Some(turn_ns.saturating_add(*from_ns)),
             None => Some(
                 turn_ns

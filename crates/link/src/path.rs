@@ -49,9 +49,13 @@ impl Path {
     }
 
     /// Sets the origin of the clocks of trace, gate, policy and burst loss: the start of the first
-    /// step. Never called, the origin is the first packet. Luck already drawn stays drawn.
+    /// step. Never called, the origin is the first packet.
+    ///
+    /// Flows are counted anew from here, so that arms which warm up differently meet the same luck
+    /// in the steps. Packets already inside keep their fate.
     pub fn start(&mut self, at_ns: u64) {
         self.started = true;
+        self.flows = Flows::default();
         for stage in &mut self.stages {
             stage.start(at_ns);
         }

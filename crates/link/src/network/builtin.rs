@@ -2,7 +2,7 @@
 
 use super::{
     Network,
-    error::{NetworkError, nearest},
+    error::{NetworkError, clip, nearest},
 };
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
@@ -26,9 +26,8 @@ fn unknown(name: &str) -> NetworkError {
         Some(near) => format!("did you mean {near}?"),
         None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
     };
-    // A name comes from outside: a screen of it is no help.
     NetworkError::Unknown {
-        name: name.chars().take(80).collect(),
+        name: clip(name),
         way_out,
     }
 }

@@ -23,6 +23,11 @@ pub enum NetworkError {
     },
 }
 
+/// The beginning of a text from outside: enough to know it by, and no screenful.
+pub(super) fn clip(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
 /// Of `names` the one that `wrong` was probably meant to be.
 pub(super) fn nearest<'a>(
     wrong: &str,
@@ -30,9 +35,10 @@ pub(super) fn nearest<'a>(
 ) -> Option<&'a str> {
     /// Below this similarity a hint misleads more than it helps.
     const LIKE: f64 = 0.7;
+    let wrong = clip(wrong);
     names
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(wrong, name), name))
+        .map(|name| (strsim::jaro_winkler(&wrong, name), name))
         .filter(|(likeness, _)| *likeness >= LIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)

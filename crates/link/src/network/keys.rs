@@ -3,6 +3,7 @@
 use super::{
     Network, NetworkError,
     contradiction::contradiction,
+    error::clip,
     read::{At, Source, Table, as_number},
 };
 use crate::{
@@ -18,7 +19,9 @@ const DEFAULT_MTU: u32 = 1500;
 /// 100 bit/s to 100 Gbit/s.
 const RATE_KBPS: std::ops::RangeInclusive<f64> = 0.1..=100_000_000.0;
 const DELAY_MS: std::ops::RangeInclusive<f64> = 0.0..=60_000.0;
-/// Lengths of fades, queues and gates: a microsecond to an hour.
+/// Fades: so long that their sojourns can be counted out over an idle hour without a stall.
+const FADE_MS: std::ops::RangeInclusive<f64> = 1.0..=3_600_000.0;
+/// Lengths of queues, turns and hold-backs: a microsecond to an hour.
 const LENGTH_MS: std::ops::RangeInclusive<f64> = 0.001..=3_600_000.0;
 const MOMENT_MS: std::ops::RangeInclusive<f64> = 0.0..=3_600_000.0;
 const PERCENT: std::ops::RangeInclusive<f64> = 0.0..=100.0;
@@ -129,8 +132,8 @@ fn loss(t: &Table<'_>) -> Result<Option<LossSpec>, NetworkError> {
         .map(|at| LossSpec::Iid { ppb: ppb(at) });
     let burst = t.table("burst_loss", |b| {
         Ok(LossSpec::Burst(BurstSpec {
-            good_ns: ns(b.need("good_ms", b.number("good_ms", LENGTH_MS)?, "good_ms = 950")?),
-            bad_ns: ns(b.need("bad_ms", b.number("bad_ms", LENGTH_MS)?, "bad_ms = 50")?),
+            good_ns: ns(b.need("good_ms", b.number("good_ms", FADE_MS)?, "good_ms = 950")?),
+            bad_ns: ns(b.need("bad_ms", b.number("bad_ms", FADE_MS)?, "bad_ms = 50")?),
             loss_ppb: b
                 .number("loss_percent", SOME_PERCENT)?
                 .map_or(1_000_000_000, ppb),
@@ -228,7 +231,7 @@ fn gate(t: &Table<'_>) -> Result<Gate, NetworkError> {
         "keep" => OnClose::Keep,
         "flush" => OnClose::Flush,
         other => {
-            let what = format!("the queue cannot {other:?}");
+            let what = format!("the queue cannot {:?}", clip(other));
             return Err(t.error(queue.place, what, "write \"keep\" or \"flush\""));
         }
     };

@@ -40,6 +40,7 @@ impl Network {
     /// Reads a network from TOML. A `trace` that names a file is refused: this crate reads none.
     pub fn parse(file_name: &str, text: &str) -> Result<Network, NetworkError> {
         Network::parse_with(file_name, text, &|name| {
+            let name = error::clip(name);
             Err(format!(
                 "the file {name:?} cannot be read here; write its times into trace_ms"
             ))

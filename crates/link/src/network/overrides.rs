@@ -1,6 +1,10 @@
 //! Changes to a network from the command line: `--loss 2% --rtt 80ms --down 5Mbit/s`.
 
-use super::{Network, contradiction::contradiction, error::nearest};
+use super::{
+    Network,
+    contradiction::contradiction,
+    error::{clip, nearest},
+};
 use crate::{LossSpec, NS_PER_MS, PathSpec, QueueSpec, RateSpec};
 
 /// The queue of a direction that gets its first rate by an override: enough for one round trip of
@@ -49,6 +53,9 @@ pub enum OverrideError {
         /// What would do.
         example: &'static str,
     },
+    /// There is a queue to set, and no rate that anything could wait for.
+    #[error("no direction has a rate, so nothing waits in a queue; set down or up too")]
+    NothingWaits,
     /// The changed network contradicts itself.
     #[error("with these changes the {direction} direction is no link: {what}; {way_out}")]
     Contradiction {
@@ -125,7 +132,7 @@ impl Overrides {
         };
         (setting.set)(self, value.trim()).ok_or_else(|| OverrideError::Value {
             name: setting.name,
-            value: value.chars().take(80).collect(),
+            value: clip(value),
             example: setting.example,
         })
     }
@@ -137,6 +144,10 @@ impl Network {
         self.mtu = o.mtu.unwrap_or(self.mtu);
         change(&mut self.down, o, o.down_bps, o.loss_down_ppb);
         change(&mut self.up, o, o.up_bps, o.loss_up_ppb);
+        let rates = [&self.down.rate, &self.up.rate];
+        if o.queue_ns.is_some() && rates == [&RateSpec::Unlimited; 2] {
+            return Err(OverrideError::NothingWaits);
+        }
         if let Some(rtt_ns) = o.rtt_ns {
             self.down.delay_ns = rtt_ns / 2;
             self.up.delay_ns = rtt_ns - self.down.delay_ns;
@@ -181,7 +192,7 @@ fn unknown(name: &str) -> OverrideError {
         None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
     };
     OverrideError::Unknown {
-        name: name.chars().take(80).collect(),
+        name: clip(name),
         way_out,
     }
 }
@@ -335,5 +346,7 @@ mod tests {
         );
         let error = numbers("true-metro", &[("down", "1kbit")]).unwrap_err();
         assert!(error.contains("less than one packet"), "{error}");
+        let error = numbers("lan", &[("queue", "50ms")]).unwrap_err();
+        assert!(error.contains("set down or up too"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::error::{NetworkError, nearest};
+use super::error::{NetworkError, clip, nearest};
 
 /// Longest text that is read: far above any network, traces inlined.
 const MAX_TEXT_BYTES: usize = 64 << 20;
@@ -255,7 +255,11 @@ impl<'a> Table<'a> {
             Some(near) => format!("did you mean {near}?"),
             None => format!("the keys here are {}", known.join(", ")),
         };
-        Err(self.error(place, format!("unknown key {key:?}{owner}"), way_out))
+        Err(self.error(
+            place,
+            format!("unknown key {:?}{owner}", clip(key)),
+            way_out,
+        ))
     }
 
     fn take(&self, key: &'static str) -> Option<(usize, &'a DeValue<'a>)> {

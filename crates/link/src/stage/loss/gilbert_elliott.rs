@@ -40,6 +40,10 @@ impl GilbertElliott {
 }
 
 impl Model for GilbertElliott {
+    fn start(&mut self, _origin_ns: u64) {
+        self.bad.clear();
+    }
+
     /// Steps first, as netem does, then asks the state it has come to.
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
         let flow = ticket.flow_order as usize;
@@ -58,7 +62,7 @@ impl Model for GilbertElliott {
 mod tests {
     use super::*;
 
-    /// The setting measured in `reference/link.md` 3.4: 2.439 % in bursts of five.
+    /// 2.439 % in bursts of five packets.
     const SPEC: GilbertElliottSpec = GilbertElliottSpec {
         to_bad_ppb: 5_000_000,
         to_good_ppb: 200_000_000,

@@ -1,0 +1,193 @@
+//! A table of what links do, checked in: a change to the model shows here, in numbers.
+//!
+//! Each line sends ten seconds of full packets in bursts of ten, at one and a half times a rate,
+//! and tells what came of them. Write the table anew with `COMMUTE_GOLDEN=write`.
+
+use std::fmt::Write as _;
+
+use link::{
+    BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, OnClose,
+    PathSpec, QueueSpec, RateSpec, Trace,
+};
+
+use crate::common::{Arrival, arrival, at_ns, path, punctual, token};
+
+const MS: u64 = NS_PER_MS;
+const SECONDS: u64 = 10;
+const PACKET_BYTES: u32 = 1500;
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/virtual_time/golden.txt");
+
+#[test]
+fn links_do_what_they_did() {
+    let table = table();
+    if rewrite() {
+        write_golden(&table);
+    }
+    let golden = include_str!("golden.txt");
+    for (line, (now, before)) in table.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(now, before, "line {} of golden.txt", line + 1);
+    }
+    assert_eq!(table.lines().count(), golden.lines().count());
+}
+
+fn table() -> String {
+    let mut table = "rate kbit/s  queue        loss                 sent  goodput kbit/s  \
+                     dropped queue/loss/gate   delay p50     p99     max ms\n"
+        .to_owned();
+    for kbps in [750, 6_300, 100_000] {
+        for (queue_name, queue) in queues() {
+            for (loss_name, loss) in losses() {
+                let rate = RateSpec::constant(kbps * 1000);
+                let spec = PathSpec {
+                    rate,
+                    queue,
+                    loss,
+                    delay_ns: 30 * MS,
+                    ..PathSpec::default()
+                };
+                row(
+                    &mut table,
+                    &kbps.to_string(),
+                    queue_name,
+                    loss_name,
+                    &spec,
+                    kbps,
+                );
+            }
+        }
+    }
+    for (name, spec) in special() {
+        row(&mut table, name, "20 packets", "none", &spec, 6_300);
+    }
+    table
+}
+
+fn queues() -> [(&'static str, QueueSpec); 3] {
+    let none = QueueSpec::default();
+    [
+        (
+            "20 packets",
+            QueueSpec {
+                packets: Some(20),
+                ..none
+            },
+        ),
+        (
+            "100 ms",
+            QueueSpec {
+                time_ns: Some(100 * MS),
+                ..none
+            },
+        ),
+        (
+            "64000 bytes",
+            QueueSpec {
+                bytes: Some(64_000),
+                ..none
+            },
+        ),
+    ]
+}
+
+fn losses() -> [(&'static str, Option<LossSpec>); 4] {
+    let burst = BurstSpec {
+        good_ns: 950 * MS,
+        bad_ns: 50 * MS,
+        loss_ppb: 1_000_000_000,
+    };
+    let chain = GilbertElliottSpec {
+        to_bad_ppb: 5_000_000,
+        to_good_ppb: 200_000_000,
+        good_loss_ppb: 0,
+        bad_loss_ppb: 1_000_000_000,
+    };
+    [
+        ("none", None),
+        ("2 %", Some(LossSpec::Iid { ppb: 20_000_000 })),
+        ("fades 5 %", Some(LossSpec::Burst(burst))),
+        ("chain 2.4 %", Some(LossSpec::GilbertElliott(chain))),
+    ]
+}
+
+/// A trace of 6 Mbit/s that comes every two milliseconds, and gates of 200 ms in each second.
+fn special() -> [(&'static str, PathSpec); 3] {
+    let gated = |on_close| PathSpec {
+        rate: RateSpec::constant(6_300_000),
+        queue: QueueSpec {
+            packets: Some(20),
+            ..QueueSpec::default()
+        },
+        gate: Some(Gate::new(vec![(500 * MS, 700 * MS)], Some(1000 * MS), on_close).unwrap()),
+        delay_ns: 30 * MS,
+        ..PathSpec::default()
+    };
+    let trace = Trace::new((1..=500).map(|i| 2 * i).collect()).unwrap();
+    let traced = PathSpec {
+        rate: RateSpec::Trace(trace),
+        gate: None,
+        ..gated(OnClose::Keep)
+    };
+    [
+        ("trace 6000", traced),
+        ("gate keep", gated(OnClose::Keep)),
+        ("gate flush", gated(OnClose::Flush)),
+    ]
+}
+
+fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec, kbps: u64) {
+    let arrivals = arrivals(kbps * 3 / 2);
+    let mut path = path(spec, 7);
+    let departures = punctual(&mut path, &arrivals);
+    let Counters {
+        offered,
+        delivered,
+        dropped,
+        ..
+    } = path.counters();
+    let delays = delays_ns(&departures, &arrivals);
+    let goodput_kbps = delivered * u64::from(PACKET_BYTES) * 8 / SECONDS / 1000;
+    let drops = format!("{}/{}/{}", dropped.queue, dropped.loss, dropped.gate);
+    let [p50, p99, max] = [50, 99, 100].map(|percent| quantile_ms(&delays, percent));
+    writeln!(
+        table,
+        "{rate:<12} {queue:<12} {loss:<18} {offered:>6} {goodput_kbps:>15}  {drops:>23} \
+         {p50:>11.3} {p99:>7.3} {max:>7.3}"
+    )
+    .unwrap();
+}
+
+/// Bursts of ten packets whose mean rate is `kbps`.
+fn arrivals(kbps: u64) -> Vec<Arrival> {
+    let packets = kbps * 1000 * SECONDS / 8 / u64::from(PACKET_BYTES);
+    let gap_ns = 10 * u64::from(PACKET_BYTES) * 8 * 1_000_000 / kbps;
+    (0..packets)
+        .map(|i| arrival(i / 10 * gap_ns, i, PACKET_BYTES, 1))
+        .collect()
+}
+
+fn delays_ns(departures: &[Departure], arrivals: &[Arrival]) -> Vec<u64> {
+    let delivered = departures
+        .iter()
+        .filter(|d| matches!(d, Departure::Deliver { .. }));
+    let mut delays: Vec<u64> = delivered
+        .map(|d| at_ns(d) - arrivals[token(d) as usize].at_ns)
+        .collect();
+    delays.sort_unstable();
+    delays
+}
+
+fn quantile_ms(sorted_ns: &[u64], percent: usize) -> f64 {
+    let rank = (sorted_ns.len() * percent).div_ceil(100).max(1) - 1;
+    sorted_ns[rank] as f64 / MS as f64
+}
+
+/// The one thing the model's tests take from outside, and the one file they write.
+#[allow(clippy::disallowed_methods)]
+fn rewrite() -> bool {
+    std::env::var("COMMUTE_GOLDEN").is_ok_and(|wish| wish == "write")
+}
+
+#[allow(clippy::disallowed_methods)]
+fn write_golden(table: &str) {
+    std::fs::write(GOLDEN, table).unwrap();
+}

@@ -1,0 +1,256 @@
+//! What holds for every path, whatever its spec: made up at random, in virtual time.
+
+use crate::common::{
+    Arrival, ahead, arrival, asleep, at_ns, fates, other, path, poll_all, punctual, token,
+};
+use link::{
+    BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec, PoliceSpec,
+    PolicySpec, QueueSpec, RateSpec, ReorderSpec, Trace,
+};
+use proptest::prelude::*;
+
+const MS: u64 = link::NS_PER_MS;
+
+fn rates() -> impl Strategy<Value = RateSpec> {
+    prop_oneof![
+        Just(RateSpec::Unlimited),
+        (10_000..1_000_000_000_u64).prop_map(RateSpec::constant),
+        prop::collection::vec(0..200_u32, 1..50).prop_map(|mut times_ms| {
+            times_ms.sort_unstable();
+            times_ms.push(200);
+            RateSpec::Trace(Trace::new(times_ms).unwrap())
+        }),
+    ]
+}
+
+fn queues() -> impl Strategy<Value = QueueSpec> {
+    prop_oneof![
+        Just(QueueSpec::default()),
+        (1..50_u64).prop_map(|n| QueueSpec {
+            packets: Some(n),
+            ..QueueSpec::default()
+        }),
+        (1500..100_000_u64).prop_map(|n| QueueSpec {
+            bytes: Some(n),
+            ..QueueSpec::default()
+        }),
+        (MS..500 * MS).prop_map(|ns| QueueSpec {
+            time_ns: Some(ns),
+            ..QueueSpec::default()
+        }),
+    ]
+}
+
+fn losses() -> impl Strategy<Value = Option<LossSpec>> {
+    let chance = 0..1_000_000_000_u32;
+    prop_oneof![
+        Just(None),
+        chance.clone().prop_map(|ppb| Some(LossSpec::Iid { ppb })),
+        (1..100 * MS, 1..100 * MS, chance.clone()).prop_map(|(good_ns, bad_ns, loss_ppb)| Some(
+            LossSpec::Burst(BurstSpec {
+                good_ns,
+                bad_ns,
+                loss_ppb
+            })
+        )),
+        (chance.clone(), chance.clone(), chance.clone(), chance).prop_map(|(p, r, g, b)| Some(
+            LossSpec::GilbertElliott(GilbertElliottSpec {
+                to_bad_ppb: p,
+                to_good_ppb: r,
+                good_loss_ppb: g,
+                bad_loss_ppb: b,
+            })
+        )),
+    ]
+}
+
+fn gates() -> impl Strategy<Value = Option<Gate>> {
+    let closing = (
+        0..100 * MS,
+        1..50 * MS,
+        1..100 * MS,
+        any::<bool>(),
+        any::<bool>(),
+    );
+    prop::option::of(
+        closing.prop_map(|(from_ns, for_ns, open_ns, repeats, keeps)| {
+            let to_ns = from_ns + for_ns;
+            let on_close = if keeps { OnClose::Keep } else { OnClose::Flush };
+            Gate::new(
+                vec![(from_ns, to_ns)],
+                repeats.then_some(to_ns + open_ns),
+                on_close,
+            )
+            .unwrap()
+        }),
+    )
+}
+
+fn policies() -> impl Strategy<Value = Option<PolicySpec>> {
+    let police = (1000..10_000_000_u64, 1500..10_000_u64, 0..100 * MS);
+    let police = police.prop_map(|(rate_bps, burst_bytes, after_ns)| PoliceSpec {
+        rate_bps,
+        burst_bytes,
+        after_ns,
+    });
+    let policy = (prop::option::of(0..200 * MS), prop::option::of(police));
+    prop::option::of(policy.prop_map(|(block_after_ns, police)| PolicySpec {
+        block_after_ns,
+        police,
+        udp_ports: Vec::new(),
+    }))
+}
+
+fn reorders() -> impl Strategy<Value = Option<ReorderSpec>> {
+    let reorder = (0..1_000_000_000_u32, 1..50 * MS);
+    prop::option::of(reorder.prop_map(|(ppb, extra_ns)| ReorderSpec { ppb, extra_ns }))
+}
+
+fn specs() -> impl Strategy<Value = PathSpec> {
+    let parts = (rates(), queues(), losses(), gates(), policies(), reorders());
+    (parts, 0..100 * MS, 0..120 * MS).prop_map(
+        |((rate, queue, loss, gate, policy, reorder), delay_ns, jitter_ns)| PathSpec {
+            policy,
+            gate,
+            queue,
+            rate,
+            loss,
+            delay_ns,
+            jitter_ns: if jitter_ns > delay_ns { 0 } else { jitter_ns },
+            reorder,
+        },
+    )
+}
+
+/// Up to 200 packets of three flows, and other frames between them; bursts and pauses.
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap_ns = prop_oneof![Just(0), 0..MS, 0..20 * MS];
+    let one = (gap_ns, 40..1501_u32, 0..4_u64);
+    prop::collection::vec(one, 1..200).prop_map(|list| {
+        let mut now_ns = 0;
+        let make = |(token, (gap_ns, ip_bytes, flow)): (usize, (u64, u32, u64))| {
+            now_ns += gap_ns;
+            let token = token as u64;
+            if flow == 3 {
+                other(now_ns, token)
+            } else {
+                arrival(now_ns, token, ip_bytes, flow)
+            }
+        };
+        list.into_iter().enumerate().map(make).collect()
+    })
+}
+
+fn is_delivered(departure: &Departure) -> bool {
+    matches!(departure, Departure::Deliver { .. })
+}
+
+proptest! {
+    #[test]
+    fn no_packet_is_lost_or_doubled(spec in specs(), arrivals in arrivals(), seed: u64) {
+        let mut path = path(&spec, seed);
+        let mut out = Vec::new();
+        for arrival in &arrivals {
+            poll_all(&mut path, arrival.at_ns, &mut out);
+            path.offer(arrival.at_ns, arrival.packet);
+            let c = path.counters();
+            prop_assert_eq!(c.offered, c.delivered + c.dropped.total() + c.queued);
+            prop_assert_eq!(c.delivered + c.dropped.total(), out.len() as u64);
+        }
+        poll_all(&mut path, u64::MAX - 1, &mut out);
+        let c = path.counters();
+        prop_assert_eq!((c.queued, c.offered), (0, arrivals.len() as u64));
+        prop_assert_eq!(out.iter().filter(|d| is_delivered(d)).count() as u64, c.delivered);
+        let mut tokens: Vec<u64> = out.iter().map(token).collect();
+        tokens.sort_unstable();
+        prop_assert_eq!(tokens, (0..arrivals.len() as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn late_polls_change_no_fate(
+        spec in specs(), arrivals in arrivals(), seed: u64, ahead_ns in 0..100 * MS,
+    ) {
+        let on_time = fates(punctual(&mut path(&spec, seed), &arrivals));
+        let late = fates(asleep(&mut path(&spec, seed), &arrivals));
+        prop_assert_eq!(&on_time, &late);
+        let hasty = fates(ahead(&mut path(&spec, seed), &arrivals, ahead_ns));
+        prop_assert_eq!(&on_time, &hasty);
+    }
+
+    #[test]
+    fn waking_at_deadlines_alone_nothing_is_late(
+        spec in specs(), arrivals in arrivals(), seed: u64,
+    ) {
+        let mut path = path(&spec, seed);
+        for arrival in &arrivals {
+            path.offer(arrival.at_ns, arrival.packet);
+        }
+        while let Some(deadline_ns) = path.next_deadline() {
+            while let Some(departure) = path.poll(deadline_ns) {
+                if is_delivered(&departure) {
+                    prop_assert_eq!(at_ns(&departure), deadline_ns);
+                }
+            }
+            prop_assert!(path.next_deadline().is_none_or(|next_ns| next_ns > deadline_ns));
+        }
+    }
+
+    #[test]
+    fn departures_are_told_in_order_of_time(spec in specs(), arrivals in arrivals(), seed: u64) {
+        for out in [
+            punctual(&mut path(&spec, seed), &arrivals),
+            asleep(&mut path(&spec, seed), &arrivals),
+        ] {
+            let delivered: Vec<_> = out.iter().filter(|d| is_delivered(d)).collect();
+            prop_assert!(delivered.is_sorted_by_key(|d| at_ns(d)));
+        }
+        let out = asleep(&mut path(&spec, seed), &arrivals);
+        prop_assert!(out.is_sorted_by_key(at_ns));
+    }
+
+    #[test]
+    fn nothing_overtakes_unless_asked(
+        mut spec in specs(), arrivals in arrivals(), seed: u64,
+    ) {
+        spec.reorder = None;
+        let out = punctual(&mut path(&spec, seed), &arrivals);
+        let delivered = out.iter().filter(|d| is_delivered(d)).map(token);
+        prop_assert!(delivered.is_sorted());
+    }
+
+    #[test]
+    fn nothing_arrives_before_it_can(spec in specs(), arrivals in arrivals(), seed: u64) {
+        for departure in punctual(&mut path(&spec, seed), &arrivals) {
+            let sent_ns = arrivals[token(&departure) as usize].at_ns;
+            let least_ns = if is_delivered(&departure) { spec.delay_ns - spec.jitter_ns } else { 0 };
+            prop_assert!(at_ns(&departure) >= sent_ns + least_ns);
+        }
+    }
+
+    #[test]
+    fn no_stretch_of_time_carries_more_than_the_rate(
+        bps in 100_000..1_000_000_000_u64, queue in queues(), arrivals in arrivals(),
+    ) {
+        let spec = PathSpec { rate: RateSpec::constant(bps), queue, ..PathSpec::default() };
+        let out: Vec<_> = punctual(&mut path(&spec, 0), &arrivals)
+            .into_iter()
+            .filter(is_delivered)
+            .collect();
+        for first in 0..out.len() {
+            let mut bits = 0_u128;
+            for last in first + 1..out.len() {
+                let packet = arrivals[token(&out[last]) as usize].packet;
+                bits += u128::from(packet.ip_bytes) * 8;
+                let took_ns = u128::from(at_ns(&out[last]) - at_ns(&out[first]));
+                // One nanosecond for the rounding of the first departure.
+                prop_assert!((took_ns + 1) * u128::from(bps) >= bits * 1_000_000_000);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spec_is_the_same_after_a_journey_as_json(spec in specs()) {
+        let json = serde_json::to_string(&spec).unwrap();
+        prop_assert_eq!(serde_json::from_str::<PathSpec>(&json).unwrap(), spec);
+    }
+}
