@@ -32,4 +32,4 @@ pub use data::{DataError, RunData, Standing};
 pub use merge::{MergeError, merge};
 pub use run::*;
 pub use schema::schema;
-pub use store::{MAX_RECORD_BYTES, Store, StoreError};
+pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError};

@@ -79,6 +79,9 @@ impl Store {
             if !is_record(&path) {
                 continue;
             }
+            if cells.len() == MAX_RECORDS {
+                return Err(StoreError::TooMany { dir });
+            }
             let cell: Cell = read_record(&path)?;
             if path.file_name() != Some(cell.file_name().as_ref()) {
                 return Err(StoreError::Renamed {
@@ -122,6 +125,9 @@ impl Store {
 
 /// No record is longer: a cell of 100,000 calls is about 60 MB.
 pub const MAX_RECORD_BYTES: u64 = 256 << 20;
+
+/// No run is larger: 1,000 blocks of 50 arms on 20 networks.
+pub const MAX_RECORDS: usize = 1_000_000;
 
 /// What went wrong with a folder of records.
 #[derive(Debug, thiserror::Error)]
@@ -167,6 +173,12 @@ pub enum StoreError {
     TooLong {
         /// Which.
         file: PathBuf,
+    },
+    /// More than any run writes.
+    #[error("{} holds more than {MAX_RECORDS} records, which no run writes", dir.display())]
+    TooMany {
+        /// The folder.
+        dir: PathBuf,
     },
     /// Not a record.
     #[error("{} is not a record: {source}; it was edited or damaged, remove it and its cell will run again with --resume", file.display())]
@@ -264,6 +276,10 @@ fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
     }
     let failed = |source| StoreError::read(file, source);
     let mut text = Vec::new();
+    // A pipe of that name would keep its reader waiting for ever.
+    if !fs::metadata(file).map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("it is not a file")));
+    }
     let opened = File::open(file).map_err(failed)?;
     opened
         .take(MAX_RECORD_BYTES + 1)

@@ -109,7 +109,7 @@ fn different_runs_are_refused_with_the_difference() {
         ("the study", |r| r.study = "other".into()),
         ("the plan", |r| r.plan.truncate(1)),
         ("the margin is not set in one and 5 ns in another", |r| {
-            r.margin_ns = Some(5)
+            r.margin_ns = Some(5);
         }),
         ("the networks", |r| r.networks[0].rtt_ns += 1),
     ];

@@ -160,6 +160,38 @@ fn a_renamed_record_is_told() {
     assert!(matches!(store.read(), Err(StoreError::Renamed { .. })));
 }
 
+#[test]
+fn what_is_not_a_file_is_not_a_record() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("run.json")).unwrap();
+    let error = Store::open(dir.path())
+        .unwrap()
+        .read()
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("it is not a file"), "{error}");
+}
+
+#[test]
+fn heads_that_contradict_themselves_are_refused() {
+    type Change = fn(&mut Run);
+    let changes: [(&str, Change); 5] = [
+        ("the reference", |r| r.reference = "three".into()),
+        ("two arms are named", |r| r.arms[1].name = "one".into()),
+        ("is planned twice", |r| r.plan.push(r.plan[0].clone())),
+        ("names an unknown arm or network", |r| {
+            r.plan[0].arm = "three".into();
+        }),
+        ("is not an id of a cell", |r| r.plan[0].id = "../x".into()),
+    ];
+    for (told, change) in changes {
+        let mut run = run(2);
+        change(&mut run);
+        let error = RunData::new(run, Vec::new()).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
 fn call() -> impl Strategy<Value = Call> {
     let times = (any::<u64>(), any::<Option<u64>>(), any::<u64>());
     (any::<u32>(), times, "\\PC{0,20}", any::<bool>(), 0u8..3).prop_map(

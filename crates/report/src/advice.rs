@@ -280,6 +280,9 @@ impl Teller<'_> {
             text += &format!(" Mind: {caveat}.");
         }
         for one in [arm, self.reference] {
+            if let Some(spoke) = one.spoke_otherwise() {
+                text += &format!(" {spoke}");
+            }
             match one.proof {
                 Some(record::Proof::Client) => {
                     text += &format!(" What {} spoke is only its own word.", one.name);

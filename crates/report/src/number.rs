@@ -49,7 +49,11 @@ pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
     let (value, low, high) = (turn(q.value?), low.map(turn), high.map(turn));
     let finite = |x: Option<f64>| x.filter(|x| x.is_finite());
     let (low, high) = (finite(low), finite(high));
-    let scale = Scale::of(q.unit, value);
+    let largest = [low, high]
+        .into_iter()
+        .flatten()
+        .fold(value.abs(), |a, b| a.max(b.abs()));
+    let scale = Scale::of(q.unit, largest);
     let reach = low
         .zip(high)
         .map(|(low, high)| (value - low).max(high - value));

@@ -25,11 +25,10 @@ pub fn summarise(data: &RunData) -> Summary {
         seed: run.seed,
         blocks: run.blocks,
         reference: run.reference.clone(),
-        measured_ns: data
-            .cells()
-            .iter()
-            .map(|c| c.took_ns + c.cost.startup_ns)
-            .sum(),
+        measured_ns: data.cells().iter().fold(0, |sum, cell| {
+            sum.saturating_add(cell.took_ns)
+                .saturating_add(cell.cost.startup_ns)
+        }),
         self_test: data
             .heads()
             .iter()
@@ -206,19 +205,8 @@ fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<St
     }
     let mut told = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
-        let asked = arm.protocol.as_str();
-        let spoken = arm
-            .spoken
-            .iter()
-            .map(|s| if s == "http/1.1" { "h1" } else { s.as_str() });
-        let other: Vec<&str> = spoken.filter(|s| *s != asked).collect();
-        if !other.is_empty() && told.insert((&arm.name, other.clone())) {
-            notes.push(format!(
-                "{} was to speak {asked} and spoke {}.",
-                arm.name,
-                other.join(", ")
-            ));
-        }
+        let spoke = arm.spoke_otherwise();
+        notes.extend(spoke.filter(|note| told.insert(note.clone())));
     }
     notes
 }

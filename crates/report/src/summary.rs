@@ -344,6 +344,23 @@ impl ArmSummary {
             .filter_map(|m| Some((m, m.comparison.as_ref()?)))
     }
 
+    /// That it spoke something else than it was asked to, if it did.
+    pub fn spoke_otherwise(&self) -> Option<String> {
+        let words = self.spoken.iter().map(|word| match word.as_str() {
+            "http/1.1" => "h1",
+            other => other,
+        });
+        let other: Vec<&str> = words.filter(|word| *word != self.protocol).collect();
+        (!other.is_empty()).then(|| {
+            format!(
+                "{} was to speak {} and spoke {}.",
+                self.name,
+                self.protocol,
+                other.join(", ")
+            )
+        })
+    }
+
     /// Calls, and those among them that timed out or failed.
     pub fn calls_and_losses(&self) -> (usize, usize) {
         let calls = self.measures.iter().map(|m| m.calls).sum();

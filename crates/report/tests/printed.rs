@@ -98,3 +98,17 @@ fn colour_says_nothing_that_words_do_not() {
     }
     assert_eq!(plain, report::human(&summary, 120, false));
 }
+
+#[test]
+fn csv_has_a_row_a_call_and_quotes_what_it_must() {
+    let mut arms = quickstart();
+    arms[2].name = "quinn \"h3\", new";
+    let data = data(&arms, &["true-metro"], 2, 1);
+    let csv = report::csv(&data);
+    let calls: usize = data.cells().iter().map(|cell| cell.calls.len()).sum();
+    assert_eq!(csv.matches("\r\n").count(), calls + 1);
+    let row = csv.lines().find(|line| line.contains("quinn")).unwrap();
+    assert!(row.starts_with(
+        "invented,7,true-metro,0,\"quinn \"\"h3\"\", new\",n0-b0-a2,1,1,last,clean,1,echo,"
+    ));
+}

@@ -2,16 +2,15 @@
 //! Bootstrap", 13.3: percentile intervals).
 
 use crate::Span;
-use crate::estimate::{Ends, Interval, Level, Method, median};
+use crate::estimate::{Ends, Interval, Level, Method};
 use crate::luck;
 
 /// Interval of the median of `blocks`, whose median is `value`.
 pub(crate) fn of_median(blocks: &[Span], value: Span, level: Level, seed: u64) -> Interval {
-    let mut resample = Vec::with_capacity(blocks.len());
+    let mut ends = Ends::default();
     percentiles(blocks.len(), value, level, seed, |picks| {
-        resample.clear();
-        resample.extend(picks.iter().map(|&i| blocks[i]));
-        median(&resample).expect("as many values as blocks, and there are blocks")
+        let median = ends.middle(picks.iter().map(|&i| blocks[i]));
+        median.expect("as many values as blocks, and there are blocks")
     })
 }
 

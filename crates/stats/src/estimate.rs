@@ -5,15 +5,8 @@ use crate::bootstrap;
 
 /// The median; of an even number, the middle between the two in the middle.
 pub fn median(values: &[Span]) -> Option<Span> {
-    let n = values.len();
-    if n == 0 {
-        return None;
-    }
-    let ends = Ends::sorted(values);
-    Some(Span {
-        lo: middle(&ends.lo),
-        hi: middle(&ends.hi),
-    })
+    let mut ends = Ends::default();
+    ends.middle(values.iter().copied())
 }
 
 /// The median over blocks with its interval: one value a block. `None` without a block.
@@ -118,7 +111,8 @@ impl Level {
 /// their steps are small too, and the bootstrap gives the asked-for level itself.
 pub(crate) const BOOTSTRAP_FROM: usize = 20;
 
-/// Both ends of all values, each sorted.
+/// Both ends of many values; kept from one resample to the next.
+#[derive(Default)]
 pub(crate) struct Ends {
     pub(crate) lo: Vec<f64>,
     pub(crate) hi: Vec<f64>,
@@ -126,20 +120,43 @@ pub(crate) struct Ends {
 
 impl Ends {
     pub(crate) fn sorted(values: &[Span]) -> Self {
-        let mut lo: Vec<f64> = values.iter().map(|v| v.lo).collect();
-        let mut hi: Vec<f64> = values.iter().map(|v| v.hi).collect();
-        lo.sort_by(f64::total_cmp);
-        hi.sort_by(f64::total_cmp);
-        Self { lo, hi }
+        let mut ends = Self::default();
+        ends.fill(values.iter().copied());
+        ends.lo.sort_by(f64::total_cmp);
+        ends.hi.sort_by(f64::total_cmp);
+        ends
+    }
+
+    /// The median of `values`, in time linear in their number.
+    pub(crate) fn middle(&mut self, values: impl Iterator<Item = Span>) -> Option<Span> {
+        self.fill(values);
+        Some(Span {
+            lo: middle(&mut self.lo)?,
+            hi: middle(&mut self.hi)?,
+        })
+    }
+
+    fn fill(&mut self, values: impl Iterator<Item = Span>) {
+        self.lo.clear();
+        self.hi.clear();
+        for value in values {
+            self.lo.push(value.lo);
+            self.hi.push(value.hi);
+        }
     }
 }
 
-/// Median of sorted numbers; there is at least one.
-pub(crate) fn middle(sorted: &[f64]) -> f64 {
-    let n = sorted.len();
-    let (a, b) = (sorted[(n - 1) / 2], sorted[n / 2]);
+/// Median of numbers, whose order it changes.
+fn middle(numbers: &mut [f64]) -> Option<f64> {
+    let half = numbers.len().checked_sub(1)? / 2;
+    let even = numbers.len().is_multiple_of(2);
+    let (_, &mut a, above) = numbers.select_nth_unstable_by(half, f64::total_cmp);
+    let b = match even {
+        true => above.iter().copied().min_by(f64::total_cmp)?,
+        false => a,
+    };
     // Equal infinities must stay what they are, and halves first cannot overflow.
-    if a == b { a } else { a / 2.0 + b / 2.0 }
+    Some(if a == b { a } else { a / 2.0 + b / 2.0 })
 }
 
 /// David and Nagaraja, "Order Statistics" (3rd ed.), 7.1: the interval from the r-th smallest

@@ -1,4 +1,5 @@
 //! An invented run. None of its figures was measured.
+#![allow(unreachable_pub, reason = "a module of tests has no other public")]
 
 use record::*;
 

@@ -139,7 +139,7 @@ fn cells(data: &RunData) -> String {
                 Text(&cell.arm).to_string(),
                 standing_word(standing).replace('_', " "),
                 outcome_word(&cell.outcome).into(),
-                Text(&why).to_string(),
+                format!("<small>{}</small>", Text(&why)),
                 duration(cell.took_ns as f64),
             ]
         })

@@ -115,7 +115,9 @@ fn verdict(comparison: &Comparison) -> String {
         duration(comparison.margin_ns)
     );
     if let Some(all) = comparison.with_disturbed {
-        out += &format!("; with disturbed cells {}", verdict_words(all));
+        let other = verdict_words(all);
+        let told = if other == words { "the same" } else { other };
+        out += &format!("; with disturbed cells {told}");
     }
     if let Some(correlation) = comparison.correlation {
         out += &format!("; correlation {correlation:.2}");
