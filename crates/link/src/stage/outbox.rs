@@ -64,6 +64,18 @@ mod tests {
     use super::{super::testing::item, *};
 
     #[test]
+    fn drops_at_one_time_come_out_as_they_went_in() {
+        let mut outbox = Outbox::default();
+        for token in 0..3 {
+            outbox.drop(7, item(token, 100), Cause::Queue);
+        }
+        let tokens: Vec<u64> = std::iter::from_fn(|| outbox.poll(7))
+            .map(|o| o.item.packet.token)
+            .collect();
+        assert_eq!(tokens, [0, 1, 2]);
+    }
+
+    #[test]
     fn passes_and_drops_come_out_in_order_of_time() {
         let mut outbox = Outbox::default();
         outbox.pass(10, item(0, 100));

@@ -191,6 +191,26 @@ mod tests {
     }
 
     #[test]
+    fn a_long_silence_fills_the_bucket_and_no_more() {
+        let police = PoliceSpec {
+            rate_bps: 8_000_000,
+            burst_bytes: 3000,
+            after_ns: 0,
+        };
+        let mut stage = policy(PolicySpec {
+            police: Some(police),
+            ..PolicySpec::default()
+        });
+        for i in 0..10 {
+            stage.offer(3_600_000_000_000, item(i, 1000));
+        }
+        assert_eq!(
+            drain(&mut *stage).iter().filter(|o| o.2.is_none()).count(),
+            3
+        );
+    }
+
+    #[test]
     fn policing_waits_for_its_moment() {
         let police = PoliceSpec {
             rate_bps: 1000,

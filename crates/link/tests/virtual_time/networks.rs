@@ -234,6 +234,10 @@ fn contradictions_are_refused_at_the_key_that_goes_too_far() {
     for (text, line, words) in cases {
         refused(text, line, words);
     }
+    assert!(
+        down("rate_kbps = 100\nqueue_bytes = 1500").is_ok(),
+        "a queue of one packet is one"
+    );
 }
 
 #[test]

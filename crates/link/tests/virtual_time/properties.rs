@@ -178,6 +178,24 @@ proptest! {
     }
 
     #[test]
+    fn stamps_out_of_order_count_as_simultaneous(
+        spec in specs(), arrivals in arrivals(), back_ns in prop::collection::vec(0..5 * MS, 200),
+        seed: u64,
+    ) {
+        // Of packets that came together, the later are stamped earlier.
+        let mut stamped = arrivals.clone();
+        for (i, arrival) in stamped.iter_mut().enumerate().skip(1) {
+            if arrivals[i].at_ns == arrivals[i - 1].at_ns {
+                arrival.at_ns = arrival.at_ns.saturating_sub(back_ns[i]);
+            }
+        }
+        prop_assert_eq!(
+            fates(asleep(&mut path(&spec, seed), &stamped)),
+            fates(asleep(&mut path(&spec, seed), &arrivals))
+        );
+    }
+
+    #[test]
     fn waking_at_deadlines_alone_nothing_is_late(
         spec in specs(), arrivals in arrivals(), seed: u64,
     ) {

@@ -17,7 +17,11 @@ pub(super) fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Sta
     Some(Box::new(Bottleneck {
         queue: Queue::new(spec.queue_limits()),
         server: Server::new(&spec.rate),
-        gate: spec.gate.clone(),
+        // A trace has outages of its own; files with both are refused.
+        gate: spec
+            .gate
+            .clone()
+            .filter(|_| !matches!(spec.rate, RateSpec::Trace(_))),
         flush_ns: None,
         origin_ns: 0,
         out: Outbox::default(),
@@ -261,6 +265,36 @@ mod tests {
                 (11 * MS, 4, None),
             ]
         );
+    }
+
+    #[test]
+    fn what_is_through_at_the_closing_is_not_flushed() {
+        let mut spec = spec_12_mbit(10);
+        let gate = Gate::new(vec![(2 * MS, 3 * MS)], None, OnClose::Flush);
+        spec.gate = Some(gate.unwrap());
+        let mut stage = stage(&spec);
+        offer_burst(&mut *stage, 0, 0..3);
+        assert_eq!(
+            drain(&mut *stage),
+            [
+                (MS, 0, None),
+                (2 * MS, 1, None),
+                (2 * MS, 2, Some(Cause::Gate))
+            ]
+        );
+    }
+
+    #[test]
+    fn a_gate_beside_a_trace_is_not_heeded() {
+        let trace = Trace::new(vec![1]).unwrap();
+        let gate = Gate::new(vec![(0, 100 * MS)], None, OnClose::Flush).unwrap();
+        let mut stage = stage(&PathSpec {
+            rate: RateSpec::Trace(trace),
+            gate: Some(gate),
+            ..PathSpec::default()
+        });
+        stage.offer(0, item(0, 1500));
+        assert_eq!(drain(&mut *stage), [(MS, 0, None)]);
     }
 
     #[test]
