@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use h3::error::{Code, StreamError};
+use h3::error::StreamError;
 use h3::server::RequestStream;
 use h3_quic::{Accepted, Connection, RecvStream, SendStream};
 use http::Response;
 use http_body::{Body, Frame};
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
-use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
+use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -146,10 +146,7 @@ async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &
         if timeout(handshake_time, done).await.is_ok() {
             established(&connection, &ledger, peer, shared);
         } else {
-            connection.close(
-                Code::H3_NO_ERROR.value().try_into().unwrap_or_default(),
-                b"too slow",
-            );
+            connection.close(NO_ERROR, b"handshake too slow");
         }
     };
     tokio::join!(finish, serve(connection.clone(), &ledger, shared));
@@ -187,22 +184,33 @@ async fn serve(quic: quinn::Connection, ledger: &Ledger, shared: &Arc<Shared>) {
             () = shared.draining.cancelled(), if !winding_up => {
                 winding_up = true;
                 // GOAWAY: what is begun is finished, the rest is refused.
-                if h3.shutdown(0).await.is_err() { return }
+                if h3.shutdown(0).await.is_err() {
+                    return;
+                }
                 requests.close();
                 continue;
             }
             () = requests.wait(), if winding_up => break,
             () = rested() => break,
         };
-        let Ok(Some(resolver)) = next else { break };
-        let exchange = exchange(resolver, accepted.clone(), ledger.clone(), shared.clone());
-        let killed = shared.killed.clone();
-        requests.spawn(async move { killed.run_until_cancelled(exchange).await });
+        match next {
+            Ok(Some(resolver)) => {
+                let exchange = exchange(resolver, accepted.clone(), ledger.clone(), shared.clone());
+                let killed = shared.killed.clone();
+                requests.spawn(async move { killed.run_until_cancelled(exchange).await });
+            }
+            // The client asks for nothing more.
+            Ok(None) => {
+                requests.close();
+                tokio::select! {
+                    () = requests.wait() => break,
+                    () = rested() => break,
+                }
+            }
+            Err(_) => return,
+        }
     }
-    quic.close(
-        Code::H3_NO_ERROR.value().try_into().unwrap_or_default(),
-        b"",
-    );
+    quic.close(NO_ERROR, b"");
 }
 
 type Resolver = h3::server::RequestResolver<Connection, Bytes>;
@@ -301,6 +309,8 @@ impl Body for RequestBody {
     }
 }
 
+/// H3_NO_ERROR, RFC 9114 section 8.1.
+const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 /// Bursts of a fast sender wait here while the server's threads wait for a core; the kernel
 /// may grant less (net.core.rmem_max), which `Facts` tells.
 const SOCKET_BUFFER: usize = 4 << 20;

@@ -241,9 +241,11 @@ fn port(
         client_certificates,
         tcp: tcp::Port {
             listener,
-            tls: TlsAcceptor::from(Arc::new(over_tcp)),
-            nodelay: config.nodelay,
-            alt_svc: config.alt_svc.then_some(alt_svc),
+            manner: tcp::Manner {
+                tls: TlsAcceptor::from(Arc::new(over_tcp)),
+                nodelay: config.nodelay,
+                alt_svc: config.alt_svc.then_some(alt_svc),
+            },
         },
         quic: quic::Port::new(socket, over_quic, &config.limits, config.congestion)
             .map_err(bind_error(address, "UDP"))?,

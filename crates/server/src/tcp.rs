@@ -14,6 +14,7 @@ use hyper::service::{HttpService, Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -25,6 +26,11 @@ use crate::log::Transport;
 /// One listening port.
 pub(crate) struct Port {
     pub(crate) listener: TcpListener,
+    pub(crate) manner: Manner,
+}
+
+/// How a port's connections are served.
+pub(crate) struct Manner {
     pub(crate) tls: TlsAcceptor,
     pub(crate) nodelay: bool,
     /// Sent with each response, when this port advertises HTTP/3.
@@ -49,42 +55,45 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Port {
-    /// Accepts connections until the server drains.
+    /// Accepts connections until the server drains, and then is closed to newcomers.
     pub(crate) async fn run(self, shared: Arc<Shared>) {
-        let port = Arc::new(self);
-        while let Some(accepted) = shared
-            .draining
-            .run_until_cancelled(port.accept(&shared))
-            .await
-        {
+        let manner = Arc::new(self.manner);
+        let accept = || {
+            shared
+                .draining
+                .run_until_cancelled(accept(&self.listener, &shared))
+        };
+        while let Some(accepted) = accept().await {
             let Ok((stream, peer, permit)) = accepted else {
                 // Out of file descriptors, or a client gone early: neither is for ever.
                 tokio::time::sleep(AFTER_FAILURE).await;
                 continue;
             };
-            let (port, shared_by) = (port.clone(), shared.clone());
+            let (manner, shared_by) = (manner.clone(), shared.clone());
             shared.tasks.spawn(async move {
-                let serving = port.connection(stream, peer, &shared_by);
+                let serving = manner.connection(stream, peer, &shared_by);
                 shared_by.killed.run_until_cancelled(serving).await;
                 drop(permit);
             });
         }
     }
+}
 
-    async fn accept(
-        &self,
-        shared: &Shared,
-    ) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
-        let permit = shared
-            .connections
-            .clone()
-            .acquire_owned()
-            .await
-            .map_err(io::Error::other)?;
-        let (stream, peer) = self.listener.accept().await?;
-        Ok((stream, peer, permit))
-    }
+async fn accept(
+    listener: &TcpListener,
+    shared: &Shared,
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let permit = shared
+        .connections
+        .clone()
+        .acquire_owned()
+        .await
+        .map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, permit))
+}
 
+impl Manner {
     /// From the first byte to the last.
     async fn connection(&self, stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
         if stream.set_nodelay(self.nodelay).is_err() {

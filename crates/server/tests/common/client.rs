@@ -155,9 +155,25 @@ pub async fn grpc(to: SocketAddr, tls: &ClientConfig) -> Result<Channel, Error> 
     Ok(endpoint.connect_with_connector(connector).await?)
 }
 
+/// A response whose head is here, and whose body is still to be read.
+pub struct Begun {
+    pub head: Response<()>,
+    rest: Rest,
+}
+
+enum Rest {
+    Tcp(hyper::body::Incoming),
+    H3(Box<h3::client::RequestStream<h3_quic::BidiStream<Bytes>, Bytes>>),
+}
+
 impl Http {
     /// Sends a request and reads the whole response.
     pub async fn call(&mut self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
+        self.begin(request).await?.finish().await
+    }
+
+    /// Sends a request and reads the response's head.
+    pub async fn begin(&mut self, request: Request<Bytes>) -> Result<Begun, Error> {
         let response = match self {
             Self::H1(requests) => {
                 requests.ready().await?;
@@ -166,16 +182,18 @@ impl Http {
                     .await?
             }
             Self::H2(requests) => requests.send_request(request.map(Full::new)).await?,
-            Self::H3(h3) => return h3.call(request).await,
+            Self::H3(h3) => return h3.begin(request).await,
         };
         let (head, body) = response.into_parts();
-        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+        Ok(Begun {
+            head: Response::from_parts(head, ()),
+            rest: Rest::Tcp(body),
+        })
     }
 }
 
 impl H3 {
-    /// Sends a request and reads the whole response.
-    pub async fn call(&mut self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
+    async fn begin(&mut self, request: Request<Bytes>) -> Result<Begun, Error> {
         let (head, body) = request.into_parts();
         let mut stream = self
             .requests
@@ -185,12 +203,28 @@ impl H3 {
             stream.send_data(body).await?;
         }
         stream.finish().await?;
-        let response = stream.recv_response().await?;
-        let mut body = Vec::new();
-        while let Some(mut data) = stream.recv_data().await? {
-            body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
-        }
-        Ok(response.map(|()| body.into()))
+        let head = stream.recv_response().await?;
+        Ok(Begun {
+            head,
+            rest: Rest::H3(Box::new(stream)),
+        })
+    }
+}
+
+impl Begun {
+    /// Reads the body.
+    pub async fn finish(self) -> Result<Response<Bytes>, Error> {
+        let body = match self.rest {
+            Rest::Tcp(body) => body.collect().await?.to_bytes(),
+            Rest::H3(mut stream) => {
+                let mut body = Vec::new();
+                while let Some(mut data) = stream.recv_data().await? {
+                    body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+                }
+                body.into()
+            }
+        };
+        Ok(self.head.map(|()| body))
     }
 }
 

@@ -1,0 +1,253 @@
+//! What crowds of slow clients cost the others, measured on loopback.
+//!
+//! ```text
+//! cargo run --release -p commute-server --example abuse [seconds]
+//! ```
+//!
+//! The server runs in a process of its own (this program once more), so that its memory is
+//! its own. A polite client echoes over HTTP/2, one call every few ms, before and while
+//! 1,000 TCP clients send their request heads a byte at a time and 1,000 QUIC clients have
+//! sent a first packet and nothing since. Bounded: 60 seconds, 2,000 sockets, loopback.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use server::{Config, Server};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+
+type Fallible<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Fallible {
+    let mut args = std::env::args().skip(1);
+    let first = args.next();
+    match first.as_deref() {
+        Some("--serve") => serve(Path::new(&args.next().ok_or("--serve FOLDER")?)),
+        seconds => measure(seconds.unwrap_or("60").parse()?),
+    }
+}
+
+/// The server's process: prints its address and serves until its stdin closes.
+#[tokio::main]
+async fn serve(folder: &Path) -> Fallible {
+    let config = Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        credentials_dir: Some(folder.to_owned()),
+        ..Config::default()
+    };
+    let server = Server::bind(config).await?;
+    println!("{}", server.addresses()[0]);
+    let parent_gone = tokio::task::spawn_blocking(|| std::io::stdin().lines().for_each(drop));
+    server
+        .run(async {
+            parent_gone.await.ok();
+        })
+        .await?;
+    Ok(())
+}
+
+/// The clients' process.
+#[tokio::main(flavor = "current_thread")]
+async fn measure(seconds: u64) -> Fallible {
+    let during = Duration::from_secs(seconds.clamp(1, 60));
+    let folder = tempfile::tempdir()?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["--serve".as_ref(), folder.path()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().ok_or("no stdout")?).read_line(&mut line)?;
+    let address: SocketAddr = line.trim().parse()?;
+    let ca = CertificateDer::from_pem_file(folder.path().join("ca.pem"))?;
+
+    let mut polite = polite(address, &ca).await?;
+    echoes(&mut polite, Duration::from_secs(2)).await?;
+    let memory_before = memory(&child)?;
+    let mut before = echoes(&mut polite, during.min(BASELINE)).await?;
+
+    let mut crowd = JoinSet::new();
+    let tls = connector(&ca, "http/1.1")?;
+    let connected = Arc::new(tokio::sync::Semaphore::new(0));
+    for _ in 0..CROWD {
+        crowd.spawn(slow_head(address, tls.clone(), connected.clone()));
+    }
+    let everybody = connected.acquire_many(CROWD as u32);
+    tokio::time::timeout(during, everybody).await??.forget();
+    let mut half_open = Vec::new();
+    for _ in 0..CROWD {
+        half_open.push(first_packet(address).await?);
+    }
+
+    let start = Instant::now();
+    let mut peak = memory(&child)?;
+    let mut times = Vec::new();
+    while start.elapsed() < during {
+        times.extend(echoes(&mut polite, Duration::from_secs(1)).await?);
+        peak = peak.max(memory(&child)?);
+    }
+    let slow_left = crowd.len() - std::iter::from_fn(|| crowd.try_join_next()).count();
+    crowd.shutdown().await;
+    drop(half_open);
+    // Closing its stdin ends the child.
+    drop(child.stdin.take());
+    child.wait()?;
+
+    let (p50_before, p50_during) = (median(&mut before), median(&mut times));
+    let cost = (peak - memory_before) as f64 / f64::from(1 << 20);
+    let shift = p50_during.as_secs_f64() / p50_before.as_secs_f64() * 100.0 - 100.0;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "{CROWD} slow heads over TCP ({slow_left} held to the end), {CROWD} half-open QUIC"
+    )?;
+    writeln!(
+        out,
+        "memory  {cost:.1} MiB over {:.1}",
+        memory_before as f64 / f64::from(1 << 20)
+    )?;
+    writeln!(
+        out,
+        "echo    p50 {p50_before:?} (n {}) -> {p50_during:?} (n {}), {shift:+.1} %",
+        before.len(),
+        times.len()
+    )?;
+    if cost >= MOST_MIB || shift >= MOST_SHIFT {
+        return Err(format!("over the bound of {MOST_MIB} MiB or {MOST_SHIFT} %").into());
+    }
+    Ok(())
+}
+
+async fn polite(
+    address: SocketAddr,
+    ca: &CertificateDer<'static>,
+) -> Fallible<SendRequest<Full<Bytes>>> {
+    let stream = connector(ca, "h2")?
+        .connect(localhost()?, TcpStream::connect(address).await?)
+        .await?;
+    let (requests, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(requests)
+}
+
+/// Echoes for so long, a few ms apart, and takes the time of each.
+async fn echoes(
+    requests: &mut SendRequest<Full<Bytes>>,
+    during: Duration,
+) -> Fallible<Vec<Duration>> {
+    let end = Instant::now() + during;
+    let mut times = Vec::new();
+    while Instant::now() < end {
+        let request = http::Request::post("https://localhost/echo")
+            .body(Full::from(r#"{"start_ts":1763757325123}"#))?;
+        let start = Instant::now();
+        let response = requests.send_request(request).await?;
+        response.into_body().collect().await?;
+        times.push(start.elapsed());
+        tokio::time::sleep(Duration::from_millis(4)).await;
+    }
+    Ok(times)
+}
+
+/// A request head, a byte every two seconds.
+async fn slow_head(
+    address: SocketAddr,
+    tls: TlsConnector,
+    connected: Arc<tokio::sync::Semaphore>,
+) -> Fallible {
+    let mut stream = tls
+        .connect(localhost()?, TcpStream::connect(address).await?)
+        .await?;
+    connected.add_permits(1);
+    for byte in b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-and-so-on-and-so-on: "
+        .iter()
+        .cycle()
+    {
+        stream.write_all(&[*byte]).await?;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    Ok(())
+}
+
+/// A client's Initial packet, whole and right; nothing that comes back is answered.
+async fn first_packet(address: SocketAddr) -> Fallible<UdpSocket> {
+    let socket = UdpSocket::bind((address.ip(), 0)).await?;
+    socket.connect(address).await?;
+    socket.send(&initial()?).await?;
+    Ok(socket)
+}
+
+/// Has quinn write its first packet to a socket of ours.
+fn initial() -> Fallible<Vec<u8>> {
+    let mut tls = client_config(None)?;
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls)?;
+    let config = quinn::ClientConfig::new(Arc::new(crypto));
+    let mut endpoint =
+        quinn_proto::Endpoint::new(Arc::new(quinn::EndpointConfig::default()), None, true, None);
+    let now = Instant::now();
+    let nowhere = ([127, 0, 0, 1], 9).into();
+    let (_, mut connection) = endpoint.connect(now, config, nowhere, "localhost")?;
+    let mut packet = Vec::new();
+    let transmit = connection
+        .poll_transmit(now, 1, &mut packet)
+        .ok_or("no first packet")?;
+    packet.truncate(transmit.size);
+    Ok(packet)
+}
+
+fn connector(ca: &CertificateDer<'static>, alpn: &str) -> Fallible<TlsConnector> {
+    let mut tls = client_config(Some(ca))?;
+    tls.alpn_protocols = vec![alpn.into()];
+    Ok(Arc::new(tls).into())
+}
+
+fn client_config(ca: Option<&CertificateDer<'static>>) -> Fallible<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    if let Some(ca) = ca {
+        roots.add(ca.clone())?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_protocol_versions(&[&rustls::version::TLS13])?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn localhost() -> Fallible<ServerName<'static>> {
+    Ok(ServerName::try_from("localhost")?)
+}
+
+/// Resident memory of the child, bytes.
+fn memory(child: &Child) -> Fallible<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .ok_or("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? << 10)
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+const CROWD: usize = 1000;
+const BASELINE: Duration = Duration::from_secs(15);
+/// The bounds this server is held to.
+const MOST_MIB: f64 = 64.0;
+const MOST_SHIFT: f64 = 10.0;

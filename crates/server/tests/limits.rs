@@ -1,0 +1,188 @@
+//! Both sides of each limit.
+
+mod common;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use common::client::{self, PROTOCOLS, request};
+use http::StatusCode;
+use server::{Config, Limits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+#[tokio::test]
+async fn messages_and_bodies_and_files_have_their_most() {
+    let limits = Limits {
+        message_bytes: 1000,
+        body_bytes: 200_000,
+        file_bytes: 5000,
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+    let message = |len: usize| {
+        let empty = r#"{"start_ts":1,"padding":""}"#.len();
+        format!(
+            r#"{{"start_ts":1,"padding":"{}"}}"#,
+            "x".repeat(len - empty)
+        )
+    };
+    let cases: [(&str, &str, Bytes, StatusCode); 8] = [
+        ("POST", "/echo", message(1000).into(), StatusCode::OK),
+        (
+            "POST",
+            "/echo",
+            message(1001).into(),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        ("POST", "/echo", "{}".into(), StatusCode::BAD_REQUEST),
+        ("POST", "/echo", "".into(), StatusCode::BAD_REQUEST),
+        ("PUT", "/upload", vec![1; 200_000].into(), StatusCode::OK),
+        (
+            "PUT",
+            "/upload",
+            vec![1; 200_001].into(),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        ("GET", "/bytes/5000", "".into(), StatusCode::OK),
+        ("GET", "/bytes/5001", "".into(), StatusCode::NOT_FOUND),
+    ];
+    for protocol in PROTOCOLS {
+        for (method, path, body, status) in &cases {
+            let mut http = client::connect(protocol, server.address, &tls)
+                .await
+                .unwrap();
+            let response = http.call(request(method, path, 1, body.clone())).await;
+            let response = response.unwrap_or_else(|error| {
+                panic!("{protocol} {method} {path} {}: {error:?}", body.len())
+            });
+            assert_eq!(response.status(), *status, "{protocol} {method} {path}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_head_has_its_most() {
+    let server = common::start(Config::default()).await;
+    let tls = client::tls(&server);
+    let most = Limits::default().header_bytes as usize;
+    for protocol in PROTOCOLS {
+        for (len, fits) in [(most / 2, true), (most * 2, false)] {
+            let mut http = client::connect(protocol, server.address, &tls)
+                .await
+                .unwrap();
+            let mut request = request("GET", "/health", 1, "");
+            request
+                .headers_mut()
+                .insert("x-long", "x".repeat(len).parse().unwrap());
+            let answer = http.call(request).await.map(|response| response.status());
+            let let_in = matches!(answer, Ok(StatusCode::OK));
+            assert_eq!(let_in, fits, "{protocol} {len}: {answer:?}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_slow_is_cut_off_and_the_others_are_served() {
+    let limits = Limits {
+        handshake_time: Duration::from_millis(300),
+        header_time: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+
+    // Never says hello.
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    // Says half a request head.
+    let mut half = client::tls_stream("http/1.1", server.address, &tls)
+        .await
+        .unwrap();
+    half.write_all(b"GET /health HTTP/1.1\r\nhost: local")
+        .await
+        .unwrap();
+    // The same over HTTP/3: a stream that says nothing.
+    let quic = client::quic(server.address, &tls).unwrap().await.unwrap();
+    let (mut send, mut recv) = quic.open_bi().await.unwrap();
+    send.write_all(&[1]).await.unwrap();
+
+    for protocol in PROTOCOLS {
+        let mut http = client::connect(protocol, server.address, &tls)
+            .await
+            .unwrap();
+        assert!(
+            http.call(request("GET", "/health", 1, "")).await.is_ok(),
+            "{protocol}"
+        );
+    }
+    let mut rest = Vec::new();
+    assert_eq!(silent.read_to_end(&mut rest).await.unwrap(), 0);
+    // Ends, with or without a goodbye of TLS.
+    half.read_to_end(&mut rest).await.ok();
+    assert!(
+        rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"),
+        "{rest:?}"
+    );
+    assert!(recv.read_to_end(100).await.is_err());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_resting_connection_is_closed() {
+    let limits = Limits {
+        idle_time: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+    let mut tcp = client::tls_stream("h2", server.address, &tls)
+        .await
+        .unwrap();
+    let mut frames = Vec::new();
+    // SETTINGS, GOAWAY, and the end; whether TLS says goodbye is not the point.
+    tcp.read_to_end(&mut frames).await.ok();
+    let quic = client::quic(server.address, &tls).unwrap().await.unwrap();
+    let closed = quic.closed().await;
+    assert!(
+        matches!(closed, quinn::ConnectionError::ApplicationClosed(_)),
+        "{closed:?}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connections_have_their_most_and_a_place_is_given_again() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    // Each listening port holds a place in reserve while it waits, so that with one place
+    // only QUIC shows the refusal.
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+    let outcome = client::quic(server.address, &tls).unwrap().await;
+    assert!(
+        matches!(outcome, Err(quinn::ConnectionError::ConnectionClosed(_))),
+        "{outcome:?}"
+    );
+    server.stop().await;
+}

@@ -1,0 +1,145 @@
+//! The log's form: golden lines, and what becomes of them at the end.
+
+mod common;
+
+use std::time::Duration;
+
+use common::client::{self, PROTOCOLS, request};
+use server::log::{Connection, Line, Request, Transport};
+use server::{Config, Limits};
+
+/// What the lab reads; a change here is a change of the log's contract (docs/server.md).
+#[test]
+fn golden_lines() {
+    let connection = Line::Connection(Connection {
+        connection: 1,
+        at_ns: 2_220_165_031_515,
+        transport: Transport::Quic,
+        peer_port: 60094,
+        alpn: "h3".into(),
+        tls_version: "TLSv1_3".into(),
+        cipher: "TLS13_AES_256_GCM_SHA384".into(),
+        group: "X25519".into(),
+        resumed: false,
+        hello_retry: false,
+        chain_bytes: 796,
+        client_cert: Some("commute client".into()),
+        congestion: None,
+    });
+    let request = Line::Request(Request {
+        id: Some(7),
+        connection: 1,
+        protocol: "h3".into(),
+        method: "POST".into(),
+        path: "/echo".into(),
+        start_ns: 2_220_165_157_161,
+        end_ns: 2_220_165_198_773,
+        early_data: false,
+        request_bytes: 26,
+        request_digest: "aa".into(),
+        response_bytes: 0,
+        response_digest: "bb".into(),
+        status: 200,
+        broken: true,
+    });
+    let golden = include_str!("golden.ndjson");
+    let lines = [connection, request];
+    let text: Vec<_> = lines
+        .iter()
+        .map(|line| serde_json::to_string(line).unwrap())
+        .collect();
+    assert_eq!(text.join("\n") + "\n", golden);
+    let read: Vec<Line> = golden
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(read, lines);
+}
+
+#[tokio::test]
+async fn a_request_without_an_id_or_with_a_strange_one_is_logged_without() {
+    let server = common::start(Config::default()).await;
+    let mut http = client::connect("h2", server.address, &client::tls(&server))
+        .await
+        .unwrap();
+    for id in [None, Some("x"), Some("-1"), Some("4294967296")] {
+        let mut request = request("GET", "/nowhere", 1, "");
+        request.headers_mut().remove("x-commute-id");
+        if let Some(id) = id {
+            request
+                .headers_mut()
+                .insert("x-commute-id", id.parse().unwrap());
+        }
+        assert_eq!(http.call(request).await.unwrap().status(), 404);
+    }
+    let log = server.stop().await;
+    assert_eq!(log.requests().len(), 4);
+    assert!(
+        log.requests()
+            .iter()
+            .all(|request| request.id.is_none() && request.status == 404)
+    );
+}
+
+#[tokio::test]
+async fn a_shutdown_finishes_what_is_begun_and_logs_all_of_it() {
+    // More than any window, so that the server cannot be done before its client reads.
+    const BYTES: u64 = 8 << 20;
+    let server = common::start(Config::default()).await;
+    let tls = client::tls(&server);
+    let path = format!("/bytes/{BYTES}");
+    let mut begun = Vec::new();
+    for protocol in PROTOCOLS {
+        let mut http = client::connect(protocol, server.address, &tls)
+            .await
+            .unwrap();
+        let response = http.begin(request("GET", &path, 1, "")).await.unwrap();
+        begun.push((http, response));
+    }
+    let address = server.address;
+    let stopping = tokio::spawn(server.stop());
+    // It drains: over TCP nobody is let in any more.
+    while tokio::net::TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    for (_http, response) in begun {
+        assert_eq!(response.finish().await.unwrap().body().len() as u64, BYTES);
+    }
+    let log = stopping.await.unwrap();
+    assert_eq!(log.requests().len(), PROTOCOLS.len());
+    for request in log.requests() {
+        assert_eq!((request.status, request.broken), (200, false));
+        assert_eq!(request.response_bytes, BYTES);
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_no_longer_than_it_may_and_logs_what_broke() {
+    let limits = Limits {
+        drain_time: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+    let mut begun = Vec::new();
+    for protocol in PROTOCOLS {
+        let mut http = client::connect(protocol, server.address, &tls)
+            .await
+            .unwrap();
+        let response = http
+            .begin(request("GET", "/bytes/100000000", 1, ""))
+            .await
+            .unwrap();
+        begun.push((http, response));
+    }
+    let log = server.stop().await;
+    assert_eq!(log.requests().len(), PROTOCOLS.len());
+    assert!(
+        log.requests().iter().all(|request| request.broken),
+        "{log:?}"
+    );
+}
