@@ -1,0 +1,385 @@
+//! The bench as its owner sees it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use link::{Direction, Network, PathSpec};
+use serde::Serialize;
+
+use crate::control::{self, Bytes, Hello, Reply, Request, SpawnWire};
+use crate::facts::{Facts, Side};
+use crate::kernel_thread;
+use crate::probe::{Bias, Calibration, Probe, Probes};
+use crate::process::{Process, Spawn};
+use crate::tap::TapRecord;
+use crate::window::Window;
+
+/// How to start the other half of a bench: a program that calls [`crate::init_main`].
+#[derive(Clone, Debug)]
+pub struct Init {
+    /// The program, usually the caller's own.
+    pub program: PathBuf,
+    /// Arguments that lead it to [`crate::init_main`].
+    pub args: Vec<OsString>,
+}
+
+/// What a bench is to be.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// How to start its inside.
+    pub init: Init,
+    /// Host names that resolve to the server inside, over IPv4 and IPv6.
+    pub names: Vec<String>,
+    /// How many benches run side by side: they share the time that may be spent spinning.
+    pub jobs: u32,
+}
+
+/// Two endpoints with a link between them, in namespaces that end with this object or with
+/// the process that holds it, however that ends.
+#[derive(Debug)]
+pub struct Bench {
+    line: Arc<Line>,
+    facts: Facts,
+    /// The two kernel threads' CPU when the window began.
+    kernel_cpu_ns: [Option<u64>; 2],
+}
+
+/// What went wrong with a bench.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// Its inside could not be started at all.
+    #[error("cannot start {program} as the inside of a bench: {source}")]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was refused or could not do what was asked; the message says the way out.
+    #[error("{0}")]
+    Refused(String),
+    /// Its inside has ended: the bench is of no more use.
+    #[error("the bench is gone ({0}); start a new one")]
+    Gone(io::Error),
+}
+
+impl Bench {
+    /// Makes the namespaces, interfaces and threads. The link is open until a network is set.
+    pub fn start(options: &BenchOptions) -> Result<Bench, BenchError> {
+        let program = &options.init.program;
+        let failed = |source| BenchError::Start {
+            program: program.clone(),
+            source,
+        };
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let child = Command::new(program)
+            .args(&options.init.args)
+            .env(CONTROL_FD, "0")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .spawn()
+            .map_err(failed)?;
+        let line = Line {
+            ends: Mutex::new(Ends {
+                socket: ours,
+                child,
+            }),
+        };
+
+        let hello = Hello {
+            names: options.names.clone(),
+            spin_permille: SPIN_PERMILLE / (2 * u64::from(options.jobs.max(1))),
+        };
+        let facts = match line.converse(&hello, &[])? {
+            (Reply::Ready(facts), _) => *facts,
+            (Reply::Failed { what }, _) => return Err(BenchError::Refused(what)),
+            _ => return Err(BenchError::unexpected()),
+        };
+        Ok(Bench {
+            line: Arc::new(line),
+            facts,
+            kernel_cpu_ns: [None; 2],
+        })
+    }
+
+    /// What it is.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Puts a network between the endpoints, with luck from `seed`. What is still on the old
+    /// link is gone.
+    pub fn set_network(&mut self, network: &Network, seed: u64) -> Result<(), BenchError> {
+        let network = Box::new(network.clone());
+        self.line
+            .ask(&Request::SetNetwork { network, seed }, &[])
+            .map(drop)
+    }
+
+    /// Sets the congestion control of new TCP connections, at both ends.
+    pub fn set_congestion(&mut self, name: &str) -> Result<(), BenchError> {
+        self.line
+            .ask(
+                &Request::SetCongestion {
+                    name: name.to_owned(),
+                },
+                &[],
+            )
+            .map(drop)
+    }
+
+    /// Keeps whole frames of the following windows, up to so many bytes a direction (0: none).
+    pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
+        self.line.ask(&Request::SetCapture { bytes }, &[]).map(drop)
+    }
+
+    /// Sends probes over the link and tells when each left and came.
+    pub fn probe(&mut self, probes: &Probes) -> Result<Vec<Probe>, BenchError> {
+        let (file, _) = self.file(&Request::Probe { probes: *probes })?;
+        let bytes = read_whole(file)?;
+        let (table, _) = bytes.as_chunks::<{ Probe::LEN }>();
+        Ok(table.iter().map(Probe::from_bytes).collect())
+    }
+
+    /// Measures with probes `spacing_ns` apart what the way costs beside the link, and takes
+    /// its median off the delay of networks set from now on. Leaves a link of its own in
+    /// place: set a network next.
+    pub fn calibrate(&mut self, spacing_ns: u64) -> Result<Calibration, BenchError> {
+        self.line.ask(
+            &Request::SetBias {
+                up_ns: 0,
+                down_ns: 0,
+            },
+            &[],
+        )?;
+        let delay = PathSpec {
+            delay_ns: CALIBRATION_DELAY_NS,
+            ..PathSpec::default()
+        };
+        let network = Network {
+            name: "calibration".to_owned(),
+            about: "a delay and nothing else".to_owned(),
+            source: String::new(),
+            mtu: 1500,
+            up: delay.clone(),
+            down: delay,
+        };
+        self.set_network(&network, 0)?;
+        let count = (CALIBRATION_NS / spacing_ns.max(1)).clamp(50, 500) as u32;
+        let mut bias = |direction| {
+            let probes = Probes {
+                direction,
+                count,
+                spacing_ns,
+                ip_bytes: 100,
+            };
+            self.probe(&probes)
+                .map(|table| Bias::of(&table, CALIBRATION_DELAY_NS))
+        };
+        let (up, down) = (bias(Direction::Up)?, bias(Direction::Down)?);
+        self.line.ask(
+            &Request::SetBias {
+                up_ns: up.p50_ns,
+                down_ns: down.p50_ns,
+            },
+            &[],
+        )?;
+        Ok(Calibration {
+            spacing_ns,
+            up,
+            down,
+        })
+    }
+
+    /// Starts a process at one end.
+    pub fn spawn(&mut self, side: Side, spawn: Spawn) -> Result<Process, BenchError> {
+        let terminal = if spawn.foreground {
+            let tty = spawn
+                .fds
+                .iter()
+                .find(|(fd, to)| *to < 3 && fd.is_terminal());
+            tty.map(|(fd, _)| fd.try_clone())
+                .transpose()
+                .map_err(BenchError::gone)?
+        } else {
+            None
+        };
+        let cwd = spawn.cwd.or_else(|| std::env::current_dir().ok());
+        let what = SpawnWire {
+            program: spawn.program.as_os_str().into(),
+            args: spawn.args.iter().map(|a| a.as_os_str().into()).collect(),
+            env: spawn
+                .env
+                .iter()
+                .map(|(k, v)| (Bytes::from(&**k), Bytes::from(&**v)))
+                .collect(),
+            cwd: cwd.map(|c| c.as_os_str().into()),
+            targets: spawn.fds.iter().map(|(_, target)| *target).collect(),
+            foreground: spawn.foreground,
+        };
+        let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
+        let (reply, mut told) = self.line.ask(&Request::Spawn { side, what }, &fds)?;
+        match (reply, told.pop()) {
+            (Reply::Spawned { pid }, Some(told)) => Ok(Process {
+                line: Arc::clone(&self.line),
+                pid,
+                told: File::from(told),
+                exit: None,
+                terminal,
+            }),
+            _ => Err(BenchError::unexpected()),
+        }
+    }
+
+    /// Begins a window: all books at zero, the model's clocks at their origin.
+    pub fn begin(&mut self) -> Result<(), BenchError> {
+        self.line.ask(&Request::Begin, &[])?;
+        self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
+        Ok(())
+    }
+
+    /// Waits until the link is empty, so that a window's end cuts no packet in two; `false` when
+    /// it was not within `limit`.
+    pub fn settle(&mut self, limit: Duration) -> Result<bool, BenchError> {
+        let limit_ns = limit.as_nanos() as u64;
+        match self.line.ask(&Request::Settle { limit_ns }, &[])? {
+            (Reply::Settled(quiet), _) => Ok(quiet),
+            _ => Err(BenchError::unexpected()),
+        }
+    }
+
+    /// Ends the window and tells what was seen in it.
+    pub fn end(&mut self) -> Result<Window, BenchError> {
+        let kernel_cpu_ns = self.kernel_threads_cpu_ns();
+        let (Reply::Window(mut window), _) = self.line.ask(&Request::End, &[])? else {
+            return Err(BenchError::unexpected());
+        };
+        let used = |i: usize| Some(kernel_cpu_ns[i]?.saturating_sub(self.kernel_cpu_ns[i]?));
+        window.client.kernel_cpu_ns = used(0);
+        window.server.kernel_cpu_ns = used(1);
+        Ok(*window)
+    }
+
+    /// The packets of the last window, in order of arrival at the link.
+    pub fn tap(&mut self) -> Result<Vec<TapRecord>, BenchError> {
+        let (file, _) = self.file(&Request::Tap)?;
+        let bytes = read_whole(file)?;
+        let (records, _) = bytes.as_chunks::<{ TapRecord::LEN }>();
+        Ok(records.iter().filter_map(TapRecord::from_bytes).collect())
+    }
+
+    /// Opens a socket at one end: a listening one of TCP, or a bound one of UDP.
+    pub fn listen(
+        &mut self,
+        side: Side,
+        kind: Kind,
+        address: SocketAddr,
+    ) -> Result<OwnedFd, BenchError> {
+        let udp = kind == Kind::Udp;
+        self.file(&Request::Listen { side, udp, address })
+            .map(|(fd, _)| fd)
+    }
+
+    fn file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {
+        let (reply, mut fds) = self.line.ask(request, &[])?;
+        match (reply, fds.pop()) {
+            (Reply::File { missed }, Some(fd)) => Ok((fd, missed)),
+            _ => Err(BenchError::unexpected()),
+        }
+    }
+
+    fn kernel_threads_cpu_ns(&self) -> [Option<u64>; 2] {
+        self.facts
+            .kernel_threads
+            .map(|tid| kernel_thread::cpu_ns(tid?))
+    }
+}
+
+fn read_whole(file: OwnedFd) -> Result<Vec<u8>, BenchError> {
+    let mut bytes = Vec::new();
+    File::from(file)
+        .read_to_end(&mut bytes)
+        .map_err(BenchError::gone)?;
+    Ok(bytes)
+}
+
+/// What to listen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TCP connections.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+}
+
+/// The way to the inside. One question at a time.
+#[derive(Debug)]
+pub(crate) struct Line {
+    ends: Mutex<Ends>,
+}
+
+#[derive(Debug)]
+struct Ends {
+    socket: UnixStream,
+    child: Child,
+}
+
+impl Line {
+    pub(crate) fn ask(
+        &self,
+        request: &Request,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
+        match self.converse(request, fds)? {
+            (Reply::Failed { what }, _) => Err(BenchError::Refused(what)),
+            answer => Ok(answer),
+        }
+    }
+
+    fn converse<T: Serialize>(
+        &self,
+        message: &T,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        control::send(&ends.socket, message, fds).map_err(BenchError::gone)?;
+        control::receive(&ends.socket).map_err(BenchError::gone)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let ends = self.ends.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The inside ends when it sees this, and with it every process, interface and namespace.
+        let _closed = ends.socket.shutdown(std::net::Shutdown::Both);
+        let _ended = ends.child.wait();
+    }
+}
+
+impl BenchError {
+    pub(crate) fn gone(e: io::Error) -> BenchError {
+        BenchError::Gone(e)
+    }
+
+    fn unexpected() -> BenchError {
+        BenchError::Gone(io::Error::other(
+            "its inside gave an answer to another question",
+        ))
+    }
+}
+
+/// Names the descriptor on which the inside of a bench listens to its owner.
+pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
+/// Spinning may cost 5 % of one core, over all benches and both directions of each.
+const SPIN_PERMILLE: u64 = 50;
+/// Long enough that the link's threads sleep between arrival and departure, as in a cell.
+const CALIBRATION_DELAY_NS: u64 = 10_000_000;
+/// How long a calibration may take, per direction.
+const CALIBRATION_NS: u64 = 3_000_000_000;

@@ -1,0 +1,12 @@
+//! One direction of a bench: frames in from one interface, through the model, out of the other.
+
+pub(crate) mod clock;
+pub(crate) mod frame;
+pub(crate) mod lateness;
+pub(crate) mod ledger;
+pub(crate) mod mailbox;
+pub(crate) mod ring;
+pub(crate) mod slab;
+pub(crate) mod socket;
+pub(crate) mod wait;
+pub(crate) mod worker;

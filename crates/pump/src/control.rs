@@ -1,0 +1,248 @@
+//! What the bench's two halves say to each other: the host process asks, the init inside the
+//! namespaces answers. A message is a length and JSON, with descriptors beside it.
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Facts, Side};
+use crate::probe::Probes;
+use crate::window::Window;
+
+/// First message, host to init.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) names: Vec<String>,
+    pub(crate) spin_permille: u64,
+}
+
+/// What the host asks.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    SetNetwork {
+        network: Box<link::Network>,
+        seed: u64,
+    },
+    SetCongestion {
+        name: String,
+    },
+    SetCapture {
+        bytes: usize,
+    },
+    SetBias {
+        up_ns: u64,
+        down_ns: u64,
+    },
+    Probe {
+        probes: Probes,
+    },
+    Spawn {
+        side: Side,
+        what: SpawnWire,
+    },
+    Kill {
+        pid: i32,
+        signal: i32,
+        whole_tree: bool,
+    },
+    Begin,
+    Settle {
+        limit_ns: u64,
+    },
+    End,
+    Tap,
+    Listen {
+        side: Side,
+        udp: bool,
+        address: SocketAddr,
+    },
+}
+
+/// What init answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// First message, init to host.
+    Ready(Box<Facts>),
+    Done,
+    Settled(bool),
+    /// With the descriptor on which its exit will be told.
+    Spawned {
+        pid: i32,
+    },
+    Window(Box<Window>),
+    /// With a descriptor: the tap, a capture, a socket.
+    File {
+        missed: u64,
+    },
+    Failed {
+        what: String,
+    },
+}
+
+/// [`crate::Spawn`] without its descriptors, which travel beside it in order of `targets`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SpawnWire {
+    pub(crate) program: Bytes,
+    pub(crate) args: Vec<Bytes>,
+    pub(crate) env: Vec<(Bytes, Bytes)>,
+    pub(crate) cwd: Option<Bytes>,
+    pub(crate) targets: Vec<i32>,
+    pub(crate) foreground: bool,
+}
+
+/// A string of the operating system, which need not be UTF-8.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Bytes(Vec<u8>);
+
+impl From<&std::ffi::OsStr> for Bytes {
+    fn from(s: &std::ffi::OsStr) -> Bytes {
+        Bytes(s.as_bytes().to_vec())
+    }
+}
+
+impl From<Bytes> for OsString {
+    fn from(b: Bytes) -> OsString {
+        OsString::from_vec(b.0)
+    }
+}
+
+/// How a process ended, as written to the descriptor its spawner holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ExitWire {
+    pub(crate) status: i32,
+    pub(crate) peak_rss_bytes: u64,
+    pub(crate) cpu_ns: u64,
+}
+
+/// Sends one message with descriptors.
+pub(crate) fn send<T: Serialize>(
+    socket: &UnixStream,
+    message: &T,
+    fds: &[std::os::fd::BorrowedFd<'_>],
+) -> io::Result<()> {
+    let body = serde_json::to_vec(message)?;
+    if body.len() > MESSAGE_MAX || fds.len() > FDS_MAX {
+        return Err(io::Error::other("a message to the bench is too large"));
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::other("too many descriptors"));
+    }
+    let length = (body.len() as u32).to_le_bytes();
+    // The descriptors ride on the length, which is too short to be split.
+    let sent = sendmsg(
+        socket.as_fd(),
+        &[IoSlice::new(&length)],
+        &mut beside,
+        SendFlags::NOSIGNAL,
+    )?;
+    if sent != length.len() {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    let mut rest = &body[..];
+    while !rest.is_empty() {
+        let sent = rustix::net::send(socket.as_fd(), rest, SendFlags::NOSIGNAL)?;
+        rest = &rest[sent..];
+    }
+    Ok(())
+}
+
+/// Receives one message with its descriptors.
+pub(crate) fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<(T, Vec<OwnedFd>)> {
+    let mut length = [0; 4];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        let into = &mut [IoSliceMut::new(&mut length)];
+        match recvmsg(socket.as_fd(), into, &mut beside, RecvFlags::CMSG_CLOEXEC) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => break other?,
+        }
+    };
+    if received.bytes != length.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut fds = Vec::new();
+    for message in beside.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            fds.extend(received);
+        }
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MESSAGE_MAX {
+        return Err(io::Error::other("a message from the bench is too large"));
+    }
+    let mut body = vec![0; length];
+    io::Read::read_exact(&mut &*socket, &mut body)?;
+    Ok((serde_json::from_slice(&body)?, fds))
+}
+
+/// A long rate trace is a few MB.
+const MESSAGE_MAX: usize = 64 << 20;
+/// Below the kernel's 253 (SCM_MAX_FD).
+const FDS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_arrives_with_its_descriptors() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (reader, writer) = io::pipe().unwrap();
+        let kill = Request::Kill {
+            pid: 3,
+            signal: 9,
+            whole_tree: true,
+        };
+        send(&a, &kill, &[writer.as_fd()]).unwrap();
+        drop(writer);
+        let (got, fds) = receive::<Request>(&b).unwrap();
+        assert!(matches!(
+            got,
+            Request::Kill {
+                pid: 3,
+                signal: 9,
+                whole_tree: true
+            }
+        ));
+        let mut writer = std::fs::File::from(fds.into_iter().next().unwrap());
+        io::Write::write_all(&mut writer, b"x").unwrap();
+        drop(writer);
+        assert_eq!(io::read_to_string(reader).unwrap(), "x");
+    }
+
+    #[test]
+    fn a_closed_end_is_an_error_and_not_a_message() {
+        let (a, b) = UnixStream::pair().unwrap();
+        drop(a);
+        assert_eq!(
+            receive::<Request>(&b).unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
+    }
+
+    #[test]
+    fn a_length_beyond_the_bound_is_refused() {
+        let (a, b) = UnixStream::pair().unwrap();
+        io::Write::write_all(&mut &a, &u32::MAX.to_le_bytes()).unwrap();
+        assert!(
+            receive::<Request>(&b)
+                .unwrap_err()
+                .to_string()
+                .contains("too large")
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Namespaces, mounts and files: all that is not network.
+
+use std::fs;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use crate::bench::CONTROL_FD;
+use crate::facts::Side;
+use crate::sys;
+
+/// Takes over the descriptor that the owner left.
+pub(super) fn control_socket() -> Option<UnixStream> {
+    let number = std::env::var(CONTROL_FD).ok()?.parse().ok()?;
+    let is_socket = fs::metadata(format!("/proc/self/fd/{number}"))
+        .is_ok_and(|m| std::os::unix::fs::FileTypeExt::is_socket(&m.file_type()));
+    if !is_socket {
+        return None;
+    }
+    // SAFETY: the owner made this descriptor for us and named it; nothing else here uses it.
+    let inherited = unsafe { OwnedFd::from_raw_fd(number) };
+    // Away from the standard numbers, and closed on exec.
+    let fd = rustix::io::fcntl_dupfd_cloexec(&inherited, 3).ok()?;
+    if number == 0 {
+        std::mem::forget(inherited);
+        let null = fs::OpenOptions::new().read(true).open("/dev/null").ok()?;
+        sys::place_fd(std::os::fd::AsFd::as_fd(&null), 0).ok()?;
+    }
+    Some(UnixStream::from(fd))
+}
+
+/// Moves into new namespaces and becomes process 1 there. Returns whether a user namespace was
+/// needed. The original process stays behind only to wait.
+///
+/// Must be called while the process has one thread.
+pub(super) fn enter_namespaces() -> Result<bool, String> {
+    let rootless = !can_administer();
+    if rootless {
+        let (uid, gid) = (
+            rustix::process::getuid().as_raw(),
+            rustix::process::getgid().as_raw(),
+        );
+        sys::unshare(libc::CLONE_NEWUSER).map_err(user_namespace_refused)?;
+        let map = || -> io::Result<()> {
+            fs::write("/proc/self/setgroups", "deny")?;
+            fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+            fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+        };
+        map().map_err(user_namespace_refused)?;
+    }
+    let spaces = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
+    sys::unshare(spaces).map_err(|e| {
+        if rootless {
+            user_namespace_refused(e)
+        } else {
+            format!("cannot make namespaces: {e}")
+        }
+    })?;
+    if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
+        stay_behind(child);
+    }
+    // Signals that the terminal sends to the owner's group are the owner's to handle.
+    rustix::process::setpgid(None, None).map_err(|e| format!("cannot lead a group: {e}"))?;
+    Ok(rootless)
+}
+
+/// The part of the original process: hold nothing, wait, and pass the exit on.
+fn stay_behind(child: i32) -> ! {
+    // A copy of the control socket kept here would hide from the owner that init is gone.
+    if let Ok(fds) = fs::read_dir("/proc/self/fd") {
+        let numbers: Vec<i32> = fds
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .collect();
+        for number in numbers.into_iter().filter(|n| *n > 2) {
+            // SAFETY: this process runs nothing but the wait below; no object of ours is used
+            // or dropped any more, so no descriptor is closed twice.
+            unsafe { libc::close(number) };
+        }
+    }
+    let pid = rustix::process::Pid::from_raw(child);
+    loop {
+        match rustix::process::waitpid(pid, rustix::process::WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(Some((_, status))) => sys::exit_now(status.exit_status().unwrap_or(1)),
+            _ => sys::exit_now(1),
+        }
+    }
+}
+
+/// Gives the bench its own /proc and its own names. Names are looked up in its hosts file only,
+/// so no query leaves an endpoint.
+pub(super) fn furnish(names: &[String]) -> Result<(), String> {
+    let none = c"";
+    let private = libc::MS_REC | libc::MS_PRIVATE;
+    sys::mount(Path::new("none"), Path::new("/"), none, private, none)
+        .map_err(|e| format!("cannot make mounts private: {e}"))?;
+
+    // A file system that is mounted only while its files are bound to their places.
+    let stage = Path::new("/tmp");
+    sys::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
+        .map_err(|e| format!("cannot mount a tmpfs: {e}"))?;
+    for (target, text) in files(names) {
+        if Path::new(target).exists() {
+            let source = stage.join(target.trim_start_matches('/').replace('/', "-"));
+            fs::write(&source, text)
+                .and_then(|()| sys::mount(&source, Path::new(target), none, libc::MS_BIND, none))
+                .map_err(|e| format!("cannot put the bench's own {target} in place: {e}"))?;
+        }
+    }
+    sys::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
+
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    sys::mount(Path::new("proc"), Path::new("/proc"), c"proc", flags, none).map_err(|e| {
+        format!(
+            "cannot mount /proc for the bench: {e}; in a container, run it with an unmasked \
+             /proc (docker: --security-opt systempaths=unconfined)"
+        )
+    })
+}
+
+fn files(names: &[String]) -> [(&'static str, String); 3] {
+    let server = Side::Server.addresses();
+    let mut hosts = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
+    for name in names {
+        hosts += &format!("{} {name}\n{} {name}\n", server.v4, server.v6);
+    }
+    [
+        ("/etc/hosts", hosts),
+        (
+            "/etc/nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
+        ),
+        // Asked by those that do not read nsswitch.conf; nobody listens there.
+        (
+            "/etc/resolv.conf",
+            "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n".to_owned(),
+        ),
+    ]
+}
+
+/// Is every capability that building a bench takes already held?
+fn can_administer() -> bool {
+    const NET_ADMIN: u32 = 12;
+    const NET_RAW: u32 = 13;
+    const SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    [NET_ADMIN, NET_RAW, SYS_ADMIN]
+        .iter()
+        .all(|bit| held >> bit & 1 == 1)
+}
+
+/// Says which setting of this machine forbids user namespaces.
+fn user_namespace_refused(error: io::Error) -> String {
+    let reads = |name: &str| {
+        fs::read_to_string(format!("/proc/sys/{name}"))
+            .map(|v| v.trim().to_owned())
+            .ok()
+    };
+    let reason = if reads("user/max_user_namespaces").as_deref() == Some("0") {
+        "user.max_user_namespaces is 0: raise it with `sysctl user.max_user_namespaces=10000`"
+    } else if reads("kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+        "allow them with `sysctl kernel.unprivileged_userns_clone=1`"
+    } else if reads("kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        "AppArmor restricts them: give the program a profile with `userns,`, or \
+         `sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
+    } else {
+        "a container or security module may forbid them (docker: --security-opt \
+         seccomp=unconfined); or run as root"
+    };
+    format!("cannot make a user namespace ({error}), which a bench needs without root: {reason}")
+}

@@ -1,0 +1,131 @@
+//! Sends and receives probes, a thread at each end.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use link::Direction;
+
+use super::endpoint::Endpoint;
+use crate::carry::clock::wall_offset_ns;
+use crate::net::stamped;
+use crate::probe::{Probe, Probes};
+use crate::sys;
+
+/// Runs a series; returns a file in memory with a [`Probe`] for each sent.
+pub(super) fn run(endpoints: &[Endpoint; 2], probes: &Probes) -> io::Result<OwnedFd> {
+    if probes.count > COUNT_MAX || probes.spacing_ns > SPACING_MAX_NS {
+        return Err(io::Error::other("too many probes, or too far apart"));
+    }
+    let [client, server] = endpoints;
+    let (from, to) = match probes.direction {
+        Direction::Up => (client, server),
+        Direction::Down => (server, client),
+    };
+    let sink = to.netns.run(|| {
+        let socket = UdpSocket::bind((to.side.addresses().v4, 0))?;
+        stamped::enable(&socket)?;
+        Ok(socket)
+    })?;
+    let port = sink.local_addr()?.port();
+    let source = from.netns.run(|| {
+        let socket = UdpSocket::bind((from.side.addresses().v4, 0))?;
+        socket.connect((to.side.addresses().v4, port))?;
+        Ok(socket)
+    })?;
+
+    let mut table = vec![
+        Probe {
+            sent_ns: 0,
+            received_ns: None
+        };
+        probes.count as usize
+    ];
+    let (sent, received) = std::thread::scope(|scope| {
+        let receiving = scope.spawn(|| receive(&sink, probes.count));
+        let sent = send(&source, probes);
+        (
+            sent,
+            receiving.join().expect("nothing in the thread panics"),
+        )
+    });
+    for (probe, sent_ns) in table.iter_mut().zip(sent?) {
+        probe.sent_ns = sent_ns;
+    }
+    for (number, received_ns) in received? {
+        if let Some(probe) = table.get_mut(number as usize) {
+            probe.received_ns = Some(received_ns);
+        }
+    }
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut file = io::BufWriter::new(File::from(rustix::fs::memfd_create("probes", flags)?));
+    for probe in table {
+        file.write_all(&probe.to_bytes())?;
+    }
+    let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file.into())
+}
+
+/// Returns when each was sent.
+fn send(socket: &UdpSocket, probes: &Probes) -> io::Result<Vec<u64>> {
+    sys::tighten_timer_slack();
+    let mut datagram = vec![0; (probes.ip_bytes as usize).saturating_sub(HEADERS).max(4)];
+    let mut sent = Vec::with_capacity(probes.count as usize);
+    let mut luck = 1u64;
+    for number in 0..probes.count {
+        if probes.spacing_ns > 0 {
+            // Constants of Knuth's MMIX generator; any spread will do.
+            luck = luck
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let gap_ns = probes.spacing_ns / 2 + (luck >> 33) % probes.spacing_ns;
+            std::thread::sleep(Duration::from_nanos(gap_ns));
+        }
+        datagram[..4].copy_from_slice(&number.to_le_bytes());
+        sent.push(sys::monotonic_ns());
+        while let Err(e) = socket.send(&datagram) {
+            if e.raw_os_error() != Some(libc::ENOBUFS) {
+                return Err(e);
+            }
+        }
+    }
+    Ok(sent)
+}
+
+/// Returns the number of each that came, and when.
+fn receive(socket: &UdpSocket, count: u32) -> io::Result<Vec<(u32, u64)>> {
+    socket.set_read_timeout(Some(QUIET))?;
+    let mut received = Vec::with_capacity(count as usize);
+    let mut datagram = [0; 1 << 16];
+    let (mut offset_ns, mut looked_ns) = (wall_offset_ns(), sys::monotonic_ns());
+    while received.len() < count as usize {
+        let (len, stamp) = match stamped::receive(socket, &mut datagram) {
+            Ok(got) => got,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let now_ns = sys::monotonic_ns();
+        if now_ns - looked_ns > OFFSET_AGE_NS {
+            (offset_ns, looked_ns) = (wall_offset_ns(), now_ns);
+        }
+        if let (Some(stamp), Some(number)) = (stamp, datagram[..len].first_chunk()) {
+            received.push((
+                u32::from_le_bytes(*number),
+                stamp.saturating_add_signed(-offset_ns),
+            ));
+        }
+    }
+    Ok(received)
+}
+
+/// IPv4 and UDP.
+const HEADERS: usize = 28;
+/// No probe comes any more after this silence: longer than any gap and any delay together.
+const QUIET: Duration = Duration::from_secs(5);
+const SPACING_MAX_NS: u64 = 1_000_000_000;
+const COUNT_MAX: u32 = 10_000_000;
+const OFFSET_AGE_NS: u64 = 1_000_000_000;

@@ -1,0 +1,223 @@
+//! A window from the inside: readings at its begin, readings at its end, and the difference.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+
+use super::costs::{self, Used};
+use super::endpoint::{self, Endpoint};
+use super::link_threads::LinkThreads;
+use super::reaper::Reaper;
+use crate::carry::clock::wall_offset_ns;
+use crate::carry::lateness::Histogram;
+use crate::carry::ledger::Ledger;
+use crate::facts::Side;
+use crate::net::counters;
+use crate::net::netlink::Netlink;
+use crate::sys;
+use crate::window::{
+    ByTransport, Costs, Drops, ForeignDrops, Interfaces, Lateness, Totals, Window,
+};
+
+/// What is read at both ends of a window.
+#[derive(Clone, Copy, Default)]
+struct Readings {
+    at_ns: u64,
+    client: Used,
+    server: Used,
+    interfaces: Interfaces,
+    endpoint_drops: u64,
+    softnet_drops: u64,
+    /// Taken by the hypervisor, and all, in ticks.
+    machine: (u64, u64),
+    wall_offset_ns: i64,
+}
+
+/// Windows of a bench, one at a time.
+#[derive(Default)]
+pub(super) struct Windows {
+    begun: Option<Readings>,
+    last: Option<[Box<Ledger>; 2]>,
+}
+
+impl Windows {
+    pub(super) fn begin(
+        &mut self,
+        link: &mut LinkThreads,
+        endpoints: &[Endpoint; 2],
+        reaper: &Reaper,
+    ) -> io::Result<()> {
+        if let Some(books) = self.last.take() {
+            link.give_back(books);
+        }
+        let mut readings = read(endpoints, reaper)?;
+        readings.at_ns = sys::monotonic_ns();
+        link.begin(readings.at_ns)?;
+        self.begun = Some(readings);
+        Ok(())
+    }
+
+    pub(super) fn end(
+        &mut self,
+        link: &mut LinkThreads,
+        endpoints: &[Endpoint; 2],
+        reaper: &Reaper,
+    ) -> io::Result<Window> {
+        let begun = self
+            .begun
+            .take()
+            .ok_or_else(|| io::Error::other("no window has begun"))?;
+        let books = link.end()?;
+        let mut ended = read(endpoints, reaper)?;
+        ended.at_ns = sys::monotonic_ns();
+        let window = summarise(&begun, &ended, &books);
+        self.last = Some(books);
+        Ok(window)
+    }
+
+    /// Forgets the books of a link that is gone.
+    pub(super) fn reset(&mut self) {
+        *self = Windows::default();
+    }
+
+    /// The books of the last window, up first.
+    pub(super) fn books(&self) -> io::Result<&[Box<Ledger>; 2]> {
+        self.last
+            .as_ref()
+            .ok_or_else(|| io::Error::other("no window has ended"))
+    }
+
+    /// The tap of the last window as a file in memory, in order of arrival.
+    pub(super) fn tap(&self) -> io::Result<(OwnedFd, u64)> {
+        let [up, down] = self.books()?;
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let mut file = io::BufWriter::new(File::from(rustix::fs::memfd_create("tap", flags)?));
+        let (mut ups, mut downs) = (
+            up.records().iter().peekable(),
+            down.records().iter().peekable(),
+        );
+        loop {
+            let up_first = match (ups.peek(), downs.peek()) {
+                (Some(up), Some(down)) => up.arrival_ns <= down.arrival_ns,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            let next = if up_first { ups.next() } else { downs.next() };
+            file.write_all(&next.expect("peeked above").to_bytes())?;
+        }
+        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        io::Seek::rewind(&mut file)?;
+        Ok((file.into(), up.unrecorded + down.unrecorded))
+    }
+}
+
+fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Readings> {
+    let [client, server] = endpoints;
+    let link = Netlink::open()?;
+    let used = |endpoint: &Endpoint, side| -> io::Result<Used> {
+        let mut used = costs::used_in(endpoint.netns.inode()?)?;
+        used.cpu_ns += reaper.ended_cpu_ns(side);
+        Ok(used)
+    };
+    Ok(Readings {
+        at_ns: 0,
+        client: used(client, Side::Client)?,
+        server: used(server, Side::Server)?,
+        interfaces: Interfaces {
+            client: client.interface_count()?,
+            link_client: endpoint::interface_count(&link, Side::Client.link_interface())?,
+            link_server: endpoint::interface_count(&link, Side::Server.link_interface())?,
+            server: server.interface_count()?,
+        },
+        endpoint_drops: client.drops()? + server.drops()?,
+        softnet_drops: counters::softnet_drops()?,
+        machine: costs::machine_ticks()?,
+        wall_offset_ns: wall_offset_ns(),
+    })
+}
+
+fn summarise(begun: &Readings, ended: &Readings, books: &[Box<Ledger>; 2]) -> Window {
+    let [up, down] = books;
+    let (was, is) = (&begun.interfaces, &ended.interfaces);
+    let interfaces = Interfaces {
+        client: is.client.since(&was.client),
+        link_client: is.link_client.since(&was.link_client),
+        link_server: is.link_server.since(&was.link_server),
+        server: is.server.since(&was.server),
+    };
+    // A frame that an interface would not take is counted there as dropped, but was kept here
+    // and sent again.
+    let interface_drops = interfaces.client.dropped
+        + interfaces.link_client.dropped
+        + interfaces.link_server.dropped
+        + interfaces.server.dropped;
+    let (stolen, all) = (
+        ended.machine.0 - begun.machine.0,
+        (ended.machine.1 - begun.machine.1).max(1),
+    );
+    Window {
+        started_ns: begun.at_ns,
+        took_ns: ended.at_ns - begun.at_ns,
+        up: totals(up),
+        down: totals(down),
+        client: costs_of(begun.client, ended.client),
+        server: costs_of(begun.server, ended.server),
+        link_cpu_ns: up.cpu_ns + down.cpu_ns,
+        link_spin_ns: up.spin_ns + down.spin_ns,
+        foreign_drops: ForeignDrops {
+            ring: up.ring_drops + down.ring_drops,
+            link: up.lost_frames + down.lost_frames,
+            interface: interface_drops.saturating_sub(up.retries + down.retries),
+            softnet: ended.softnet_drops.saturating_sub(begun.softnet_drops),
+            endpoint: ended.endpoint_drops.saturating_sub(begun.endpoint_drops),
+        },
+        steal: stolen as f64 / all as f64,
+        clock_step_ns: ended.wall_offset_ns.abs_diff(begun.wall_offset_ns),
+        interfaces,
+        unrecorded: up.unrecorded + down.unrecorded,
+    }
+}
+
+fn totals(book: &Ledger) -> Totals {
+    let by_transport = |[tcp, udp, other]: [_; 3]| ByTransport { tcp, udp, other };
+    let [policy, gate, queue, loss] = book.dropped;
+    Totals {
+        sent: by_transport(book.sent),
+        delivered: by_transport(book.delivered),
+        dropped: Drops {
+            policy,
+            gate,
+            queue,
+            loss,
+        },
+        lateness: lateness(&book.lateness, book.late, book.late_bound_ns),
+        foreign_frames: book.foreign_frames,
+        oversize_frames: book.oversize_frames,
+        retries: book.retries,
+        stalls: book.stalls,
+    }
+}
+
+fn lateness(histogram: &Histogram, late: u64, bound_ns: u64) -> Lateness {
+    Lateness {
+        packets: histogram.count(),
+        p50_ns: histogram.quantile(0.5),
+        p99_ns: histogram.quantile(0.99),
+        p999_ns: histogram.quantile(0.999),
+        max_ns: histogram.max(),
+        late,
+        bound_ns,
+    }
+}
+
+fn costs_of(begun: Used, ended: Used) -> Costs {
+    Costs {
+        cpu_ns: ended.cpu_ns.saturating_sub(begun.cpu_ns),
+        // The owner sees the kernel thread, this side does not.
+        kernel_cpu_ns: None,
+        run_queue_wait_ns: ended
+            .run_queue_wait_ns
+            .saturating_sub(begun.run_queue_wait_ns),
+    }
+}

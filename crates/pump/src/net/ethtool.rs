@@ -1,0 +1,120 @@
+//! Offloads of an interface, by the ethtool ioctl (the feature names are those `ethtool -k`
+//! prints).
+
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+
+use crate::sys;
+
+/// Makes an endpoint's interface send every packet as it would be on a wire: no frame that
+/// holds several segments or datagrams. Checksums stay with the link, as with a network card,
+/// and receiving aggregates, which also gives the interface its NAPI instance.
+pub(crate) fn make_wire_true(interface: &str) -> io::Result<()> {
+    set_features(interface, |name| match name {
+        // Software segmentation before the interface: what leaves is wire-size.
+        "tx-generic-segmentation" => None,
+        "rx-gro" => Some(true),
+        "tx-gso-list" | "tx-gso-partial" | "rx-gro-list" | "rx-udp-gro-forwarding" => Some(false),
+        _ if name.starts_with("tx-") && name.ends_with("-segmentation") => Some(false),
+        _ => None,
+    })
+}
+
+/// Sets the features for which `wanted` has a word, as far as the interface allows.
+fn set_features(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::Result<()> {
+    // Any socket of the namespace carries the ioctl.
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+
+    let mut info = SetInfo {
+        cmd: GSSET_INFO,
+        reserved: 0,
+        mask: 1 << SS_FEATURES,
+        count: 0,
+    };
+    sys::device_request(socket.as_fd(), libc::SIOCETHTOOL as _, interface, &mut info)?;
+    let count = info.count as usize;
+    if count > MAX_FEATURES {
+        return Err(io::Error::other(format!(
+            "{interface} has {count} features, too many"
+        )));
+    }
+
+    let mut names = Strings {
+        cmd: GSTRINGS,
+        set: SS_FEATURES,
+        len: info.count,
+        text: [[0; STRING_LEN]; MAX_FEATURES],
+    };
+    sys::device_request(
+        socket.as_fd(),
+        libc::SIOCETHTOOL as _,
+        interface,
+        &mut names,
+    )?;
+
+    let mut features = Features {
+        cmd: SFEATURES,
+        size: count.div_ceil(32) as u32,
+        blocks: [Block {
+            valid: 0,
+            requested: 0,
+        }; MAX_FEATURES / 32],
+    };
+    for (i, name) in names.text.iter().take(count).enumerate() {
+        let end = name.iter().position(|&b| b == 0).unwrap_or(STRING_LEN);
+        if let Some(on) = std::str::from_utf8(&name[..end]).ok().and_then(&wanted) {
+            features.blocks[i / 32].valid |= 1 << (i % 32);
+            features.blocks[i / 32].requested |= u32::from(on) << (i % 32);
+        }
+    }
+    sys::device_request(
+        socket.as_fd(),
+        libc::SIOCETHTOOL as _,
+        interface,
+        &mut features,
+    )
+}
+
+/// `struct ethtool_sset_info` asking for one set.
+#[repr(C)]
+struct SetInfo {
+    cmd: u32,
+    reserved: u32,
+    mask: u64,
+    count: u32,
+}
+
+/// `struct ethtool_gstrings`.
+#[repr(C)]
+struct Strings {
+    cmd: u32,
+    set: u32,
+    len: u32,
+    text: [[u8; STRING_LEN]; MAX_FEATURES],
+}
+
+/// `struct ethtool_sfeatures`.
+#[repr(C)]
+struct Features {
+    cmd: u32,
+    size: u32,
+    blocks: [Block; MAX_FEATURES / 32],
+}
+
+/// `struct ethtool_set_features_block`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Block {
+    valid: u32,
+    requested: u32,
+}
+
+// linux/ethtool.h
+const GSTRINGS: u32 = 0x1b;
+const GSSET_INFO: u32 = 0x37;
+const SFEATURES: u32 = 0x3b;
+const SS_FEATURES: u32 = 4;
+const STRING_LEN: usize = 32;
+/// Room for twice the features Linux 6.18 has (64).
+const MAX_FEATURES: usize = 128;

@@ -1,0 +1,339 @@
+//! The system calls this crate needs and no safe crate offers, each wrapped once.
+//!
+//! With [`crate::carry::ring`] and [`crate::carry::socket`] this is all the `unsafe` there is.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Turns the -1 of a system call into an error.
+pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+    if returned < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(returned)
+    }
+}
+
+/// CLOCK_MONOTONIC, the one clock of this crate.
+pub(crate) fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// CLOCK_REALTIME: only to translate the kernel's arrival stamps and to notice steps.
+pub(crate) fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME).unwrap_or(0)
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// CPU time of a whole process, its exited threads included.
+pub(crate) fn process_cpu_ns(pid: i32) -> Option<u64> {
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: `clock` is valid for the write; the call keeps no pointer.
+    let returned = unsafe { libc::clock_getcpuclockid(pid, &mut clock) };
+    if returned == 0 { clock_ns(clock) } else { None }
+}
+
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `t` is valid for the write; the call keeps no pointer.
+    let returned = unsafe { libc::clock_gettime(clock, &mut t) };
+    (returned == 0).then(|| t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+/// Leaves namespaces of the parent for new ones (`CLONE_NEW*`).
+pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no pointer; only `CLONE_NEW*` flags are passed, so no memory or
+    // descriptor table is unshared under Rust's feet.
+    check(unsafe { libc::unshare(flags) }).map(drop)
+}
+
+/// Moves the calling thread into a network namespace.
+pub(crate) fn enter_netns(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: takes no pointer; a network namespace is a property of the thread alone.
+    check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Forks. Only for a process with one thread: the child goes on with everything it has.
+/// Returns the child's id in the parent and `None` in the child.
+pub(crate) fn fork() -> io::Result<Option<i32>> {
+    // SAFETY: the caller has one thread, so the child's copy of memory is consistent.
+    let pid = check(unsafe { libc::fork() })?;
+    Ok((pid != 0).then_some(pid))
+}
+
+/// Ends the process at once, running nothing.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: takes no pointer and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Mounts. `data` is the file system's own options.
+pub(crate) fn mount(
+    source: &Path,
+    target: &Path,
+    kind: &CStr,
+    flags: libc::c_ulong,
+    data: &CStr,
+) -> io::Result<()> {
+    let source = c_path(source)?;
+    let target = c_path(target)?;
+    // SAFETY: all four strings live through the call and end in NUL.
+    check(unsafe {
+        libc::mount(
+            source.as_ptr(),
+            target.as_ptr(),
+            kind.as_ptr(),
+            flags,
+            data.as_ptr().cast(),
+        )
+    })
+    .map(drop)
+}
+
+/// Takes a mount away; what is bound elsewhere from it stays.
+pub(crate) fn unmount_lazily(target: &Path) -> io::Result<()> {
+    let target = c_path(target)?;
+    // SAFETY: the string lives through the call and ends in NUL.
+    check(unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) }).map(drop)
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
+}
+
+/// Lets this thread's sleeps end at their time instead of up to 50 us after it.
+pub(crate) fn tighten_timer_slack() {
+    // SAFETY: takes no pointer. It cannot fail with these arguments.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Puts the calling thread (or kernel thread `tid`) into SCHED_FIFO.
+pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
+    let param = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: `param` lives through the call.
+    check(unsafe { libc::sched_setscheduler(tid, libc::SCHED_FIFO, &param) }).map(drop)
+}
+
+/// Waits until a descriptor is readable or the time is over (`None`: no limit).
+/// Returns which of them have something; all `false` when time was over or a signal came.
+pub(crate) fn wait_readable<const N: usize>(
+    fds: [BorrowedFd<'_>; N],
+    timeout: Option<Duration>,
+) -> io::Result<[bool; N]> {
+    let mut polled = fds.map(|fd| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let limit = timeout.map(|t| libc::timespec {
+        tv_sec: t.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(t.subsec_nanos()),
+    });
+    let limit = limit.as_ref().map_or(std::ptr::null(), |t| t as *const _);
+    // SAFETY: the array and the time live through the call, and N is the array's length.
+    let n = unsafe { libc::ppoll(polled.as_mut_ptr(), N as _, limit, std::ptr::null()) };
+    match check(n) {
+        Ok(_) => Ok(polled.map(|p| p.revents != 0)),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok([false; N]),
+        Err(e) => Err(e),
+    }
+}
+
+/// Blocks until the other end of a socket is gone.
+pub(crate) fn wait_hangup(fd: BorrowedFd<'_>) {
+    loop {
+        let mut polled = libc::pollfd {
+            fd: fd.as_raw_fd(),
+            events: libc::POLLRDHUP,
+            revents: 0,
+        };
+        // SAFETY: one `pollfd`, which lives through the call.
+        let n = unsafe { libc::poll(&mut polled, 1, -1) };
+        if n > 0 && polled.revents != 0 {
+            return;
+        }
+    }
+}
+
+/// A child that ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) pid: i32,
+    /// As `waitpid` gives it.
+    pub(crate) status: i32,
+    pub(crate) peak_rss_bytes: u64,
+    /// Its CPU time and that of the children it waited for.
+    pub(crate) cpu_ns: u64,
+}
+
+/// Collects one ended child, if there is one.
+pub(crate) fn reap() -> Option<Ended> {
+    let mut status = 0;
+    // SAFETY: `rusage` is plain data for which zeros are valid.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both out-pointers are valid for the call.
+    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, &mut used) };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    (pid > 0).then(|| Ended {
+        pid,
+        status,
+        peak_rss_bytes: used.ru_maxrss as u64 * 1024,
+        cpu_ns: ns(used.ru_utime) + ns(used.ru_stime),
+    })
+}
+
+/// Blocks SIGCHLD in this thread and those it will start, so that [`wait_child_signal`] gets it.
+pub(crate) fn block_child_signal() {
+    let set = child_signal();
+    // SAFETY: `set` lives through the call; no old set is asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
+}
+
+/// Waits for SIGCHLD, which must be blocked.
+pub(crate) fn wait_child_signal() {
+    let set = child_signal();
+    // SAFETY: `set` lives through the call; no details are asked for.
+    unsafe { libc::sigwaitinfo(&set, std::ptr::null_mut()) };
+}
+
+fn child_signal() -> libc::sigset_t {
+    // SAFETY: `sigset_t` is plain data, initialised by `sigemptyset` before use.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        set
+    }
+}
+
+/// Signals a process, or with a negative id a process group.
+pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Does the last steps of a new process between fork and exec.
+///
+/// Everything here is async-signal-safe, as the forking process has many threads.
+pub(crate) fn become_plain(foreground: bool) -> io::Result<()> {
+    // SAFETY: plain system calls on this process; the set is initialised before use.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        // The terminal stops a background process that takes it, unless that signal is blocked.
+        let mut ttou = none;
+        libc::sigaddset(&mut ttou, libc::SIGTTOU);
+        libc::sigprocmask(libc::SIG_SETMASK, &ttou, std::ptr::null_mut());
+        check(libc::setpgid(0, 0))?;
+        if foreground {
+            for fd in 0..3 {
+                if libc::tcsetpgrp(fd, libc::getpgrp()) == 0 {
+                    break;
+                }
+            }
+        }
+        for signal in [libc::SIGPIPE, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP] {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+    drop_capabilities()
+}
+
+/// Gives up every capability for good: the sets, and the bounding set that root would refill
+/// them from at the next exec.
+fn drop_capabilities() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    /// `_LINUX_CAPABILITY_VERSION_3` of linux/capability.h.
+    const VERSION_3: u32 = 0x2008_0522;
+    // SAFETY: plain system calls; `capset` reads a header and two triples of three words,
+    // which live through the call.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+        check(libc::prctl(
+            libc::PR_CAP_AMBIENT,
+            libc::PR_CAP_AMBIENT_CLEAR_ALL,
+            0,
+            0,
+            0,
+        ))?;
+        // The kernel refuses the first number it does not know.
+        let mut capability = 0;
+        while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
+            capability += 1;
+        }
+        let header = Header {
+            version: VERSION_3,
+            pid: 0,
+        };
+        let none = [0u32; 6];
+        check(libc::syscall(libc::SYS_capset, &header, none.as_ptr()) as libc::c_int)?;
+    }
+    Ok(())
+}
+
+/// Puts a descriptor under a number in a new process, open across exec.
+pub(crate) fn place_fd(from: BorrowedFd<'_>, number: i32) -> io::Result<()> {
+    // SAFETY: takes no pointer; run in a child about to exec, where nothing in Rust owns
+    // the number that is replaced.
+    check(unsafe { libc::dup2(from.as_raw_fd(), number) }).map(drop)
+}
+
+/// Takes the terminal of `fd` for the calling process's group again.
+pub(crate) fn retake_terminal(fd: BorrowedFd<'_>) {
+    // SAFETY: plain system calls; SIGTTOU is blocked around the call so that taking the
+    // terminal from the background does not stop the process.
+    unsafe {
+        let mut ttou: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut ttou);
+        libc::sigaddset(&mut ttou, libc::SIGTTOU);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &ttou, &mut old);
+        libc::tcsetpgrp(fd.as_raw_fd(), libc::getpgrp());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+    }
+}
+
+/// Does one device request (`SIOC*`) with a `struct ifreq` whose data is `data`.
+pub(crate) fn device_request<T>(
+    socket: BorrowedFd<'_>,
+    request: libc::c_ulong,
+    interface: &str,
+    data: &mut T,
+) -> io::Result<()> {
+    // SAFETY: `ifreq` is plain data for which zeros are valid.
+    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
+    if interface.len() >= ifreq.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in ifreq.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    ifreq.ifr_ifru.ifru_data = (data as *mut T).cast();
+    // SAFETY: `ifreq` and the data it points to live through the call; the caller passes a
+    // type laid out as the request wants it, with room for the answer.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut ifreq) }).map(drop)
+}
+
+/// Keeps memory from being paged out, and pages it in. Refused beyond RLIMIT_MEMLOCK.
+pub(crate) fn lock_memory(memory: &[u8]) -> io::Result<()> {
+    // SAFETY: the range is that of a live slice; locking changes no content.
+    check(unsafe { libc::mlock(memory.as_ptr().cast(), memory.len()) }).map(drop)
+}

@@ -1,0 +1,176 @@
+//! The tap: one record of 40 bytes for every packet that came to the link.
+
+use link::{Cause, Direction};
+use serde::{Deserialize, Serialize};
+
+/// One packet, as the link saw it. Times are CLOCK_MONOTONIC of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapRecord {
+    /// When it came from the sender.
+    pub arrival_ns: u64,
+    /// When it was handed to the receiver, or when the model dropped it; 0 while in flight.
+    pub departure_ns: u64,
+    /// TCP sequence number.
+    pub seq: u32,
+    /// TCP acknowledgement number.
+    pub ack: u32,
+    /// IP bytes.
+    pub ip_bytes: u16,
+    /// Source port; 0 when it has none.
+    pub src_port: u16,
+    /// Destination port; 0 when it has none.
+    pub dst_port: u16,
+    /// Bytes above TCP or UDP.
+    pub payload_bytes: u16,
+    /// IP protocol number: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// TCP flags, as on the wire.
+    pub tcp_flags: u8,
+    /// First payload byte: the type of a TLS record (RFC 8446 section 5.1) or the form of a
+    /// QUIC header (RFC 9000 section 17).
+    pub first_byte: u8,
+    /// Which way it went.
+    pub direction: Direction,
+    /// What became of it.
+    pub fate: Fate,
+    /// 4, 6, or 0 for anything that is not IP.
+    pub ip_version: u8,
+    /// Explicit congestion notification bits.
+    pub ecn: u8,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Still on the link when the window ended.
+    InFlight,
+    /// Handed to the receiver.
+    Delivered,
+    /// Dropped by the model.
+    Dropped(Cause),
+    /// Never offered to the model: longer than the MTU or cut short. Makes a cell unfit.
+    Refused,
+}
+
+impl TapRecord {
+    /// Length of a record in a file.
+    pub const LEN: usize = 40;
+
+    /// The record as it lies in a file: fields in order of declaration, little-endian.
+    pub fn to_bytes(&self) -> [u8; TapRecord::LEN] {
+        let mut bytes = [0; TapRecord::LEN];
+        bytes[0..8].copy_from_slice(&self.arrival_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.departure_ns.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.seq.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.ack.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.ip_bytes.to_le_bytes());
+        bytes[26..28].copy_from_slice(&self.src_port.to_le_bytes());
+        bytes[28..30].copy_from_slice(&self.dst_port.to_le_bytes());
+        bytes[30..32].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        bytes[32] = self.protocol;
+        bytes[33] = self.tcp_flags;
+        bytes[34] = self.first_byte;
+        bytes[35] = match self.direction {
+            Direction::Up => 0,
+            Direction::Down => 1,
+        };
+        bytes[36] = self.fate.code();
+        bytes[37] = self.ip_version;
+        bytes[38] = self.ecn;
+        bytes
+    }
+
+    /// Reads a record; `None` when a field holds what no writer writes.
+    pub fn from_bytes(bytes: &[u8; TapRecord::LEN]) -> Option<TapRecord> {
+        let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        Some(TapRecord {
+            arrival_ns: u64_at(0),
+            departure_ns: u64_at(8),
+            seq: u32_at(16),
+            ack: u32_at(20),
+            ip_bytes: u16_at(24),
+            src_port: u16_at(26),
+            dst_port: u16_at(28),
+            payload_bytes: u16_at(30),
+            protocol: bytes[32],
+            tcp_flags: bytes[33],
+            first_byte: bytes[34],
+            direction: match bytes[35] {
+                0 => Direction::Up,
+                1 => Direction::Down,
+                _ => return None,
+            },
+            fate: Fate::from_code(bytes[36])?,
+            ip_version: bytes[37],
+            ecn: bytes[38],
+        })
+    }
+}
+
+impl Fate {
+    fn code(self) -> u8 {
+        match self {
+            Fate::InFlight => 0,
+            Fate::Delivered => 1,
+            Fate::Refused => 2,
+            Fate::Dropped(Cause::Policy) => 16,
+            Fate::Dropped(Cause::Gate) => 17,
+            Fate::Dropped(Cause::Queue) => 18,
+            Fate::Dropped(Cause::Loss) => 19,
+        }
+    }
+
+    fn from_code(code: u8) -> Option<Fate> {
+        Some(match code {
+            0 => Fate::InFlight,
+            1 => Fate::Delivered,
+            2 => Fate::Refused,
+            16 => Fate::Dropped(Cause::Policy),
+            17 => Fate::Dropped(Cause::Gate),
+            18 => Fate::Dropped(Cause::Queue),
+            19 => Fate::Dropped(Cause::Loss),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_comes_back_from_its_bytes() {
+        let record = TapRecord {
+            arrival_ns: 1,
+            departure_ns: u64::MAX,
+            seq: 2,
+            ack: 3,
+            ip_bytes: 4,
+            src_port: 5,
+            dst_port: 6,
+            payload_bytes: 7,
+            protocol: 8,
+            tcp_flags: 9,
+            first_byte: 10,
+            direction: Direction::Down,
+            fate: Fate::Dropped(Cause::Queue),
+            ip_version: 6,
+            ecn: 2,
+        };
+        assert_eq!(TapRecord::from_bytes(&record.to_bytes()), Some(record));
+    }
+
+    #[test]
+    fn a_code_nobody_writes_is_refused() {
+        let mut bytes = [0; TapRecord::LEN];
+        assert!(TapRecord::from_bytes(&bytes).is_some());
+        bytes[36] = 99;
+        assert_eq!(TapRecord::from_bytes(&bytes), None);
+        for code in 0..=255 {
+            assert!(Fate::from_code(code).is_none_or(|fate| fate.code() == code));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What the tests of real benches share.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use link::{Network, PathSpec};
+use pump::{Bench, BenchError, BenchOptions, Init, Process, Side, Spawn};
+
+/// The program that runs inside benches.
+pub fn peer() -> PathBuf {
+    env!("CARGO_BIN_EXE_pump-peer").into()
+}
+
+/// Starts a bench whose server is known as `server.test`.
+pub fn try_bench() -> Result<Bench, BenchError> {
+    Bench::start(&BenchOptions {
+        init: Init {
+            program: peer(),
+            args: vec!["inside".into()],
+        },
+        names: vec!["server.test".into()],
+        jobs: 1,
+    })
+}
+
+/// Starts a bench, or says loudly that this machine cannot and the test did not run.
+pub fn bench() -> Option<Bench> {
+    match try_bench() {
+        Ok(bench) => Some(bench),
+        Err(e) => {
+            eprintln!("NOT RUN: this machine allows no bench: {e}");
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "benches must work where CI is set: {e}"
+            );
+            None
+        }
+    }
+}
+
+/// A network with the same delay both ways.
+pub fn delay_ms(ms: u64) -> Network {
+    network(PathSpec {
+        delay_ns: ms * 1_000_000,
+        ..PathSpec::default()
+    })
+}
+
+/// A network with the same path both ways.
+pub fn network(path: PathSpec) -> Network {
+    Network {
+        name: "test".into(),
+        about: String::new(),
+        source: String::new(),
+        mtu: 1500,
+        up: path.clone(),
+        down: path,
+    }
+}
+
+/// Starts a verb of the peer; its output can be read.
+pub fn spawn_peer(bench: &mut Bench, side: Side, args: &[&str]) -> (Process, BufReader<File>) {
+    spawn(bench, side, peer(), args)
+}
+
+/// Starts a program; its output can be read.
+pub fn spawn(
+    bench: &mut Bench,
+    side: Side,
+    program: PathBuf,
+    args: &[&str],
+) -> (Process, BufReader<File>) {
+    let (output, input) = std::io::pipe().unwrap();
+    let stderr = std::io::stderr();
+    let process = bench
+        .spawn(
+            side,
+            Spawn {
+                program,
+                args: args.iter().map(Into::into).collect(),
+                env: vec![("PATH".into(), "/usr/sbin:/usr/bin:/bin".into())],
+                fds: vec![
+                    (OwnedFd::from(input), 1),
+                    (
+                        std::os::fd::AsFd::as_fd(&stderr)
+                            .try_clone_to_owned()
+                            .unwrap(),
+                        2,
+                    ),
+                ],
+                ..Spawn::default()
+            },
+        )
+        .unwrap();
+    (process, BufReader::new(File::from(OwnedFd::from(output))))
+}
+
+/// Starts a server at the far end and waits until it listens.
+pub fn serve(bench: &mut Bench, address: &str) -> (Process, BufReader<File>) {
+    let (process, mut output) = spawn_peer(bench, Side::Server, &["serve", address]);
+    expect_line(&mut output, "ready");
+    (process, output)
+}
+
+/// Reads one line, which must be this.
+pub fn expect_line(output: &mut BufReader<File>, expected: &str) {
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line.trim_end(), expected);
+}
+
+/// Waits for a process that must succeed, and returns what it said.
+pub fn output(process: (Process, BufReader<File>)) -> String {
+    let (mut process, mut output) = process;
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    let exit = process
+        .wait(Some(Duration::from_secs(30)))
+        .unwrap()
+        .expect("it ends in time");
+    assert!(exit.status.success(), "{:?}: {text}", exit.status);
+    text
+}
