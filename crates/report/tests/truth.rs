@@ -297,6 +297,27 @@ fn a_median_of_time_outs_is_at_least() {
 }
 
 #[test]
+fn a_call_that_fails_at_once_is_not_quick() {
+    let whole = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = whole.cells().to_vec();
+    for call in cells
+        .iter_mut()
+        .filter(|c| c.arm == "quinn h3")
+        .flat_map(|c| &mut c.calls)
+    {
+        call.end_ns = 1_000_000;
+        call.result = record::CallResult::Error {
+            kind: "refused".into(),
+            detail: "invented".into(),
+        };
+    }
+    let data = RunData::new(whole.run().clone(), cells).unwrap();
+    let text = human(&summarise(&data), 160, false);
+    assert!(text.contains("Stay with hyper h2"), "{text}");
+    assert!(text.contains("first call: 30 of 30 calls failed"), "{text}");
+}
+
+#[test]
 fn weak_proof_is_told() {
     let whole = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = whole.cells().to_vec();

@@ -99,4 +99,16 @@ mod tests {
         assert_eq!(got.value, Span::at_least(500.0));
         assert_eq!(got.interval.hi, f64::INFINITY);
     }
+
+    /// A call given up early may have taken longer than any other: its lower end is no rank.
+    #[test]
+    fn early_time_outs_are_not_quick() {
+        let mut calls = blocks(10, 20);
+        for block in &mut calls {
+            block[0] = Span::at_least(0.5);
+            block[1] = Span::at_least(0.5);
+        }
+        let got = pooled_quantile(&calls, 0.95, Level::NINETY_FIVE, 1).unwrap();
+        assert_eq!(got.value, Span::at_least(190.0));
+    }
 }

@@ -270,6 +270,10 @@ mod tests {
         // A censored reference cannot make the arm slower.
         let pairs = vec![(Span::exact(120.0), Span::at_least(900.0)); 6];
         assert_eq!(compare(&pairs, &RULE).unwrap().verdict, Verdict::Faster);
+        // Sooner by at least 2, with a margin of 5: perhaps enough, perhaps not.
+        let pairs = vec![(Span::exact(120.0), Span::at_least(122.0)); 6];
+        let got = compare(&pairs, &RULE).unwrap().verdict;
+        assert!(matches!(got, Verdict::CannotTell { .. }), "{got:?}");
         // Two censored times tell nothing.
         let pairs = vec![(Span::at_least(900.0), Span::at_least(900.0)); 12];
         let got = compare(&pairs, &RULE).unwrap().verdict;
