@@ -1,5 +1,7 @@
 //! 0-RTT, which rustls gives to servers that keep sessions and to no others.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use bytes::Bytes;
@@ -9,7 +11,7 @@ use http::{Request, Response};
 
 #[tokio::test]
 async fn early_data_is_accepted_with_a_stateful_store_and_the_request_says_so() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let server = tokio::spawn(serve(pair.server.clone()));
     let first = pair.connecting().await.unwrap();
     call(&mut open(&first).await).await;
@@ -27,7 +29,7 @@ async fn early_data_is_accepted_with_a_stateful_store_and_the_request_says_so() 
 
 #[tokio::test]
 async fn early_data_is_refused_with_stateless_tickets() {
-    let pair = Pair::new(Options {
+    let pair = Pair::new(&Options {
         stateless_tickets: true,
         ..Options::default()
     });

@@ -3,6 +3,8 @@
 //! One side is HTTP/3 over this crate, the other either the same or plain quinn, where the
 //! codes on the wire can be seen.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use std::future::poll_fn;
@@ -24,7 +26,7 @@ type H3Server = h3::server::Connection<Connection, Bytes>;
 
 #[tokio::test]
 async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(get()).await.unwrap();
     let mut served = accept(&mut server).await;
@@ -50,7 +52,7 @@ async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
 
 #[tokio::test]
 async fn a_dropped_read_loses_no_data() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(get()).await.unwrap();
     let mut served = accept(&mut server).await;
@@ -69,7 +71,7 @@ async fn a_dropped_read_loses_no_data() {
 #[tokio::test]
 async fn a_lagging_reader_with_a_large_window_breaks_nothing() {
     const BYTES: usize = 15 << 20;
-    let pair = Pair::new(Options {
+    let pair = Pair::new(&Options {
         client_window: Some(16 << 20),
         ..Options::default()
     });
@@ -101,7 +103,7 @@ async fn a_lagging_reader_with_a_large_window_breaks_nothing() {
 
 #[tokio::test]
 async fn a_response_arrives_though_the_request_was_not_read() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(post()).await.unwrap();
     let mut served = accept(&mut server).await;
@@ -133,7 +135,7 @@ async fn a_response_arrives_though_the_request_was_not_read() {
 
 #[tokio::test]
 async fn a_server_that_drops_an_unread_request_says_no_error() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
     let (mut send, mut recv) = client.open_bi().await.unwrap();
@@ -148,7 +150,7 @@ async fn a_server_that_drops_an_unread_request_says_no_error() {
 
 #[tokio::test]
 async fn a_request_whose_end_is_here_is_not_stopped() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
     let (mut send, mut recv) = client.open_bi().await.unwrap();
@@ -166,7 +168,7 @@ async fn a_request_whose_end_is_here_is_not_stopped() {
 
 #[tokio::test]
 async fn a_dropped_request_is_reset_not_finished() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let (mut driver, mut requests) = h3::client::new(Connection::new(client)).await.unwrap();
     tokio::spawn(async move { driver.wait_idle().await });
@@ -186,7 +188,7 @@ async fn a_dropped_request_is_reset_not_finished() {
 
 #[tokio::test]
 async fn a_dropped_response_is_reset_not_finished() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
     let (mut send, mut recv) = client.open_bi().await.unwrap();
@@ -203,7 +205,7 @@ async fn a_dropped_response_is_reset_not_finished() {
 
 #[tokio::test]
 async fn a_client_that_stops_a_response_fails_the_servers_writing() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
     let (mut send, mut recv) = client.open_bi().await.unwrap();
@@ -224,7 +226,7 @@ async fn a_client_that_stops_a_response_fails_the_servers_writing() {
 
 #[tokio::test]
 async fn facts_of_a_request_are_given_once_and_forgotten_with_its_stream() {
-    let pair = Pair::new(Options::default());
+    let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let (connection, accepted) = Connection::recorded(server);
     let mut server: H3Server = h3::server::builder().build(connection).await.unwrap();

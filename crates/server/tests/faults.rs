@@ -1,5 +1,7 @@
 //! Faults on demand: each fails as promised, over each protocol, and harms nothing else.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::client::{self, PROTOCOLS, request};

@@ -1,5 +1,7 @@
 //! Full, resumed and early data: the log says what happened, not what was asked for.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use bytes::Bytes;

@@ -1,5 +1,7 @@
 //! Both sides of each limit.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! The log's form: golden lines, and what becomes of them at the end.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use std::time::Duration;

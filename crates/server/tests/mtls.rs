@@ -1,5 +1,7 @@
 //! The port that demands a client certificate.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Every protocol end to end: the same calls, the same content, the same log.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use bytes::Bytes;

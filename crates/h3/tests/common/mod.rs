@@ -1,5 +1,6 @@
 //! Two endpoints on loopback that trust each other.
 #![allow(dead_code, unreachable_pub, reason = "each scenario uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct Options {
 }
 
 impl Pair {
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         let key = rcgen::KeyPair::generate().unwrap();
         let params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
         let certificate = params.self_signed(&key).unwrap().der().clone();
