@@ -257,7 +257,7 @@ impl Teller<'_> {
             false => String::new(),
         };
         let blocks = count(comparison.difference.blocks, "block");
-        let doubt = match comparison.with_disturbed {
+        let doubt = match measure.with_disturbed {
             Some(other) if other != comparison.verdict => {
                 format!("; with disturbed cells: {}", verdict_words(other))
             }

@@ -63,24 +63,36 @@ impl<'a> Table<'a> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
-    /// Why cells failed or were unsupported, each reason once with the number of cells.
+    /// Why cells gave no figures: each reason once, with the number of cells. The audit's
+    /// objections differ in their figures, so of disturbed cells one speaks for all.
     pub(crate) fn reasons(&self, network: &str, arm: &str) -> Vec<String> {
-        let mut reasons: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut disturbed: (usize, Option<&str>) = (0, None);
         for (cell, _) in self.last.values() {
             if (cell.network.as_str(), cell.arm.as_str()) != (network, arm) {
                 continue;
             }
-            match &cell.outcome {
-                Outcome::Failed { reason } => *reasons.entry((false, reason)).or_default() += 1,
-                Outcome::Unsupported { reason } => *reasons.entry((true, reason)).or_default() += 1,
-                Outcome::Clean | Outcome::Disturbed { .. } => {}
-            }
+            let at = match &cell.outcome {
+                Outcome::Clean => continue,
+                Outcome::Disturbed { reasons } => {
+                    let one = disturbed.1.or(reasons.first().map(String::as_str));
+                    disturbed = (disturbed.0 + 1, one);
+                    continue;
+                }
+                Outcome::Failed { reason } => ("failed", reason.as_str()),
+                Outcome::Unsupported { reason } => ("unsupported", reason.as_str()),
+            };
+            *reasons.entry(at).or_default() += 1;
         }
-        let told = |((unsupported, reason), n): ((bool, &str), usize)| {
-            let what = if unsupported { "unsupported" } else { "failed" };
-            format!("{n} {what}: {reason}")
-        };
-        reasons.into_iter().map(told).collect()
+        let told = |((what, reason), n): ((&str, &str), usize)| format!("{n} {what}: {reason}");
+        let mut told: Vec<String> = reasons.into_iter().map(told).collect();
+        if let (n @ 1.., one) = disturbed {
+            told.push(format!(
+                "{n} disturbed to the last attempt, as by: {}",
+                one.unwrap_or("?")
+            ));
+        }
+        told
     }
 
     /// How the planned cells for which `wanted` holds ended.

@@ -1,7 +1,7 @@
 //! Arms against the reference, block by block.
 
 use record::Run;
-use stats::{Level, Rule, Span};
+use stats::{Level, Rule, Span, Verdict};
 
 use crate::cells::{Blocks, Table};
 use crate::measure::Population;
@@ -21,23 +21,26 @@ pub(crate) fn pairs(
         .collect()
 }
 
-/// How many comparisons of `role` the records allow. Arms that were never measured cost the
-/// others nothing: whether a stack was there does not depend on how it would have done.
+/// How many comparisons of `role` the records allow, with disturbed cells or without. Arms that
+/// were never measured cost the others nothing: whether a stack was there does not depend on how
+/// it would have done.
 pub(crate) fn family(
     run: &Run,
     table: &Table<'_>,
     populations: &[Population],
     role: Role,
 ) -> Family {
-    let mut comparisons = 0;
-    for network in &run.networks {
-        let reference = table.clean(&network.name, &run.reference);
-        for arm in run
-            .arms
+    let arms = || {
+        run.arms
             .iter()
             .filter(|arm| role_of(run, &arm.name) == role)
-        {
-            let blocks = table.clean(&network.name, &arm.name);
+    };
+    let mut comparisons = 0;
+    for network in &run.networks {
+        // Wherever there is a clean cell, there is a first measured attempt.
+        let reference = table.first(&network.name, &run.reference);
+        for arm in arms() {
+            let blocks = table.first(&network.name, &arm.name);
             let told = |p: &&Population| !pairs(p, &blocks, &reference, run).is_empty();
             comparisons += populations.iter().filter(told).count();
         }
@@ -60,54 +63,62 @@ pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
     }
 }
 
-/// Compares `arm` with the reference. `None` when no block has both.
+/// An arm against the reference, twice.
+pub(crate) struct Compared {
+    /// From clean cells; `None` when no block has clean cells of both.
+    pub(crate) clean: Option<Comparison>,
+    /// The verdict from first attempts, disturbed or not.
+    pub(crate) with_disturbed: Option<Verdict>,
+}
+
+/// Compares `arm` with the reference on a network.
 pub(crate) fn compare(
     population: &Population,
     run: &Run,
     table: &Table<'_>,
     family: &Family,
     (network, arm): (&str, &str),
-) -> Option<Comparison> {
-    let cells = (
-        table.clean(network, arm),
-        table.clean(network, &run.reference),
-    );
-    let level = Level::NINETY_FIVE.shared_by(family.comparisons);
-    let base = population.by_block(&cells.1, run.timeout_ns);
-    let base = stats::median(&base.into_values().collect::<Vec<_>>())?.lo;
-    let margin = run
-        .margin_ns
-        .map_or(stats::default_margin_ns(base), |ns| ns as f64);
-    let resolution = cells
-        .0
-        .values()
-        .chain(cells.1.values())
-        .map(|c| c.stack.resolution_ns)
-        .max();
-    let margin = margin.max(resolution.unwrap_or(0) as f64);
+) -> Compared {
+    let reference = run.reference.as_str();
+    let clean = (table.clean(network, arm), table.clean(network, reference));
+    let first = (table.first(network, arm), table.first(network, reference));
     let rule = Rule {
-        margin,
-        level,
+        margin: margin_ns(population, run, &clean).max(margin_ns(population, run, &first)),
+        level: Level::NINETY_FIVE.shared_by(family.comparisons),
         seed: run.seed,
     };
-
-    let clean = pairs(population, &cells.0, &cells.1, run);
-    let got = stats::compare(&clean, &rule)?;
-    let first = (
-        table.first(network, arm),
-        table.first(network, &run.reference),
-    );
-    let all = stats::compare(&pairs(population, &first.0, &first.1, run), &rule);
-    let speedup = stats::speedup(&clean, level, run.seed);
-    Some(Comparison {
+    let pairs = |cells: &(Blocks<'_>, Blocks<'_>)| pairs(population, &cells.0, &cells.1, run);
+    let all = stats::compare(&pairs(&first), &rule);
+    let clean = pairs(&clean);
+    let comparison = stats::compare(&clean, &rule).map(|got| Comparison {
         difference: Quantity::new(&got.difference, Unit::Ns),
-        speedup: speedup.map(|e| Quantity::new(&e, Unit::Factor)),
-        margin_ns: margin,
+        speedup: stats::speedup(&clean, rule.level, rule.seed)
+            .map(|factor| Quantity::new(&factor, Unit::Factor)),
+        margin_ns: rule.margin,
         verdict: got.verdict,
-        with_disturbed: all.map(|c| c.verdict),
         correlation: stats::correlation(&clean),
         caveats: Vec::new(),
-    })
+    });
+    Compared {
+        clean: comparison,
+        with_disturbed: all.map(|got| got.verdict),
+    }
+}
+
+/// Differences up to this are of no interest: the study's word or the default, and never less
+/// than the clocks of both arms can show.
+fn margin_ns(
+    population: &Population,
+    run: &Run,
+    (arm, reference): &(Blocks<'_>, Blocks<'_>),
+) -> f64 {
+    let base = population.by_block(reference, run.timeout_ns);
+    let base = stats::median(&base.into_values().collect::<Vec<_>>());
+    let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
+    let wanted = run.margin_ns.map_or(default, |ns| ns as f64);
+    let cells = arm.values().chain(reference.values());
+    let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
+    wanted.max(resolution.unwrap_or(0) as f64)
 }
 
 /// Why a difference between two arms may not be the protocol's.

@@ -151,26 +151,24 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
                 count(measure.calls, "call")
             ));
         }
-        let doubt = measure
-            .comparison
-            .as_ref()
-            .and_then(|c| Some((c.verdict, c.with_disturbed?)));
-        if let Some((clean, all)) =
-            doubt.filter(|(clean, all)| verdict_words(*clean) != verdict_words(*all))
-        {
-            remarks.push(format!(
-                "{}: {}, but {} with disturbed cells",
-                measure.label,
-                verdict_words(clean),
-                verdict_words(all)
-            ));
+        let words = measure.with_disturbed.map(verdict_words);
+        match (
+            measure
+                .comparison
+                .as_ref()
+                .map(|c| verdict_words(c.verdict)),
+            words,
+        ) {
+            (Some(clean), Some(all)) if clean != all => remarks.push(format!(
+                "{}: {clean}, but {all} with disturbed cells",
+                measure.label
+            )),
+            (None, Some(all)) => remarks.push(format!(
+                "{}: {all} with disturbed cells, and no block is clean",
+                measure.label
+            )),
+            _ => {}
         }
-    }
-    if arm.cells.disturbed > 0 {
-        remarks.push(format!(
-            "{} disturbed to the last attempt",
-            count(arm.cells.disturbed, "cell")
-        ));
     }
     match arm.proof {
         Some(record::Proof::Client) => remarks.push("protocol claimed by the client only".into()),

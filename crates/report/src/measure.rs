@@ -106,6 +106,7 @@ impl Population {
                 .flatten()
                 .map(|e| Quantity::new(&e, Unit::BitsPerSecond)),
             comparison: None,
+            with_disturbed: None,
         }
     }
 

@@ -109,8 +109,9 @@ impl<'a> Maker<'a> {
         let measures = self.populations.iter().map(|population| {
             let mut measure = population.measure(&blocks, self.run);
             if role != Role::Reference {
-                measure.comparison =
-                    compare::compare(population, self.run, &self.table, family, at);
+                let compared = compare::compare(population, self.run, &self.table, family, at);
+                measure.comparison = compared.clean;
+                measure.with_disturbed = compared.with_disturbed;
             }
             measure
         });

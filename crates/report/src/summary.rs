@@ -190,8 +190,10 @@ pub struct Measure {
     pub p95: Option<Quantity>,
     /// Of a bulk group.
     pub goodput: Option<Quantity>,
-    /// Against the reference; none for the reference itself.
+    /// Against the reference, from clean cells; none for the reference itself.
     pub comparison: Option<Comparison>,
+    /// The verdict from the first attempt of every cell, disturbed or not.
+    pub with_disturbed: Option<Verdict>,
 }
 
 /// Which calls of a group.
@@ -217,8 +219,6 @@ pub struct Comparison {
     pub margin_ns: f64,
     /// From clean cells.
     pub verdict: Verdict,
-    /// From the first attempt of every cell, disturbed or not.
-    pub with_disturbed: Option<Verdict>,
     /// Correlation of arm and reference over blocks: what they had in common.
     pub correlation: Option<f64>,
     /// Why the difference may be another's than the protocol's.

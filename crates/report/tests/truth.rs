@@ -365,6 +365,30 @@ fn a_verdict_that_hangs_on_run_again_cells_says_so() {
     assert_eq!(summary.cells.rerun, 3);
 }
 
+/// On a noisy machine nothing may be clean; then nothing is concluded, and nothing is hidden.
+#[test]
+fn without_a_clean_cell_the_disturbed_ones_are_still_told() {
+    let whole = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = whole.cells().to_vec();
+    for cell in cells.iter_mut().filter(|cell| cell.is_measured()) {
+        cell.outcome = Outcome::Disturbed {
+            reasons: vec!["steal 9 % (invented)".into()],
+        };
+    }
+    let text = human(
+        &summarise(&RunData::new(whole.run().clone(), cells).unwrap()),
+        120,
+        false,
+    );
+    for told in [
+        "Cannot tell: no block has clean cells of both hyper h2 and another arm.",
+        "10 disturbed to the last attempt, as by: steal 9 % (invented)",
+        "first call: faster with disturbed cells, and no block is clean",
+    ] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+}
+
 #[test]
 fn names_cannot_command_the_terminal() {
     let mut arms = quickstart();

@@ -9,7 +9,7 @@ use crate::cells::Table;
 use crate::human::{remarks, spread_note};
 use crate::measure::{Population, populations, time};
 use crate::number::{duration, size, with_spread};
-use crate::{Advice, Comparison, NetworkSummary, Part, Quantity, Role, Summary};
+use crate::{Advice, Comparison, Measure, NetworkSummary, Part, Quantity, Role, Summary};
 
 /// One card a network, with the sentence.
 pub(super) fn cards(summary: &Summary) -> String {
@@ -90,7 +90,7 @@ fn verdicts(network: &NetworkSummary, reference: &str) -> String {
                     cell += &format!("<br><small>{}</small>", with_spread(goodput));
                 }
                 if let Some(comparison) = &measure.comparison {
-                    cell += &verdict(comparison);
+                    cell += &verdict(measure, comparison);
                 }
                 row.push(cell);
             }
@@ -102,7 +102,7 @@ fn verdicts(network: &NetworkSummary, reference: &str) -> String {
 }
 
 /// A verdict with the difference it rests on.
-fn verdict(comparison: &Comparison) -> String {
+fn verdict(measure: &Measure, comparison: &Comparison) -> String {
     let words = verdict_words(comparison.verdict);
     let class = words.replace(' ', "-");
     let later = comparison.difference.value.is_some_and(|d| d > 0.0);
@@ -114,7 +114,7 @@ fn verdict(comparison: &Comparison) -> String {
         "<br><strong class=\"{class}\">{words}</strong><br><small>{difference}; margin {}",
         duration(comparison.margin_ns)
     );
-    if let Some(all) = comparison.with_disturbed {
+    if let Some(all) = measure.with_disturbed {
         let other = verdict_words(all);
         let told = if other == words { "the same" } else { other };
         out += &format!("; with disturbed cells {told}");
