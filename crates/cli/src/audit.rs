@@ -1,0 +1,53 @@
+//! `--audit`: what the link did and how exactly, in a few lines on standard error.
+
+use link::Network;
+use pump::{Totals, Window};
+
+/// Prints both directions, the drops that are not the model's, and the costs.
+pub(crate) fn print(network: &Network, window: &Window) {
+    eprint!("{}", text(network, window));
+}
+
+fn text(network: &Network, window: &Window) -> String {
+    let mut out = format!(
+        "{} for {:.3} s: {}\n",
+        network.name,
+        window.took_ns as f64 / 1e9,
+        network.numbers()
+    );
+    for (name, totals) in [("up", &window.up), ("down", &window.down)] {
+        out += &direction(name, totals);
+    }
+    let foreign = window.foreign_drops.total();
+    out += &format!(
+        "  drops outside the model {foreign} · steal {:.2} % · clock step {:.3} ms\n",
+        window.steal * 100.0,
+        window.clock_step_ns as f64 / 1e6
+    );
+    let packets = window.up.lateness.packets + window.down.lateness.packets;
+    out += &format!(
+        "  link's CPU {:.3} s, {:.1} us a packet\n",
+        window.link_cpu_ns as f64 / 1e9,
+        window.link_cpu_ns as f64 / 1e3 / packets.max(1) as f64
+    );
+    out
+}
+
+fn direction(name: &str, t: &Totals) -> String {
+    let (sent, delivered, late) = (t.sent.total(), t.delivered.total(), &t.lateness);
+    let d = &t.dropped;
+    format!(
+        "  {name:<4} {} packets {} B sent · {} delivered · dropped: queue {} loss {} gate {} policy {}\n       \
+         left late by p50 {:.1} p99 {:.1} max {:.1} us\n",
+        sent.packets,
+        sent.bytes,
+        delivered.packets,
+        d.queue,
+        d.loss,
+        d.gate,
+        d.policy,
+        late.p50_ns as f64 / 1e3,
+        late.p99_ns as f64 / 1e3,
+        late.max_ns as f64 / 1e3,
+    )
+}

@@ -1,0 +1,40 @@
+//! A command in our place: its streams are ours, signals for us go to it, its exit status
+//! becomes ours.
+
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use pump::Process;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+
+/// Our standard streams, for the command.
+pub(crate) fn streams() -> anyhow::Result<Vec<(OwnedFd, RawFd)>> {
+    let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().context("standard stream");
+    Ok(vec![
+        (own(std::io::stdin().as_fd())?, 0),
+        (own(std::io::stdout().as_fd())?, 1),
+        (own(std::io::stderr().as_fd())?, 2),
+    ])
+}
+
+/// Waits for the command; 128 plus the signal's number when a signal ended it, as shells do.
+pub(crate) fn wait(process: &mut Process) -> anyhow::Result<u8> {
+    let forwarded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
+    let mut signals =
+        signal_hook::iterator::Signals::new(forwarded).context("cannot watch for signals")?;
+    loop {
+        for signal in signals.pending() {
+            process.kill(signal)?;
+        }
+        if let Some(exit) = process.wait(Some(SIGNAL_LATENCY))? {
+            let signal = exit.status.signal().map(|s| 128 + s);
+            let code = signal.or(exit.status.code()).unwrap_or(1);
+            return Ok(code as u8);
+        }
+    }
+}
+
+/// How long a signal for the command may wait.
+const SIGNAL_LATENCY: Duration = Duration::from_millis(50);

@@ -1,0 +1,337 @@
+//! `--forward`: a TCP and UDP service of the host, reachable at the far end of the link.
+//!
+//! Sockets keep the namespace they were made in, so one process can listen at the far end of
+//! a bench and connect on the host, with no privilege but the bench's own. TCP is terminated
+//! here: the link sees a connection between the client and this relay, and the host's service
+//! sees another, over loopback. That is why `split` is printed.
+//!
+//! A connection is taken only after the host's service took one: a refusal there is a reset
+//! here. At most two buffers of [`BUFFER_BYTES`] are held for a flow; what does not fit waits
+//! in the sender, whose window closes.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+
+/// `PORT=HOST:PORT` as given on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Forward {
+    /// Port at the far end.
+    pub(crate) port: u16,
+    /// Service of the host.
+    pub(crate) to: SocketAddr,
+}
+
+/// Sockets made at the far end for one [`Forward`].
+pub(crate) struct FarEnd {
+    /// Listening TCP sockets, one an address family.
+    pub(crate) tcp: Vec<OwnedFd>,
+    /// Bound UDP sockets, the same.
+    pub(crate) udp: Vec<OwnedFd>,
+}
+
+impl std::str::FromStr for Forward {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Forward, String> {
+        let wrong = |what: String| format!("{what}; write PORT=HOST:PORT, as 8443=127.0.0.1:8443");
+        let (port, to) = text
+            .split_once('=')
+            .ok_or_else(|| wrong(format!("`{text}` has no =")))?;
+        let port = match port.parse() {
+            Ok(0) | Err(_) => return Err(wrong(format!("`{port}` is no port"))),
+            Ok(port) => port,
+        };
+        let to = std::net::ToSocketAddrs::to_socket_addrs(to)
+            .map_err(|e| wrong(format!("`{to}`: {e}")))?
+            .next()
+            .ok_or_else(|| wrong(format!("`{to}` has no address")))?;
+        Ok(Forward { port, to })
+    }
+}
+
+/// Relays until the process ends.
+pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    for (forward, far) in forwards {
+        for fd in far.tcp {
+            let flows = runtime.handle().clone();
+            std::thread::Builder::new()
+                .name("forward".to_owned())
+                .spawn(move || {
+                    let Err(e) = take_connections(&fd.into(), forward.to, &flows);
+                    eprintln!("commute: --forward: {e}");
+                })?;
+        }
+        for fd in far.udp {
+            runtime.spawn(async move {
+                let Err(e) = relay_udp(fd.into(), forward.to).await;
+                eprintln!("commute: --forward: {e}");
+            });
+        }
+    }
+    // It relays for as long as the process lives.
+    std::mem::forget(runtime);
+    Ok(())
+}
+
+/// Waits for a connection, finds the service, and only then takes the connection.
+fn take_connections(
+    listener: &TcpListener,
+    to: SocketAddr,
+    flows: &tokio::runtime::Handle,
+) -> io::Result<Infallible> {
+    let places = Arc::new(Semaphore::new(MAX_FLOWS));
+    loop {
+        let place = flows
+            .block_on(Arc::clone(&places).acquire_owned())
+            .map_err(io::Error::other)?;
+        let mut ready = [PollFd::new(listener, PollFlags::IN)];
+        match poll(&mut ready, None) {
+            Err(rustix::io::Errno::INTR) => continue,
+            other => other?,
+        };
+        let near = std::net::TcpStream::connect_timeout(&to, CONNECT_LIMIT);
+        let far = match listener.accept() {
+            Ok((far, _)) => far,
+            Err(e) if is_passing(&e) => continue,
+            Err(e) => return Err(e),
+        };
+        let relayed = flows.block_on(async {
+            let far = into_tokio(far)?;
+            match near.and_then(into_tokio) {
+                Ok(near) => {
+                    tokio::spawn(async move {
+                        relay_flow(far, near).await;
+                        drop(place);
+                    });
+                }
+                Err(_) => reset(far),
+            }
+            io::Result::Ok(())
+        });
+        relayed?;
+    }
+}
+
+fn into_tokio(stream: std::net::TcpStream) -> io::Result<TcpStream> {
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
+}
+
+async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
+    // Either end may write a request in two pieces; the relay must not hold the second back.
+    let quick = far.set_nodelay(true).and_then(|()| near.set_nodelay(true));
+    let relayed =
+        tokio::io::copy_bidirectional_with_sizes(&mut far, &mut near, BUFFER_BYTES, BUFFER_BYTES)
+            .await;
+    if quick.is_err() || relayed.is_err() {
+        // A reset on one side is a reset on the other, never an orderly end.
+        reset(far);
+        reset(near);
+    }
+}
+
+/// Closes with RST (SO_LINGER of zero, tcp(7)).
+fn reset(stream: TcpStream) {
+    // An error here means that it is closed already.
+    let _closed = stream.set_zero_linger();
+    drop(stream);
+}
+
+async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infallible> {
+    far.set_nonblocking(true)?;
+    let far = Arc::new(UdpSocket::from_std(far)?);
+    let flows: Flows = Arc::default();
+    let mut datagram = vec![0; MAX_DATAGRAM];
+    loop {
+        let (len, client) = match far.recv_from(&mut datagram).await {
+            Ok(got) => got,
+            Err(e) if is_passing(&e) => continue,
+            Err(e) => return Err(e),
+        };
+        let known = lock(&flows).get(&client).cloned();
+        let near = match known {
+            Some(near) => near,
+            None if lock(&flows).len() >= MAX_FLOWS => continue,
+            None => {
+                let any: SocketAddr = if to.is_ipv4() {
+                    (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
+                } else {
+                    (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
+                };
+                let near = Arc::new(UdpSocket::bind(any).await?);
+                near.connect(to).await?;
+                lock(&flows).insert(client, Arc::clone(&near));
+                let back = (Arc::clone(&near), Arc::clone(&far), Arc::clone(&flows));
+                tokio::spawn(async move {
+                    answers(&back.0, &back.1, client).await;
+                    lock(&back.2).remove(&client);
+                });
+                near
+            }
+        };
+        // A datagram that cannot be sent is a datagram lost, as on any network.
+        let _lost = near.send(&datagram[..len]).await;
+    }
+}
+
+/// Client address to the host's side of its flow.
+type Flows = Arc<Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>>;
+
+fn lock(flows: &Flows) -> std::sync::MutexGuard<'_, HashMap<SocketAddr, Arc<UdpSocket>>> {
+    flows.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Carries answers back until the flow has been silent for long.
+async fn answers(near: &UdpSocket, far: &UdpSocket, client: SocketAddr) {
+    let mut datagram = vec![0; MAX_DATAGRAM];
+    loop {
+        match tokio::time::timeout(UDP_IDLE, near.recv(&mut datagram)).await {
+            Ok(Ok(len)) => {
+                let _lost = far.send_to(&datagram[..len], client).await;
+            }
+            Ok(Err(e)) if is_passing(&e) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Errors that concern one datagram or one connection, not the socket.
+fn is_passing(e: &io::Error) -> bool {
+    matches!(
+        e.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::Interrupted
+    )
+}
+
+/// Two of these are held for a flow, one a direction.
+const BUFFER_BYTES: usize = 64 << 10;
+const MAX_DATAGRAM: usize = 65_535;
+/// TCP connections and UDP flows at a time, each.
+const MAX_FLOWS: usize = 1024;
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// RFC 4787 REQ-5 asks NATs for at least two minutes.
+const UDP_IDLE: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpStream, UdpSocket};
+
+    use super::*;
+
+    fn forward_to(to: SocketAddr) -> (SocketAddr, SocketAddr) {
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let addresses = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
+        let far = FarEnd {
+            tcp: vec![tcp.into()],
+            udp: vec![udp.into()],
+        };
+        start(vec![(Forward { port: 1, to }, far)]).unwrap();
+        addresses
+    }
+
+    #[test]
+    fn half_close_is_relayed() {
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (tcp, _) = forward_to(service.local_addr().unwrap());
+        let mut client = TcpStream::connect(tcp).unwrap();
+        client.write_all(b"question").unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        let (mut served, _) = service.accept().unwrap();
+        let mut text = String::new();
+        served.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "question");
+        served.write_all(b"answer").unwrap();
+        drop(served);
+        text.clear();
+        client.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "answer");
+    }
+
+    #[test]
+    fn refusal_is_a_reset() {
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = closed.local_addr().unwrap();
+        drop(closed);
+        let (tcp, _) = forward_to(address);
+        let mut client = TcpStream::connect(tcp).unwrap();
+        let got = client.read(&mut [0; 1]).unwrap_err();
+        assert_eq!(got.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn a_full_service_stops_the_sender() {
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (tcp, _) = forward_to(service.local_addr().unwrap());
+        let mut client = TcpStream::connect(tcp).unwrap();
+        let (_served_but_never_read, _) = service.accept().unwrap();
+        client.set_nonblocking(true).unwrap();
+        let piece = vec![0; 64 << 10];
+        let mut blocked_for = 0;
+        let mut sent = 0;
+        while blocked_for < 50 {
+            match client.write(&piece) {
+                Ok(n) => (sent, blocked_for) = (sent + n, 0),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    blocked_for += 1;
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(e) => panic!("{e}"),
+            }
+            assert!(sent < 64 << 20, "the relay swallows what nobody reads");
+        }
+    }
+
+    #[test]
+    fn datagrams_find_their_way_back_to_each_client() {
+        let service = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (_, udp) = forward_to(service.local_addr().unwrap());
+        let clients: Vec<UdpSocket> = (0..2)
+            .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap())
+            .collect();
+        for (i, client) in clients.iter().enumerate() {
+            client.send_to(&[i as u8], udp).unwrap();
+        }
+        for _ in &clients {
+            let mut b = [0; 1];
+            let (_, from) = service.recv_from(&mut b).unwrap();
+            service.send_to(&b, from).unwrap();
+        }
+        for (i, client) in clients.iter().enumerate() {
+            let mut b = [9; 1];
+            client.recv(&mut b).unwrap();
+            assert_eq!(b, [i as u8]);
+        }
+    }
+
+    #[test]
+    fn a_forward_is_read_or_refused_with_an_example() {
+        let f: Forward = "8443=127.0.0.1:443".parse().unwrap();
+        assert_eq!((f.port, f.to), (8443, "127.0.0.1:443".parse().unwrap()));
+        for wrong in ["8443", "0=127.0.0.1:1", "x=127.0.0.1:1", "1=127.0.0.1"] {
+            assert!(
+                wrong
+                    .parse::<Forward>()
+                    .unwrap_err()
+                    .contains("8443=127.0.0.1:8443")
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `commute doctor`: is this machine, and this lab, to be believed?
+
+use lab::{Break, DoctorOptions, Fact, check_line};
+use record::Check;
+use serde::Serialize;
+
+/// Check this machine, then the lab against answers that physics knows.
+///
+/// Exits with 3 when a check does not hold, with 4 when this machine can have no bench.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Also measure what so many blocks side by side do to each other
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// Break the lab first: for the tests that this must fail
+    #[arg(long = "break", hide = true, value_enum)]
+    broken: Option<Broken>,
+    /// Folder with `stacks/`, when not at or above this one
+    #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
+    home: Option<std::path::PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Broken {
+    Gso,
+    Delay,
+    Bbr,
+    Nagle,
+    Syn,
+}
+
+#[derive(Serialize)]
+struct Findings {
+    machine: Vec<Fact>,
+    checks: Vec<Check>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+    let lab = crate::home::open(args.home)?;
+    let machine = lab.machine().map_err(crate::home::judge)?;
+    if !args.json {
+        print_machine(&machine);
+    }
+    let options = DoctorOptions {
+        jobs: usize::from(args.jobs),
+        broken: args.broken.map(|b| match b {
+            Broken::Gso => Break::Gso,
+            Broken::Delay => Break::Delay,
+            Broken::Bbr => Break::Bbr,
+            Broken::Nagle => Break::Nagle,
+            Broken::Syn => Break::Syn,
+        }),
+    };
+    let watch = |check: &Check| {
+        if !args.json {
+            println!("{}", check_line(check));
+        }
+    };
+    let checks = lab.doctor(&options, &watch).map_err(crate::home::judge)?;
+    if args.json {
+        let findings = Findings { machine, checks };
+        println!("{}", serde_json::to_string_pretty(&findings)?);
+        return Ok(crate::checks::code(&findings.checks));
+    }
+    Ok(crate::checks::sum_up(&checks))
+}
+
+fn print_machine(machine: &[Fact]) {
+    for fact in machine {
+        println!("      {:<34} {}", fact.name, fact.value);
+        if let Some(advice) = &fact.advice {
+            println!("      {:<34} -> {advice}", "");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! One file a verb: its arguments and its `run`.
+
+pub(crate) mod doctor;
+pub(crate) mod link;
+pub(crate) mod networks;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod serve;

@@ -1,0 +1,348 @@
+//! Runs one cell on a bench: server and driver started, the workload followed, the driver's
+//! rows proven against the server's log.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use driver::protocol::{Hello, Protocol, Setup};
+use driver::{Host, Limits, RunAnswer, SetupAnswer};
+use link::Network;
+use pump::{Bench, Exit, Process, Side, Spawn, TapRecord, Window};
+use record::{Call, Parity, Stack};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::origin::{Origin, ServerOptions, read_tail};
+use crate::plan::slug;
+use crate::proof::{Claim, prove};
+use crate::stacks::Stacks;
+use crate::study::{Arm, Security};
+use crate::turn::Turn;
+use crate::workload::Workload;
+
+/// What to measure.
+pub(crate) struct Job<'a> {
+    pub(crate) network: &'a Network,
+    /// Seed of the link's luck.
+    pub(crate) luck: u64,
+    pub(crate) arm: &'a Arm,
+    pub(crate) workload: &'a Workload,
+    pub(crate) timeout_ns: u64,
+    pub(crate) server: ServerOptions,
+    /// Keep every frame, for pcapng.
+    pub(crate) capture: Option<&'a Path>,
+}
+
+/// What came of it, not yet judged.
+pub(crate) struct Measured {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) parity: Vec<Parity>,
+    pub(crate) stack: Stack,
+    pub(crate) window: Window,
+    pub(crate) tap: Vec<TapRecord>,
+    pub(crate) handshakes: Vec<Handshake>,
+    pub(crate) started_ns: u64,
+    pub(crate) took_ns: u64,
+    pub(crate) startup_ns: u64,
+    pub(crate) startup_cpu_ns: u64,
+    pub(crate) peak_bytes: u64,
+}
+
+/// Until when the packets of a connection belong to its handshake.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    pub(crate) port: u16,
+    pub(crate) until_ns: u64,
+}
+
+/// Why a cell was not measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// The stack cannot do this.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The driver lied, died or broke the protocol, or a part of the lab failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The bench itself is gone: a new one is needed.
+    #[error("bench: {0}")]
+    Bench(#[from] pump::BenchError),
+}
+
+impl Job<'_> {
+    /// Runs the cell. Start-up holds `turn` alone; measuring shares it.
+    pub(crate) fn measure(
+        &self,
+        bench: &mut Bench,
+        stacks: &Stacks,
+        exe: &Path,
+        turn: &Turn<'_>,
+    ) -> Result<Measured, Trouble> {
+        let stack = stacks
+            .find(&self.arm.stack)
+            .map_err(|e| Trouble::Failed(e.to_string()))?;
+        if let Some(reason) = stack.missing() {
+            return Err(Trouble::Unsupported(reason));
+        }
+        let dir = tempfile::tempdir().map_err(|e| failed("temporary folder", &e))?;
+        let starting = turn.alone();
+        bench.set_network(self.network, self.luck)?;
+        if let Some(congestion) = &self.arm.congestion {
+            bench.set_congestion(congestion)?;
+        }
+        let origin = Origin::start(bench, exe, dir.path(), &self.server)?;
+        let mut driver = Driver::start(bench, &stack.command, &dir)?;
+        let outcome = driver.ready(self, &origin).and_then(|hello| {
+            let startup_ns = driver.since_spawn_ns();
+            let measuring = turn.shared(starting);
+            let steps = self.steps(bench, &mut driver);
+            drop(measuring);
+            Ok((hello, startup_ns, steps?))
+        });
+        // Whatever happened, both processes end before the next cell, and the driver's own
+        // last words explain a failure better than ours.
+        let stopped = driver.stop()?;
+        let log = origin.stop()?;
+        let (hello, startup_ns, steps) = outcome.map_err(|t| stopped.explain(t))?;
+        let claim = Claim {
+            workload: self.workload,
+            protocol: self.arm.protocol,
+            clock: hello.clock,
+            run_ns: steps.run_ns,
+            rtt_ns: self.network.rtt_ns(),
+            warmed_up: false,
+        };
+        let (calls, parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
+        let handshakes = steps
+            .rows
+            .iter()
+            .filter(|r| !r.reused)
+            .filter_map(|r| {
+                Some(Handshake {
+                    port: r.local_port?,
+                    until_ns: r.tls_ns?,
+                })
+            })
+            .collect();
+        let in_window_ns = steps.window.client.cpu_ns;
+        Ok(Measured {
+            calls,
+            parity,
+            stack: stack_of(&hello),
+            window: steps.window,
+            tap: steps.tap,
+            handshakes,
+            started_ns: steps.run_ns,
+            took_ns: steps.took_ns,
+            startup_ns,
+            startup_cpu_ns: stopped.exit.cpu_ns.saturating_sub(in_window_ns),
+            peak_bytes: stopped.exit.peak_rss_bytes,
+        })
+    }
+
+    fn steps(&self, bench: &mut Bench, driver: &mut Driver) -> Result<Steps, Trouble> {
+        bench.set_capture(if self.capture.is_some() {
+            CAPTURE_BYTES
+        } else {
+            0
+        })?;
+        bench.begin()?;
+        let begun = Instant::now();
+        let run_ns = monotonic_ns();
+        let answer = driver
+            .host
+            .run(&self.workload.steps, begun + self.patience());
+        let took_ns = begun.elapsed().as_nanos() as u64;
+        let window = bench.end()?;
+        let rows = match answer.map_err(|e| Trouble::Failed(format!("driver: {e}")))? {
+            RunAnswer::Rows(rows) => rows,
+            RunAnswer::Unsupported { what, reason } => {
+                return Err(Trouble::Unsupported(format!("{what}: {reason}")));
+            }
+        };
+        let tap = bench.tap()?;
+        Ok(Steps {
+            rows,
+            window,
+            tap,
+            run_ns,
+            took_ns,
+        })
+    }
+
+    /// Longer than the workload can take when every call times out.
+    fn patience(&self) -> Duration {
+        let calls = self.workload.call_ids().count() as u64;
+        let ideal_ns = self.workload.estimate_ns(self.network.rtt_ns(), None, None);
+        Duration::from_nanos(calls * self.timeout_ns + ideal_ns) + STARTUP_LIMIT
+    }
+}
+
+struct Steps {
+    rows: Vec<driver::protocol::Row>,
+    window: Window,
+    tap: Vec<TapRecord>,
+    run_ns: u64,
+    took_ns: u64,
+}
+
+/// A driver's process and our end of its pipes.
+struct Driver {
+    host: Host,
+    process: Process,
+    spawned: Instant,
+    log: PathBuf,
+}
+
+impl Driver {
+    fn start(bench: &mut Bench, command: &[String], dir: &TempDir) -> Result<Driver, Trouble> {
+        let home = dir.path().join("home");
+        std::fs::create_dir(&home).map_err(|e| failed("the driver's home", &e))?;
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()));
+        let (their_in, our_out) = pipe()?;
+        let (our_in, their_out) = pipe()?;
+        let log = dir.path().join("driver.log");
+        let output = std::fs::File::create(&log).map_err(|e| failed("driver.log", &e))?;
+        let errors = output.try_clone().map_err(|e| failed("driver.log", &e))?;
+        let env: [(&str, &OsStr); 6] = [
+            ("HOME", home.as_os_str()),
+            ("TMPDIR", home.as_os_str()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".as_ref()),
+            ("LANG", "C.UTF-8".as_ref()),
+            (driver::pipes::ENV_IN, "/proc/self/fd/3".as_ref()),
+            (driver::pipes::ENV_OUT, "/proc/self/fd/4".as_ref()),
+        ];
+        let spawn = Spawn {
+            program: (&command[0]).into(),
+            args: command[1..].iter().map(Into::into).collect(),
+            env: env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+            cwd: Some(home),
+            fds: vec![
+                (output.into(), 1),
+                (errors.into(), 2),
+                (their_in, 3),
+                (their_out, 4),
+            ],
+            foreground: false,
+        };
+        let spawned = Instant::now();
+        let process = bench.spawn(Side::Client, spawn)?;
+        let host = Host::new(our_in, our_out, Limits::default())
+            .map_err(|e| failed("the driver's pipes", &e))?;
+        Ok(Driver {
+            host,
+            process,
+            spawned,
+            log,
+        })
+    }
+
+    fn ready(&mut self, job: &Job<'_>, origin: &Origin) -> Result<Hello, Trouble> {
+        let deadline = self.spawned + STARTUP_LIMIT;
+        let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
+        let hello = self.host.hello(deadline).map_err(fail)?;
+        let mtls = job.arm.security == Security::Mtls;
+        let path = |name: &str| origin.credentials().join(name).display().to_string();
+        let setup = Setup {
+            url: origin.url(mtls),
+            warmup_url: None,
+            ca_file: path("ca.pem"),
+            client_cert_file: mtls.then(|| path("client.pem")),
+            client_key_file: mtls.then(|| path("client.key")),
+            protocol: job.arm.protocol,
+            codec: job.arm.codec,
+            timeout_ns: job.timeout_ns,
+            // TCP's is the route's, see `set_congestion`; QUIC's is the stack's own.
+            congestion: match job.arm.protocol {
+                Protocol::H3 => job.arm.congestion.clone(),
+                _ => None,
+            },
+        };
+        match self.host.setup(&setup, deadline).map_err(fail)? {
+            SetupAnswer::Ready => Ok(hello),
+            SetupAnswer::Unsupported { what, reason } => {
+                Err(Trouble::Unsupported(format!("{what}: {reason}")))
+            }
+        }
+    }
+
+    fn since_spawn_ns(&self) -> u64 {
+        self.spawned.elapsed().as_nanos() as u64
+    }
+
+    /// Tells it to close, and makes sure that it is gone.
+    fn stop(self) -> Result<Stopped, Trouble> {
+        let Driver {
+            host,
+            mut process,
+            log,
+            ..
+        } = self;
+        // A driver that is gone already cannot be told.
+        let _gone = host.close();
+        let exit = finish(&mut process, CLOSE_LIMIT)?;
+        Ok(Stopped { exit, log })
+    }
+}
+
+/// Waits for a process to end by itself, then ends it.
+pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, pump::BenchError> {
+    if let Some(exit) = process.wait(Some(limit))? {
+        return Ok(exit);
+    }
+    process.kill(Signal::KILL.as_raw())?;
+    loop {
+        if let Some(exit) = process.wait(None)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// What is left of a driver.
+struct Stopped {
+    exit: Exit,
+    log: PathBuf,
+}
+
+impl Stopped {
+    /// Adds the last line of the driver's log to a failure.
+    fn explain(&self, trouble: Trouble) -> Trouble {
+        let Trouble::Failed(reason) = trouble else {
+            return trouble;
+        };
+        let text = read_tail(&self.log);
+        match text.lines().rfind(|l| !l.trim().is_empty()) {
+            Some(line) => Trouble::Failed(format!("{reason}; its log ends: {}", line.trim())),
+            None => Trouble::Failed(reason),
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC, the clock of drivers, server and link.
+pub(crate) fn monotonic_ns() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+pub(crate) fn failed(what: &str, e: &std::io::Error) -> Trouble {
+    Trouble::Failed(format!("{what}: {e}"))
+}
+
+fn stack_of(hello: &Hello) -> Stack {
+    Stack {
+        name: hello.stack.clone(),
+        version: hello.stack_version.clone(),
+        tls: hello.tls.clone(),
+        clock: slug(&format!("{:?}", hello.clock)),
+        resolution_ns: hello.resolution_ns,
+    }
+}
+
+/// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
+const STARTUP_LIMIT: Duration = Duration::from_secs(20);
+/// For a driver told to close.
+const CLOSE_LIMIT: Duration = Duration::from_secs(3);
+/// Room for the frames of one direction of a cell.
+const CAPTURE_BYTES: usize = 64 << 20;

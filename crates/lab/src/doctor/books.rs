@@ -1,0 +1,126 @@
+//! Four sets of books that must agree: the kernel's at both ends of both interface pairs, and
+//! the tap's. A dropped packet stands on one side only.
+
+use driver::protocol::Protocol;
+use link::{LossSpec, PathSpec, QueueSpec, RateSpec};
+use pump::Fate;
+use record::Check;
+
+use super::{Stack, Surgery, check, network, not_made};
+use crate::cell::Measured;
+use crate::study::Step;
+use crate::workload::Workload;
+
+/// A download with loss over TCP and over QUIC; quinn sends in bursts with UDP_SEGMENT.
+pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {
+    let path = PathSpec {
+        delay_ns: 10_000_000,
+        rate: RateSpec::constant(20_000_000),
+        queue: QueueSpec {
+            time_ns: Some(100_000_000),
+            ..QueueSpec::default()
+        },
+        loss: Some(LossSpec::Iid { ppb: 10_000_000 }),
+        ..PathSpec::default()
+    };
+    let network = network("1 % loss", path);
+    let get = Step::Get {
+        group: "file".into(),
+        bytes: 2_000_000,
+        times: 1,
+    };
+    let workload = Workload::expand(&[get]);
+    let stacks = [
+        Stack {
+            name: "hyper",
+            protocol: Protocol::H2,
+        },
+        Stack {
+            name: "quinn",
+            protocol: Protocol::H3,
+        },
+    ];
+    stacks
+        .iter()
+        .flat_map(|stack| match surgery.measure(&network, stack, &workload) {
+            Ok(m) => judge(&stack.label(), &m),
+            Err(e) => vec![not_made(&stack.label(), &e)],
+        })
+        .collect()
+}
+
+fn judge(label: &str, m: &Measured) -> Vec<Check> {
+    let (w, i) = (&m.window, &m.window.interfaces);
+    let tapped = |fate: fn(&Fate) -> bool| m.tap.iter().filter(|p| fate(&p.fate)).count() as f64;
+    let sent = (w.up.sent.total().packets + w.down.sent.total().packets) as f64;
+    let delivered = (w.up.delivered.total().packets + w.down.delivered.total().packets) as f64;
+    let dropped = (w.up.dropped.total() + w.down.dropped.total()) as f64;
+    let equal = |what: &str, expected: f64, got: u64| {
+        check(
+            format!("{label}: {what}"),
+            expected,
+            got as f64,
+            0.0,
+            "packets",
+        )
+    };
+    let mut checks = vec![
+        equal(
+            "sent, by the endpoints' kernel",
+            sent,
+            i.client.tx_packets + i.server.tx_packets,
+        ),
+        equal(
+            "sent, by the link's kernel",
+            sent,
+            i.link_client.rx_packets + i.link_server.rx_packets,
+        ),
+        equal(
+            "received, by the link's kernel",
+            delivered,
+            i.link_client.tx_packets + i.link_server.tx_packets,
+        ),
+        equal(
+            "received, by the endpoints' kernel",
+            delivered,
+            i.client.rx_packets + i.server.rx_packets,
+        ),
+        check(
+            format!("{label}: sent, by the tap"),
+            sent,
+            tapped(|_| true),
+            0.0,
+            "packets",
+        ),
+        check(
+            format!("{label}: dropped, by the tap"),
+            dropped,
+            tapped(|f| matches!(f, Fate::Dropped(_))),
+            0.0,
+            "packets",
+        ),
+        equal(
+            "frames above the MTU",
+            0.0,
+            w.up.oversize_frames + w.down.oversize_frames,
+        ),
+        equal("drops outside the model", 0.0, w.foreign_drops.total()),
+        equal(
+            "frames that are not TCP, UDP or ICMP errors",
+            0.0,
+            w.up.foreign_frames + w.down.foreign_frames,
+        ),
+    ];
+    // A link that dropped nothing shows nothing about drops.
+    checks.push(Check {
+        pass: dropped > 0.0,
+        ..check(
+            format!("{label}: dropped by the model, at least 1"),
+            1.0,
+            dropped,
+            f64::MAX,
+            "packets",
+        )
+    });
+    checks
+}

@@ -1,0 +1,75 @@
+//! A saturated link carries its rate times the payload's share of each packet.
+
+use driver::protocol::Protocol;
+use link::{PathSpec, QueueSpec, RateSpec};
+use record::{CallResult, Check};
+
+use super::{Stack, Surgery, check, network, not_made};
+use crate::study::Step;
+use crate::workload::Workload;
+
+/// One long download over TCP and one over QUIC.
+pub(super) fn ceiling(surgery: &mut Surgery<'_>) -> Vec<Check> {
+    let cases = [
+        (
+            Stack {
+                name: "hyper",
+                protocol: Protocol::H2,
+            },
+            TCP_SHARE,
+        ),
+        (
+            Stack {
+                name: "quinn",
+                protocol: Protocol::H3,
+            },
+            QUIC_SHARE,
+        ),
+    ];
+    cases
+        .into_iter()
+        .map(|(stack, share)| one(surgery, stack, share))
+        .collect()
+}
+
+fn one(surgery: &mut Surgery<'_>, stack: Stack, share: f64) -> Check {
+    let name = format!("{}: goodput of a {RATE_MBPS} Mbit/s link", stack.label());
+    let path = PathSpec {
+        delay_ns: 10_000_000,
+        rate: RateSpec::constant((RATE_MBPS * 1e6) as u64),
+        queue: QueueSpec {
+            time_ns: Some(200_000_000),
+            ..QueueSpec::default()
+        },
+        ..PathSpec::default()
+    };
+    let network = network("10 Mbit/s", path);
+    let get = Step::Get {
+        group: "file".into(),
+        bytes: FILE_BYTES,
+        times: 1,
+    };
+    match surgery.measure(&network, &stack, &Workload::expand(&[get])) {
+        Err(e) => not_made(&name, &e),
+        Ok(m) => match m.calls.first() {
+            Some(call) if call.result == CallResult::Ok => {
+                let took_ns = call.end_ns - call.first_byte_ns.unwrap_or(0);
+                let got_mbps = FILE_BYTES as f64 * 8e3 / took_ns as f64;
+                let expected = RATE_MBPS * share;
+                check(name, expected, got_mbps, expected * MARGIN, "Mbit/s")
+            }
+            other => not_made(&name, &format!("the download failed: {other:?}")),
+        },
+    }
+}
+
+const RATE_MBPS: f64 = 10.0;
+/// Six seconds of link: what slow start leaves unused in the first 100 ms is under 2 %.
+const FILE_BYTES: u64 = 7_500_000;
+/// 1500 B packets carry 1448 B under TCP with timestamps; TLS adds 22 B and HTTP/2 9 B to each
+/// record of at most 16 KiB.
+const TCP_SHARE: f64 = 1448.0 / 1500.0 * 16384.0 / (16384.0 + 22.0 + 9.0);
+/// Packets of 1480 B, quinn's largest over a 1500 B path with IPv6, hold IP and UDP headers
+/// (48 B), a QUIC header, tag and frame header (RFC 9000 and 9001: about 35 B).
+const QUIC_SHARE: f64 = (1500.0 - 48.0 - 35.0) / 1500.0;
+const MARGIN: f64 = 0.04;

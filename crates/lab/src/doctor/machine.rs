@@ -1,0 +1,104 @@
+//! The machine: what it allows, and what was left behind on it.
+
+use std::fs;
+
+use pump::Facts;
+use record::Host;
+
+/// Something about the machine, and what it means when it is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Fact {
+    /// What.
+    pub name: String,
+    /// How it is.
+    pub value: String,
+    /// What to do about it, when something should be done.
+    pub advice: Option<String>,
+}
+
+/// What this machine is, as far as it matters to a lab.
+pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
+    let fact = |name: &str, value: String, advice: Option<&str>| Fact {
+        name: name.to_owned(),
+        value,
+        advice: advice.map(str::to_owned),
+    };
+    let mut facts = vec![
+        fact("kernel", host.kernel.clone(), None),
+        fact(
+            "processor",
+            format!("{}, {} cores", host.cpu, host.cores),
+            (host.cores < 2).then_some("one core: driver and link disturb each other; use two"),
+        ),
+        fact(
+            "clock",
+            host.clocksource.clone(),
+            (!matches!(
+                host.clocksource.as_str(),
+                "tsc" | "arch_sys_counter" | "kvm-clock"
+            ))
+            .then_some("reading this clock is slow; boot with a faster clock source"),
+        ),
+    ];
+    if let Some(bench) = bench {
+        let privileges = if bench.rootless {
+            "user namespace (rootless)"
+        } else {
+            "root"
+        };
+        facts.push(fact("privileges", privileges.to_owned(), None));
+        let realtime = if bench.realtime {
+            "SCHED_FIFO"
+        } else {
+            "ordinary priority"
+        };
+        facts.push(fact(
+            "link's threads",
+            realtime.to_owned(),
+            (!bench.realtime).then_some(
+                "packets leave milliseconds late when the machine is busy: allow rtprio \
+                 (limits.conf) or run as root",
+            ),
+        ));
+        let seen = bench.kernel_threads.iter().all(Option::is_some);
+        facts.push(fact(
+            "kernel threads of the interfaces",
+            if seen { "seen" } else { "not seen" }.to_owned(),
+            (!seen).then_some("the kernel's share of TCP's CPU is missing from every cell"),
+        ));
+    }
+    let leftovers = leftovers();
+    facts.push(fact(
+        "leftovers",
+        if leftovers.is_empty() {
+            "none".to_owned()
+        } else {
+            leftovers.join(", ")
+        },
+        (!leftovers.is_empty()).then_some("benches whose owner is gone: end these processes"),
+    ));
+    facts
+}
+
+/// Inits of benches that nobody holds any more.
+fn leftovers() -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|s| s.parse::<u32>().ok()) else {
+            continue;
+        };
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_bench = command.split(|b| *b == 0).nth(1) == Some(b"bench-init");
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The second field is in parentheses and may hold spaces; the parent is the fourth.
+        let parent = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.split(' ').nth(1));
+        if is_bench && parent == Some("1") {
+            found.push(format!("process {pid}"));
+        }
+    }
+    found
+}

@@ -1,0 +1,228 @@
+//! The lab held against answers that physics knows.
+//!
+//! A new connection costs 3 round trips to the first byte over TCP with TLS 1.3, 2 over QUIC,
+//! 1 with early data or warm (RFC 8446, RFC 9001); a saturated link carries its rate times the
+//! payload's share of each packet; what the tap counted is what the kernel counted. A lab that
+//! gets these wrong is not to be believed about anything else, so every run checks some of
+//! them first, and `commute doctor` all.
+
+mod books;
+mod goodput;
+mod machine;
+mod neighbours;
+mod physics;
+mod probes;
+
+use link::{Network, PathSpec};
+use pump::Bench;
+use record::Check;
+
+use crate::cell::{Job, Measured, Trouble};
+use crate::origin::ServerOptions;
+use crate::plan::Plan;
+use crate::seat::bench;
+use crate::session::{Lab, LabError};
+use crate::study::{Arm, Security, protocol_name};
+use crate::turn::Turns;
+use crate::workload::Workload;
+use driver::protocol::{Codec, Protocol};
+
+pub use machine::{Fact, machine};
+pub use probes::check_network;
+
+/// A way to break the lab, for the tests that doctor must fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    /// Segmentation offload left on at the endpoints.
+    Gso,
+    /// The link delays by 1 % more than it says.
+    Delay,
+    /// TCP runs BBR.
+    Bbr,
+    /// The server leaves Nagle's algorithm on.
+    Nagle,
+    /// The first packets of a connection are lost.
+    Syn,
+}
+
+/// What doctor is to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct DoctorOptions {
+    /// Measure what so many blocks side by side do to each other.
+    pub jobs: usize,
+    /// Break the lab first.
+    pub broken: Option<Break>,
+}
+
+impl Lab {
+    /// Every known answer; `watch` is told of each as it comes.
+    pub fn doctor(
+        &self,
+        options: &DoctorOptions,
+        watch: &dyn Fn(&Check),
+    ) -> Result<Vec<Check>, LabError> {
+        let mut surgery = Surgery::open(self, options.broken)?;
+        let mut checks = Vec::new();
+        let mut add = |found: Vec<Check>| {
+            found.iter().for_each(watch);
+            checks.extend(found);
+        };
+        add(probes::delay(&mut surgery));
+        for stack in physics::STACKS {
+            add(physics::round_trips(&mut surgery, stack));
+        }
+        add(goodput::ceiling(&mut surgery));
+        add(books::balance(&mut surgery));
+        if options.jobs > 1 {
+            add(neighbours::shift(&mut surgery, options.jobs));
+        }
+        Ok(checks)
+    }
+
+    /// The known answers for the protocols of a plan, in a few seconds.
+    pub fn self_test(&self, plan: &Plan) -> Result<Vec<Check>, LabError> {
+        let mut surgery = Surgery::open(self, None)?;
+        let mut checks = probes::delay(&mut surgery);
+        for stack in physics::STACKS {
+            if plan.study.arms.iter().any(|a| a.protocol == stack.protocol) {
+                checks.extend(physics::round_trips(&mut surgery, stack));
+            }
+        }
+        Ok(checks)
+    }
+}
+
+/// One line a check, for people: held or not, expected, got, margin.
+pub fn check_line(check: &Check) -> String {
+    let Check {
+        name,
+        expected,
+        got,
+        margin,
+        unit,
+        pass,
+    } = check;
+    let held = if *pass { "ok  " } else { "FAIL" };
+    format!(
+        "{held}  {name:<58} expected {expected:>9.3}  got {got:>9.3}  margin {margin:.3} {unit}"
+    )
+}
+
+/// A bench to examine the lab on.
+struct Surgery<'a> {
+    lab: &'a Lab,
+    bench: Bench,
+    broken: Option<Break>,
+    turns: Turns,
+}
+
+impl<'a> Surgery<'a> {
+    fn open(lab: &'a Lab, broken: Option<Break>) -> Result<Surgery<'a>, LabError> {
+        let bench = bench(&lab.exe, 1)?;
+        Ok(Surgery {
+            lab,
+            bench,
+            broken,
+            turns: Turns::default(),
+        })
+    }
+
+    /// Runs one cell on this network.
+    fn measure(
+        &mut self,
+        network: &Network,
+        stack: &Stack,
+        workload: &Workload,
+    ) -> Result<Measured, Trouble> {
+        let arm = Arm {
+            name: stack.name.to_owned(),
+            stack: stack.name.to_owned(),
+            protocol: stack.protocol,
+            codec: match stack.protocol {
+                Protocol::Grpc => Codec::Protobuf,
+                _ => Codec::Json,
+            },
+            security: Security::Tls,
+            congestion: (self.broken == Some(Break::Bbr)).then(|| "bbr".to_owned()),
+        };
+        let mut server = ServerOptions {
+            args: vec!["--early-data".to_owned()],
+        };
+        if self.broken == Some(Break::Nagle) {
+            server.args.push("--nagle".to_owned());
+        }
+        let job = Job {
+            network,
+            luck: 1,
+            arm: &arm,
+            workload,
+            timeout_ns: TIMEOUT_NS,
+            server,
+            capture: None,
+        };
+        let turn = self.turns.for_network(network);
+        job.measure(&mut self.bench, &self.lab.stacks, &self.lab.exe, &turn)
+    }
+}
+
+/// A stack whose behaviour is known well enough to judge the lab by.
+#[derive(Clone, Copy)]
+struct Stack {
+    name: &'static str,
+    protocol: Protocol,
+}
+
+impl Stack {
+    fn label(&self) -> String {
+        format!("{} {}", self.name, protocol_name(self.protocol))
+    }
+}
+
+/// A check with its verdict.
+fn check(name: String, expected: f64, got: f64, margin: f64, unit: &str) -> Check {
+    // A NaN is never within a margin.
+    let pass = (got - expected).abs() <= margin;
+    Check {
+        name,
+        expected,
+        got,
+        margin,
+        unit: unit.to_owned(),
+        pass,
+    }
+}
+
+/// A check that could not be made is one that failed, with the reason in its name.
+fn not_made(name: &str, reason: &dyn std::fmt::Display) -> Check {
+    Check {
+        name: format!("{name}: {reason}"),
+        expected: f64::NAN,
+        got: f64::NAN,
+        margin: f64::NAN,
+        unit: String::new(),
+        pass: false,
+    }
+}
+
+/// A network of doctor's own: the same both ways.
+fn network(name: &str, path: PathSpec) -> Network {
+    Network {
+        name: name.to_owned(),
+        about: "one of doctor's".to_owned(),
+        source: "made for a known answer".to_owned(),
+        mtu: 1500,
+        up: path.clone(),
+        down: path,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}
+
+const TIMEOUT_NS: u64 = 20_000_000_000;

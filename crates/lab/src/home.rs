@@ -1,0 +1,61 @@
+//! Where stacks and studies lie.
+
+use std::path::{Path, PathBuf};
+
+/// The folder that holds `stacks/` and `studies/`: the checkout, or where it was installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The folder.
+    pub root: PathBuf,
+    /// Where the `commute` binary and the Rust drivers are.
+    pub bin: PathBuf,
+}
+
+/// No home was found.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no folder with `stacks/` found at or above {looked}: run inside a checkout of commute, \
+     or name it with --home or COMMUTE_HOME"
+)]
+pub struct NoHome {
+    looked: String,
+}
+
+impl Home {
+    /// The named folder; or the nearest at or above the working folder, then the binary.
+    pub fn find(named: Option<PathBuf>, cwd: &Path, exe: &Path) -> Result<Home, NoHome> {
+        let bin = exe.parent().unwrap_or(Path::new("/")).to_owned();
+        let starts = match &named {
+            Some(dir) => vec![dir.as_path()],
+            None => cwd.ancestors().chain(bin.ancestors()).collect(),
+        };
+        match starts.iter().find(|dir| dir.join("stacks").is_dir()) {
+            Some(root) => Ok(Home {
+                root: (*root).to_owned(),
+                bin,
+            }),
+            None => Err(NoHome {
+                looked: named.as_deref().unwrap_or(cwd).display().to_string(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_folder_with_stacks_is_home() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        let exe = Path::new("/nowhere/bin/commute");
+        let missing = Home::find(Some(deep.clone()), &deep, exe).unwrap_err();
+        assert!(missing.to_string().contains("COMMUTE_HOME"));
+        std::fs::create_dir(dir.path().join("stacks")).unwrap();
+        let home = Home::find(None, &deep, exe).unwrap();
+        assert_eq!(home.root, dir.path());
+        assert_eq!(home.bin, Path::new("/nowhere/bin"));
+    }
+}

@@ -1,0 +1,77 @@
+//! What this host is, for the record. No machine names.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use record::Host;
+
+/// Reads the host's facts; what cannot be read is left empty.
+pub fn facts(home: &Path) -> Host {
+    let cpuinfo = read("/proc/cpuinfo");
+    let field = |name: &str| {
+        cpuinfo
+            .lines()
+            .find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix(':'))
+            .map(|v| v.trim().to_owned())
+    };
+    let virtualised =
+        field("flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor"));
+    Host {
+        kernel: read("/proc/sys/kernel/osrelease"),
+        cpu: field("model name").unwrap_or_default(),
+        cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        memory_bytes: memory_bytes(&read("/proc/meminfo")),
+        clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        boot: read("/proc/sys/kernel/random/boot_id"),
+        git: git(home),
+        hypervisor: virtualised.then(|| "virtual machine".to_owned()),
+        ..Host::default()
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path)
+        .map(|s| s.trim().to_owned())
+        .unwrap_or_default()
+}
+
+fn memory_bytes(meminfo: &str) -> u64 {
+    let kib = meminfo.lines().find_map(|l| {
+        l.strip_prefix("MemTotal:")?
+            .trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
+    kib.unwrap_or(0) * 1024
+}
+
+fn git(home: &Path) -> Option<String> {
+    let out = Command::new("git")
+        .arg("-C")
+        .arg(home)
+        .args(["rev-parse", "HEAD"])
+        .output()
+        .ok()?;
+    let commit = String::from_utf8(out.stdout).ok()?.trim().to_owned();
+    (out.status.success() && commit.len() == 40).then_some(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_has_cores_and_memory() {
+        let host = facts(Path::new("/"));
+        assert!(host.cores > 0 && host.memory_bytes > 0 && !host.kernel.is_empty());
+    }
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:       2 kB\n"), 2048);
+        assert_eq!(memory_bytes("nonsense"), 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! From the pump's window and tap to the record: bytes on the wire, costs, audit.
+
+use std::collections::HashMap;
+
+use link::Direction;
+use pump::{Fate, TapRecord, Window};
+use record::{Audit, Cost, Wire};
+
+use crate::cell::{Handshake, Measured};
+
+/// Bytes and packets on the wire, as the endpoints sent them.
+pub(crate) fn wire(m: &Measured) -> Wire {
+    let (up, down) = (m.window.up.sent.total(), m.window.down.sent.total());
+    Wire {
+        up_bytes: up.bytes,
+        down_bytes: down.bytes,
+        up_packets: up.packets,
+        down_packets: down.packets,
+        handshake_bytes: handshake_bytes(&m.tap, &m.handshakes),
+        retransmitted_packets: retransmitted(&m.tap),
+        dropped_packets: m.window.up.dropped.total() + m.window.down.dropped.total(),
+    }
+}
+
+/// What the audit saw.
+pub(crate) fn audit(window: &Window) -> Audit {
+    let (up, down) = (&window.up.lateness, &window.down.lateness);
+    let worse = |f: fn(&pump::Lateness) -> u64| f(up).max(f(down));
+    Audit {
+        run_queue_wait_ns: window.client.run_queue_wait_ns + window.server.run_queue_wait_ns,
+        steal: window.steal,
+        packets: up.packets + down.packets,
+        late_packets: up.late + down.late,
+        late_bound_ns: up.bound_ns.min(down.bound_ns),
+        lateness_p50_ns: worse(|l| l.p50_ns),
+        lateness_p99_ns: worse(|l| l.p99_ns),
+        lateness_max_ns: worse(|l| l.max_ns),
+        foreign_drops: window.foreign_drops.total() + window.unrecorded,
+        foreign_frames: window.up.foreign_frames + window.down.foreign_frames,
+        oversize_frames: window.up.oversize_frames + window.down.oversize_frames,
+        clock_step_ns: window.clock_step_ns,
+        link_cpu_ns: window.link_cpu_ns,
+    }
+}
+
+/// What the cell cost its endpoints.
+pub(crate) fn cost(m: &Measured) -> Cost {
+    let (client, server) = (&m.window.client, &m.window.server);
+    Cost {
+        client_cpu_ns: client.cpu_ns + client.kernel_cpu_ns.unwrap_or(0),
+        server_cpu_ns: server.cpu_ns + server.kernel_cpu_ns.unwrap_or(0),
+        kernel_thread_seen: client.kernel_cpu_ns.is_some() && server.kernel_cpu_ns.is_some(),
+        client_peak_bytes: m.peak_bytes,
+        startup_ns: m.startup_ns,
+        startup_cpu_ns: m.startup_cpu_ns,
+    }
+}
+
+/// All bytes of a connection until its client said that the handshake was done. For early
+/// data that includes the request, which went before.
+fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
+    let until: HashMap<u16, u64> = handshakes.iter().map(|h| (h.port, h.until_ns)).collect();
+    tap.iter()
+        .filter(|p| {
+            until
+                .get(&client_port(p))
+                .is_some_and(|&until_ns| p.arrival_ns <= until_ns)
+        })
+        .map(|p| u64::from(p.ip_bytes))
+        .sum()
+}
+
+/// TCP segments that begin below what their sender had sent before (RFC 9293, 3.4: sequence
+/// numbers are compared modulo 2^32). The link keeps order, so none of them is reordered.
+fn retransmitted(tap: &[TapRecord]) -> u64 {
+    let mut sent: HashMap<(u16, u16), u32> = HashMap::new();
+    let mut again = 0;
+    for p in tap
+        .iter()
+        .filter(|p| p.protocol == TCP && p.fate != Fate::Refused)
+    {
+        let syn_or_fin = u32::from((p.tcp_flags & (SYN | FIN)).count_ones());
+        let length = u32::from(p.payload_bytes) + syn_or_fin;
+        if length == 0 {
+            continue;
+        }
+        let end = p.seq.wrapping_add(length);
+        let highest = sent.entry((p.src_port, p.dst_port)).or_insert(p.seq);
+        if (end.wrapping_sub(*highest) as i32) <= 0 {
+            again += 1;
+        } else {
+            *highest = end;
+        }
+    }
+    again
+}
+
+fn client_port(p: &TapRecord) -> u16 {
+    match p.direction {
+        Direction::Up => p.src_port,
+        Direction::Down => p.dst_port,
+    }
+}
+
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(direction: Direction, at_ns: u64, seq: u32, payload_bytes: u16) -> TapRecord {
+        let (src_port, dst_port) = match direction {
+            Direction::Up => (4000, 443),
+            Direction::Down => (443, 4000),
+        };
+        TapRecord {
+            arrival_ns: at_ns,
+            departure_ns: at_ns + 10,
+            seq,
+            ack: 0,
+            ip_bytes: payload_bytes + 40,
+            src_port,
+            dst_port,
+            payload_bytes,
+            protocol: TCP,
+            tcp_flags: 0x10,
+            first_byte: 0,
+            direction,
+            fate: Fate::Delivered,
+            ip_version: 4,
+            ecn: 0,
+        }
+    }
+
+    #[test]
+    fn a_handshake_ends_when_the_client_says_so() {
+        let tap = [
+            packet(Direction::Up, 1, 0, 100),
+            packet(Direction::Down, 2, 0, 1000),
+            packet(Direction::Up, 3, 100, 50),
+        ];
+        let handshakes = [Handshake {
+            port: 4000,
+            until_ns: 2,
+        }];
+        assert_eq!(handshake_bytes(&tap, &handshakes), 140 + 1040);
+        assert_eq!(handshake_bytes(&tap, &[]), 0);
+    }
+
+    #[test]
+    fn a_segment_sent_again_is_counted_also_across_the_wrap() {
+        let near_wrap = u32::MAX - 50;
+        let tap = [
+            packet(Direction::Up, 1, near_wrap, 100),
+            packet(Direction::Up, 2, near_wrap.wrapping_add(100), 100),
+            packet(Direction::Up, 3, near_wrap, 100),
+            packet(Direction::Up, 4, near_wrap.wrapping_add(200), 0),
+            packet(Direction::Down, 5, near_wrap, 100),
+        ];
+        assert_eq!(retransmitted(&tap), 1);
+    }
+}

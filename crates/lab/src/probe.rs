@@ -1,0 +1,145 @@
+//! Probes: datagrams from one end of a bench to the other, stamped at both.
+//!
+//! The stamps are an application's own, so they include its wake-ups: an independent witness
+//! of the link, not the link's word about itself.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use link::Direction;
+use pump::{Bench, BenchError, Kind, Side};
+
+use crate::cell::monotonic_ns;
+
+/// A socket at each end, for one direction.
+pub(crate) struct Prober {
+    sender: UdpSocket,
+    receiver: UdpSocket,
+    to: SocketAddr,
+}
+
+/// How to probe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Train {
+    /// Bytes of UDP payload, at least 16.
+    pub(crate) payload_bytes: usize,
+    /// Time between two.
+    pub(crate) spacing_ns: u64,
+    /// How many.
+    pub(crate) count: u32,
+    /// How long to wait for the last.
+    pub(crate) patience: Duration,
+}
+
+/// What came of a train.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrivals {
+    /// One-way delay and time of arrival of each that came, in order of arrival.
+    pub(crate) arrived: Vec<Arrival>,
+    /// How many were sent.
+    pub(crate) sent: u32,
+}
+
+/// One probe that came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) at_ns: u64,
+    pub(crate) delay_ns: u64,
+}
+
+/// Bytes of IPv4 and UDP headers before a payload.
+pub(crate) const HEADER_BYTES: usize = 28;
+
+impl Prober {
+    /// Opens both sockets.
+    pub(crate) fn open(bench: &mut Bench, direction: Direction) -> Result<Prober, BenchError> {
+        let (from, to) = match direction {
+            Direction::Up => (Side::Client, Side::Server),
+            Direction::Down => (Side::Server, Side::Client),
+        };
+        let (near, far) = (
+            SocketAddr::new(from.addresses().v4.into(), 0),
+            to.addresses().v4,
+        );
+        let sender = bench.listen(from, Kind::Udp, near)?;
+        let to_address = SocketAddr::new(far.into(), PORT);
+        let receiver = bench.listen(to, Kind::Udp, to_address)?;
+        Ok(Prober {
+            sender: sender.into(),
+            receiver: receiver.into(),
+            to: to_address,
+        })
+    }
+
+    /// Sends a train and gathers what arrives.
+    pub(crate) fn run(&self, train: &Train) -> io::Result<Arrivals> {
+        let receiver = self.receiver.try_clone()?;
+        receiver.set_nonblocking(false)?;
+        self.sender.set_nonblocking(false)?;
+        receiver.set_read_timeout(Some(POLL))?;
+        let (all_sent, done) = mpsc::channel::<()>();
+        let gather = thread::spawn(move || gather(&receiver, &done));
+        let sent = self.send(train);
+        thread::sleep(train.patience);
+        // Dropping the sender tells the other thread that nothing more will come.
+        drop(all_sent);
+        let arrived = gather
+            .join()
+            .map_err(|_| io::Error::other("the receiver panicked"))??;
+        Ok(Arrivals {
+            arrived,
+            sent: sent?,
+        })
+    }
+
+    fn send(&self, train: &Train) -> io::Result<u32> {
+        let mut payload = vec![0; train.payload_bytes.max(16)];
+        let begun_ns = monotonic_ns();
+        for i in 0..train.count {
+            let due_ns = begun_ns + u64::from(i) * train.spacing_ns;
+            let now_ns = monotonic_ns();
+            if due_ns > now_ns {
+                thread::sleep(Duration::from_nanos(due_ns - now_ns));
+            }
+            payload[..8].copy_from_slice(&monotonic_ns().to_le_bytes());
+            self.sender.send_to(&payload, self.to)?;
+        }
+        Ok(train.count)
+    }
+}
+
+fn gather(receiver: &UdpSocket, done: &mpsc::Receiver<()>) -> io::Result<Vec<Arrival>> {
+    let mut arrived = Vec::new();
+    let mut payload = vec![0; 2048];
+    loop {
+        match receiver.recv(&mut payload) {
+            Ok(len) if len >= 16 => {
+                let at_ns = monotonic_ns();
+                let sent_ns = u64::from_le_bytes(std::array::from_fn(|i| payload[i]));
+                arrived.push(Arrival {
+                    at_ns,
+                    delay_ns: at_ns.saturating_sub(sent_ns),
+                });
+            }
+            Ok(_) => {}
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) =>
+            {
+                if done.try_recv() == Err(mpsc::TryRecvError::Disconnected) {
+                    return Ok(arrived);
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Any port will do: nothing else runs at the receiving end.
+const PORT: u16 = 4791;
+const POLL: Duration = Duration::from_millis(20);

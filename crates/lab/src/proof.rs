@@ -1,0 +1,482 @@
+//! What the driver claims, held against what the server saw.
+//!
+//! The server's log decides: a row becomes a [`Call`] only when nothing in it contradicts
+//! the log, and the call is labelled by what the server saw. One contradiction fails the
+//! whole cell, with its exact reason: a driver that is wrong once is not believed twice.
+
+use std::collections::BTreeMap;
+
+use driver::protocol::{Clock, ErrorKind, Protocol, Row};
+use record::{Call, CallResult, Parity, Proof, State};
+use server::log::{Connection, Line, Request, Transport};
+
+use crate::study::protocol_name;
+use crate::workload::Workload;
+
+/// What the proof needs to know beside rows and log.
+pub(crate) struct Claim<'a> {
+    pub(crate) workload: &'a Workload,
+    pub(crate) protocol: Protocol,
+    pub(crate) clock: Clock,
+    /// CLOCK_MONOTONIC when `run` was sent.
+    pub(crate) run_ns: u64,
+    /// Round trip of the empty link: no answer comes sooner.
+    pub(crate) rtt_ns: u64,
+    pub(crate) warmed_up: bool,
+}
+
+/// The calls of a cell as proven, and what each connection agreed on; or the lie.
+pub(crate) fn prove(
+    claim: &Claim<'_>,
+    rows: &[Row],
+    log: &[Line],
+) -> Result<(Vec<Call>, Vec<Parity>), String> {
+    let seen = Seen::new(log);
+    let origin_ns = match claim.clock {
+        Clock::Monotonic => claim.run_ns,
+        Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
+    };
+    let mut calls = Vec::with_capacity(rows.len());
+    for row in rows {
+        let group = claim
+            .workload
+            .group_name(row.id)
+            .ok_or_else(|| format!("row for id {}, which is no call of this workload", row.id))?;
+        calls.push(seen.call(claim, row, group, origin_ns, calls.is_empty())?);
+    }
+    let parity = seen.connections.values().map(|c| parity(c)).collect();
+    Ok((calls, parity))
+}
+
+struct Seen<'a> {
+    connections: BTreeMap<u64, &'a Connection>,
+    /// Requests by the id the driver sent, in the order the server began them.
+    hits: BTreeMap<u32, Vec<&'a Request>>,
+    /// When the server began the first request of each connection, and which.
+    first: BTreeMap<u64, (u64, Option<u32>)>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(log: &'a [Line]) -> Seen<'a> {
+        let mut seen = Seen {
+            connections: BTreeMap::new(),
+            hits: BTreeMap::new(),
+            first: BTreeMap::new(),
+        };
+        for line in log {
+            match line {
+                Line::Connection(c) => {
+                    seen.connections.insert(c.connection, c);
+                }
+                Line::Request(r) => {
+                    if let Some(id) = r.id {
+                        seen.hits.entry(id).or_default().push(r);
+                    }
+                    let first = seen.first.entry(r.connection).or_insert((r.start_ns, r.id));
+                    *first = (*first).min((r.start_ns, r.id));
+                }
+            }
+        }
+        seen.hits
+            .values_mut()
+            .for_each(|hits| hits.sort_by_key(|r| r.start_ns));
+        seen
+    }
+
+    fn call(
+        &self,
+        claim: &Claim<'_>,
+        row: &Row,
+        group: &str,
+        origin_ns: u64,
+        earliest: bool,
+    ) -> Result<Call, String> {
+        let hits = self.hits.get(&row.id).map_or(&[][..], Vec::as_slice);
+        // A silent retry shows as two hits; the last is the one that was answered.
+        let hit = hits.last().copied();
+        let result = match &row.error {
+            None => CallResult::Ok,
+            Some(e) if e.kind == ErrorKind::Timeout => CallResult::TimedOut,
+            Some(e) => CallResult::Error {
+                kind: kind_name(e.kind).to_owned(),
+                detail: e.detail.clone(),
+            },
+        };
+        if let Some(hit) = hit {
+            self.check_connection(claim, row, hit)?;
+        }
+        if result == CallResult::Ok {
+            check_answer(claim, row, hit)?;
+        }
+        let first = self.is_first(row, hit);
+        let state = match (first, row.early_data, row.resumed) {
+            (false, ..) => State::Warm,
+            (true, true, _) => State::EarlyData,
+            (true, false, true) => State::Resumed,
+            (true, false, false) if earliest && !claim.warmed_up => State::ColdProcess,
+            (true, false, false) => State::ColdConnection,
+        };
+        let since = |t: u64| t.saturating_sub(row.start_ns);
+        Ok(Call {
+            id: row.id,
+            group: group.to_owned(),
+            connection: row.connection,
+            first,
+            state,
+            proof: if hit.is_some() {
+                Proof::Server
+            } else {
+                Proof::Client
+            },
+            protocol: match (hit, row.protocol) {
+                (Some(hit), _) => seen_protocol(hit).to_owned(),
+                (None, Some(claimed)) => protocol_name(claimed).to_owned(),
+                (None, None) => protocol_name(claim.protocol).to_owned(),
+            },
+            start_ns: row.start_ns.saturating_sub(origin_ns),
+            dns_ns: row.dns_ns.map(since),
+            connect_ns: row.connect_ns.map(since),
+            tls_ns: row.tls_ns.map(since),
+            request_sent_ns: row.request_sent_ns.map(since),
+            first_byte_ns: row.first_byte_ns.map(since),
+            end_ns: since(row.end_ns),
+            request_bytes: row.request_bytes,
+            response_bytes: row.response_bytes,
+            result,
+            server_hits: hits.len() as u32,
+            server_ns: hit.map(|h| h.end_ns.saturating_sub(h.start_ns)),
+        })
+    }
+
+    fn check_connection(&self, claim: &Claim<'_>, row: &Row, hit: &Request) -> Result<(), String> {
+        let id = row.id;
+        let asked = protocol_name(claim.protocol);
+        let saw = seen_protocol(hit);
+        if let Some(claimed) = row.protocol.map(protocol_name)
+            && claimed != saw
+        {
+            return Err(format!(
+                "call {id}: the driver claims {claimed}, the server saw {saw}"
+            ));
+        }
+        if saw != asked {
+            return Err(format!(
+                "call {id}: asked for {asked}, the server saw {saw}"
+            ));
+        }
+        if row.early_data && !hit.early_data {
+            return Err(format!(
+                "call {id}: the driver claims accepted early data (0-RTT), the server saw none"
+            ));
+        }
+        let Some(connection) = self.connections.get(&hit.connection) else {
+            return Err(format!(
+                "call {id}: the server's log has no handshake for its connection {}",
+                hit.connection
+            ));
+        };
+        if let Some(port) = row.local_port
+            && port != connection.peer_port
+        {
+            return Err(format!(
+                "call {id}: the driver claims local port {port}, the server saw {}",
+                connection.peer_port
+            ));
+        }
+        let opened_it = self
+            .first
+            .get(&hit.connection)
+            .is_some_and(|(_, f)| *f == Some(id));
+        if row.reused && opened_it {
+            return Err(format!(
+                "call {id}: the driver claims a reused connection, the server saw a new one"
+            ));
+        }
+        let waited_for_it =
+            claim.clock == Clock::Own || row.start_ns <= connection.at_ns || row.early_data;
+        if !row.reused && !opened_it && !waited_for_it {
+            return Err(format!(
+                "call {id}: the driver claims a new connection, the server saw it on a used one"
+            ));
+        }
+        if !row.reused && row.resumed != connection.resumed {
+            let (claims, was) = (yes(row.resumed), yes(connection.resumed));
+            return Err(format!(
+                "call {id}: the driver claims resumed: {claims}, the server saw resumed: {was}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_first(&self, row: &Row, hit: Option<&Request>) -> bool {
+        match hit {
+            Some(hit) => {
+                self.first
+                    .get(&hit.connection)
+                    .is_some_and(|(_, f)| *f == Some(row.id))
+                    || !row.reused
+            }
+            None => !row.reused,
+        }
+    }
+}
+
+/// A successful call must have been seen, be whole and right, and obey causality.
+fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&Request>) -> Result<(), String> {
+    let id = row.id;
+    let Some(hit) = hit else {
+        return Err(format!(
+            "call {id}: the driver claims an answer, the server saw no request"
+        ));
+    };
+    if hit.broken {
+        return Err(format!(
+            "call {id}: the driver claims a whole answer, the server broke it off"
+        ));
+    }
+    if row.response_bytes != hit.response_bytes {
+        return Err(format!(
+            "call {id}: the driver claims {} B of body, the server sent {} B",
+            row.response_bytes, hit.response_bytes
+        ));
+    }
+    if row.digest.as_deref() != Some(&hit.response_digest) {
+        return Err(format!(
+            "call {id}: wrong digest: the driver got {}, the server sent {}",
+            row.digest.as_deref().unwrap_or("none"),
+            hit.response_digest
+        ));
+    }
+    let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+    if claim.clock == Clock::Monotonic {
+        if hit.start_ns < row.start_ns {
+            return Err(format!(
+                "call {id}: the server saw the request {} us before the driver's start",
+                (row.start_ns - hit.start_ns) / 1000
+            ));
+        }
+        if first_byte_ns < hit.start_ns {
+            return Err(format!(
+                "call {id}: the driver's first byte is {} us before the server saw the request",
+                (hit.start_ns - first_byte_ns) / 1000
+            ));
+        }
+    }
+    // Holds on any clock: an answer cannot come sooner than the empty link's round trip.
+    let waited = first_byte_ns.saturating_sub(row.start_ns);
+    if waited < claim.rtt_ns - claim.rtt_ns / 50 {
+        return Err(format!(
+            "call {id}: first byte after {:.3} ms on a link with {:.3} ms round trip",
+            waited as f64 / 1e6,
+            claim.rtt_ns as f64 / 1e6
+        ));
+    }
+    Ok(())
+}
+
+fn seen_protocol(hit: &Request) -> &str {
+    match hit.protocol.as_str() {
+        "http/1.1" => "h1",
+        other => other,
+    }
+}
+
+fn parity(c: &Connection) -> Parity {
+    Parity {
+        transport: match c.transport {
+            Transport::Tcp => "tcp",
+            Transport::Quic => "quic",
+        }
+        .to_owned(),
+        alpn: c.alpn.clone(),
+        tls_version: c.tls_version.clone(),
+        cipher: c.cipher.clone(),
+        group: c.group.clone(),
+        resumed: c.resumed,
+        hello_retry: c.hello_retry,
+        chain_bytes: c.chain_bytes,
+        congestion: c.congestion.clone(),
+    }
+}
+
+fn kind_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Dns => "dns",
+        ErrorKind::Connect => "connect",
+        ErrorKind::Tls => "tls",
+        ErrorKind::Timeout => "timeout",
+        ErrorKind::Reset => "reset",
+        ErrorKind::Protocol => "protocol",
+        ErrorKind::Status => "status",
+        ErrorKind::Other => "other",
+    }
+}
+
+fn yes(b: bool) -> &'static str {
+    if b { "yes" } else { "no" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Step;
+
+    fn workload() -> Workload {
+        Workload::expand(&[Step::Call {
+            group: "echo".into(),
+            body: "{}".into(),
+            times: 2,
+        }])
+    }
+
+    fn connection() -> Line {
+        Line::Connection(Connection {
+            connection: 1,
+            at_ns: 1_300,
+            transport: Transport::Tcp,
+            peer_port: 4000,
+            alpn: "h2".into(),
+            tls_version: "TLSv1_3".into(),
+            cipher: "TLS13_AES_128_GCM_SHA256".into(),
+            group: "X25519".into(),
+            resumed: false,
+            hello_retry: false,
+            chain_bytes: 1000,
+            client_cert: None,
+            congestion: Some("cubic".into()),
+        })
+    }
+
+    fn request(id: u32, start_ns: u64) -> Line {
+        Line::Request(Request {
+            id: Some(id),
+            connection: 1,
+            protocol: "h2".into(),
+            method: "POST".into(),
+            path: "/echo".into(),
+            start_ns,
+            end_ns: start_ns + 10,
+            early_data: false,
+            request_bytes: 2,
+            request_digest: "aa".into(),
+            response_bytes: 2,
+            response_digest: "aa".into(),
+            status: 200,
+            broken: false,
+        })
+    }
+
+    fn row(id: u32, start_ns: u64) -> Row {
+        Row {
+            id,
+            connection: 1,
+            local_port: Some(4000),
+            start_ns,
+            first_byte_ns: Some(start_ns + 500),
+            end_ns: start_ns + 600,
+            status: Some(200),
+            request_bytes: 2,
+            response_bytes: 2,
+            digest: Some("aa".into()),
+            protocol: Some(Protocol::H2),
+            reused: id > 1,
+            attempts: 1,
+            ..Row::default()
+        }
+    }
+
+    fn try_rows(rows: &[Row]) -> Result<(Vec<Call>, Vec<Parity>), String> {
+        let w = workload();
+        let claim = Claim {
+            workload: &w,
+            protocol: Protocol::H2,
+            clock: Clock::Monotonic,
+            run_ns: 1_000,
+            rtt_ns: 400,
+            warmed_up: false,
+        };
+        prove(
+            &claim,
+            rows,
+            &[connection(), request(1, 1_400), request(2, 2_300)],
+        )
+    }
+
+    #[test]
+    fn an_honest_driver_is_believed() {
+        let (calls, parity) = try_rows(&[row(1, 1_100), row(2, 2_000)]).unwrap();
+        assert_eq!(calls[0].state, State::ColdProcess);
+        assert!(calls[0].first && !calls[1].first);
+        assert_eq!(calls[1].state, State::Warm);
+        assert_eq!(calls[0].start_ns, 100);
+        assert_eq!(calls[0].end_ns, 600);
+        assert_eq!(calls[0].proof, Proof::Server);
+        assert_eq!(parity.len(), 1);
+    }
+
+    #[test]
+    fn each_lie_has_its_reason() {
+        let honest = [row(1, 1_100), row(2, 2_000)];
+        let lie = |change: fn(&mut [Row; 2]), reason: &str| {
+            let mut rows = honest.clone();
+            change(&mut rows);
+            let got = try_rows(&rows).unwrap_err();
+            assert!(got.contains(reason), "{got:?} should say {reason:?}");
+        };
+        lie(
+            |r| r[0].protocol = Some(Protocol::H3),
+            "claims h3, the server saw h2",
+        );
+        lie(
+            |r| r[0].reused = true,
+            "claims a reused connection, the server saw a new one",
+        );
+        lie(
+            |r| r[1].reused = false,
+            "claims a new connection, the server saw it on a used one",
+        );
+        lie(
+            |r| r[0].early_data = true,
+            "claims accepted early data (0-RTT), the server saw none",
+        );
+        lie(
+            |r| r[0].resumed = true,
+            "claims resumed: yes, the server saw resumed: no",
+        );
+        lie(
+            |r| r[1].digest = Some("bb".into()),
+            "wrong digest: the driver got bb",
+        );
+        lie(|r| r[1].digest = None, "wrong digest: the driver got none");
+        lie(
+            |r| r[1].response_bytes = 1,
+            "claims 1 B of body, the server sent 2 B",
+        );
+        lie(
+            |r| r[1].local_port = Some(5),
+            "claims local port 5, the server saw 4000",
+        );
+        lie(
+            |r| r[1].start_ns = 2_301,
+            "the server saw the request 0 us before",
+        );
+        lie(
+            |r| r[1].first_byte_ns = Some(2_299),
+            "0 us before the server saw the request",
+        );
+        lie(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
+        lie(|r| r[0].id = 77, "id 77, which is no call");
+    }
+
+    #[test]
+    fn a_timeout_is_censored_and_an_unreached_server_is_said() {
+        let mut late = row(2, 2_000);
+        late.error = Some(driver::protocol::CallError {
+            kind: ErrorKind::Timeout,
+            detail: "10 s passed".into(),
+        });
+        let (calls, _) = try_rows(&[row(1, 1_100), late]).unwrap();
+        assert_eq!(calls[1].result, CallResult::TimedOut);
+        assert_eq!(calls[1].server_hits, 1);
+    }
+}

@@ -1,0 +1,156 @@
+//! One worker's bench, and the cells it runs there.
+
+use std::path::Path;
+
+use pump::{Bench, BenchOptions, Facts, Init};
+use record::{Audit, Cell, Cost, Outcome, Parity, Stack, Wire};
+
+use crate::audit::{Bounds, objections};
+use crate::cell::{Job, Measured, Trouble, monotonic_ns};
+use crate::origin::{NAME, ServerOptions};
+use crate::plan::Plan;
+use crate::run::{Runner, Ticket};
+use crate::session::{Lab, RunOptions};
+use crate::turn::Turns;
+
+/// A bench and what is needed to run cells on it.
+pub(crate) struct Seat<'a> {
+    lab: &'a Lab,
+    plan: &'a Plan,
+    options: &'a RunOptions,
+    turns: &'a Turns,
+    /// Gone after it broke; made anew for the next cell.
+    bench: Option<Bench>,
+    facts: Facts,
+}
+
+/// A bench for this lab.
+pub(crate) fn bench(exe: &Path, jobs: usize) -> Result<Bench, pump::BenchError> {
+    Bench::start(&BenchOptions {
+        init: Init {
+            program: exe.to_owned(),
+            args: vec!["bench-init".into()],
+        },
+        names: vec![NAME.to_owned()],
+        jobs: jobs as u32,
+    })
+}
+
+impl<'a> Seat<'a> {
+    pub(crate) fn take(
+        lab: &'a Lab,
+        plan: &'a Plan,
+        options: &'a RunOptions,
+        turns: &'a Turns,
+    ) -> Result<Seat<'a>, pump::BenchError> {
+        let bench = bench(&lab.exe, options.jobs)?;
+        let facts = bench.facts().clone();
+        Ok(Seat {
+            lab,
+            plan,
+            options,
+            turns,
+            bench: Some(bench),
+            facts,
+        })
+    }
+
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn measure(&mut self, ticket: &Ticket<'_>) -> Result<Measured, Trouble> {
+        let study = &self.plan.study;
+        let network = &self.plan.networks[ticket.block.network];
+        let capture = self.options.capture.then(|| {
+            let name = format!("{}.{}.pcapng", ticket.cell.planned.id, ticket.attempt);
+            self.options.out.join("pcap").join(name)
+        });
+        let job = Job {
+            network,
+            luck: ticket.block.luck,
+            arm: &study.arms[ticket.cell.arm],
+            workload: &self.plan.workload,
+            timeout_ns: study.timeout_ns,
+            server: ServerOptions::default(),
+            capture: capture.as_deref(),
+        };
+        let bench = match &mut self.bench {
+            Some(bench) => bench,
+            none => none.insert(bench(&self.lab.exe, self.options.jobs)?),
+        };
+        let turn = self.turns.for_network(network);
+        let measured = job.measure(bench, &self.lab.stacks, &self.lab.exe, &turn);
+        if matches!(measured, Err(Trouble::Bench(_))) {
+            self.bench = None;
+        }
+        measured
+    }
+}
+
+impl Runner for Seat<'_> {
+    fn run(&mut self, ticket: &Ticket<'_>) -> Cell {
+        let begun_ns = monotonic_ns();
+        let measured = self.measure(ticket);
+        let planned = &ticket.cell.planned;
+        let mut cell = Cell {
+            format: record::FORMAT,
+            id: planned.id.clone(),
+            network: planned.network.clone(),
+            block: planned.block,
+            arm: planned.arm.clone(),
+            attempt: ticket.attempt,
+            sitting: ticket.sitting,
+            outcome: Outcome::Clean,
+            calls: Vec::new(),
+            wire: Wire::default(),
+            cost: Cost::default(),
+            audit: Audit::default(),
+            parity: Vec::<Parity>::new(),
+            stack: Stack::default(),
+            started_ns: begun_ns,
+            took_ns: monotonic_ns() - begun_ns,
+        };
+        match measured {
+            Ok(m) => self.fill(&mut cell, m),
+            Err(Trouble::Unsupported(reason)) => cell.outcome = Outcome::Unsupported { reason },
+            Err(other) => {
+                cell.outcome = Outcome::Failed {
+                    reason: other.to_string(),
+                }
+            }
+        }
+        cell
+    }
+}
+
+impl Seat<'_> {
+    fn fill(&self, cell: &mut Cell, m: Measured) {
+        cell.wire = crate::packets::wire(&m);
+        cell.audit = crate::packets::audit(&m.window);
+        cell.cost = crate::packets::cost(&m);
+        let bounds = Bounds {
+            calls: m.calls.len() as u64,
+            margin_ns: self.plan.study.margin_ns.unwrap_or(DEFAULT_MARGIN_NS),
+        };
+        let reasons = objections(&cell.audit, &bounds);
+        cell.outcome = if cell.audit.oversize_frames > 0 {
+            let n = cell.audit.oversize_frames;
+            Outcome::Failed {
+                reason: format!("{n} frames above the MTU: segmentation offload is on somewhere"),
+            }
+        } else if reasons.is_empty() {
+            Outcome::Clean
+        } else {
+            Outcome::Disturbed { reasons }
+        };
+        cell.calls = m.calls;
+        cell.parity = m.parity;
+        cell.stack = m.stack;
+        cell.started_ns = m.started_ns;
+        cell.took_ns = m.took_ns;
+    }
+}
+
+/// The absolute part of the default margin (DESIGN 7): max(2 ms, 5 %).
+const DEFAULT_MARGIN_NS: u64 = 2_000_000;

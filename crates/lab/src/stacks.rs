@@ -1,0 +1,114 @@
+//! Which stacks there are, and whether they can be run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use driver::manifest::{Manifest, ManifestError};
+
+use crate::home::Home;
+
+/// Every driver found under `stacks/`, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Stacks {
+    drivers: BTreeMap<String, Installed>,
+}
+
+/// One driver and where it is.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// What to do when the program is missing.
+    pub install: String,
+}
+
+/// The stacks could not be read, or one does not exist.
+#[derive(Debug, thiserror::Error)]
+pub enum StacksError {
+    /// A manifest is wrong.
+    #[error("{}: {source}", path.display())]
+    Manifest {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: ManifestError,
+    },
+    /// A folder or file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No driver has this name.
+    #[error("no stack is named `{name}`{hint}; known: {known}")]
+    Unknown {
+        /// As asked.
+        name: String,
+        /// Nearest name.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+}
+
+impl Stacks {
+    /// Reads every `stacks/*/stack.toml`.
+    pub fn read(home: &Home) -> Result<Stacks, StacksError> {
+        let dir = home.root.join("stacks");
+        let fail = |path: &Path, source| StacksError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let mut folders: Vec<PathBuf> = fs::read_dir(&dir)
+            .map_err(|e| fail(&dir, e))?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|p| p.join("stack.toml").is_file())
+            .collect();
+        folders.sort();
+        let mut stacks = Stacks::default();
+        for folder in folders {
+            let file = folder.join("stack.toml");
+            let text = fs::read_to_string(&file).map_err(|e| fail(&file, e))?;
+            let manifest = Manifest::parse(&text).map_err(|source| StacksError::Manifest {
+                path: file.clone(),
+                source,
+            })?;
+            for entry in manifest.driver {
+                let command = entry.argv(&folder, &home.bin);
+                stacks.drivers.insert(
+                    entry.name,
+                    Installed {
+                        command,
+                        install: entry.install,
+                    },
+                );
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// The driver of this name.
+    pub fn find(&self, name: &str) -> Result<&Installed, StacksError> {
+        self.drivers.get(name).ok_or_else(|| StacksError::Unknown {
+            name: name.to_owned(),
+            hint: crate::nearest::name(name, self.drivers.keys().map(String::as_str)),
+            known: self.drivers.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+impl Installed {
+    /// Why it cannot be run, with the way out; none when it can.
+    pub fn missing(&self) -> Option<String> {
+        let absent = self
+            .command
+            .iter()
+            .map(Path::new)
+            .find(|part| part.is_absolute() && !part.exists())?;
+        let name = absent.file_name().unwrap_or_default().display();
+        Some(format!("{name} is not there: {}", self.install))
+    }
+}

@@ -1,0 +1,209 @@
+//! What is left to do of a plan: fresh runs, resumed runs and shards are one thing.
+
+use std::collections::BTreeMap;
+
+use record::{Cell, Outcome};
+
+use crate::plan::{Block, PlannedCell};
+
+/// A disturbed cell is run again at most this often (DESIGN 4).
+pub(crate) const MAX_RERUNS: u32 = 3;
+
+/// A block that still lacks cells.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Todo<'p> {
+    pub(crate) block: &'p Block,
+    pub(crate) sitting: u32,
+    /// Cells to run and the attempt each begins with.
+    pub(crate) cells: Vec<(&'p PlannedCell, u32)>,
+}
+
+/// The moment of resuming, as the records can be compared with it.
+pub(crate) struct Now {
+    /// The records were made since the last boot, so their monotonic stamps are comparable.
+    pub(crate) same_boot: bool,
+    pub(crate) monotonic_ns: u64,
+}
+
+/// What is left. A block interrupted for longer than it takes is run again whole: its
+/// cells would not be back to back.
+pub(crate) fn left<'p>(
+    blocks: impl Iterator<Item = &'p Block>,
+    done: &[Cell],
+    now: &Now,
+    takes_ns: impl Fn(&Block) -> u64,
+) -> Vec<Todo<'p>> {
+    let mut of_block: BTreeMap<(&str, u32), Vec<&Cell>> = BTreeMap::new();
+    for cell in done {
+        of_block
+            .entry((&cell.network, cell.block))
+            .or_default()
+            .push(cell);
+    }
+    blocks
+        .filter_map(|block| {
+            let key = block
+                .cells
+                .first()
+                .map(|c| (c.planned.network.as_str(), block.number))?;
+            let found = of_block.get(&key).map_or(&[][..], Vec::as_slice);
+            left_of(block, found, now, takes_ns(block))
+        })
+        .collect()
+}
+
+fn left_of<'p>(block: &'p Block, found: &[&Cell], now: &Now, takes_ns: u64) -> Option<Todo<'p>> {
+    let sitting = found.iter().map(|c| c.sitting).max().unwrap_or(1);
+    let current: Vec<&&Cell> = found.iter().filter(|c| c.sitting == sitting).collect();
+    let cells: Vec<_> = block
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, next_attempt(&cell.planned.id, &current)?)))
+        .collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let last_end_ns = current.iter().map(|c| c.started_ns + c.took_ns).max();
+    let in_one_go = match last_end_ns {
+        None => true,
+        Some(end) => now.same_boot && now.monotonic_ns.saturating_sub(end) <= takes_ns,
+    };
+    if in_one_go {
+        return Some(Todo {
+            block,
+            sitting,
+            cells,
+        });
+    }
+    let all = block.cells.iter().map(|c| (c, 1)).collect();
+    Some(Todo {
+        block,
+        sitting: sitting + 1,
+        cells: all,
+    })
+}
+
+/// None when the cell has a final record.
+fn next_attempt(id: &str, current: &[&&Cell]) -> Option<u32> {
+    let last = current
+        .iter()
+        .filter(|c| c.id == id)
+        .max_by_key(|c| c.attempt);
+    match last {
+        None => Some(1),
+        Some(cell) if wants_rerun(cell) => Some(cell.attempt + 1),
+        Some(_) => None,
+    }
+}
+
+/// Disturbed, and not yet given up on.
+pub(crate) fn wants_rerun(cell: &Cell) -> bool {
+    matches!(cell.outcome, Outcome::Disturbed { .. }) && cell.attempt <= MAX_RERUNS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::small_plan;
+    use crate::plan::{Plan, Shard};
+
+    fn cell(plan: &Plan, block: usize, index: usize, outcome: Outcome) -> Cell {
+        let planned = &plan.blocks[block].cells[index].planned;
+        Cell {
+            format: record::FORMAT,
+            id: planned.id.clone(),
+            network: planned.network.clone(),
+            block: planned.block,
+            arm: planned.arm.clone(),
+            attempt: 1,
+            sitting: 1,
+            outcome,
+            calls: vec![],
+            wire: record::Wire::default(),
+            cost: record::Cost::default(),
+            audit: record::Audit::default(),
+            parity: vec![],
+            stack: record::Stack::default(),
+            started_ns: 1000,
+            took_ns: 10,
+        }
+    }
+
+    fn disturbed() -> Outcome {
+        Outcome::Disturbed {
+            reasons: vec!["busy".into()],
+        }
+    }
+
+    fn left_at<'p>(plan: &'p Plan, done: &[Cell], monotonic_ns: u64) -> Vec<Todo<'p>> {
+        let now = Now {
+            same_boot: true,
+            monotonic_ns,
+        };
+        left(plan.blocks.iter(), done, &now, |_| 500)
+    }
+
+    #[test]
+    fn a_fresh_run_has_everything_to_do() {
+        let plan = small_plan();
+        let todo = left_at(&plan, &[], 0);
+        let cells: usize = todo.iter().map(|t| t.cells.len()).sum();
+        assert_eq!(cells, plan.cells().count());
+    }
+
+    #[test]
+    fn a_block_is_finished_soon_or_run_again_whole() {
+        let plan = small_plan();
+        let done = [cell(&plan, 0, 0, Outcome::Clean)];
+        let soon = left_at(&plan, &done, 1010 + 500);
+        assert_eq!(
+            (soon[0].sitting, soon[0].cells.len()),
+            (1, plan.blocks[0].cells.len() - 1)
+        );
+        let late = left_at(&plan, &done, 1010 + 501);
+        assert_eq!(
+            (late[0].sitting, late[0].cells.len()),
+            (2, plan.blocks[0].cells.len())
+        );
+        let now = Now {
+            same_boot: false,
+            monotonic_ns: 1010,
+        };
+        let rebooted = left(plan.blocks.iter(), &done, &now, |_| 500);
+        assert_eq!(rebooted[0].sitting, 2);
+    }
+
+    #[test]
+    fn a_finished_block_stays_finished_however_late() {
+        let plan = small_plan();
+        let done: Vec<Cell> = (0..plan.blocks[0].cells.len())
+            .map(|i| cell(&plan, 0, i, Outcome::Clean))
+            .collect();
+        let todo = left_at(&plan, &done, u64::MAX);
+        assert!(todo.iter().all(|t| t.block != &plan.blocks[0]));
+    }
+
+    #[test]
+    fn a_disturbed_cell_is_tried_four_times_in_all() {
+        let plan = small_plan();
+        let mut c = cell(&plan, 0, 0, disturbed());
+        let todo = left_at(&plan, std::slice::from_ref(&c), 1010);
+        assert_eq!(todo[0].cells[0].1, 2);
+        c.attempt = MAX_RERUNS + 1;
+        let todo = left_at(&plan, &[c], 1010);
+        assert_eq!(todo[0].cells.len(), plan.blocks[0].cells.len() - 1);
+    }
+
+    #[test]
+    fn shards_share_the_plan_out_exactly() {
+        let plan = small_plan();
+        let mut ids: Vec<&str> = (1..=2)
+            .flat_map(|index| plan.shard(Shard { index, of: 2 }))
+            .flat_map(|b| b.cells.iter().map(|c| c.planned.id.as_str()))
+            .collect();
+        let mut all: Vec<&str> = plan.cells().map(|c| c.id.as_str()).collect();
+        ids.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(ids, all);
+    }
+}
