@@ -31,7 +31,9 @@ impl Store {
             Err(source) => return Err(StoreError::read(&head, source)),
         }
         let cells = store.dir.join(CELLS);
-        fs::create_dir_all(&cells).map_err(|source| StoreError::write(&cells, source))?;
+        fs::create_dir_all(&cells)
+            .and_then(|()| sync_folder(&store.dir))
+            .map_err(|source| StoreError::write(&cells, source))?;
         Ok(store)
     }
 
@@ -262,10 +264,14 @@ fn put(file: &Path, text: &[u8]) -> io::Result<()> {
     out.sync_all()
 }
 
-/// A rename is durable once its folder is.
+/// A new name is durable once the folder that holds it is.
 fn sync_folder(file: &Path) -> io::Result<()> {
-    file.parent()
-        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    let folder = match file.parent() {
+        None => return Ok(()),
+        Some(here) if here.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+    };
+    File::open(folder)?.sync_all()
 }
 
 fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
