@@ -11,7 +11,7 @@ pub fn median(values: &[Span]) -> Option<Span> {
 
 /// The median over blocks with its interval: one value a block. `None` without a block.
 ///
-/// Below [`BOOTSTRAP_FROM`] blocks the interval lies between order statistics and its
+/// Below 20 blocks the interval lies between order statistics and its
 /// coverage is exact for any continuous distribution; with too few blocks for `level` it is
 /// the whole range, with the coverage that has. From there on it is a percentile bootstrap.
 pub fn estimate(blocks: &[Span], level: Level, seed: u64) -> Option<Estimate> {
