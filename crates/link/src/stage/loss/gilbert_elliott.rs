@@ -94,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn the_start_takes_every_chain_back_to_good() {
+        let stays = GilbertElliottSpec {
+            to_bad_ppb: 10_000_000,
+            to_good_ppb: 0,
+            ..SPEC
+        };
+        let mut model = GilbertElliott::new(&stays, Direction::Down, 7);
+        let first = fates(&mut model, 0, 10_000);
+        assert_eq!(first.last(), Some(&true));
+        model.start(0);
+        assert_eq!(fates(&mut model, 0, 10_000), first);
+    }
+
+    #[test]
     fn a_flow_walks_its_own_chain() {
         let mut both = GilbertElliott::new(&SPEC, Direction::Down, 7);
         let mut first = Vec::new();
