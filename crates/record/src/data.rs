@@ -143,12 +143,14 @@ impl Cell {
     }
 }
 
-/// An id is part of a file's name, so it may hold nothing that means something there.
+/// An id is part of a file's name, so it may hold nothing that means something there; a
+/// leading dot would hide its record from readers.
 pub(crate) fn is_safe_id(id: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&id.len())
+        && !id.starts_with('.')
         && id
             .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 /// Room for a hash in hex and a word, and far below the 255 bytes of a file's name.

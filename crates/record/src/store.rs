@@ -207,7 +207,9 @@ pub enum StoreError {
         inside: String,
     },
     /// An id that cannot be a file's name.
-    #[error("{id:?} cannot name a file: ids are letters, digits, '-' and '_'")]
+    #[error(
+        "{id:?} cannot name a file: ids are letters, digits, '-', '_' and '.', and do not begin with '.'"
+    )]
     Id {
         /// Which.
         id: String,

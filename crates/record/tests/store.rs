@@ -104,6 +104,8 @@ fn an_id_cannot_leave_the_folder() {
             "{id:?}"
         );
     }
+    cell.id = "true-metro.003.quinn_h3".into();
+    store.write_cell(&cell).unwrap();
 }
 
 #[test]
