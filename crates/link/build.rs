@@ -1,6 +1,6 @@
 //! Embeds every file of `networks/`, so that adding a network edits no other file.
 // The model itself may not touch files; what builds it must.
-#![allow(clippy::disallowed_methods)]
+#![expect(clippy::disallowed_methods)]
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 

@@ -1,7 +1,7 @@
 //! How many packets a second one core carries through a path: `cargo run --release --example
 //! throughput`. The aim is a million; the model must be nothing beside the system calls around it.
 // A measurement needs the one thing the model must not have: a clock.
-#![allow(clippy::disallowed_types)]
+#![expect(clippy::disallowed_types)]
 
 use std::time::Instant;
 

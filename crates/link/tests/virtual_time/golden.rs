@@ -182,12 +182,12 @@ fn quantile_ms(sorted_ns: &[u64], percent: usize) -> f64 {
 }
 
 /// The one thing the model's tests take from outside, and the one file they write.
-#[allow(clippy::disallowed_methods)]
+#[expect(clippy::disallowed_methods)]
 fn rewrite() -> bool {
     std::env::var("COMMUTE_GOLDEN").is_ok_and(|wish| wish == "write")
 }
 
-#[allow(clippy::disallowed_methods)]
+#[expect(clippy::disallowed_methods)]
 fn write_golden(table: &str) {
     std::fs::write(GOLDEN, table).unwrap();
 }

@@ -8,3 +8,4 @@ mod golden;
 mod luck;
 mod networks;
 mod properties;
+mod refusals;
