@@ -1,5 +1,7 @@
 //! Every stack against the real server: what a row claims, the server saw.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use common::bench::{ALL, Bench, hello};

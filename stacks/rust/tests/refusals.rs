@@ -1,5 +1,7 @@
 //! What a driver cannot do it says; what goes wrong on the way is a row.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::net::TcpListener;
@@ -21,7 +23,7 @@ fn authority() -> tempfile::NamedTempFile {
 
 fn ready(setup: impl FnOnce(Setup) -> Setup) -> Driver {
     let ca = authority();
-    let mut driver = Driver::start(HYPER, &[]);
+    let mut driver = Driver::start(&[HYPER], &[]);
     driver.host.hello(soon()).unwrap();
     let plain = common::setup(
         "https://127.0.0.1:1",
@@ -43,7 +45,7 @@ fn unsupported(answer: RunAnswer) -> String {
 #[test]
 fn protocols_and_codecs_it_does_not_have() {
     let ca = authority();
-    let mut driver = Driver::start(HYPER, &[]);
+    let mut driver = Driver::start(&[HYPER], &[]);
     let hello = driver.host.hello(soon()).unwrap();
     assert_eq!(hello.protocols, [Protocol::H1, Protocol::H2]);
     let h2 = setup(

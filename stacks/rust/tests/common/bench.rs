@@ -44,6 +44,7 @@ impl Bench {
         let config = Config {
             listen: vec![free],
             mtls_listen: vec![free],
+            names: vec!["localhost".into(), "127.0.0.1".into()],
             early_data: true,
             credentials_dir: Some(folder.path().into()),
             log: Some(std::fs::File::create(folder.path().join("log")).unwrap()),
@@ -76,6 +77,14 @@ impl Bench {
         setup(&url, &self.file("ca.pem"), protocol)
     }
 
+    pub fn setup_by_address(&self, protocol: Protocol) -> Setup {
+        let url = format!("https://{}", self.address);
+        Setup {
+            url,
+            ..self.setup(protocol)
+        }
+    }
+
     pub fn mtls_setup(&self, protocol: Protocol) -> Setup {
         Setup {
             url: format!("https://localhost:{}", self.mtls_address.port()),
@@ -87,11 +96,11 @@ impl Bench {
 
     /// Runs one driver through these steps; its rows.
     pub fn run(&self, setup: &Setup, steps: &[Step]) -> Vec<Row> {
-        self.run_on(program(setup.protocol), setup, steps)
+        self.run_on(&[program(setup.protocol)], setup, steps)
     }
 
-    pub fn run_on(&self, program: &str, setup: &Setup, steps: &[Step]) -> Vec<Row> {
-        let mut driver = Driver::start(program, &[]);
+    pub fn run_on(&self, command: &[&str], setup: &Setup, steps: &[Step]) -> Vec<Row> {
+        let mut driver = Driver::start(command, &[]);
         driver.host.hello(soon()).unwrap();
         assert_eq!(
             driver.host.setup(setup, soon()).unwrap(),
@@ -195,7 +204,7 @@ impl Log {
 
 /// Also asks the driver who it is.
 pub fn hello(protocol: Protocol) -> Hello {
-    let mut driver = Driver::start(program(protocol), &[]);
+    let mut driver = Driver::start(&[program(protocol)], &[]);
     let hello = driver.host.hello(soon()).unwrap();
     driver.close();
     hello

@@ -22,10 +22,12 @@ pub struct Driver {
 }
 
 impl Driver {
-    pub fn start(program: &str, environment: &[(&str, &str)]) -> Self {
+    pub fn start(command: &[&str], environment: &[(&str, &str)]) -> Self {
         let (read, write, ends) = pipes().unwrap();
+        let (program, arguments) = command.split_first().unwrap();
         let mut command = Command::new(program);
         command
+            .args(arguments)
             .env_clear()
             .envs(environment.iter().copied())
             .stdin(Stdio::null());

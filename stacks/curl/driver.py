@@ -1,0 +1,469 @@
+"""Drives libcurl by commute's driver protocol, version 1 (docs/driver-protocol.md)."""
+
+import functools
+import gc
+import hashlib
+import heapq
+import ipaddress
+import json
+import os
+import sys
+import time
+from io import BytesIO
+from urllib.parse import urlsplit
+
+try:
+    import pycurl
+except ImportError as error:
+    pycurl, missing = None, error
+
+CHUNKS_PER_HASH = 1024  # chunks joined at a time when a body is digested
+
+
+def main():
+    with open(os.environ["COMMUTE_IN"], "rb") as requests, \
+            open(os.environ["COMMUTE_OUT"], "wb") as replies:
+        def send(reply):
+            replies.write(json.dumps(reply, separators=(",", ":")).encode() + b"\n")
+            replies.flush()
+
+        session = None
+        for line in requests:
+            try:
+                request = json.loads(line)
+                kind = request["type"]
+                if kind == "hello":
+                    send(hello())
+                elif kind == "setup":
+                    session = Session(request)
+                    send({"type": "ready"})
+                elif kind == "run":
+                    if session is None:
+                        raise Failed("run came before setup")
+                    session.run(request["steps"], send)
+                elif kind == "close":
+                    break
+                else:
+                    raise Unsupported(f"request {kind}", "this driver does not know it")
+            except Unsupported as refusal:
+                send({"type": "unsupported", "what": refusal.what, "reason": refusal.reason})
+            except Failed as failure:
+                send({"type": "failed", "reason": str(failure)})
+            except (KeyError, TypeError, ValueError) as malformed:
+                send({"type": "failed", "reason": f"not a request: {malformed!r}"})
+
+
+class Failed(Exception):
+    """The request makes no sense, or what it names is not there."""
+
+
+class Unsupported(Exception):
+    """This stack cannot do it; the driver is well."""
+
+    def __init__(self, what, reason):
+        super().__init__(what)
+        self.what, self.reason = what, reason
+
+
+def hello():
+    if pycurl is None:
+        raise Failed(f"{missing}; run stacks/curl/install")
+    versions = dict(part.split("/", 1) for part in pycurl.version.split() if "/" in part)
+    engines = ", ".join(f"{name} {versions[name]}" for name in ("nghttp2", "ngtcp2", "nghttp3"))
+    return {
+        "type": "hello", "version": 1, "stack": "libcurl",
+        "stack_version": f"{versions['libcurl']}, {engines}",
+        "tls": f"OpenSSL {versions['OpenSSL']}",
+        "protocols": list(VERSIONS),
+        "abilities": ["mtls", "resume", "early_data", "parallel"],
+        "clock": "monotonic", "resolution_ns": 1000,
+        "phases": {phase: f"libcurl {counter}" for phase, counter in {
+            "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",
+            "request_sent": "POSTTRANSFER_TIME_T", "first_byte": "STARTTRANSFER_TIME_T",
+            "end": "TOTAL_TIME_T"}.items()},
+    }
+
+
+class Session:
+    """One origin, its connections and its tickets."""
+
+    def __init__(self, setup):
+        if setup["protocol"] not in VERSIONS:
+            raise Unsupported(f"protocol {setup['protocol']}", "libcurl does not speak it")
+        if setup["codec"] != "json":
+            raise Unsupported(f"codec {setup['codec']}", "the HTTP stacks carry JSON")
+        if setup.get("congestion"):
+            raise Unsupported(f"congestion {setup['congestion']}", "libcurl has no option for it")
+        for key in ("ca_file", "client_cert_file", "client_key_file"):
+            if setup.get(key) and not os.access(setup[key], os.R_OK):
+                raise Failed(f"cannot read {setup[key]}")
+        self.setup = setup
+        self.protocol = setup["protocol"]
+        self.literal = is_address(urlsplit(setup["url"]).hostname)
+        self.resumed = {}
+        self.numbered = 0
+        self.wires = None
+        self.reconnect("cold")
+        if setup.get("warmup_url"):
+            warm_up({**setup, "url": setup["warmup_url"], "warmup_url": None})
+
+    def reconnect(self, mode):
+        """Closes every connection; the next are opened in `mode`."""
+        if self.wires is not None:
+            self.wires.retire()
+        self.wires = Wires()
+        if mode == "cold":
+            self.share = pycurl.CurlShare()
+            self.share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
+
+    def number(self, wires, conn_id):
+        """Our number of libcurl's connection, which counts anew with each multi handle."""
+        if conn_id not in wires.numbers:
+            self.numbered += 1
+            wires.numbers[conn_id] = self.numbered
+        return wires.numbers[conn_id]
+
+    def run(self, steps, send):
+        run = Run(self, steps)
+        gc.collect()
+        gc.disable()
+        try:
+            run.follow(send)
+        finally:
+            gc.enable()
+
+
+class Wires:
+    """The connections opened since the last reconnect."""
+
+    def __init__(self):
+        self.multi = pycurl.CurlMulti()
+        self.numbers = {}
+        self.calls = 0
+        self.retired = False
+
+    def release(self):
+        self.calls -= 1
+        self.close_if_done()
+
+    def retire(self):
+        """No new calls. A connection that still carries some closes with the last of them."""
+        self.retired = True
+        self.close_if_done()
+
+    def close_if_done(self):
+        if self.retired and self.calls == 0:
+            self.multi.close()
+
+
+def warm_up(setup):
+    """One small download from another origin, with tickets and connection of its own."""
+    session = Session(setup)
+    call = Call(session, {"id": 0, "group": 0, "step": "get", "bytes": 1})
+    call.start()
+    while True:
+        session.wires.multi.perform()
+        if collect(session.wires.multi):
+            break
+        session.wires.multi.select(0.01)
+    session.wires.retire()
+    if call.error:
+        raise Failed(f"warm-up: {call.error['detail']}")
+
+
+class Call:
+    """One transfer: made before the run, started in it, read after it."""
+
+    def __init__(self, session, step, early_data=False):
+        self.id, self.session = step["id"], session
+        self.chunks, self.error = [], None
+        self.asked = 0
+        curl = self.curl = pycurl.Curl()
+        setup, kind = session.setup, step["step"]
+        headers = [f"x-commute-id: {self.id}"]
+        if kind == "call":
+            path, body = "/echo", step["body"].encode()
+            headers.append("content-type: application/json")
+            curl.setopt(curl.POST, 1)
+            curl.setopt(curl.POSTFIELDS, body)
+            self.asked = len(body)
+        elif kind == "get":
+            path = f"/bytes/{step['bytes']}"
+        elif kind == "put":
+            path, self.asked = "/upload", step["bytes"]
+            headers.append("content-type: application/octet-stream")
+            curl.setopt(curl.UPLOAD, 1)
+            curl.setopt(curl.INFILESIZE_LARGE, self.asked)
+            curl.setopt(curl.READFUNCTION, BytesIO(seeded(self.asked)).read)
+        curl.setopt(curl.URL, setup["url"] + path)
+        curl.setopt(curl.HTTPHEADER, headers)
+        curl.setopt(curl.USERAGENT, "")
+        curl.setopt(curl.CAINFO, setup["ca_file"])
+        if setup.get("client_cert_file"):
+            curl.setopt(curl.SSLCERT, setup["client_cert_file"])
+            curl.setopt(curl.SSLKEY, setup["client_key_file"])
+        curl.setopt(curl.HTTP_VERSION, VERSIONS[session.protocol]())
+        curl.setopt(curl.PIPEWAIT, session.protocol != "h1")
+        curl.setopt(curl.TIMEOUT_MS, max(1, setup["timeout_ns"] // 1_000_000))
+        curl.setopt(curl.NOSIGNAL, 1)
+        curl.setopt(curl.OPT_CERTINFO, 1)
+        if early_data:
+            curl.setopt(curl.SSL_OPTIONS, curl.SSLOPT_EARLYDATA)
+        curl.setopt(curl.WRITEFUNCTION, self.chunks.append)
+        curl.call = self
+
+    def start(self):
+        session, curl = self.session, self.curl
+        curl.setopt(curl.SHARE, session.share)
+        self.wires = session.wires
+        self.wires.calls += 1
+        self.start_ns = now_ns()
+        self.wires.multi.add_handle(curl)
+        # libcurl's counters start when it first looks at a transfer: let it, now.
+        self.base_ns = now_ns()
+        self.wires.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+
+    def end(self, code, detail):
+        """libcurl is done with it; reads the counters while they are there."""
+        curl, info = self.curl, self.curl.getinfo
+        early = info(pycurl.EARLYDATA_SENT_T)
+        connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
+        port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
+        quic = self.session.protocol == "h3"
+        opener = connects > 0
+
+        def at(counter):
+            us = info(counter)
+            return self.base_ns + us * 1000 if us > 0 else None
+
+        # An attempt to connect has an id too; one that failed is no connection.
+        connected = conn_id >= 0 and bool(not opener or info(pycurl.APPCONNECT_TIME_T) or status)
+        number = self.session.number(self.wires, conn_id) if connected else 0
+        self.row = {
+            "type": "row", "id": self.id, "connection": number,
+            "local_port": port if port > 0 else None,
+            "start_ns": self.start_ns,
+            "dns_ns": at(pycurl.NAMELOOKUP_TIME_T) if opener and not self.session.literal else None,
+            "connect_ns": at(pycurl.CONNECT_TIME_T) if opener and not quic else None,
+            "tls_ns": at(pycurl.APPCONNECT_TIME_T) if opener else None,
+            "request_sent_ns": at(pycurl.POSTTRANSFER_TIME_T) if status or code == 0 else None,
+            "first_byte_ns": at(pycurl.STARTTRANSFER_TIME_T) if status else None,
+            "end_ns": self.base_ns + info(pycurl.TOTAL_TIME_T) * 1000,
+            "status": status or None,
+            "request_bytes": info(pycurl.SIZE_UPLOAD_T) if connected else 0,
+            "protocol": SPOKEN.get(info(pycurl.INFO_HTTP_VERSION)),
+            "reused": not opener and number > 0,
+            "early_data": early > 0,
+            "attempts": (2 if early < 0 else 1) if connected else 0,
+        }
+        if opener and status:
+            self.session.resumed[number] = not info(pycurl.INFO_CERTINFO)
+        if code:
+            self.error = {"kind": KINDS.get(code, "other"), "detail": detail or f"curl error {code}"}
+        elif status >= 400:
+            self.error = {"kind": "status", "detail": f"status {status}"}
+        self.wires.multi.remove_handle(curl)
+        curl.close()
+        self.wires.release()
+
+    def report(self, send):
+        """Digests the body, which is no part of the call, and sends the row."""
+        digest, size = hashlib.sha256(), 0
+        for at in range(0, len(self.chunks), CHUNKS_PER_HASH):
+            part = b"".join(self.chunks[at:at + CHUNKS_PER_HASH])
+            digest.update(part)
+            size += len(part)
+        resumed = self.session.resumed.get(self.row["connection"], False)
+        row = {**self.row, "resumed": resumed, "response_bytes": size, "error": self.error}
+        if row["first_byte_ns"]:
+            row["digest"] = digest.hexdigest()
+        send({key: value for key, value in row.items() if value is not None})
+
+
+def collect(multi):
+    """Ends every transfer that libcurl has finished; returns their calls."""
+    ended, more = [], 1
+    while more:
+        more, well, ill = multi.info_read()
+        for curl in well:
+            curl.call.end(0, None)
+            ended.append(curl.call)
+        for curl, code, detail in ill:
+            curl.call.end(code, detail)
+            ended.append(curl.call)
+    return ended
+
+
+def early_data(steps):
+    """For each step, whether its transfer is to have the early data option.
+
+    libcurl keeps tickets of transfers with and without that option apart, so it must be set
+    where the ticket is got, not only where it is used: in all between two cold reconnects.
+    """
+    chosen, begin, modes = [], 0, set()
+    for place, step in enumerate([*steps, {"step": "reconnect", "mode": "cold"}]):
+        if step["step"] != "reconnect":
+            continue
+        if step["mode"] != "cold":
+            modes.add(step["mode"])
+            continue
+        if len(modes) > 1:
+            raise Unsupported("reconnect resume and early_data without a cold one between",
+                              "libcurl would use one's ticket for neither")
+        chosen += ["early_data" in modes] * (place - begin)
+        begin, modes = place, set()
+    return chosen
+
+
+class Run:
+    """Steps by their start rules; rows by their groups."""
+
+    def __init__(self, session, steps):
+        self.session, self.steps = session, steps
+        self.calls = [self.prepare(step, early) for step, early in zip(steps, early_data(steps))]
+        self.owed, self.ended_calls = {}, {}
+        for step, call in zip(steps, self.calls):
+            if call:
+                self.owed[step["group"]] = self.owed.get(step["group"], 0) + 1
+        self.followers, self.first, self.sequential = {}, [], set()
+        places, before = {}, 0
+        for place, step in enumerate(steps):
+            if step["id"] <= before:
+                raise Failed(f"step {step['id']} comes after step {before}: ids start at 1 and grow")
+            before = step["id"]
+            start = step.get("start")
+            if start is None and place > 0:
+                self.sequential.add(place)
+            elif start is None or start.get("after") == 0:
+                self.first.append((0, place))
+            elif "at_ns" in start:
+                self.first.append((start["at_ns"], place))
+            elif "after" in start:
+                if start["after"] not in places:
+                    raise Failed(f"step {step['id']} waits for step {start['after']}, "
+                                 "which is not an earlier step")
+                self.followers.setdefault(places[start["after"]], []).append(place)
+            else:
+                raise Unsupported(f"start {next(iter(start), '')}", "this driver does not know it")
+            places[step["id"]] = place
+
+    def prepare(self, step, early):
+        kind = step["step"]
+        if kind in ("call", "get", "put"):
+            return Call(self.session, step, early)
+        if kind == "reconnect":
+            mode = step["mode"]
+            if mode not in ("cold", "resume", "early_data"):
+                raise Unsupported(f"reconnect {mode}", "this driver does not know it")
+            if mode == "early_data" and self.session.protocol != "h3":
+                raise Unsupported("reconnect early_data", "libcurl's early data was seen on H3 only")
+        elif kind != "pause":
+            raise Unsupported(f"step {kind}", "libcurl has no messages to stream")
+        return None
+
+    def follow(self, send):
+        ended, prefix, under_way = [False] * len(self.steps), 0, {}
+        begin = now_ns()
+        timers = [(begin + delay, place, False) for delay, place in self.first if delay]
+        heapq.heapify(timers)
+        ready = [place for delay, place in self.first if not delay]
+        while ready or timers or under_way:
+            over = []
+            for place in ready:
+                step, call = self.steps[place], self.calls[place]
+                if call:
+                    call.start()
+                    under_way[call] = place
+                elif step["step"] == "pause":
+                    heapq.heappush(timers, (now_ns() + step["ns"], place, True))
+                else:
+                    self.session.reconnect(step["mode"])
+                    over.append(place)
+            ready = []
+            for call in self.turn(timers, under_way, bool(over)):
+                over.append(under_way.pop(call))
+                group = self.steps[over[-1]]["group"]
+                self.ended_calls.setdefault(group, []).append(call)
+            while timers and timers[0][0] <= now_ns():
+                _, place, is_pause = heapq.heappop(timers)
+                (over if is_pause else ready).append(place)
+            if over and not (under_way or timers or ready):
+                self.report(send)
+            for place in over:
+                ended[place] = True
+                ready += self.followers.get(place, [])
+                while prefix < len(ended) and ended[prefix]:
+                    prefix += 1
+                    if prefix in self.sequential:
+                        ready.append(prefix)
+        send({"type": "done"})
+
+    def turn(self, timers, under_way, hurry):
+        """Lets libcurl work until something happens; the calls that ended."""
+        wait_s = (timers[0][0] - now_ns()) / 1e9 if timers else 1.0
+        if not under_way:
+            if not hurry and timers:
+                time.sleep(max(0.0, wait_s))
+            return []
+        calls = []
+        for multi in {call.wires.multi for call in under_way}:
+            multi.perform()
+            calls += collect(multi)
+            if not calls and not hurry:
+                timeout_ms = multi.timeout()
+                if timeout_ms >= 0:
+                    wait_s = min(wait_s, timeout_ms / 1000)
+                if wait_s > 0 and multi.select(wait_s) == -1:
+                    time.sleep(min(wait_s, 0.001))
+        return calls
+
+    def report(self, send):
+        for group in sorted(self.ended_calls):
+            if len(self.ended_calls[group]) == self.owed[group]:
+                for call in self.ended_calls.pop(group):
+                    call.report(send)
+
+
+def now_ns():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def is_address(host):
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
+@functools.lru_cache(maxsize=2)
+def seeded(length):
+    """The first bytes of the house's file: SplitMix64 from seed 0, little endian."""
+    mask, state, words = (1 << 64) - 1, 0, bytearray()
+    for _ in range((length + 7) // 8):
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        words += (z ^ (z >> 31)).to_bytes(8, "little")
+    return bytes(words[:length])
+
+
+# Looked up late, so that `hello` can say that pycurl is missing.
+VERSIONS = {
+    "h1": lambda: pycurl.CURL_HTTP_VERSION_1_1,
+    "h2": lambda: pycurl.CURL_HTTP_VERSION_2TLS,
+    "h3": lambda: pycurl.CURL_HTTP_VERSION_3ONLY,
+}
+
+# CURLINFO_HTTP_VERSION's values (curl.h).
+SPOKEN = {1: "h1", 2: "h1", 3: "h2", 30: "h3"}
+
+# CURLE_* (curl.h) in the protocol's words.
+KINDS = {
+    6: "dns", 7: "connect", 28: "timeout",
+    35: "tls", 58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 98: "tls",
+    18: "reset", 52: "reset", 55: "reset", 56: "reset",
+    1: "protocol", 8: "protocol", 16: "protocol", 61: "protocol", 92: "protocol", 95: "protocol",
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
