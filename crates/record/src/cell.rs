@@ -79,7 +79,7 @@ pub struct Call {
     pub state: State,
     /// How well `state` and `protocol` are proven.
     pub proof: Proof,
-    /// What was spoken: the server's word where there is one.
+    /// What was spoken, `h1`, `h2`, `h3` or `grpc`: the server's word where there is one.
     pub protocol: String,
     /// Start, ns after the cell's first step.
     pub start_ns: u64,

@@ -346,11 +346,8 @@ impl ArmSummary {
 
     /// That it spoke something else than it was asked to, if it did.
     pub fn spoke_otherwise(&self) -> Option<String> {
-        let words = self.spoken.iter().map(|word| match word.as_str() {
-            "http/1.1" => "h1",
-            other => other,
-        });
-        let other: Vec<&str> = words.filter(|word| *word != self.protocol).collect();
+        let spoken = self.spoken.iter().map(String::as_str);
+        let other: Vec<&str> = spoken.filter(|word| *word != self.protocol).collect();
         (!other.is_empty()).then(|| {
             format!(
                 "{} was to speak {} and spoke {}.",

@@ -216,12 +216,7 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
             State::Warm
         },
         proof: Proof::Server,
-        protocol: if arm.protocol == "h1" {
-            "http/1.1"
-        } else {
-            arm.protocol
-        }
-        .into(),
+        protocol: arm.protocol.into(),
         start_ns: u64::from(id) * 1_000_000_000,
         dns_ns: None,
         connect_ns: None,
