@@ -220,12 +220,16 @@ class Call:
         self.start_ns = now_ns()
         self.wires.multi.add_handle(curl)
         # libcurl's counters start when it first looks at a transfer: let it, now.
-        self.base_ns = now_ns()
         self.wires.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self.looked_ns = now_ns()
 
     def end(self, code, detail):
         """libcurl is done with it; reads the counters while they are there."""
         curl, info = self.curl, self.curl.getinfo
+        total_ns = info(pycurl.TOTAL_TIME_T) * 1000
+        # The counters started before libcurl had looked, and ended before now: the earlier
+        # of both bounds is some tens of µs late, and no phase ends before it did.
+        base_ns = min(self.looked_ns, now_ns() - total_ns)
         early = info(pycurl.EARLYDATA_SENT_T)
         connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
         port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
@@ -234,10 +238,11 @@ class Call:
 
         def at(counter):
             us = info(counter)
-            return self.base_ns + us * 1000 if us > 0 else None
+            return base_ns + us * 1000 if us > 0 else None
 
         # An attempt to connect has an id too; one that failed is no connection.
-        connected = conn_id >= 0 and bool(not opener or info(pycurl.APPCONNECT_TIME_T) or status)
+        handshake = info(pycurl.APPCONNECT_TIME_T) > 0 or status > 0
+        connected = conn_id >= 0 and port > 0 and (handshake or not opener)
         number = self.session.number(self.wires, conn_id) if connected else 0
         self.row = {
             "type": "row", "id": self.id, "connection": number,
@@ -248,7 +253,7 @@ class Call:
             "tls_ns": at(pycurl.APPCONNECT_TIME_T) if opener else None,
             "request_sent_ns": at(pycurl.POSTTRANSFER_TIME_T) if status or code == 0 else None,
             "first_byte_ns": at(pycurl.STARTTRANSFER_TIME_T) if status else None,
-            "end_ns": self.base_ns + info(pycurl.TOTAL_TIME_T) * 1000,
+            "end_ns": base_ns + total_ns,
             "status": status or None,
             "request_bytes": info(pycurl.SIZE_UPLOAD_T) if connected else 0,
             "protocol": SPOKEN.get(info(pycurl.INFO_HTTP_VERSION)),
@@ -259,7 +264,10 @@ class Call:
         if opener and status:
             self.session.resumed[number] = not info(pycurl.INFO_CERTINFO)
         if code:
-            self.error = {"kind": KINDS.get(code, "other"), "detail": detail or f"curl error {code}"}
+            kind = KINDS.get(code, "other")
+            if kind == "reset" and not connected:
+                kind = "connect"
+            self.error = {"kind": kind, "detail": detail or f"curl error {code}"}
         elif status >= 400:
             self.error = {"kind": "status", "detail": f"status {status}"}
         self.wires.multi.remove_handle(curl)
