@@ -20,10 +20,11 @@ use rustls::pki_types::CertificateDer;
 use rustls::quic::{self, KeyChange, Secrets, ServerConnection, Version};
 use rustls::{CommonState, HandshakeKind};
 
+use crate::early::EarlyStreams;
 use crate::subject;
 
 /// What a handshake came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Handshake {
     pub(crate) alpn: String,
     pub(crate) tls_version: String,
@@ -31,13 +32,13 @@ pub(crate) struct Handshake {
     pub(crate) group: String,
     pub(crate) resumed: bool,
     pub(crate) hello_retry: bool,
-    /// The server took the client up on early data (QUIC only).
-    pub(crate) early_data: bool,
+    /// The server took the client up on early data (QUIC only): what came so.
+    pub(crate) early: Option<EarlyStreams>,
     pub(crate) client_cert: Option<String>,
 }
 
 impl Handshake {
-    pub(crate) fn of(state: &CommonState, early_data: bool) -> Self {
+    pub(crate) fn of(state: &CommonState, early: Option<EarlyStreams>) -> Self {
         let kind = state.handshake_kind();
         let client = state
             .peer_certificates()
@@ -53,7 +54,7 @@ impl Handshake {
             ),
             resumed: kind == Some(HandshakeKind::Resumed),
             hello_retry: kind == Some(HandshakeKind::FullWithHelloRetryRequest),
-            early_data,
+            early,
             client_cert: client.map(|certificate| {
                 subject::common_name(certificate).unwrap_or_else(|| "(no common name)".into())
             }),
@@ -107,6 +108,7 @@ impl ServerConfig for QuicTls {
             tls: quic::Connection::Server(tls),
             told: false,
             next: None,
+            early: EarlyStreams::default(),
         })
     }
 }
@@ -127,6 +129,7 @@ struct QuicSession {
     /// `handshake_data` has been announced.
     told: bool,
     next: Option<Secrets>,
+    early: EarlyStreams,
 }
 
 impl Session for QuicSession {
@@ -137,9 +140,9 @@ impl Session for QuicSession {
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        let early_data = self.tls.zero_rtt_keys().is_some();
+        let early = self.tls.zero_rtt_keys().map(|_| self.early.clone());
         self.told
-            .then(|| Box::new(Handshake::of(&self.tls, early_data)) as _)
+            .then(|| Box::new(Handshake::of(&self.tls, early)) as _)
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -155,7 +158,10 @@ impl Session for QuicSession {
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
         let keys = self.tls.zero_rtt_keys()?;
-        Some((Box::new(keys.header), Box::new(keys.packet)))
+        Some((
+            Box::new(keys.header),
+            self.early.watch(Box::new(keys.packet)),
+        ))
     }
 
     fn early_data_accepted(&self) -> Option<bool> {

@@ -42,6 +42,7 @@ mod clock;
 mod config;
 mod connection;
 mod credentials;
+mod early;
 mod faults;
 mod files;
 mod grpc;

@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::account::{Ledger, Outgoing};
 use crate::config::{Congestion, Limits};
 use crate::connection::{Peer, Shared, idle};
+use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
 use crate::log::Transport;
 
@@ -130,13 +131,13 @@ async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &
         congestion: Some(congestion.name().to_owned()),
     };
     let ledger = shared.ledger();
-    if !facts(data).early_data {
+    let Some(early) = facts(data).early else {
         let Ok(Ok(connection)) = timeout(handshake_time, connecting).await else {
             return;
         };
         established(&connection, &ledger, peer, shared);
-        return serve(connection, &ledger, shared).await;
-    }
+        return serve(connection, &EarlyStreams::default(), &ledger, shared).await;
+    };
     // Requests are here before the handshake is over: serve both side by side.
     let (connection, done) = match connecting.into_0rtt() {
         Ok(early) => early,
@@ -149,7 +150,7 @@ async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &
             connection.close(NO_ERROR, b"handshake too slow");
         }
     };
-    tokio::join!(finish, serve(connection.clone(), &ledger, shared));
+    tokio::join!(finish, serve(connection.clone(), &early, &ledger, shared));
 }
 
 /// Logs a connection whose handshake is over, unless it has failed.
@@ -168,7 +169,12 @@ fn facts(data: Box<dyn std::any::Any>) -> Handshake {
 }
 
 /// Serves requests until the client leaves, all rests too long, or the server drains.
-async fn serve(quic: quinn::Connection, ledger: &Ledger, shared: &Arc<Shared>) {
+async fn serve(
+    quic: quinn::Connection,
+    early: &EarlyStreams,
+    ledger: &Ledger,
+    shared: &Arc<Shared>,
+) {
     let (connection, accepted) = Connection::recorded(quic.clone());
     let mut builder = h3::server::builder();
     builder.max_field_section_size(shared.limits.header_bytes.into());
@@ -195,7 +201,13 @@ async fn serve(quic: quinn::Connection, ledger: &Ledger, shared: &Arc<Shared>) {
         };
         match next {
             Ok(Some(resolver)) => {
-                let exchange = exchange(resolver, accepted.clone(), ledger.clone(), shared.clone());
+                let exchange = Exchange {
+                    accepted: accepted.clone(),
+                    early: early.clone(),
+                    ledger: ledger.clone(),
+                    shared: shared.clone(),
+                }
+                .run(resolver);
                 let killed = shared.killed.clone();
                 requests.spawn(async move { killed.run_until_cancelled(exchange).await });
             }
@@ -216,37 +228,48 @@ async fn serve(quic: quinn::Connection, ledger: &Ledger, shared: &Arc<Shared>) {
 type Resolver = h3::server::RequestResolver<Connection, Bytes>;
 
 /// One request and its response.
-async fn exchange(resolver: Resolver, accepted: Accepted, ledger: Ledger, shared: Arc<Shared>) {
-    let resolved = timeout(shared.limits.header_time, resolver.resolve_request()).await;
-    // Too slow or malformed: h3, or the drop of the stream, has told the client.
-    let Ok(Ok((request, stream))) = resolved else {
-        return;
-    };
-    let Some(facts) = accepted.take(stream.id()) else {
-        return;
-    };
-    let (mut send, recv) = stream.split();
-    let request = request.map(|()| RequestBody {
-        stream: recv,
-        data_ended: false,
-    });
-    let mut delivered = pin!(facts.delivered.wait());
-    let response = tokio::select! {
-        response = shared.answer(request, &ledger, facts.early_data, None) => response,
-        // The client wants no answer any more.
-        _ = &mut delivered => return,
-    };
-    let (head, mut body) = response.into_parts();
-    if respond(&mut send, Response::from_parts(head, ()), &mut body)
-        .await
-        .is_err()
-    {
-        body.broke();
-        return;
+struct Exchange {
+    accepted: Accepted,
+    early: EarlyStreams,
+    ledger: Ledger,
+    shared: Arc<Shared>,
+}
+
+impl Exchange {
+    async fn run(self, resolver: Resolver) {
+        let header_time = self.shared.limits.header_time;
+        // Too slow or malformed: h3, or the drop of the stream, has told the client.
+        let Ok(Ok((request, stream))) = timeout(header_time, resolver.resolve_request()).await
+        else {
+            return;
+        };
+        let Some(facts) = self.accepted.take(stream.id()) else {
+            return;
+        };
+        let early = self.early.contains(stream.id().into_inner());
+        let (mut send, recv) = stream.split();
+        let request = request.map(|()| RequestBody {
+            stream: recv,
+            data_ended: false,
+        });
+        let mut delivered = pin!(facts.delivered.wait());
+        let response = tokio::select! {
+            response = self.shared.answer(request, &self.ledger, early, None) => response,
+            // The client wants no answer any more.
+            _ = &mut delivered => return,
+        };
+        let (head, mut body) = response.into_parts();
+        if respond(&mut send, Response::from_parts(head, ()), &mut body)
+            .await
+            .is_err()
+        {
+            body.broke();
+            return;
+        }
+        drop(body);
+        // A drain must not close the connection over data that is still under way.
+        delivered.await;
     }
-    drop(body);
-    // A drain must not close the connection over data that is still under way.
-    delivered.await;
 }
 
 async fn respond(

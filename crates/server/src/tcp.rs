@@ -117,7 +117,7 @@ impl Manner {
             }),
         };
         let h2 = tls.alpn_protocol() == Some(b"h2");
-        shared.connected(&ledger, peer, Handshake::of(tls, false));
+        shared.connected(&ledger, peer, Handshake::of(tls, None));
 
         let service = self.service(&ledger, shared);
         let io = TokioIo::new(stream);
