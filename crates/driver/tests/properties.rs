@@ -1,0 +1,164 @@
+//! Any bytes are survived, and every message comes back as it went.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use driver::protocol::{
+    Action, CallError, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row, Setup, Start,
+    Step,
+};
+use proptest::prelude::*;
+
+fn protocol() -> impl Strategy<Value = Protocol> {
+    prop::sample::select(vec![
+        Protocol::H1,
+        Protocol::H2,
+        Protocol::H3,
+        Protocol::Grpc,
+    ])
+}
+
+fn start() -> impl Strategy<Value = Option<Start>> {
+    prop::option::of(prop_oneof![
+        any::<u32>().prop_map(Start::After),
+        any::<u64>().prop_map(Start::AtNs),
+    ])
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let mode = prop::sample::select(vec![
+        Reconnect::Cold,
+        Reconnect::Resume,
+        Reconnect::EarlyData,
+    ]);
+    prop_oneof![
+        any::<String>().prop_map(|body| Action::Call { body }),
+        any::<u64>().prop_map(|bytes| Action::Get { bytes }),
+        any::<u64>().prop_map(|bytes| Action::Put { bytes }),
+        any::<(String, u32)>().prop_map(|(body, messages)| Action::Stream { body, messages }),
+        any::<u64>().prop_map(|ns| Action::Pause { ns }),
+        mode.prop_map(|mode| Action::Reconnect { mode }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (any::<u32>(), start(), any::<u32>(), action()).prop_map(|(id, start, group, action)| Step {
+        id,
+        start,
+        group,
+        action,
+    })
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    (
+        any::<(String, Option<String>, Option<String>, u64)>(),
+        protocol(),
+    )
+        .prop_map(|((url, warmup_url, file, timeout_ns), protocol)| Setup {
+            url,
+            warmup_url,
+            ca_file: "ca".into(),
+            client_cert_file: file.clone(),
+            client_key_file: file,
+            protocol,
+            codec: Codec::Protobuf,
+            timeout_ns,
+            congestion: None,
+        })
+}
+
+fn row() -> impl Strategy<Value = Row> {
+    let times = any::<(u64, Option<u64>, Option<u64>, u64)>();
+    let error = prop::option::of(any::<String>());
+    (
+        any::<(u32, u32, Option<u16>, bool)>(),
+        times,
+        prop::option::of(protocol()),
+        error,
+    )
+        .prop_map(
+            |(
+                (id, attempts, local_port, flag),
+                (start_ns, dns_ns, tls_ns, end_ns),
+                protocol,
+                error,
+            )| {
+                let error = error.map(|detail| CallError {
+                    kind: ErrorKind::Tls,
+                    detail,
+                });
+                Row {
+                    id,
+                    attempts,
+                    local_port,
+                    start_ns,
+                    dns_ns,
+                    tls_ns,
+                    end_ns,
+                    protocol,
+                    reused: flag,
+                    error,
+                    ..Row::default()
+                }
+            },
+        )
+}
+
+/// JSON that looks like a request, with the wrong things in the right places.
+fn lookalike() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "\"hello\"",
+        "\"setup\"",
+        "\"run\"",
+        "\"close\"",
+        "\"h2\"",
+        "\"get\"",
+        "null",
+        "[]",
+        "{}",
+        "-1",
+        "1e999",
+        "[{\"step\":3}]",
+        "[{\"step\":\"get\",\"start\":{\"x\":1}}]",
+        "\"\\ud800\"",
+    ]);
+    let key = prop::sample::select(vec!["type", "steps", "protocol", "codec", "version", "url"]);
+    prop::collection::vec((key, word), 0..6).prop_map(|fields| {
+        let fields: Vec<_> = fields
+            .iter()
+            .map(|(key, word)| format!("\"{key}\":{word}"))
+            .collect();
+        format!("{{{}}}", fields.join(","))
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_line_makes_the_parser_panic(line in any::<String>()) {
+        Request::parse(&line).ok();
+        serde_json::from_str::<Reply>(&line).ok();
+    }
+
+    #[test]
+    fn nor_does_one_that_is_nearly_right(line in lookalike()) {
+        Request::parse(&line).ok();
+        serde_json::from_str::<Reply>(&line).ok();
+    }
+
+    #[test]
+    fn requests_come_back(steps in prop::collection::vec(step(), 0..8), setup in setup()) {
+        for request in [Request::Run { steps }, Request::Setup(setup)] {
+            let line = serde_json::to_string(&request).unwrap();
+            prop_assert!(!line.contains('\n'));
+            prop_assert_eq!(Request::parse(&line), Ok(request));
+        }
+    }
+
+    #[test]
+    fn rows_come_back(row in row()) {
+        let reply = Reply::Row(row);
+        let line = serde_json::to_string(&reply).unwrap();
+        prop_assert!(!line.contains('\n'));
+        prop_assert_eq!(serde_json::from_str::<Reply>(&line).unwrap(), reply);
+    }
+}
