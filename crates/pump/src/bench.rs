@@ -136,6 +136,7 @@ impl Bench {
     }
 
     /// Keeps whole frames of the following windows, up to so many bytes a direction (0: none).
+    /// The link starts anew, as with [`Bench::set_network`].
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
         self.line.ask(&Request::SetCapture { bytes }, &[]).map(drop)
     }
@@ -273,6 +274,14 @@ impl Bench {
         let bytes = read_whole(file)?;
         let (records, _) = bytes.as_chunks::<{ TapRecord::LEN }>();
         Ok(records.iter().filter_map(TapRecord::from_bytes).collect())
+    }
+
+    /// The last window as a pcapng file, with the client's and the server's end as its two
+    /// interfaces, and how many frames it misses for want of the room that
+    /// [`Bench::set_capture`] gave it.
+    pub fn capture(&mut self) -> Result<(File, u64), BenchError> {
+        self.file(&Request::Capture)
+            .map(|(fd, missed)| (File::from(fd), missed))
     }
 
     /// Opens a socket at one end: a listening one of TCP, or a bound one of UDP.

@@ -62,6 +62,7 @@ pub(crate) enum Request {
     },
     End,
     Tap,
+    Capture,
     Listen {
         side: Side,
         udp: bool,

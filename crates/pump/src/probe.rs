@@ -11,7 +11,8 @@ pub struct Probes {
     /// How many.
     pub count: u32,
     /// Mean time between two; each gap is drawn from half to one and a half of it, so that
-    /// probes do not fall in step with anything. 0 sends as fast as it goes.
+    /// probes do not fall in step with anything. A late sender catches up. 0 sends as fast as
+    /// it goes.
     pub spacing_ns: u64,
     /// IP bytes of each, over IPv4.
     pub ip_bytes: u32,

@@ -2,10 +2,11 @@
 
 mod common;
 
+use std::io::Read;
 use std::time::Duration;
 
-use link::Direction;
-use pump::{Fate, Probes, Side, Window};
+use link::{Cause, Direction, LossSpec, Network, PathSpec};
+use pump::{Fate, Probe, Probes, Side, Window};
 
 /// What the tap says must be what the kernel counted at all four interface ends.
 fn agrees_with_the_kernel(window: &Window) {
@@ -115,4 +116,169 @@ fn a_tcp_transfer_crosses_whole_over_both_families() {
         );
         drop(server);
     }
+}
+
+#[test]
+fn bursts_cross_as_single_packets_with_right_checksums() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    bench.set_network(&common::delay_ms(1), 1).unwrap();
+    bench.set_capture(1 << 20).unwrap();
+    for (to, ip_bytes) in [("198.18.0.2:9", 1228), ("[2001:2::2]:9", 1248)] {
+        bench.begin().unwrap();
+        let burst = common::spawn_peer(&mut bench, Side::Client, &["burst", to, "1200", "10"]);
+        common::output(burst);
+        assert!(bench.settle(Duration::from_secs(5)).unwrap());
+        let window = bench.end().unwrap();
+        // Nobody listens: what comes back is an ICMP error, which is not foreign.
+        nothing_foreign(&window);
+        agrees_with_the_kernel(&window);
+        assert_eq!(
+            (window.up.sent.udp.packets, window.up.sent.udp.bytes),
+            (10, 10 * ip_bytes)
+        );
+        let tap = bench.tap().unwrap();
+        let sent: Vec<_> = tap.iter().filter(|r| r.protocol == 17).collect();
+        assert!(
+            sent.iter()
+                .all(|r| (r.payload_bytes, r.dst_port) == (1200, 9)),
+            "{sent:?}"
+        );
+
+        let (mut file, missed) = bench.capture().unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        let frames = frames(&bytes);
+        let ends = |end| {
+            frames
+                .iter()
+                .filter(move |(at, f)| *at == end && udp_sum(f) == Some(true))
+        };
+        assert_eq!((missed, ends(0).count(), ends(1).count()), (0, 10, 10));
+    }
+}
+
+/// Frames of a pcapng file and the number of the interface they were seen at.
+fn frames(file: &[u8]) -> Vec<(u32, &[u8])> {
+    let mut frames = Vec::new();
+    let mut rest = file;
+    while !rest.is_empty() {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+        if word(0) == 6 {
+            frames.push((word(8), &rest[28..28 + word(20) as usize]));
+        }
+        rest = &rest[word(4) as usize..];
+    }
+    frames
+}
+
+/// Is the checksum of a UDP datagram right? Adds pseudo header and datagram, slowly and plainly.
+fn udp_sum(frame: &[u8]) -> Option<bool> {
+    let (protocol, addresses, udp) = match frame[12..14] {
+        [0x08, 0x00] => (frame[23], &frame[26..34], &frame[34..]),
+        [0x86, 0xdd] => (frame[20], &frame[22..54], &frame[54..]),
+        _ => return None,
+    };
+    if protocol != 17 {
+        return None;
+    }
+    let mut words = [addresses, udp].concat();
+    words.resize(words.len().next_multiple_of(2), 0);
+    let sum: u32 = words
+        .chunks(2)
+        .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
+        .sum();
+    let mut sum = sum + 17 + udp.len() as u32;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    Some(sum == 0xffff && udp[6..8] != [0, 0])
+}
+
+#[test]
+fn a_dropped_packet_is_seen_at_the_senders_end_only() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let loss = LossSpec::Iid { ppb: 200_000_000 };
+    let lossy = common::network(PathSpec {
+        loss: Some(loss),
+        ..PathSpec::default()
+    });
+    bench.set_network(&lossy, 7).unwrap();
+    bench.begin().unwrap();
+    let probes = Probes {
+        direction: Direction::Up,
+        count: 500,
+        spacing_ns: 100_000,
+        ip_bytes: 60,
+    };
+    // Probes wait for stragglers, so the link is empty when they end.
+    let table = bench.probe(&probes).unwrap();
+    let window = bench.end().unwrap();
+    let lost = table.iter().filter(|p| p.received_ns.is_none()).count() as u64;
+    assert_eq!(
+        (window.up.dropped.loss, window.up.dropped.total()),
+        (lost, lost)
+    );
+    // Five sigma of a binomial.
+    assert!(lost.abs_diff(100) <= 45, "{lost}");
+    assert_eq!(window.up.sent.udp.packets, 500);
+    assert_eq!(window.up.delivered.udp.packets, 500 - lost);
+    assert_eq!(window.up.in_flight(), 0);
+    agrees_with_the_kernel(&window);
+    let tap = bench.tap().unwrap();
+    let dropped = tap
+        .iter()
+        .filter(|r| r.fate == Fate::Dropped(Cause::Loss))
+        .count() as u64;
+    assert_eq!(dropped, lost);
+
+    // The same seed drops the same packets, whenever they come.
+    bench.set_network(&lossy, 7).unwrap();
+    let again = bench.probe(&probes).unwrap();
+    let fate = |table: &[Probe]| {
+        table
+            .iter()
+            .map(|p| p.received_ns.is_some())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(fate(&table), fate(&again));
+}
+
+#[test]
+fn a_small_mtu_binds_both_ends_and_ipv6_comes_back_after_it() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let (_server, _output) = common::serve(&mut bench, "[::]:443");
+    for (mtu, address) in [(1000, "198.18.0.2:443"), (1400, "[2001:2::2]:443")] {
+        bench
+            .set_network(
+                &Network {
+                    mtu,
+                    ..common::delay_ms(1)
+                },
+                1,
+            )
+            .unwrap();
+        bench.begin().unwrap();
+        let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", address, "100000"]);
+        common::output(fetch);
+        let window = bench.end().unwrap();
+        nothing_foreign(&window);
+        let largest = bench
+            .tap()
+            .unwrap()
+            .iter()
+            .map(|r| u32::from(r.ip_bytes))
+            .max();
+        assert_eq!(largest, Some(mtu));
+    }
+}
+
+#[test]
+fn again_without_privileges() {
+    common::again_without_privileges();
 }

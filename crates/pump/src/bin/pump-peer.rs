@@ -2,7 +2,8 @@
 //! small programs for both ends.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::os::fd::AsRawFd;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -11,9 +12,13 @@ fn main() {
         ["inside"] => pump::init_main(),
         ["serve", address] => serve(address),
         ["fetch", address, bytes] => bytes.parse().map_or(Ok(()), |bytes| fetch(address, bytes)),
+        ["burst", address, size, count] => burst(address, size, count),
         ["burn", ms] => ms.parse().map_or(Ok(()), burn),
         _ => {
-            eprintln!("usage: pump-peer inside | serve ADDRESS | fetch ADDRESS BYTES | burn MS");
+            eprintln!(
+                "usage: pump-peer inside | serve ADDRESS | fetch ADDRESS BYTES | \
+                 burst ADDRESS SIZE COUNT | burn MS"
+            );
             std::process::exit(2);
         }
     };
@@ -54,6 +59,40 @@ fn fetch(address: &str, bytes: u64) -> io::Result<()> {
     stream.write_all(&bytes.to_le_bytes())?;
     let got = io::copy(&mut stream, &mut io::sink())?;
     println!("{got} {} {address}", started.elapsed().as_nanos());
+    Ok(())
+}
+
+/// Hands `count` datagrams of `size` bytes to the kernel in one call (UDP_SEGMENT), as QUIC
+/// stacks do.
+fn burst(address: &str, size: &str, count: &str) -> io::Result<()> {
+    let number = |text: &str| text.parse::<u16>().map_err(io::Error::other);
+    let (size, count) = (number(size)?, number(count)?);
+    let address = address
+        .to_socket_addrs()?
+        .next()
+        .ok_or(io::ErrorKind::NotFound)?;
+    let any: SocketAddr = if address.is_ipv4() {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    };
+    let socket = UdpSocket::bind(any)?;
+    let segment = i32::from(size);
+    // SAFETY: `segment` is valid for its four bytes through the call.
+    let set = unsafe {
+        let (level, option) = (libc::SOL_UDP, libc::UDP_SEGMENT);
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const segment).cast(),
+            4,
+        )
+    };
+    if set != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    socket.send_to(&vec![b'x'; usize::from(size) * usize::from(count)], address)?;
     Ok(())
 }
 

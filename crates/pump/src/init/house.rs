@@ -22,11 +22,13 @@ pub(super) fn control_socket() -> Option<UnixStream> {
     let inherited = unsafe { OwnedFd::from_raw_fd(number) };
     // Away from the standard numbers, and closed on exec.
     let fd = rustix::io::fcntl_dupfd_cloexec(&inherited, 3).ok()?;
+    // From here on the number is closed like any other, or given to /dev/null.
+    std::mem::forget(inherited);
     if number == 0 {
-        std::mem::forget(inherited);
         let null = fs::OpenOptions::new().read(true).open("/dev/null").ok()?;
         sys::place_fd(std::os::fd::AsFd::as_fd(&null), 0).ok()?;
     }
+    close_all_but(Some(std::os::fd::AsRawFd::as_raw_fd(&fd)));
     Some(UnixStream::from(fd))
 }
 
@@ -41,18 +43,18 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
             rustix::process::getuid().as_raw(),
             rustix::process::getgid().as_raw(),
         );
-        sys::unshare(libc::CLONE_NEWUSER).map_err(user_namespace_refused)?;
+        sys::unshare(libc::CLONE_NEWUSER).map_err(|e| user_namespace_refused(&e))?;
         let map = || -> io::Result<()> {
             fs::write("/proc/self/setgroups", "deny")?;
             fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
             fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
         };
-        map().map_err(user_namespace_refused)?;
+        map().map_err(|e| user_namespace_refused(&e))?;
     }
     let spaces = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
     sys::unshare(spaces).map_err(|e| {
         if rootless {
-            user_namespace_refused(e)
+            user_namespace_refused(&e)
         } else {
             format!("cannot make namespaces: {e}")
         }
@@ -68,16 +70,7 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
 /// The part of the original process: hold nothing, wait, and pass the exit on.
 fn stay_behind(child: i32) -> ! {
     // A copy of the control socket kept here would hide from the owner that init is gone.
-    if let Ok(fds) = fs::read_dir("/proc/self/fd") {
-        let numbers: Vec<i32> = fds
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .collect();
-        for number in numbers.into_iter().filter(|n| *n > 2) {
-            // SAFETY: this process runs nothing but the wait below; no object of ours is used
-            // or dropped any more, so no descriptor is closed twice.
-            unsafe { libc::close(number) };
-        }
-    }
+    close_all_but(None);
     let pid = rustix::process::Pid::from_raw(child);
     loop {
         match rustix::process::waitpid(pid, rustix::process::WaitOptions::empty()) {
@@ -85,6 +78,22 @@ fn stay_behind(child: i32) -> ! {
             Ok(Some((_, status))) => sys::exit_now(status.exit_status().unwrap_or(1)),
             _ => sys::exit_now(1),
         }
+    }
+}
+
+/// Closes every descriptor above the standard ones but one: the owner may itself have inherited
+/// some from its shell, and they would reach the programs under test.
+fn close_all_but(keep: Option<i32>) {
+    let Ok(fds) = fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers: Vec<i32> = fds
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers.into_iter().filter(|n| *n > 2 && Some(*n) != keep) {
+        // SAFETY: called where no object owns a descriptor that is used or dropped later, but
+        // the one kept; one that closed with the directory read above is not there to close.
+        unsafe { libc::close(number) };
     }
 }
 
@@ -156,7 +165,7 @@ fn can_administer() -> bool {
 }
 
 /// Says which setting of this machine forbids user namespaces.
-fn user_namespace_refused(error: io::Error) -> String {
+fn user_namespace_refused(error: &io::Error) -> String {
     let reads = |name: &str| {
         fs::read_to_string(format!("/proc/sys/{name}"))
             .map(|v| v.trim().to_owned())

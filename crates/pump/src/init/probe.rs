@@ -1,6 +1,5 @@
 //! Sends and receives probes, a thread at each end.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use link::Direction;
 
 use super::endpoint::Endpoint;
+use super::window::in_memory;
 use crate::carry::clock::wall_offset_ns;
 use crate::net::stamped;
 use crate::probe::{Probe, Probes};
@@ -59,14 +59,11 @@ pub(super) fn run(endpoints: &[Endpoint; 2], probes: &Probes) -> io::Result<Owne
             probe.received_ns = Some(received_ns);
         }
     }
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    let mut file = io::BufWriter::new(File::from(rustix::fs::memfd_create("probes", flags)?));
-    for probe in table {
-        file.write_all(&probe.to_bytes())?;
-    }
-    let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-    io::Seek::rewind(&mut file)?;
-    Ok(file.into())
+    in_memory("probes", |file| {
+        table
+            .iter()
+            .try_for_each(|probe| file.write_all(&probe.to_bytes()))
+    })
 }
 
 /// Returns when each was sent.
@@ -75,6 +72,8 @@ fn send(socket: &UdpSocket, probes: &Probes) -> io::Result<Vec<u64>> {
     let mut datagram = vec![0; (probes.ip_bytes as usize).saturating_sub(HEADERS).max(4)];
     let mut sent = Vec::with_capacity(probes.count as usize);
     let mut luck = 1u64;
+    // A sender that wakes up late catches up, so the rate offered is the rate asked for.
+    let mut due_ns = sys::monotonic_ns();
     for number in 0..probes.count {
         if probes.spacing_ns > 0 {
             // Constants of Knuth's MMIX generator; any spread will do.
@@ -82,7 +81,11 @@ fn send(socket: &UdpSocket, probes: &Probes) -> io::Result<Vec<u64>> {
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
             let gap_ns = probes.spacing_ns / 2 + (luck >> 33) % probes.spacing_ns;
-            std::thread::sleep(Duration::from_nanos(gap_ns));
+            due_ns += gap_ns;
+            let left_ns = due_ns.saturating_sub(sys::monotonic_ns());
+            if left_ns > 0 {
+                std::thread::sleep(Duration::from_nanos(left_ns));
+            }
         }
         datagram[..4].copy_from_slice(&number.to_le_bytes());
         sent.push(sys::monotonic_ns());
@@ -125,7 +128,7 @@ fn receive(socket: &UdpSocket, count: u32) -> io::Result<Vec<(u32, u64)>> {
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
 /// No probe comes any more after this silence: longer than any gap and any delay together.
-const QUIET: Duration = Duration::from_secs(5);
+const QUIET: Duration = Duration::from_secs(3);
 const SPACING_MAX_NS: u64 = 1_000_000_000;
 const COUNT_MAX: u32 = 10_000_000;
 const OFFSET_AGE_NS: u64 = 1_000_000_000;

@@ -59,7 +59,8 @@ impl Reaper {
             ));
         }
         let (exit, told) = io::pipe()?;
-        let mut command = Command::new(OsString::from(what.program));
+        let program = OsString::from(what.program);
+        let mut command = Command::new(&program);
         command.args(what.args.into_iter().map(OsString::from));
         command.env_clear();
         command.envs(
@@ -86,7 +87,9 @@ impl Reaper {
         // Held until the child is in the book, so that it is not collected before; and through
         // a failed exec, whose child the standard library collects itself.
         let mut book = self.lock();
-        let child = command.spawn()?;
+        let child = command.spawn().map_err(|e| {
+            io::Error::new(e.kind(), format!("cannot run {}: {e}", program.display()))
+        })?;
         let pid = child.id() as i32;
         book.running.insert(
             pid,

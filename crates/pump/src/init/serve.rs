@@ -171,6 +171,10 @@ impl Inside {
                 let (file, missed) = self.windows.tap()?;
                 Ok((Reply::File { missed }, Some(file)))
             }
+            Request::Capture => {
+                let (file, missed) = self.windows.capture()?;
+                Ok((Reply::File { missed }, Some(file)))
+            }
             Request::Listen { side, udp, address } => {
                 let socket = self.endpoints[side as usize]
                     .netns

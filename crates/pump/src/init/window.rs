@@ -1,7 +1,7 @@
 //! A window from the inside: readings at its begin, readings at its end, and the difference.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::os::fd::OwnedFd;
 
 use super::costs::{self, Used};
@@ -14,6 +14,7 @@ use crate::carry::ledger::Ledger;
 use crate::facts::Side;
 use crate::net::counters;
 use crate::net::netlink::Netlink;
+use crate::pcapng::{self, Captured};
 use crate::sys;
 use crate::window::{
     ByTransport, Costs, Drops, ForeignDrops, Interfaces, Lateness, Totals, Window,
@@ -87,29 +88,59 @@ impl Windows {
             .ok_or_else(|| io::Error::other("no window has ended"))
     }
 
-    /// The tap of the last window as a file in memory, in order of arrival.
+    /// The tap of the last window as a file in memory, in order of arrival, and how many
+    /// packets it misses.
     pub(super) fn tap(&self) -> io::Result<(OwnedFd, u64)> {
         let [up, down] = self.books()?;
-        let flags = rustix::fs::MemfdFlags::CLOEXEC;
-        let mut file = io::BufWriter::new(File::from(rustix::fs::memfd_create("tap", flags)?));
-        let (mut ups, mut downs) = (
-            up.records().iter().peekable(),
-            down.records().iter().peekable(),
-        );
-        loop {
-            let up_first = match (ups.peek(), downs.peek()) {
-                (Some(up), Some(down)) => up.arrival_ns <= down.arrival_ns,
-                (Some(_), None) => true,
-                (None, Some(_)) => false,
-                (None, None) => break,
-            };
-            let next = if up_first { ups.next() } else { downs.next() };
-            file.write_all(&next.expect("peeked above").to_bytes())?;
-        }
-        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        io::Seek::rewind(&mut file)?;
-        Ok((file.into(), up.unrecorded + down.unrecorded))
+        let mut records: Vec<_> = up.records().iter().chain(down.records()).collect();
+        records.sort_by_key(|record| record.arrival_ns);
+        let file = in_memory("tap", |file| {
+            records
+                .iter()
+                .try_for_each(|record| file.write_all(&record.to_bytes()))
+        })?;
+        Ok((file, up.unrecorded + down.unrecorded))
     }
+
+    /// The frames of the last window as a pcapng file in memory, and how many it misses.
+    pub(super) fn capture(&self) -> io::Result<(OwnedFd, u64)> {
+        let [Some(up), Some(down)] = self.books()?.each_ref().map(|book| book.frames.as_ref())
+        else {
+            return Err(io::Error::other(
+                "no capture was asked for before the window began",
+            ));
+        };
+        let offset_ns = wall_offset_ns();
+        let mut frames = Vec::new();
+        // Up leaves the client and comes in at the server; down the other way round.
+        for (store, from) in [(up, 0), (down, 1)] {
+            frames.extend(store.iter().map(|(frame, bytes)| Captured {
+                at_ns: frame.at_ns.saturating_add_signed(offset_ns),
+                interface: if frame.leaving { 1 - from } else { from },
+                inbound: frame.leaving,
+                bytes,
+            }));
+        }
+        frames.sort_by_key(|frame| frame.at_ns);
+        let interfaces = Side::BOTH.map(Side::link_interface);
+        let file = in_memory("capture", |file| {
+            pcapng::write(file, &interfaces, frames.into_iter())
+        })?;
+        Ok((file, up.missed + down.missed))
+    }
+}
+
+/// Makes a file that exists only as a descriptor, to be read from its start.
+pub(super) fn in_memory(
+    name: &str,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<OwnedFd> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut file = BufWriter::new(File::from(rustix::fs::memfd_create(name, flags)?));
+    fill(&mut file)?;
+    let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Readings> {

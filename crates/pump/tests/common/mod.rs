@@ -1,6 +1,11 @@
 //! What the tests of real benches share.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "helpers of tests, each of which uses its part"
+)]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -125,4 +130,24 @@ pub fn output(process: (Process, BufReader<File>)) -> String {
         .expect("it ends in time");
     assert!(exit.status.success(), "{:?}: {text}", exit.status);
     text
+}
+
+/// Runs this file's tests once more as an ordinary user, when the user is root. Call it from a
+/// test named `again_without_privileges`.
+pub fn again_without_privileges() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let again = std::os::unix::process::CommandExt::uid(
+        &mut std::process::Command::new(std::env::current_exe().unwrap()),
+        NOBODY,
+    )
+    .args(["--skip", "again_without_privileges", "--nocapture"])
+    .current_dir("/")
+    .status();
+    match again {
+        Ok(status) => assert!(status.success(), "without privileges: {status}"),
+        Err(e) => eprintln!("NOT RUN without privileges: user {NOBODY} may not run this test: {e}"),
+    }
 }

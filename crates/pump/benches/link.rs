@@ -1,0 +1,411 @@
+//! How exact and how fast the link is on this machine, beside the figures of others.
+//!
+//! `cargo bench -p commute-pump` prints one line a case: median and worst of nine consecutive
+//! windows, none left out. Run as root it measures twice, with and without privileges. An
+//! argument picks the cases whose name contains it; `QUICK=1` takes three windows.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use link::{Direction, Network, PathSpec, QueueSpec, RateSpec};
+use pump::{Bench, BenchOptions, Init, Probe, Probes, Side, Spawn};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let filter = std::env::args()
+        .skip(1)
+        .find(|a| !a.starts_with('-'))
+        .unwrap_or_default();
+    let mut bench = Bench::start(&BenchOptions {
+        init: Init {
+            program: PEER.into(),
+            args: vec!["inside".into()],
+        },
+        names: Vec::new(),
+        jobs: 1,
+    })?;
+    let facts = bench.facts();
+    let who = if facts.rootless { "rootless" } else { "root" };
+    let class = if facts.realtime {
+        "SCHED_FIFO"
+    } else {
+        "normal scheduling"
+    };
+    println!("\n{who}, {class}: median / worst of {} windows", windows());
+    println!(
+        "{:<34} {:>22} {:>9}   peers (link.md 3)",
+        "", "got", "wanted"
+    );
+    for case in CASES.iter().filter(|case| case.name.contains(&filter)) {
+        let load = if case.busy { burners()? } else { Vec::new() };
+        let rows = (case.run)(&mut bench);
+        drop(load);
+        for (what, values, unit) in rows? {
+            let name = format!("{}: {what}", case.name);
+            let wanted = wanted(&name).unwrap_or("");
+            let peers = PEERS
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map_or("", |(_, p)| p);
+            println!(
+                "{name:<34} {:>22} {wanted:>9}   {peers}",
+                spread(values, unit)
+            );
+        }
+    }
+    if !bench.facts().rootless && std::env::var_os("ROOTLESS").is_none() {
+        drop(bench);
+        let again = Command::new(std::env::current_exe()?)
+            .args(std::env::args().skip(1))
+            .env("ROOTLESS", "1")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .status()?;
+        if !again.success() {
+            return Err("the rootless half failed".into());
+        }
+    }
+    Ok(())
+}
+
+/// A case and how it is run: returns rows of name, one value a window, and unit.
+struct Case {
+    name: &'static str,
+    /// With both cores kept busy by ordinary processes.
+    busy: bool,
+    run: fn(&mut Bench) -> Result<Vec<Row>, Failure>,
+}
+
+type Row = (&'static str, Vec<f64>, &'static str);
+
+const CASES: &[Case] = &[
+    Case {
+        name: "dense 1 kpps",
+        busy: true,
+        run: |b| delays(b, 1_000_000, 2000),
+    },
+    Case {
+        name: "dense 1 kpps quiet",
+        busy: false,
+        run: |b| delays(b, 1_000_000, 2000),
+    },
+    Case {
+        name: "sparse 20 ms",
+        busy: false,
+        run: |b| delays(b, 20_000_000, 150),
+    },
+    Case {
+        name: "sparse 20 ms calibrated",
+        busy: false,
+        run: calibrated,
+    },
+    Case {
+        name: "1 Mbit/s",
+        busy: true,
+        run: |b| rate(b, 1_000_000),
+    },
+    Case {
+        name: "10 Mbit/s",
+        busy: true,
+        run: |b| rate(b, 10_000_000),
+    },
+    Case {
+        name: "100 Mbit/s",
+        busy: true,
+        run: |b| rate(b, 100_000_000),
+    },
+    Case {
+        name: "small UDP",
+        busy: false,
+        run: flood,
+    },
+    Case {
+        name: "TCP",
+        busy: false,
+        run: tcp,
+    },
+];
+
+fn wanted(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "dense 1 kpps: error p50" => "40 us",
+        "dense 1 kpps: error p99" => "100 us",
+        "sparse 20 ms: error p50" => "150 us",
+        "sparse 20 ms: error p99" => "700 us",
+        "sparse 20 ms calibrated: error p50" => "30 us",
+        "1 Mbit/s: rate off" | "10 Mbit/s: rate off" | "100 Mbit/s: rate off" => "0.05 %",
+        "100 Mbit/s: spacing off p50" => "5 us",
+        "small UDP: delivered" => "100 kpps",
+        "TCP: goodput" => "1 Gbit/s",
+        _ => return None,
+    })
+}
+
+/// Other tools on a machine like the reference's, busy too.
+const PEERS: &[(&str, &str)] = &[
+    ("dense 1 kpps: error p50", "mahimahi -15, rattan 55 us"),
+    ("dense 1 kpps: error p99", "mahimahi 2500, rattan 2390 us"),
+    ("1 Mbit/s: rate off", "mahimahi 0.19-0.30 %"),
+    ("10 Mbit/s: rate off", "mahimahi 0.018, rattan 0.000 %"),
+    ("10 Mbit/s: spacing off p50", "mahimahi 145, rattan 3.5 us"),
+    ("100 Mbit/s: rate off", "mahimahi 0.0046, rattan 0.0005 %"),
+    ("100 Mbit/s: spacing off p50", "mahimahi 116, rattan 5.4 us"),
+    (
+        "100 Mbit/s: spacing off p99",
+        "mahimahi 1344, rattan 114 us",
+    ),
+    ("small UDP: delivered", "mahimahi 41, rattan 27.5 kpps"),
+    ("TCP: goodput", "mahimahi 0.60, rattan 0.28 Gbit/s"),
+];
+
+/// Delay of probes beyond the 10 ms of the link.
+fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Failure> {
+    bench.set_network(&network(delay_10_ms(), 1500), 1)?;
+    let (mut p50, mut p99, mut late, mut cpu) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..windows() {
+        bench.begin()?;
+        let probes = Probes {
+            direction: Direction::Up,
+            count,
+            spacing_ns,
+            ip_bytes: 100,
+        };
+        let errors = errors_us(&bench.probe(&probes)?);
+        let window = bench.end()?;
+        p50.push(quantile(&errors, 0.5));
+        p99.push(quantile(&errors, 0.99));
+        late.push(window.up.lateness.p99_ns as f64 / 1e3);
+        cpu.push(window.link_cpu_ns as f64 / 1e3 / f64::from(count));
+    }
+    Ok(vec![
+        ("error p50", p50, "us"),
+        ("error p99", p99, "us"),
+        ("link's lateness p99", late, "us"),
+        ("CPU a packet", cpu, "us"),
+    ])
+}
+
+fn calibrated(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
+    bench.calibrate(20_000_000)?;
+    let mut rows = delays(bench, 20_000_000, 150)?;
+    rows.truncate(2);
+    // Bias may be left on either side.
+    rows[0].1.iter_mut().for_each(|v| *v = v.abs());
+    Ok(rows)
+}
+
+/// Twice the rate offered: how much comes, and how evenly.
+fn rate(bench: &mut Bench, bps: u64) -> Result<Vec<Row>, Failure> {
+    let path = PathSpec {
+        rate: RateSpec::constant(bps),
+        queue: QueueSpec {
+            time_ns: Some(200_000_000),
+            ..QueueSpec::default()
+        },
+        ..delay_10_ms()
+    };
+    bench.set_network(&network(path, 1500), 1)?;
+    let ideal_ns = 1500.0 * 8.0 * 1e9 / bps as f64;
+    let (mut off, mut p50, mut p99) = (vec![], vec![], vec![]);
+    for _ in 0..windows() {
+        let spacing_ns = ideal_ns as u64 / 2;
+        let count = (RATE_WINDOW_NS / spacing_ns) as u32;
+        let probes = Probes {
+            direction: Direction::Up,
+            count,
+            spacing_ns,
+            ip_bytes: 1500,
+        };
+        let mut came: Vec<u64> = bench
+            .probe(&probes)?
+            .iter()
+            .filter_map(|p| p.received_ns)
+            .collect();
+        came.sort_unstable();
+        // The queue fills first, and drains after the last was offered: all of it saturated.
+        let span_ns = (came[came.len() - 1] - came[0]) as f64;
+        off.push(((came.len() - 1) as f64 * ideal_ns / span_ns - 1.0).abs() * 100.0);
+        let gaps: Vec<f64> = came
+            .windows(2)
+            .map(|w| ((w[1] - w[0]) as f64 - ideal_ns).abs() / 1e3)
+            .collect();
+        p50.push(quantile(&gaps, 0.5));
+        p99.push(quantile(&gaps, 0.99));
+    }
+    Ok(vec![
+        ("rate off", off, "%"),
+        ("spacing off p50", p50, "us"),
+        ("spacing off p99", p99, "us"),
+    ])
+}
+
+/// As many small packets as one sender makes.
+fn flood(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
+    bench.set_network(&network(PathSpec::default(), 1500), 1)?;
+    let (mut kpps, mut lost, mut cpu) = (vec![], vec![], vec![]);
+    for _ in 0..windows() {
+        bench.begin()?;
+        let probes = Probes {
+            direction: Direction::Up,
+            count: 300_000,
+            spacing_ns: 0,
+            ip_bytes: 64,
+        };
+        let table = bench.probe(&probes)?;
+        let window = bench.end()?;
+        let came: Vec<u64> = table.iter().filter_map(|p| p.received_ns).collect();
+        let span_ns = came.iter().max().unwrap_or(&1) - came.iter().min().unwrap_or(&0);
+        kpps.push(window.up.delivered.udp.packets as f64 * 1e6 / span_ns as f64);
+        lost.push(window.foreign_drops.ring as f64);
+        cpu.push(window.link_cpu_ns as f64 / 1e3 / window.up.delivered.udp.packets as f64);
+    }
+    Ok(vec![
+        ("delivered", kpps, "kpps"),
+        ("beyond the ring", lost, "packets"),
+        ("CPU a packet", cpu, "us"),
+    ])
+}
+
+/// One TCP flow over an open link, down.
+fn tcp(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
+    bench.set_network(&network(PathSpec::default(), 1500), 1)?;
+    let server = Side::Server.addresses().v4;
+    let address = format!("{server}:5001");
+    let (_server, mut ready) = spawn(bench, Side::Server, &["serve", &address])?;
+    ready.read_line(&mut String::new())?;
+    let (mut goodput, mut cpu, mut lost) = (vec![], vec![], vec![]);
+    for _ in 0..windows() {
+        bench.begin()?;
+        let (mut process, mut output) =
+            spawn(bench, Side::Client, &["fetch", &address, "500000000"])?;
+        let mut text = String::new();
+        output.read_to_string(&mut text)?;
+        process.wait(None)?;
+        let window = bench.end()?;
+        let numbers: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
+        let [bytes, took_ns] = numbers[..] else {
+            return Err("fetch said nothing".into());
+        };
+        goodput.push(bytes * 8.0 / took_ns);
+        let packets = window.up.sent.tcp.packets + window.down.sent.tcp.packets;
+        cpu.push(window.link_cpu_ns as f64 / 1e3 / packets as f64);
+        lost.push(window.foreign_drops.total() as f64);
+    }
+    Ok(vec![
+        ("goodput", goodput, "Gbit/s"),
+        ("lost on the way", lost, "packets"),
+        ("CPU a packet", cpu, "us"),
+    ])
+}
+
+fn spawn(
+    bench: &mut Bench,
+    side: Side,
+    args: &[&str],
+) -> Result<(pump::Process, BufReader<std::io::PipeReader>), Failure> {
+    let (output, input) = std::io::pipe()?;
+    let process = bench.spawn(
+        side,
+        Spawn {
+            program: PEER.into(),
+            args: args.iter().map(Into::into).collect(),
+            fds: vec![(OwnedFd::from(input), 1)],
+            ..Spawn::default()
+        },
+    )?;
+    Ok((process, BufReader::new(output)))
+}
+
+/// Processes that keep every core busy until dropped.
+fn burners() -> std::io::Result<Vec<Burner>> {
+    let cores = std::thread::available_parallelism()?.get();
+    (0..cores)
+        .map(|_| {
+            Command::new(PEER)
+                .args(["burn", "600000"])
+                .spawn()
+                .map(Burner)
+        })
+        .collect()
+}
+
+struct Burner(Child);
+
+impl Drop for Burner {
+    fn drop(&mut self) {
+        // It ends by itself later if this fails.
+        let _killed = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
+fn delay_10_ms() -> PathSpec {
+    PathSpec {
+        delay_ns: DELAY_NS,
+        ..PathSpec::default()
+    }
+}
+
+fn network(path: PathSpec, mtu: u32) -> Network {
+    Network {
+        name: "bench".into(),
+        about: String::new(),
+        source: String::new(),
+        mtu,
+        up: path.clone(),
+        down: path,
+    }
+}
+
+fn errors_us(probes: &[Probe]) -> Vec<f64> {
+    probes
+        .iter()
+        .filter_map(Probe::delay_ns)
+        .map(|ns| (ns as f64 - DELAY_NS as f64) / 1e3)
+        .collect()
+}
+
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+        .get((sorted.len() as f64 * q) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+/// Median and worst; the worst of a rate is the smallest.
+fn spread(mut values: Vec<f64>, unit: &str) -> String {
+    values.sort_by(f64::total_cmp);
+    let more_is_better = matches!(unit, "kpps" | "Gbit/s");
+    let worst = if more_is_better {
+        values[0]
+    } else {
+        values[values.len() - 1]
+    };
+    let digits = match unit {
+        "%" => 4,
+        "Gbit/s" => 2,
+        _ => 1,
+    };
+    format!(
+        "{:.digits$} / {worst:.digits$} {unit}",
+        values[values.len() / 2]
+    )
+}
+
+fn windows() -> usize {
+    if std::env::var_os("QUICK").is_some() {
+        3
+    } else {
+        9
+    }
+}
+
+const PEER: &str = env!("CARGO_BIN_EXE_pump-peer");
+const DELAY_NS: u64 = 10_000_000;
+const RATE_WINDOW_NS: u64 = 4_000_000_000;
+const NOBODY: u32 = 65534;
