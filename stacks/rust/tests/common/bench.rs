@@ -77,6 +77,10 @@ impl Bench {
         setup(&url, &self.file("ca.pem"), protocol)
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn setup_by_address(&self, protocol: Protocol) -> Setup {
         let url = format!("https://{}", self.address);
         Setup {

@@ -7,6 +7,7 @@
 )]
 
 pub mod bench;
+pub mod proxy;
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
