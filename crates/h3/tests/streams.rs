@@ -41,11 +41,7 @@ async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
     }
     stream.stop_sending(Code::H3_REQUEST_CANCELLED);
     assert!(stream.recv_data().await.unwrap().is_none());
-    let told = loop {
-        if let Err(error) = served.send_data(Bytes::from(vec![0; 1024])).await {
-            break error;
-        }
-    };
+    let told = refusal(&mut served).await;
     let cancelled = matches!(told, StreamError::RemoteTerminate { code, .. } if code == Code::H3_REQUEST_CANCELLED);
     assert!(cancelled, "{told:?}");
 }
@@ -213,11 +209,7 @@ async fn a_client_that_stops_a_response_fails_the_servers_writing() {
     let mut served = accept(&mut server).await;
     served.send_response(Response::new(())).await.unwrap();
     recv.stop(code(Code::H3_REQUEST_CANCELLED)).unwrap();
-    let told = loop {
-        if let Err(error) = served.send_data(Bytes::from(vec![0; 1024])).await {
-            break error;
-        }
-    };
+    let told = refusal(&mut served).await;
     assert!(
         matches!(told, StreamError::RemoteTerminate { .. }),
         "{told:?}"
@@ -267,6 +259,16 @@ async fn serve(server: quinn::Connection) -> H3Server {
 async fn accept(server: &mut H3Server) -> Served {
     let resolver = server.accept().await.unwrap().unwrap();
     resolver.resolve_request().await.unwrap().1
+}
+
+/// Sends until the client's refusal is here, or more than a client's window has gone.
+async fn refusal(served: &mut Served) -> StreamError {
+    for _ in 0..64 {
+        if let Err(error) = served.send_data(Bytes::from(vec![0; 64 << 10])).await {
+            return error;
+        }
+    }
+    panic!("the refusal never came");
 }
 
 fn get() -> Request<()> {

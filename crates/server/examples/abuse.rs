@@ -26,7 +26,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use server::{Config, Server};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UdpSocket};
-use tokio::task::JoinSet;
+use tokio::runtime;
 use tokio_rustls::TlsConnector;
 
 type Fallible<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -79,14 +79,19 @@ async fn measure(seconds: u64) -> Fallible {
     let memory_before = memory(&child)?;
     let mut before = echoes(&mut polite, during.min(BASELINE)).await?;
 
-    let mut crowd = JoinSet::new();
+    // On a thread of their own: what they do must not delay the polite client's clock.
+    let elsewhere = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
     let tls = connector(&ca, "http/1.1")?;
     let connected = Arc::new(tokio::sync::Semaphore::new(0));
-    for _ in 0..CROWD {
-        crowd.spawn(slow_head(address, tls.clone(), connected.clone()));
-    }
+    let crowd: Vec<_> = (0..CROWD)
+        .map(|_| elsewhere.spawn(slow_head(address, tls.clone(), connected.clone())))
+        .collect();
     let everybody = connected.acquire_many(CROWD as u32);
     tokio::time::timeout(during, everybody).await??.forget();
+    let memory_tcp = memory(&child)?;
     let mut half_open = Vec::new();
     for _ in 0..CROWD {
         half_open.push(first_packet(address).await?);
@@ -99,15 +104,16 @@ async fn measure(seconds: u64) -> Fallible {
         times.extend(echoes(&mut polite, Duration::from_secs(1)).await?);
         peak = peak.max(memory(&child)?);
     }
-    let slow_left = crowd.len() - std::iter::from_fn(|| crowd.try_join_next()).count();
-    crowd.shutdown().await;
+    let slow_left = crowd.iter().filter(|client| !client.is_finished()).count();
+    elsewhere.shutdown_background();
     drop(half_open);
     // Closing its stdin ends the child.
     drop(child.stdin.take());
     child.wait()?;
 
+    let tcp_cost = mib(memory_tcp - memory_before);
     let (p50_before, p50_during) = (median(&mut before), median(&mut times));
-    let cost = (peak - memory_before) as f64 / f64::from(1 << 20);
+    let cost = mib(peak - memory_before);
     let shift = p50_during.as_secs_f64() / p50_before.as_secs_f64() * 100.0 - 100.0;
     let mut out = std::io::stdout();
     writeln!(
@@ -116,8 +122,8 @@ async fn measure(seconds: u64) -> Fallible {
     )?;
     writeln!(
         out,
-        "memory  {cost:.1} MiB over {:.1}",
-        memory_before as f64 / f64::from(1 << 20)
+        "memory  {cost:.1} MiB over {:.1}, {tcp_cost:.1} of them for TCP",
+        mib(memory_before)
     )?;
     writeln!(
         out,
@@ -135,9 +141,9 @@ async fn polite(
     address: SocketAddr,
     ca: &CertificateDer<'static>,
 ) -> Fallible<SendRequest<Full<Bytes>>> {
-    let stream = connector(ca, "h2")?
-        .connect(localhost()?, TcpStream::connect(address).await?)
-        .await?;
+    let tcp = TcpStream::connect(address).await?;
+    tcp.set_nodelay(true)?;
+    let stream = connector(ca, "h2")?.connect(localhost()?, tcp).await?;
     let (requests, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
     tokio::spawn(connection);
@@ -239,6 +245,10 @@ fn memory(child: &Child) -> Fallible<u64> {
         .find_map(|line| line.strip_prefix("VmRSS:"))
         .ok_or("no VmRSS")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? << 10)
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 fn median(times: &mut [Duration]) -> Duration {

@@ -92,6 +92,10 @@ impl Congestion {
 pub struct Limits {
     /// Connections at a time, both transports and all ports together.
     pub connections: usize,
+    /// QUIC handshakes begun and not finished, per port. Beyond, a newcomer is asked by a
+    /// Retry to prove its address first (RFC 9000 section 8.1.2), so that crowds of forged
+    /// first packets cost nothing; below, there is no Retry.
+    pub half_open: usize,
     /// Request head, bytes; at least 8192, below which hyper does not go.
     pub header_bytes: u32,
     /// Request body, bytes.
@@ -117,6 +121,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8192,
+            half_open: 256,
             header_bytes: 16 << 10,
             body_bytes: 1 << 30,
             message_bytes: 1 << 20,

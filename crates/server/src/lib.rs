@@ -27,7 +27,7 @@
 //!
 //! Windows, timers and congestion control are what hyper, quinn and Linux ship. No `date`
 //! header anywhere (hyper would send one over TCP, and HTTP/3 none), no compression, no
-//! Retry. TLS is rustls with ring on both transports, with one chain: leaf and one
+//! Retry (but to a crowd, [`Limits::half_open`]). TLS is rustls with ring on both transports, with one chain: leaf and one
 //! intermediate.
 //!
 //! # Security

@@ -16,6 +16,7 @@ use http_body::{Body, Frame};
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt};
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -30,6 +31,8 @@ use crate::log::Transport;
 pub(crate) struct Port {
     pub(crate) endpoint: Endpoint,
     pub(crate) congestion: Congestion,
+    /// Places for handshakes of clients whose address is not proven.
+    half_open: Arc<Semaphore>,
 }
 
 /// A UDP socket, and the buffers the kernel granted it.
@@ -61,7 +64,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<Bound> {
 }
 
 impl Port {
-    /// Starts an endpoint. Windows and timers are quinn's own; there is no Retry.
+    /// Starts an endpoint. Windows and timers are quinn's own.
     pub(crate) fn new(
         bound: Bound,
         tls: QuicTls,
@@ -92,6 +95,7 @@ impl Port {
         Ok(Self {
             endpoint,
             congestion,
+            half_open: Arc::new(Semaphore::new(limits.half_open)),
         })
     }
 
@@ -103,9 +107,16 @@ impl Port {
                 incoming.refuse();
                 continue;
             };
+            let half_open = self.half_open.clone().try_acquire_owned().ok();
+            if half_open.is_none() && !incoming.remote_address_validated() {
+                incoming
+                    .retry()
+                    .unwrap_or_else(|error| error.into_incoming().ignore());
+                continue;
+            }
             let (shared_by, congestion) = (shared.clone(), self.congestion);
             shared.tasks.spawn(async move {
-                let serving = connection(incoming, congestion, &shared_by);
+                let serving = connection(incoming, half_open, congestion, &shared_by);
                 shared_by.killed.run_until_cancelled(serving).await;
                 drop(permit);
             });
@@ -116,7 +127,12 @@ impl Port {
 }
 
 /// From the first packet to the last.
-async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &Arc<Shared>) {
+async fn connection(
+    incoming: quinn::Incoming,
+    half_open: Option<OwnedSemaphorePermit>,
+    congestion: Congestion,
+    shared: &Arc<Shared>,
+) {
     let peer_port = incoming.remote_address().port();
     let Ok(mut connecting) = incoming.accept() else {
         return;
@@ -135,6 +151,7 @@ async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &
         let Ok(Ok(connection)) = timeout(handshake_time, connecting).await else {
             return;
         };
+        drop(half_open);
         established(&connection, &ledger, peer, shared);
         return serve(connection, &EarlyStreams::default(), &ledger, shared).await;
     };
@@ -144,7 +161,9 @@ async fn connection(incoming: quinn::Incoming, congestion: Congestion, shared: &
         Err(_) => unreachable!("a server may always use its keys early"),
     };
     let finish = async {
-        if timeout(handshake_time, done).await.is_ok() {
+        let done = timeout(handshake_time, done).await;
+        drop(half_open);
+        if done.is_ok() {
             established(&connection, &ledger, peer, shared);
         } else {
             connection.close(NO_ERROR, b"handshake too slow");

@@ -188,3 +188,39 @@ async fn connections_have_their_most_and_a_place_is_given_again() {
     );
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_crowd_of_unfinished_handshakes_makes_newcomers_prove_their_address() {
+    let limits = Limits {
+        half_open: 1,
+        drain_time: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tls = client::tls(&server);
+    let mut first_answers = Vec::new();
+    // Both stay in mid-handshake: their sockets are kept, and answer nothing.
+    let mut crowd = Vec::new();
+    for _ in 0..2 {
+        let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket
+            .send_to(&client::first_packet(&tls), server.address)
+            .await
+            .unwrap();
+        let mut answer = [0; 1500];
+        socket.recv(&mut answer).await.unwrap();
+        // Long packet type, RFC 9000 section 17.2: 0 Initial, 3 Retry.
+        first_answers.push(answer[0] >> 4 & 0b11);
+        crowd.push(socket);
+    }
+    assert_eq!(first_answers, [0, 3]);
+    // Who can prove it is served.
+    let mut http = client::connect("h3", server.address, &tls).await.unwrap();
+    assert!(http.call(request("GET", "/health", 1, "")).await.is_ok());
+    drop(http);
+    server.stop().await;
+}

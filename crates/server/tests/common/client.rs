@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use http::{Request, Response, Uri};
@@ -128,6 +129,21 @@ pub fn quic(to: SocketAddr, tls: &ClientConfig) -> Result<quinn::Connecting, Err
     let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
     let config = quinn::ClientConfig::new(Arc::new(config));
     Ok(endpoint.connect_with(config, to, "localhost")?)
+}
+
+/// The first packet of a QUIC client that will never send another.
+pub fn first_packet(tls: &ClientConfig) -> Vec<u8> {
+    let mut tls = tls.clone();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).unwrap();
+    let config = quinn::ClientConfig::new(Arc::new(crypto));
+    let mut endpoint = quinn_proto::Endpoint::new(Arc::default(), None, true, None);
+    let (now, nowhere) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], 9)));
+    let (_, mut connection) = endpoint.connect(now, config, nowhere, "localhost").unwrap();
+    let mut packet = Vec::new();
+    let transmit = connection.poll_transmit(now, 1, &mut packet).unwrap();
+    packet.truncate(transmit.size);
+    packet
 }
 
 /// HTTP/3 over a QUIC connection.
