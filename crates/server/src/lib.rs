@@ -12,7 +12,7 @@
 //! ```text
 //!   tcp.rs  --\                                       /-- routes.rs   HTTP
 //!              >-- connection.rs -> account.rs (in) -<--- grpc.rs     gRPC
-//!   quic.rs --/                          |            \-- faults.rs   on demand
+//!   http3.rs -/                          |            \-- faults.rs   on demand
 //!      ^      <------------------- account.rs (out) <-/
 //!      |                                 |
 //!   handshake.rs                    journal.rs -> the log
@@ -27,8 +27,8 @@
 //!
 //! Windows, timers and congestion control are what hyper, quinn and Linux ship. No `date`
 //! header anywhere (hyper would send one over TCP, and HTTP/3 none), no compression, no
-//! Retry (but to a crowd, [`Limits::half_open`]). TLS is rustls with ring on both transports, with one chain: leaf and one
-//! intermediate.
+//! Retry (but to a crowd, [`Limits::half_open`]). TLS is rustls with ring on both
+//! transports, with one chain: leaf and one intermediate.
 //!
 //! # Security
 //!
@@ -47,6 +47,7 @@ mod faults;
 mod files;
 mod grpc;
 mod handshake;
+mod http3;
 mod journal;
 pub mod log;
 mod quic;

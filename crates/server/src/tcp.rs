@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -100,9 +101,8 @@ impl Manner {
             // The client has reset the connection already.
             return;
         }
-        let accepting = self.tls.accept(stream);
-        let Ok(Ok(stream)) = tokio::time::timeout(shared.limits.handshake_time, accepting).await
-        else {
+        let accepting = timeout(shared.limits.handshake_time, self.tls.accept(stream));
+        let Some(Ok(Ok(stream))) = shared.draining.run_until_cancelled(accepting).await else {
             return;
         };
         let ledger = shared.ledger();

@@ -169,23 +169,28 @@ async fn a_resting_connection_is_closed() {
 
 #[tokio::test]
 async fn connections_have_their_most_and_a_place_is_given_again() {
+    // Both listening ports hold a place while they wait for TCP; one is left.
     let limits = Limits {
-        connections: 1,
+        connections: 3,
         ..Limits::default()
     };
-    // Each listening port holds a place in reserve while it waits, so that with one place
-    // only QUIC shows the refusal.
     let server = common::start(Config {
         limits,
         ..Config::default()
     })
     .await;
     let tls = client::tls(&server);
-    let outcome = client::quic(server.address, &tls).unwrap().await;
+    let first = client::quic(server.address, &tls).unwrap().await.unwrap();
+    let refused = client::quic(server.address, &tls).unwrap().await;
     assert!(
-        matches!(outcome, Err(quinn::ConnectionError::ConnectionClosed(_))),
-        "{outcome:?}"
+        matches!(refused, Err(quinn::ConnectionError::ConnectionClosed(_))),
+        "{refused:?}"
     );
+    first.close(0u32.into(), b"");
+    // As soon as the server has read the goodbye.
+    while client::quic(server.address, &tls).unwrap().await.is_err() {
+        tokio::task::yield_now().await;
+    }
     server.stop().await;
 }
 

@@ -145,3 +145,27 @@ async fn a_shutdown_waits_no_longer_than_it_may_and_logs_what_broke() {
         "{log:?}"
     );
 }
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_handshakes() {
+    let limits = Limits {
+        drain_time: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    let server = common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let tcp = tokio::net::TcpStream::connect(server.address)
+        .await
+        .unwrap();
+    let udp = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let packet = client::first_packet(&client::tls(&server));
+    udp.send_to(&packet, server.address).await.unwrap();
+    let mut answer = [0; 1500];
+    udp.recv(&mut answer).await.unwrap();
+    // `stop` itself gives up long before the hour is over.
+    assert_eq!(server.stop().await.0, []);
+    drop(tcp);
+}
