@@ -97,11 +97,13 @@ impl Bench {
             names: options.names.clone(),
             spin_permille: SPIN_PERMILLE / (2 * u64::from(options.jobs.max(1))),
         };
-        let facts = match line.converse(&hello, &[])? {
-            (Reply::Ready(facts), _) => *facts,
-            (Reply::Failed { what }, _) => return Err(BenchError::Refused(what)),
-            _ => return Err(BenchError::unexpected()),
+        let facts = match line.converse(&hello, &[]) {
+            Ok((Reply::Ready(facts), _)) => Ok(*facts),
+            Ok((Reply::Failed { what }, _)) => Err(BenchError::Refused(what)),
+            Ok(_) => Err(BenchError::unexpected()),
+            Err(e) => Err(e),
         };
+        let facts = facts.inspect_err(|_| line.close())?;
         Ok(Bench {
             line: Arc::new(line),
             facts,
@@ -311,6 +313,12 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.line.close();
+    }
+}
+
 fn read_whole(file: OwnedFd) -> Result<Vec<u8>, BenchError> {
     let mut bytes = Vec::new();
     File::from(file)
@@ -352,6 +360,13 @@ impl Line {
         }
     }
 
+    /// Ends the inside, and with it every process, interface and namespace.
+    fn close(&self) {
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let _closed = ends.socket.shutdown(std::net::Shutdown::Both);
+        let _ended = ends.child.wait();
+    }
+
     fn converse<T: Serialize>(
         &self,
         message: &T,
@@ -360,15 +375,6 @@ impl Line {
         let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         control::send(&ends.socket, message, fds).map_err(BenchError::gone)?;
         control::receive(&ends.socket).map_err(BenchError::gone)
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        let ends = self.ends.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // The inside ends when it sees this, and with it every process, interface and namespace.
-        let _closed = ends.socket.shutdown(std::net::Shutdown::Both);
-        let _ended = ends.child.wait();
     }
 }
 

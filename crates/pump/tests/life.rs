@@ -105,7 +105,7 @@ fn hold_sleepers(bench: &mut Bench, tag: &str) -> Vec<impl Sized> {
 /// children of nobody.
 fn running(tag: &str) -> Vec<String> {
     fs::read_dir("/proc")
-        .unwrap()
+        .expect("/proc is there")
         .filter_map(|entry| {
             let pid = entry.ok()?.file_name().into_string().ok()?;
             let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -122,7 +122,7 @@ fn gone(tag: &str) {
         assert!(Instant::now() < until, "still there: {:?}", running(tag));
         std::thread::sleep(Duration::from_millis(20));
     }
-    let interfaces = fs::read_to_string("/proc/net/dev").unwrap();
+    let interfaces = fs::read_to_string("/proc/net/dev").expect("/proc is there");
     let names: Vec<_> = interfaces
         .lines()
         .filter_map(|l| l.split_once(':'))
@@ -132,6 +132,34 @@ fn gone(tag: &str) {
             .iter()
             .all(|(name, _)| !["client", "server"].contains(&name.trim()))
     );
+}
+
+#[test]
+fn a_refusal_names_the_setting_that_refuses() {
+    // A user namespace of its own, whose limit this may lower; then no capability in it.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && \
+        exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \"$0\" try";
+    let tried = Command::new("unshare")
+        .args(["-Ur", "sh", "-c", script])
+        .arg(common::peer())
+        .output();
+    let said = match &tried {
+        Ok(tried) => String::from_utf8_lossy(&tried.stderr).into_owned(),
+        Err(e) => e.to_string(),
+    };
+    if said.contains("max_user_namespaces is 0") {
+        assert!(
+            said.contains("sysctl user.max_user_namespaces=10000"),
+            "{said}"
+        );
+    } else {
+        // Only where user namespaces or util-linux are missing is there nothing to test.
+        let able = Command::new("unshare")
+            .args(["-Ur", "setpriv", "true"])
+            .status();
+        assert!(!able.is_ok_and(|s| s.success()), "{said}");
+        common::loudly(&format!("NOT RUN: no unshare or setpriv here: {said}"));
+    }
 }
 
 #[test]

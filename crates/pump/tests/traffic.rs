@@ -164,7 +164,7 @@ fn frames(file: &[u8]) -> Vec<(u32, &[u8])> {
     let mut frames = Vec::new();
     let mut rest = file;
     while !rest.is_empty() {
-        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().expect("four"));
         if word(0) == 6 {
             frames.push((word(8), &rest[28..28 + word(20) as usize]));
         }

@@ -10,13 +10,14 @@ fn main() {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["inside"] => pump::init_main(),
+        ["try"] => try_bench(),
         ["serve", address] => serve(address),
         ["fetch", address, bytes] => bytes.parse().map_or(Ok(()), |bytes| fetch(address, bytes)),
         ["burst", address, size, count] => burst(address, size, count),
         ["burn", ms] => ms.parse().map_or(Ok(()), burn),
         _ => {
             eprintln!(
-                "usage: pump-peer inside | serve ADDRESS | fetch ADDRESS BYTES | \
+                "usage: pump-peer inside | try | serve ADDRESS | fetch ADDRESS BYTES | \
                  burst ADDRESS SIZE COUNT | burn MS"
             );
             std::process::exit(2);
@@ -26,6 +27,21 @@ fn main() {
         eprintln!("pump-peer {}: {e}", words.join(" "));
         std::process::exit(1);
     }
+}
+
+/// Starts a bench and says what it is, or why it cannot be.
+fn try_bench() -> io::Result<()> {
+    let options = pump::BenchOptions {
+        init: pump::Init {
+            program: std::env::current_exe()?,
+            args: vec!["inside".into()],
+        },
+        names: Vec::new(),
+        jobs: 1,
+    };
+    let bench = pump::Bench::start(&options).map_err(io::Error::other)?;
+    println!("{:#?}", bench.facts());
+    Ok(())
 }
 
 /// Answers each connection's eight bytes with as many as they say. Prints a line when ready

@@ -72,13 +72,15 @@ impl Waiter {
         self.budget_ns = self.budget_ns.saturating_sub(ns);
     }
 
-    /// How long before a deadline to wake up: twice what a sleep is usually late, so that most
-    /// sleeps end in time; nothing when the budget is spent.
+    /// How long before a deadline to wake up. With the budget full twice what a sleep is usually
+    /// late, so that most sleeps end in time; as it empties down to just that, where half end
+    /// in time and spinning costs next to nothing; without any budget, not before at all.
     fn guard_ns(&self) -> u64 {
         if self.budget_ns < GUARD_MAX_NS {
             return 0;
         }
-        (2 * self.overshoot_ns).clamp(GUARD_MIN_NS, GUARD_MAX_NS)
+        let spare_ns = self.overshoot_ns * self.budget_ns / BUDGET_CAP_NS;
+        (self.overshoot_ns + spare_ns).clamp(GUARD_MIN_NS, GUARD_MAX_NS)
     }
 }
 

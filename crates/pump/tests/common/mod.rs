@@ -38,7 +38,7 @@ pub fn bench() -> Option<Bench> {
     match try_bench() {
         Ok(bench) => Some(bench),
         Err(e) => {
-            eprintln!("NOT RUN: this machine allows no bench: {e}");
+            loudly(&format!("NOT RUN: this machine allows no bench: {e}"));
             assert!(
                 std::env::var_os("CI").is_none(),
                 "benches must work where CI is set: {e}"
@@ -46,6 +46,11 @@ pub fn bench() -> Option<Bench> {
             None
         }
     }
+}
+
+/// Says something that the test harness does not hide when the test passes.
+pub fn loudly(what: &str) {
+    std::io::Write::write_all(&mut std::io::stderr(), format!("{what}\n").as_bytes()).unwrap();
 }
 
 /// A network with the same delay both ways.
@@ -148,6 +153,8 @@ pub fn again_without_privileges() {
     .status();
     match again {
         Ok(status) => assert!(status.success(), "without privileges: {status}"),
-        Err(e) => eprintln!("NOT RUN without privileges: user {NOBODY} may not run this test: {e}"),
+        Err(e) => loudly(&format!(
+            "NOT RUN without privileges: user {NOBODY} may not: {e}"
+        )),
     }
 }
