@@ -37,6 +37,7 @@ pub mod rows;
 mod channel;
 mod error;
 mod parse;
+mod row_error;
 
 pub use error::DriverError;
 pub use host::{Host, Limits, RunAnswer, SetupAnswer};

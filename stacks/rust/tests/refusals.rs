@@ -5,10 +5,11 @@
 mod common;
 
 use std::net::TcpListener;
+use std::process::Command;
 
 use common::{Driver, call, in_order, setup, soon};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Reconnect, Setup, Start, Step};
-use driver::{DriverError, RunAnswer, SetupAnswer};
+use driver::{DriverError, Host, Limits, RunAnswer, SetupAnswer};
 
 const HYPER: &str = env!("CARGO_BIN_EXE_commute-driver-hyper");
 
@@ -176,4 +177,21 @@ fn silence_is_cut_off_at_the_time_out_and_keeps_its_stamps() {
     assert!(row.end_ns - row.start_ns >= timeout_ns, "cut off early");
     assert!(row.connect_ns.is_some() && row.tls_ns.is_none(), "{row:?}");
     driver.close();
+}
+
+#[test]
+fn a_driver_that_is_told_to_connects() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut child = Command::new(HYPER)
+        .env_clear()
+        .env("COMMUTE_CONNECT", address)
+        .spawn()
+        .unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    let read = stream.try_clone().unwrap();
+    let mut host = Host::new(read.into(), stream.into(), Limits::default()).unwrap();
+    assert_eq!(host.hello(soon()).unwrap().stack, "hyper");
+    host.close();
+    assert!(child.wait().unwrap().success());
 }

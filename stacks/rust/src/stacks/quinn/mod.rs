@@ -1,22 +1,22 @@
 //! quinn and h3: HTTP/3, with resumption and early data.
 
-use std::cell::RefCell;
+mod conn;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use driver::protocol::{
     Ability, Action, CallError, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
-use h3::client::SendRequest;
-use h3::error::StreamError;
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, ConnectError, ConnectionError, Endpoint, TransportConfig, VarInt};
-use tokio::sync::{Mutex, watch};
+use quinn::{ClientConfig, ConnectError, Endpoint, TransportConfig, VarInt};
+use tokio::sync::watch;
 
+use self::conn::{Requests, State, begin, broken, drive};
 use crate::clock;
 use crate::dial::Origin;
 use crate::failure::{bad_status, failure};
@@ -25,38 +25,14 @@ use crate::stack::{Facts, Refused, Stack};
 use crate::tls::{self, Tls};
 use crate::trace::{Phase, Trace};
 
+pub use self::conn::Conn;
+
 /// quinn with h3, for one origin.
 pub struct Quinn {
     origin: Origin,
     tls: Tls,
     transport: Arc<TransportConfig>,
 }
-
-/// A QUIC connection and HTTP/3 on it.
-pub struct Conn {
-    quic: quinn::Connection,
-    http: RefCell<Http>,
-    /// Held by the one call that begins HTTP/3 anew after refused early data.
-    renewal: Mutex<()>,
-    handshake: Handshake,
-    local_port: u16,
-}
-
-#[derive(Clone)]
-struct Http {
-    requests: Requests,
-    /// Begun before the handshake was over.
-    early: bool,
-}
-
-/// What became of a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Under,
-    Done { resumed: bool, early_data: bool },
-}
-
-type Handshake = watch::Receiver<State>;
 
 impl Stack for Quinn {
     type Conn = Conn;
@@ -125,13 +101,16 @@ impl Stack for Quinn {
         request: &HttpRequest,
         trace: &Trace,
     ) -> Result<(), CallError> {
-        let http = conn.http.borrow().clone();
+        let http = conn.http().await?;
         let mut early = *conn.handshake.borrow() == State::Under;
-        let mut outcome = self.exchange(conn, http.requests, request, trace).await;
+        let mut outcome = {
+            let _stream = conn.early_streams.read().await;
+            self.exchange(conn, http.requests, request, trace).await
+        };
         if http.early && outcome.is_err() && conn.handshake_done().await.refused_early_data() {
             // The server took none of it, and what was begun with it is void.
             early = false;
-            let http = conn.renew().await?;
+            let http = conn.http().await?;
             outcome = self.exchange(conn, http.requests, request, trace).await;
         }
         let status = outcome?;
@@ -264,87 +243,6 @@ impl Quinn {
     }
 }
 
-impl Conn {
-    fn new(quic: quinn::Connection, http: Http, handshake: Handshake, local_port: u16) -> Self {
-        let (http, renewal) = (RefCell::new(http), Mutex::new(()));
-        Self {
-            quic,
-            http,
-            renewal,
-            handshake,
-            local_port,
-        }
-    }
-
-    /// What the handshake came to; `Under` only if the connection broke before.
-    async fn handshake_done(&self) -> State {
-        let mut handshake = self.handshake.clone();
-        match handshake.wait_for(|state| *state != State::Under).await {
-            Ok(state) => *state,
-            Err(_) => State::Under,
-        }
-    }
-
-    /// Begins HTTP/3 anew on the same QUIC connection, unless another call has.
-    async fn renew(&self) -> Result<Http, CallError> {
-        let _turn = self.renewal.lock().await;
-        if self.http.borrow().early {
-            let (driver, http) = begin(&self.quic, false).await?;
-            tokio::spawn(drive(driver));
-            self.http.replace(http);
-        }
-        Ok(self.http.borrow().clone())
-    }
-
-    /// An error of a stream; when the connection has ended, why it has.
-    fn failure(&self, error: &StreamError) -> CallError {
-        if let Some(reason) = self.quic.close_reason() {
-            return broken(&reason);
-        }
-        let kind = match error {
-            StreamError::RemoteTerminate { .. } | StreamError::RemoteClosing { .. } => {
-                ErrorKind::Reset
-            }
-            StreamError::StreamError { .. } | StreamError::HeaderTooBig { .. } => {
-                ErrorKind::Protocol
-            }
-            _ => ErrorKind::Other,
-        };
-        failure(kind, error)
-    }
-}
-
-impl State {
-    fn refused_early_data(self) -> bool {
-        matches!(
-            self,
-            Self::Done {
-                early_data: false,
-                ..
-            }
-        )
-    }
-}
-
-type Requests = SendRequest<h3_quic::OpenStreams, Bytes>;
-type Driver = h3::client::Connection<h3_quic::Connection, Bytes>;
-
-async fn begin(quic: &quinn::Connection, early: bool) -> Result<(Driver, Http), CallError> {
-    let transport = h3_quic::Connection::new(quic.clone());
-    let (driver, requests) = h3::client::new(transport).await.map_err(|error| {
-        quic.close_reason().map_or_else(
-            || failure(ErrorKind::Protocol, &error),
-            |reason| broken(&reason),
-        )
-    })?;
-    Ok((driver, Http { requests, early }))
-}
-
-async fn drive(mut driver: Driver) {
-    // How it ended, the streams have been told.
-    driver.wait_idle().await;
-}
-
 /// A socket of its own for each connection, so that ports tell connections apart.
 fn endpoint(address: SocketAddr) -> io::Result<Endpoint> {
     Endpoint::client(match address {
@@ -376,28 +274,6 @@ fn transport(congestion: Option<&str>) -> Result<TransportConfig, Refused> {
 
 fn refused_to_connect(error: &ConnectError) -> CallError {
     failure(ErrorKind::Connect, error)
-}
-
-fn broken(error: &ConnectionError) -> CallError {
-    let kind = match error {
-        ConnectionError::TransportError(error) if is_crypto(error.code) => ErrorKind::Tls,
-        ConnectionError::ConnectionClosed(close) if is_crypto(close.error_code) => ErrorKind::Tls,
-        ConnectionError::TimedOut => ErrorKind::Timeout,
-        ConnectionError::VersionMismatch | ConnectionError::TransportError(_) => {
-            ErrorKind::Protocol
-        }
-        ConnectionError::CidsExhausted => ErrorKind::Other,
-        ConnectionError::ConnectionClosed(_)
-        | ConnectionError::ApplicationClosed(_)
-        | ConnectionError::Reset
-        | ConnectionError::LocallyClosed => ErrorKind::Reset,
-    };
-    failure(kind, error)
-}
-
-/// TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000 section 20.1).
-fn is_crypto(code: quinn::TransportErrorCode) -> bool {
-    u64::from(code) >> 8 == 1
 }
 
 fn phases() -> BTreeMap<String, String> {
