@@ -2,28 +2,30 @@
 
 use record::Check;
 
-use crate::exit;
+use crate::{exit, out};
 
 /// Prints every check and says by the exit code whether all held.
 pub(crate) fn print(checks: &[Check], json: bool) -> anyhow::Result<u8> {
     if json {
-        println!("{}", serde_json::to_string_pretty(checks)?);
+        out::json(&checks)?;
         return Ok(code(checks));
     }
     for check in checks {
-        println!("{}", lab::check_line(check));
+        line(check)?;
     }
-    Ok(sum_up(checks))
+    sum_up(checks)
+}
+
+/// One check.
+pub(crate) fn line(check: &Check) -> anyhow::Result<()> {
+    out::print(&(lab::check_line(check) + "\n"))
 }
 
 /// The last line, and the exit code.
-pub(crate) fn sum_up(checks: &[Check]) -> u8 {
-    println!(
-        "{} of {} hold",
-        checks.iter().filter(|c| c.pass).count(),
-        checks.len()
-    );
-    code(checks)
+pub(crate) fn sum_up(checks: &[Check]) -> anyhow::Result<u8> {
+    let held = checks.iter().filter(|c| c.pass).count();
+    out::print(&format!("{held} of {} hold\n", checks.len()))?;
+    Ok(code(checks))
 }
 
 /// Whether all held.

@@ -7,6 +7,7 @@ mod exit;
 mod foreground;
 mod forward;
 mod home;
+mod out;
 mod progress;
 mod verb;
 

@@ -61,6 +61,8 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
+/// The absolute part of the default margin, max(2 ms, 5 %) (DESIGN 7).
+pub(crate) const DEFAULT_MARGIN_NS: u64 = 2_000_000;
 /// DESIGN 4: the larger of 0.25 ms and a tenth of the study's margin, per call.
 const MIN_WAIT_BOUND_NS: u64 = 250_000;
 const MAX_STEAL: f64 = 0.01;

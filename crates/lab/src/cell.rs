@@ -156,6 +156,9 @@ impl Job<'_> {
             .run(&self.workload.steps, begun + self.patience());
         let took_ns = begun.elapsed().as_nanos() as u64;
         let window = bench.end()?;
+        if let Some(path) = self.capture {
+            save_capture(bench, path)?;
+        }
         let rows = match answer.map_err(|e| Trouble::Failed(format!("driver: {e}")))? {
             RunAnswer::Rows(rows) => rows,
             RunAnswer::Unsupported { what, reason } => {
@@ -318,6 +321,20 @@ impl Stopped {
             None => Trouble::Failed(reason),
         }
     }
+}
+
+fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), Trouble> {
+    let (mut frames, missed) = bench.capture()?;
+    let failed = |e: &std::io::Error| failed(&format!("--pcap {}", path.display()), e);
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(|e| failed(&e))?;
+    }
+    let mut file = std::fs::File::create(path).map_err(|e| failed(&e))?;
+    std::io::copy(&mut frames, &mut file).map_err(|e| failed(&e))?;
+    if missed > 0 {
+        tracing::warn!("{}: {missed} frames did not fit", path.display());
+    }
+    Ok(())
 }
 
 /// CLOCK_MONOTONIC, the clock of drivers, server and link.

@@ -129,7 +129,7 @@ impl Block {
             .map(|(arm, position)| {
                 let name = &study.arms[arm].name;
                 let planned = Planned {
-                    id: format!("{network_name}.{number:03}.{}", slug(name)),
+                    id: format!("{}_{number:03}_{}", slug(network_name), slug(name)),
                     network: network_name.to_owned(),
                     block: number,
                     arm: name.clone(),

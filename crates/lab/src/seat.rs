@@ -5,7 +5,7 @@ use std::path::Path;
 use pump::{Bench, BenchOptions, Facts, Init};
 use record::{Audit, Cell, Cost, Outcome, Parity, Stack, Wire};
 
-use crate::audit::{Bounds, objections};
+use crate::audit::{Bounds, DEFAULT_MARGIN_NS, objections};
 use crate::cell::{Job, Measured, Trouble, monotonic_ns};
 use crate::origin::{NAME, ServerOptions};
 use crate::plan::Plan;
@@ -151,6 +151,3 @@ impl Seat<'_> {
         cell.took_ns = m.took_ns;
     }
 }
-
-/// The absolute part of the default margin (DESIGN 7): max(2 ms, 5 %).
-const DEFAULT_MARGIN_NS: u64 = 2_000_000;

@@ -144,7 +144,7 @@ pub(crate) const MAX_STEPS: usize = 4096;
 const MAX_BYTES: u64 = 1 << 30;
 const MAX_BODY: usize = 32 * 1024;
 /// The message of the game-api study: 13 digits of milliseconds, 26 bytes in all.
-const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
+pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

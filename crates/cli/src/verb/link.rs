@@ -107,6 +107,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         .with_context(|| format!("cannot run {name}"))?;
     let status = crate::foreground::wait(&mut process)?;
     let window = bench.end()?;
+    if let Some(path) = &args.pcap {
+        save(&mut bench, path).with_context(|| format!("--pcap {}", path.display()))?;
+    }
     if args.audit {
         crate::audit::print(&network, &window);
     }
@@ -134,6 +137,18 @@ impl Args {
         }
         Ok(o)
     }
+}
+
+fn save(bench: &mut Bench, path: &Path) -> anyhow::Result<()> {
+    let (mut frames, missed) = bench.capture()?;
+    std::io::copy(&mut frames, &mut File::create(path)?)?;
+    if missed > 0 {
+        eprintln!(
+            "{}: {missed} packets came after it was full",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// Sockets at the far end, and a line that says how to reach each service.

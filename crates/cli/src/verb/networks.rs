@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use link::Network;
 
-use crate::exit;
+use crate::{exit, out};
 
 /// List the emulated networks with their numbers, or check one against its numbers.
 #[derive(clap::Args)]
@@ -38,8 +38,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
             let found = find(&network)?;
             let text = link::builtin().iter().find(|(name, _)| *name == found.name);
             match text {
-                Some((_, text)) => print!("{text}"),
-                None => print!("{}", std::fs::read_to_string(&network)?),
+                Some((_, text)) => out::print(text)?,
+                None => out::print(&std::fs::read_to_string(&network)?)?,
             }
             Ok(exit::PASS)
         }
@@ -54,14 +54,16 @@ fn list(json: bool) -> anyhow::Result<u8> {
         .collect::<Result<_, _>>()
         .context("a network that came with commute is broken")?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&networks)?);
+        out::json(&networks)?;
         return Ok(exit::PASS);
     }
     let width = networks.iter().map(|n| n.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
     for n in &networks {
-        println!("{:width$}  {}", n.name, n.numbers());
-        println!("{:width$}  {}", "", n.about);
+        text += &format!("{:width$}  {}\n", n.name, n.numbers());
+        text += &format!("{:width$}  {}\n", "", n.about);
     }
+    out::print(&text)?;
     Ok(exit::PASS)
 }
 

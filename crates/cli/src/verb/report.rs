@@ -1,12 +1,12 @@
 //! `commute report DIR...`: records to an answer.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use record::{RunData, Store};
 
-use crate::exit;
+use crate::{exit, out};
 
 /// Answer a study's question from its records.
 ///
@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-/// Prints the answer to standard output; a reader that has seen enough is no error.
+/// Prints the answer to standard output.
 pub(crate) fn print(data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
         Format::Human => {
@@ -61,10 +61,7 @@ pub(crate) fn print(data: &RunData, format: Format) -> anyhow::Result<()> {
         Format::Json => report::json(&report::summarise(data)),
         Format::Csv => report::csv(data),
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output"),
-    }
+    out::print(&text)
 }
 
 /// Writes `report.html` and `report.json` into the run's folder.

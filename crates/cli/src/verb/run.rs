@@ -69,7 +69,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     })?;
     let shard = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     if args.dry_run {
-        print!("{}", crate::dry_run::text(&plan, shard, args.jobs));
+        crate::out::print(&crate::dry_run::text(&plan, shard, args.jobs))?;
         return Ok(exit::PASS);
     }
     let out = match (&args.resume, &args.out) {

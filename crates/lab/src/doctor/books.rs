@@ -29,7 +29,9 @@ pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {
         bytes: 2_000_000,
         times: 1,
     };
-    let workload = Workload::expand(&[get]);
+    // What is still on its way when the last row comes would stand on one side only.
+    let rest = Step::Pause { ns: 500_000_000 };
+    let workload = Workload::expand(&[get, rest]);
     let stacks = [
         Stack {
             name: "hyper",
@@ -42,10 +44,7 @@ pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {
     ];
     stacks
         .iter()
-        .flat_map(|stack| match surgery.measure(&network, stack, &workload) {
-            Ok(m) => judge(&stack.label(), &m),
-            Err(e) => vec![not_made(&stack.label(), &e)],
-        })
+        .flat_map(|stack| surgery.examine(&network, stack, &workload, |m| judge(&stack.label(), m)))
         .collect()
 }
 
@@ -111,16 +110,11 @@ fn judge(label: &str, m: &Measured) -> Vec<Check> {
             w.up.foreign_frames + w.down.foreign_frames,
         ),
     ];
-    // A link that dropped nothing shows nothing about drops.
-    checks.push(Check {
-        pass: dropped > 0.0,
-        ..check(
-            format!("{label}: dropped by the model, at least 1"),
-            1.0,
-            dropped,
-            f64::MAX,
-            "packets",
-        )
-    });
+    if dropped == 0.0 {
+        checks.push(not_made(
+            label,
+            &"the link dropped nothing, so nothing is shown about drops",
+        ));
+    }
     checks
 }

@@ -8,7 +8,7 @@ use record::{Call, Check, State};
 
 use super::{Stack, Surgery, check, median, network, not_made};
 use crate::cell::Trouble;
-use crate::study::Step;
+use crate::study::{DEFAULT_BODY, Step};
 use crate::workload::Workload;
 
 /// The median warm call alone, and beside `jobs` - 1 others that do the same.
@@ -61,7 +61,7 @@ fn warm_ms(surgery: &mut Surgery<'_>) -> Result<f64, Trouble> {
     };
     let call = Step::Call {
         group: "echo".into(),
-        body: "{}".into(),
+        body: DEFAULT_BODY.into(),
         times: CALLS,
     };
     let workload = Workload::expand(&[Step::Reconnect(Reconnect::Cold), call]);
