@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufReader, IsTerminal, Read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -233,7 +233,7 @@ impl Bench {
             (Reply::Spawned { pid }, Some(told)) => Ok(Process {
                 line: Arc::clone(&self.line),
                 pid,
-                told: File::from(told),
+                told: BufReader::new(File::from(told)),
                 exit: None,
                 terminal,
             }),

@@ -56,6 +56,11 @@ pub(crate) enum Request {
         signal: i32,
         whole_tree: bool,
     },
+    /// Goes on with a stopped process, with the terminal or without.
+    Resume {
+        pid: i32,
+        foreground: bool,
+    },
     Begin,
     Settle {
         limit_ns: u64,
@@ -118,7 +123,16 @@ impl From<Bytes> for OsString {
     }
 }
 
-/// How a process ended, as written to the descriptor its spawner holds.
+/// What its spawner is told of a process, a line each, over the descriptor it holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// It was stopped, as by Ctrl-Z.
+    Stopped,
+    /// It has ended; nothing follows.
+    Ended(ExitWire),
+}
+
+/// How a process ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ExitWire {
     pub(crate) status: i32,

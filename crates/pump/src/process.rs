@@ -1,7 +1,8 @@
 //! Processes inside a bench.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bench::{BenchError, Line};
-use crate::control::{ExitWire, Request};
+use crate::control::{ExitWire, Request, Told};
 use crate::sys;
 
 /// A command to run at one end. It gets the caller's user and groups, no capability, and
@@ -37,8 +38,8 @@ pub struct Spawn {
 pub struct Process {
     pub(crate) line: Arc<Line>,
     pub(crate) pid: i32,
-    /// Becomes readable when it has ended.
-    pub(crate) told: std::fs::File,
+    /// Where its stops and its end are told.
+    pub(crate) told: BufReader<File>,
     pub(crate) exit: Option<Exit>,
     /// The caller's terminal, to be taken back.
     pub(crate) terminal: Option<OwnedFd>,
@@ -62,15 +63,19 @@ impl Process {
     }
 
     /// Waits for it to end, at most `timeout` (`None`: for ever). `Ok(None)` when time is over.
+    ///
+    /// When a foreground process is stopped (Ctrl-Z), the caller's process group stops with it
+    /// and goes on with it, as if both were one job of the shell.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<Exit>, BenchError> {
         let until = timeout.map(|t| Instant::now() + t);
         while self.exit.is_none() {
             let left = until.map(|u| u.saturating_duration_since(Instant::now()));
-            let [told] = sys::wait_readable([self.told.as_fd()], left).map_err(BenchError::gone)?;
+            let [told] = sys::wait_readable([self.told.get_ref().as_fd()], left)
+                .map_err(BenchError::gone)?;
             if told {
-                self.exit = Some(self.read_exit().map_err(BenchError::gone)?);
-                if let Some(terminal) = self.terminal.take() {
-                    sys::retake_terminal(terminal.as_fd());
+                match self.read_told().map_err(BenchError::gone)? {
+                    Told::Stopped => self.stop_with_it()?,
+                    Told::Ended(exit) => self.note_end(&exit),
                 }
             } else if left == Some(Duration::ZERO) {
                 return Ok(None);
@@ -79,15 +84,49 @@ impl Process {
         Ok(self.exit)
     }
 
-    fn read_exit(&mut self) -> io::Result<Exit> {
-        let mut text = Vec::new();
-        (&mut self.told).take(4096).read_to_end(&mut text)?;
-        let exit: ExitWire = serde_json::from_slice(&text)?;
-        Ok(Exit {
+    fn read_told(&mut self) -> io::Result<Told> {
+        let mut line = String::new();
+        (&mut self.told).take(4096).read_line(&mut line)?;
+        if line.is_empty() {
+            return Err(io::Error::other("and its processes with it"));
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    fn note_end(&mut self, exit: &ExitWire) {
+        self.exit = Some(Exit {
             status: ExitStatus::from_raw(exit.status),
             peak_rss_bytes: exit.peak_rss_bytes,
             cpu_ns: exit.cpu_ns,
-        })
+        });
+        self.take_terminal_back();
+    }
+
+    fn stop_with_it(&mut self) -> Result<(), BenchError> {
+        let Some(terminal) = &self.terminal else {
+            return Ok(());
+        };
+        let give = sys::give_terminal(terminal.as_fd(), sys::own_group());
+        give.and_then(|()| sys::kill(0, libc::SIGTSTP))
+            .map_err(BenchError::gone)?;
+        // Here the shell let us go on: with `fg` it gave us the terminal, with `bg` it did not.
+        let foreground = sys::has_terminal(terminal.as_fd());
+        self.line
+            .ask(
+                &Request::Resume {
+                    pid: self.pid,
+                    foreground,
+                },
+                &[],
+            )
+            .map(drop)
+    }
+
+    fn take_terminal_back(&mut self) {
+        if let Some(terminal) = self.terminal.take() {
+            // One that hung up cannot be taken, and nobody sits at it.
+            let _taken = sys::give_terminal(terminal.as_fd(), sys::own_group());
+        }
     }
 
     /// Sends a signal to its process group. No error when it has ended.
@@ -116,8 +155,6 @@ impl Drop for Process {
     fn drop(&mut self) {
         // A bench that is gone has taken the process with it.
         let _killed = self.signal(libc::SIGKILL, true);
-        if let Some(terminal) = self.terminal.take() {
-            sys::retake_terminal(terminal.as_fd());
-        }
+        self.take_terminal_back();
     }
 }

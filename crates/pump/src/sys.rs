@@ -168,7 +168,7 @@ pub(crate) fn wait_hangup(fd: BorrowedFd<'_>) {
     }
 }
 
-/// A child that ended.
+/// A child that ended or was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) pid: i32,
@@ -179,13 +179,13 @@ pub(crate) struct Ended {
     pub(crate) cpu_ns: u64,
 }
 
-/// Collects one ended child, if there is one.
+/// Collects one child that ended or was stopped, if there is one.
 pub(crate) fn reap() -> Option<Ended> {
     let mut status = 0;
     // SAFETY: `rusage` is plain data for which zeros are valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both out-pointers are valid for the call.
-    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, &mut used) };
+    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG | libc::WUNTRACED, &mut used) };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     (pid > 0).then(|| Ended {
         pid,
@@ -296,19 +296,32 @@ pub(crate) fn place_fd(from: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     check(unsafe { libc::dup2(from.as_raw_fd(), number) }).map(drop)
 }
 
-/// Takes the terminal of `fd` for the calling process's group again.
-pub(crate) fn retake_terminal(fd: BorrowedFd<'_>) {
-    // SAFETY: plain system calls; SIGTTOU is blocked around the call so that taking the
-    // terminal from the background does not stop the process.
+/// Gives the terminal of `fd` to a process group of the same session, from the background too.
+pub(crate) fn give_terminal(fd: BorrowedFd<'_>, group: i32) -> io::Result<()> {
+    // SAFETY: plain system calls; SIGTTOU is blocked around the one that would otherwise stop
+    // a process in the background.
     unsafe {
         let mut ttou: libc::sigset_t = std::mem::zeroed();
         let mut old: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut ttou);
         libc::sigaddset(&mut ttou, libc::SIGTTOU);
         libc::pthread_sigmask(libc::SIG_BLOCK, &ttou, &mut old);
-        libc::tcsetpgrp(fd.as_raw_fd(), libc::getpgrp());
+        let given = check(libc::tcsetpgrp(fd.as_raw_fd(), group));
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        given.map(drop)
     }
+}
+
+/// The calling process's group.
+pub(crate) fn own_group() -> i32 {
+    // SAFETY: takes no pointer and cannot fail.
+    unsafe { libc::getpgrp() }
+}
+
+/// Does the calling process's group have the terminal of `fd`?
+pub(crate) fn has_terminal(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: takes no pointer.
+    unsafe { libc::tcgetpgrp(fd.as_raw_fd()) == own_group() }
 }
 
 /// Does one device request (`SIOC*`) with a `struct ifreq` whose data is `data`.

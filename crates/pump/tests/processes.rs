@@ -2,7 +2,9 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use pump::{Bench, Side, Spawn};
@@ -166,6 +168,43 @@ fn costs_of_both_ends_are_told_apart() {
     // It may wait for a core, but a machine that gives it a tenth of one is no bench.
     assert!(window.server.cpu_ns > 30_000_000, "{:?}", window.server);
     assert_eq!(window.client.cpu_ns, 0, "{:?}", window.client);
+}
+
+#[test]
+fn the_terminal_and_its_signals_are_the_commands() {
+    if common::bench().is_none() {
+        return;
+    }
+    // `script` gives a terminal: what is written to it, the terminal's line discipline reads.
+    let peer = common::peer();
+    let inner = "trap 'echo interrupted; exit 3' INT; echo up; read never";
+    let terminal = Command::new("script")
+        .args([
+            "-qec",
+            &format!("{} foreground sh -c \"{inner}\"", peer.display()),
+            "/dev/null",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut terminal) = terminal else {
+        return common::loudly("NOT RUN: no `script` here to make a terminal");
+    };
+    let mut keys = terminal.stdin.take().expect("piped");
+    let mut screen = BufReader::new(terminal.stdout.take().expect("piped"));
+    let mut line = String::new();
+    screen.read_line(&mut line).unwrap();
+    assert_eq!(line.trim_end(), "up");
+    keys.write_all(b"\x03").unwrap();
+    let mut rest = String::new();
+    screen.read_to_string(&mut rest).unwrap();
+    terminal.wait().unwrap();
+    assert!(rest.contains("interrupted"), "{rest}");
+    // The owner lived on, took the terminal back and wrote to it.
+    assert!(
+        rest.contains("ended: Some(ExitStatus(unix_wait_status(768)))"),
+        "{rest}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -11,13 +11,14 @@ fn main() {
     let done = match words[..] {
         ["inside"] => pump::init_main(),
         ["try"] => try_bench(),
+        ["foreground", program, ref args @ ..] => foreground(program, args),
         ["serve", address] => serve(address),
         ["fetch", address, bytes] => bytes.parse().map_or(Ok(()), |bytes| fetch(address, bytes)),
         ["burst", address, size, count] => burst(address, size, count),
         ["burn", ms] => ms.parse().map_or(Ok(()), burn),
         _ => {
             eprintln!(
-                "usage: pump-peer inside | try | serve ADDRESS | fetch ADDRESS BYTES | \
+                "usage: pump-peer inside | try | foreground PROGRAM ARGS | serve ADDRESS | fetch ADDRESS BYTES | \
                  burst ADDRESS SIZE COUNT | burn MS"
             );
             std::process::exit(2);
@@ -31,6 +32,35 @@ fn main() {
 
 /// Starts a bench and says what it is, or why it cannot be.
 fn try_bench() -> io::Result<()> {
+    println!("{:#?}", bench()?.facts());
+    Ok(())
+}
+
+/// Runs a command at the client with this process's terminal, and says how it ended.
+fn foreground(program: &str, args: &[&str]) -> io::Result<()> {
+    let standard = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
+    let spawn = pump::Spawn {
+        program: program.into(),
+        args: args.iter().map(Into::into).collect(),
+        env: vec![("PATH".into(), "/usr/sbin:/usr/bin:/bin".into())],
+        fds: vec![
+            (standard(io::stdin().as_fd())?, 0),
+            (standard(io::stdout().as_fd())?, 1),
+            (standard(io::stderr().as_fd())?, 2),
+        ],
+        foreground: true,
+        ..pump::Spawn::default()
+    };
+    let mut bench = bench()?;
+    let mut process = bench
+        .spawn(pump::Side::Client, spawn)
+        .map_err(io::Error::other)?;
+    let exit = process.wait(None).map_err(io::Error::other)?;
+    println!("ended: {:?}", exit.map(|exit| exit.status));
+    Ok(())
+}
+
+fn bench() -> io::Result<pump::Bench> {
     let options = pump::BenchOptions {
         init: pump::Init {
             program: std::env::current_exe()?,
@@ -39,9 +69,7 @@ fn try_bench() -> io::Result<()> {
         names: Vec::new(),
         jobs: 1,
     };
-    let bench = pump::Bench::start(&options).map_err(io::Error::other)?;
-    println!("{:#?}", bench.facts());
-    Ok(())
+    pump::Bench::start(&options).map_err(io::Error::other)
 }
 
 /// Answers each connection's eight bytes with as many as they say. Prints a line when ready

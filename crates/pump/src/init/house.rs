@@ -59,11 +59,11 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
             format!("cannot make namespaces: {e}")
         }
     })?;
+    // Signals that the terminal sends to the owner's group are the owner's to handle.
+    rustix::process::setpgid(None, None).map_err(|e| format!("cannot lead a group: {e}"))?;
     if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
         stay_behind(child);
     }
-    // Signals that the terminal sends to the owner's group are the owner's to handle.
-    rustix::process::setpgid(None, None).map_err(|e| format!("cannot lead a group: {e}"))?;
     Ok(rootless)
 }
 

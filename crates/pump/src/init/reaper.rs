@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, PipeWriter, Write};
+use std::io::{self, IsTerminal, PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::endpoint::Endpoint;
-use crate::control::{ExitWire, SpawnWire};
+use crate::control::{ExitWire, SpawnWire, Told};
 use crate::facts::Side;
 use crate::sys;
 
@@ -30,6 +30,8 @@ struct Book {
 struct Started {
     side: Side,
     told: PipeWriter,
+    /// The terminal it was given.
+    terminal: Option<OwnedFd>,
 }
 
 impl Reaper {
@@ -71,6 +73,16 @@ impl Reaper {
         if let Some(cwd) = what.cwd {
             command.current_dir(OsString::from(cwd));
         }
+        let terminal = if what.foreground {
+            let tty = what
+                .targets
+                .iter()
+                .zip(&fds)
+                .find(|(to, fd)| **to < 3 && fd.is_terminal());
+            tty.map(|(_, fd)| fd.try_clone()).transpose()?
+        } else {
+            None
+        };
         let placed = place(&mut command, fds, &what.targets)?;
         let netns = endpoint.netns.fd().try_clone_to_owned()?;
         let foreground = what.foreground;
@@ -96,6 +108,7 @@ impl Reaper {
             Started {
                 side: endpoint.side,
                 told,
+                terminal,
             },
         );
         Ok((pid, exit))
@@ -122,6 +135,16 @@ impl Reaper {
         Ok(())
     }
 
+    /// Goes on with a stopped process.
+    pub(super) fn resume(&self, pid: i32, foreground: bool) -> io::Result<()> {
+        if let (true, Some(started)) = (foreground, self.lock().running.get(&pid))
+            && let Some(terminal) = &started.terminal
+        {
+            sys::give_terminal(terminal.as_fd(), pid)?;
+        }
+        self.kill(pid, libc::SIGCONT, false)
+    }
+
     /// CPU of all processes of a side that have ended and been collected here.
     pub(super) fn ended_cpu_ns(&self, side: Side) -> u64 {
         self.lock().ended_cpu_ns[side as usize]
@@ -130,24 +153,37 @@ impl Reaper {
     fn collect(&self) {
         let mut book = self.lock();
         while let Some(ended) = sys::reap() {
-            let Some(mut started) = book.running.remove(&ended.pid) else {
+            let Some(started) = book.running.get_mut(&ended.pid) else {
                 continue;
             };
-            book.ended_cpu_ns[started.side as usize] += ended.cpu_ns;
+            if libc::WIFSTOPPED(ended.status) {
+                if started.terminal.is_some() {
+                    tell(&mut started.told, &Told::Stopped);
+                }
+                continue;
+            }
             let exit = ExitWire {
                 status: ended.status,
                 peak_rss_bytes: ended.peak_rss_bytes,
                 cpu_ns: ended.cpu_ns,
             };
-            if let Ok(text) = serde_json::to_vec(&exit) {
-                // An owner that dropped its end does not want to know.
-                let _told = started.told.write_all(&text);
-            }
+            tell(&mut started.told, &Told::Ended(exit));
+            let side = started.side;
+            book.running.remove(&ended.pid);
+            book.ended_cpu_ns[side as usize] += ended.cpu_ns;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the owner; one that dropped its end does not want to know.
+fn tell(to: &mut PipeWriter, told: &Told) {
+    if let Ok(mut line) = serde_json::to_vec(told) {
+        line.push(b'\n');
+        let _told = to.write_all(&line);
     }
 }
 

@@ -152,6 +152,10 @@ impl Inside {
                 self.reaper.kill(pid, signal, whole_tree)?;
                 done
             }
+            Request::Resume { pid, foreground } => {
+                self.reaper.resume(pid, foreground)?;
+                done
+            }
             Request::Begin => {
                 self.windows
                     .begin(&mut self.link, &self.endpoints, &self.reaper)?;
