@@ -5,8 +5,8 @@
 //! in lines of JSON ([`protocol`]); its standard streams stay free for logs, so a banner
 //! harms nothing. The life of one, seen from the lab:
 //!
-//! 1. **spawn**: [`pipes::pipes`] makes two pipes; the driver inherits its ends, a
-//!    [`Host`] holds ours. When the driver and all it started are gone, we read EOF.
+//! 1. **spawn**: of two pipes the driver inherits its ends, and a [`Host`] holds ours. When
+//!    the driver and all it started are gone, we read end of file.
 //! 2. **hello**: it says what it is and can, and whose clock its times are on.
 //! 3. **setup**: origin, trust, protocol, time-out. *Unsupported* is an answer, not an
 //!    error: the cell is shown with the reason.

@@ -8,6 +8,7 @@
 mod common;
 
 use common::bench::{Bench, Log};
+use common::proxy::{self, Fate};
 use common::{Driver, call, in_order, side_by_side, soon};
 use driver::manifest::Manifest;
 use driver::protocol::{Action, ErrorKind, Protocol, Reconnect, Row, Setup, Start, Step};
@@ -198,6 +199,75 @@ fn steps_start_when_they_are_told_to() {
             "{protocol:?}"
         );
     });
+}
+
+#[test]
+fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
+    for protocol in [Protocol::H1, Protocol::H2] {
+        let bench = Bench::start();
+        let proxy = proxy::tcp(bench.address(), 1 << 20, Fate::Closes);
+        let url = format!("https://localhost:{}", proxy.port());
+        let setup = Setup {
+            url,
+            ..bench.setup(protocol)
+        };
+        let steps = in_order([Action::Get { bytes: 4 << 20 }, call()]);
+        let Some(rows) = run(&bench, &setup, &steps) else {
+            return;
+        };
+        assert_eq!(
+            rows[0].error.as_ref().unwrap().kind,
+            ErrorKind::Reset,
+            "{rows:?}"
+        );
+        assert_eq!(
+            (rows[0].connection, rows[0].status),
+            (1, Some(200)),
+            "{rows:?}"
+        );
+        assert_eq!(
+            (rows[1].connection, rows[1].error.as_ref()),
+            (2, None),
+            "{rows:?}"
+        );
+    }
+}
+
+#[test]
+fn a_silent_path_times_http_3_out_until_it_reconnects() {
+    let bench = Bench::start();
+    let proxy = proxy::udp(bench.address(), 40);
+    let url = format!("https://127.0.0.1:{}", proxy.port());
+    let setup = Setup {
+        url,
+        timeout_ns: 1_500_000_000,
+        ..bench.setup(Protocol::H3)
+    };
+    let reconnect = Action::Reconnect {
+        mode: Reconnect::Cold,
+    };
+    let steps = in_order([Action::Get { bytes: 4 << 20 }, reconnect, call()]);
+    let Some(rows) = run(&bench, &setup, &steps) else {
+        return;
+    };
+    assert_eq!(
+        rows[0].error.as_ref().unwrap().kind,
+        ErrorKind::Timeout,
+        "{rows:?}"
+    );
+    assert!(
+        rows[0].end_ns - rows[0].start_ns >= 1_490_000_000,
+        "{rows:?}"
+    );
+    assert!(
+        rows[0].tls_ns.is_some() && rows[0].first_byte_ns.is_some(),
+        "{rows:?}"
+    );
+    assert_eq!(
+        (rows[1].connection, rows[1].error.as_ref()),
+        (2, None),
+        "{rows:?}"
+    );
 }
 
 #[test]

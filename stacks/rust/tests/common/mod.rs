@@ -9,12 +9,16 @@
 pub mod bench;
 pub mod proxy;
 
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use driver::pipes::pipes;
+use driver::pipes::{ENV_IN, ENV_OUT};
 use driver::protocol::{Action, Codec, Protocol, Setup, Start, Step};
 use driver::{Host, Limits};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
 
 /// A driver, its host's end, and its end with the test's.
 pub struct Driver {
@@ -24,7 +28,7 @@ pub struct Driver {
 
 impl Driver {
     pub fn start(command: &[&str], environment: &[(&str, &str)]) -> Self {
-        let (read, write, ends) = pipes().unwrap();
+        let ((input, write), (read, output)) = (pipe(), pipe());
         let (program, arguments) = command.split_first().unwrap();
         let mut command = Command::new(program);
         command
@@ -32,9 +36,11 @@ impl Driver {
             .env_clear()
             .envs(environment.iter().copied())
             .stdin(Stdio::null());
-        ends.pass_to(&mut command);
+        pass(&mut command, ENV_IN, &input);
+        pass(&mut command, ENV_OUT, &output);
         let child = command.spawn().unwrap();
-        drop(ends);
+        // Kept, our copies would hide the driver's death.
+        drop((input, output));
         let host = Host::new(read, write, Limits::default()).unwrap();
         Self { host, child }
     }
@@ -56,8 +62,28 @@ impl Drop for Driver {
 }
 
 fn idle_host() -> Host {
-    let (read, write, _) = pipes().unwrap();
+    let ((_, write), (read, _)) = (pipe(), pipe());
     Host::new(read, write, Limits::default()).unwrap()
+}
+
+/// Read end, write end; no other test's driver inherits them.
+fn pipe() -> (OwnedFd, OwnedFd) {
+    pipe_with(PipeFlags::CLOEXEC).unwrap()
+}
+
+/// Lets the one child have `end`, and tells it where.
+fn pass(command: &mut Command, variable: &str, end: &OwnedFd) {
+    let fd = end.as_raw_fd();
+    command.env(variable, format!("/proc/self/fd/{fd}"));
+    let inherit = move || {
+        // SAFETY: the parent holds the end open until the spawn is over, so in the child,
+        // its copy, the number is that descriptor.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        Ok(fcntl_setfd(fd, FdFlags::empty())?)
+    };
+    // SAFETY: between fork and exec it makes one fcntl call, which is async-signal-safe,
+    // and allocates nothing.
+    unsafe { command.pre_exec(inherit) };
 }
 
 /// Long enough for a busy machine, short enough for a test that fails.
