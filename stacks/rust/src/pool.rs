@@ -86,8 +86,8 @@ impl<S: Stack> Pool<S> {
         });
     }
 
-    /// The call ended well: its connection may carry another. One whose call did not is
-    /// not given back; unless it is shared, it closes with its lease.
+    /// The call was answered whole: its connection may carry another. One whose call was not
+    /// is not given back; unless it is shared, it closes with its lease.
     pub(crate) fn give_back(&self, lease: Lease<S>) {
         if !self.stack.shares_connection() {
             self.idle.borrow_mut().push(lease.open);

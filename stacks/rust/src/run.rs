@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use driver::protocol::{Ability, Action, CallError, Reconnect, Reply, Step};
+use driver::protocol::{Ability, Action, CallError, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -111,7 +111,12 @@ impl<'a, S: Stack> Run<'a, S> {
         let outcome = self.pool.stack().call(lease.conn(), request, trace).await;
         // Again, for early data was sent before all was known.
         self.pool.describe(&lease, trace);
-        if outcome.is_ok() {
+        // An answer that says no is still a whole answer.
+        if outcome
+            .as_ref()
+            .err()
+            .is_none_or(|error| error.kind == ErrorKind::Status)
+        {
             self.pool.give_back(lease);
         }
         outcome

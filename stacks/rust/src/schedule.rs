@@ -101,6 +101,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use driver::protocol::Action;
+    use proptest::prelude::*;
 
     fn steps(starts: &[Option<Start>]) -> Vec<Step> {
         let step = |(place, &start)| Step {
@@ -155,5 +156,52 @@ mod tests {
         twice[1].id = 1;
         let error = Schedule::first(&twice).err();
         assert_eq!(error, Some(ScheduleError::Ids { id: 1, before: 1 }));
+    }
+
+    fn starts() -> impl Strategy<Value = Vec<Option<Start>>> {
+        // Zeros, earlier ids, times and sequence; what a step waits for is cut to its id.
+        let rule = prop_oneof![
+            Just(None),
+            (0..20_u32).prop_map(|id| Some(Start::After(id))),
+            any::<u64>().prop_map(|ns| Some(Start::AtNs(ns))),
+        ];
+        prop::collection::vec(rule, 0..20).prop_map(|rules| {
+            let cut = |(place, rule)| match rule {
+                Some(Start::After(id)) => Some(Start::After(id % (place as u32 + 1))),
+                other => other,
+            };
+            rules.into_iter().enumerate().map(cut).collect()
+        })
+    }
+
+    proptest! {
+        /// Against the rules as they are written, with steps ending in any order.
+        #[test]
+        fn every_step_starts_once_and_as_soon_as_it_may(
+            starts in starts(),
+            luck in prop::collection::vec(any::<prop::sample::Index>(), 20),
+        ) {
+            let (mut schedule, first) = Schedule::first(&steps(&starts)).unwrap();
+            let mut running = places(&first);
+            let mut started = running.clone();
+            let mut ended = vec![false; starts.len()];
+            for pick in luck.iter().take(starts.len()) {
+                let place = running.swap_remove(pick.index(running.len()));
+                ended[place] = true;
+                let ready = schedule.ended(place);
+                running.extend(&ready);
+                started.extend(ready);
+                for (place, start) in starts.iter().enumerate() {
+                    let may = match start {
+                        None => ended[..place].iter().all(|ended| *ended),
+                        Some(Start::After(0) | Start::AtNs(_)) => true,
+                        Some(Start::After(id)) => ended[*id as usize - 1],
+                    };
+                    prop_assert_eq!(started.contains(&place), may, "place {}", place);
+                }
+            }
+            started.sort_unstable();
+            prop_assert_eq!(started, (0..starts.len()).collect::<Vec<_>>());
+        }
     }
 }
