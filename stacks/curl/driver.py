@@ -43,13 +43,15 @@ def main():
                     session.run(request["steps"], send)
                 elif kind == "close":
                     break
+                elif not isinstance(kind, str):
+                    raise TypeError(f"type {kind!r}")
                 else:
                     raise Unsupported(f"request {kind}", "this driver does not know it")
             except Unsupported as refusal:
                 send({"type": "unsupported", "what": refusal.what, "reason": refusal.reason})
             except Failed as failure:
                 send({"type": "failed", "reason": str(failure)})
-            except (KeyError, TypeError, ValueError) as malformed:
+            except (AttributeError, KeyError, TypeError, ValueError) as malformed:
                 send({"type": "failed", "reason": f"not a request: {malformed!r}"})
 
 

@@ -275,6 +275,9 @@ fn what_it_cannot_do_it_says_and_failures_are_rows() {
     let Some(command) = command() else { return };
     let command: Vec<_> = command.iter().map(String::as_str).collect();
     let bench = Bench::start();
+    for protocol in ["h1", "h2", "h3"] {
+        common::probe(&command, &bench.setup(Protocol::H1).ca_file, protocol);
+    }
     let mut driver = Driver::start(&command, &[]);
     let hello = driver.host.hello(soon()).unwrap();
     assert_eq!(hello.protocols, PROTOCOLS);

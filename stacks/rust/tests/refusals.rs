@@ -87,6 +87,20 @@ fn protocols_and_codecs_it_does_not_have() {
 }
 
 #[test]
+fn words_nobody_knows() {
+    let ca = authority();
+    let ca_file = ca.path().to_str().unwrap();
+    for (protocol, name) in [
+        (Protocol::H1, "h1"),
+        (Protocol::H2, "h2"),
+        (Protocol::H3, "h3"),
+        (Protocol::Grpc, "grpc"),
+    ] {
+        common::probe(&[common::bench::program(protocol)], ca_file, name);
+    }
+}
+
+#[test]
 fn steps_it_does_not_have() {
     let mut driver = ready(|setup| setup);
     let stream = in_order([Action::Stream {

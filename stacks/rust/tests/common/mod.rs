@@ -9,6 +9,8 @@
 pub mod bench;
 pub mod proxy;
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -28,19 +30,7 @@ pub struct Driver {
 
 impl Driver {
     pub fn start(command: &[&str], environment: &[(&str, &str)]) -> Self {
-        let ((input, write), (read, output)) = (pipe(), pipe());
-        let (program, arguments) = command.split_first().unwrap();
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .env_clear()
-            .envs(environment.iter().copied())
-            .stdin(Stdio::null());
-        pass(&mut command, ENV_IN, &input);
-        pass(&mut command, ENV_OUT, &output);
-        let child = command.spawn().unwrap();
-        // Kept, our copies would hide the driver's death.
-        drop((input, output));
+        let (child, read, write) = spawn(command, environment);
         let host = Host::new(read, write, Limits::default()).unwrap();
         Self { host, child }
     }
@@ -59,6 +49,58 @@ impl Drop for Driver {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// A driver to be spoken to line by line.
+pub struct Raw {
+    child: Child,
+    requests: File,
+    replies: BufReader<File>,
+}
+
+impl Raw {
+    pub fn start(command: &[&str]) -> Self {
+        let (child, read, write) = spawn(command, &[]);
+        let (requests, replies) = (File::from(write), BufReader::new(File::from(read)));
+        Self {
+            child,
+            requests,
+            replies,
+        }
+    }
+
+    /// Says a line; returns the one that answers it.
+    pub fn ask(&mut self, line: &str) -> serde_json::Value {
+        writeln!(self.requests, "{line}").unwrap();
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply).unwrap();
+        serde_json::from_str(&reply).unwrap()
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The driver's process, its output and its input.
+fn spawn(command: &[&str], environment: &[(&str, &str)]) -> (Child, OwnedFd, OwnedFd) {
+    let ((input, write), (read, output)) = (pipe(), pipe());
+    let (program, arguments) = command.split_first().unwrap();
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null());
+    pass(&mut command, ENV_IN, &input);
+    pass(&mut command, ENV_OUT, &output);
+    let child = command.spawn().unwrap();
+    // Kept, our copies would hide the driver's death.
+    drop((input, output));
+    (child, read, write)
 }
 
 fn idle_host() -> Host {
@@ -133,4 +175,54 @@ pub fn call() -> Action {
     Action::Call {
         body: r#"{"start_ts":1763757325123}"#.into(),
     }
+}
+
+/// Each unknown word is answered `unsupported` and named; what is no request, `failed`; and
+/// the driver lives on.
+pub fn probe(command: &[&str], ca_file: &str, protocol: &str) {
+    let mut raw = Raw::start(command);
+    let setup = |protocol: &str, codec: &str| {
+        format!(
+            r#"{{"type":"setup","url":"https://127.0.0.1:1","ca_file":"{ca_file}","protocol":"{protocol}","codec":"{codec}","timeout_ns":1000000000,"colour":"red"}}"#
+        )
+    };
+    let run = |step: &str| format!(r#"{{"type":"run","steps":[{{"id":1,"group":1,{step}}}]}}"#);
+    assert_eq!(
+        raw.ask(&run(r#""step":"get","bytes":1"#))["type"],
+        "failed",
+        "run before setup"
+    );
+    let codec = if protocol == "grpc" {
+        "protobuf"
+    } else {
+        "json"
+    };
+    assert_eq!(raw.ask(&setup(protocol, codec))["type"], "ready");
+    for (line, what) in [
+        (r#"{"type":"teleport"}"#.to_owned(), "request teleport"),
+        (setup("h9", "json"), "protocol h9"),
+        (setup(protocol, "asn1"), "codec asn1"),
+        (run(r#""step":"juggle""#), "step juggle"),
+        (run(r#""step":"reconnect","mode":"warp""#), "reconnect warp"),
+        (
+            run(r#""step":"get","bytes":1,"start":{"mood":3}"#),
+            "start mood",
+        ),
+    ] {
+        let reply = raw.ask(&line);
+        assert_eq!(reply["type"], "unsupported", "{line} {reply}");
+        assert_eq!(reply["what"], what, "{line} {reply}");
+    }
+    for line in [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "\"hello\"",
+        r#"{"type":3}"#,
+        r#"{"type":"run"}"#,
+    ] {
+        assert_eq!(raw.ask(line)["type"], "failed", "{line}");
+    }
+    assert_eq!(raw.ask(r#"{"type":"hello","version":1}"#)["type"], "hello");
 }
