@@ -48,7 +48,9 @@ pub struct BenchOptions {
 pub struct Bench {
     line: Arc<Line>,
     facts: Facts,
-    /// The two kernel threads' CPU when the window began.
+    /// The endpoints' kernel threads, where this process can see them.
+    kernel_threads: [Option<Vec<i32>>; 2],
+    /// Their CPU when the window began.
     kernel_cpu_ns: [Option<u64>; 2],
 }
 
@@ -103,9 +105,17 @@ impl Bench {
             Ok(_) => Err(BenchError::unexpected()),
             Err(e) => Err(e),
         };
-        let facts = facts.inspect_err(|_| line.close())?;
+        let mut facts = facts.inspect_err(|_| line.close())?;
+        let kernel_threads = facts
+            .kernel_threads
+            .each_ref()
+            .map(|names| kernel_thread::find(names));
+        facts.kernel_realtime = kernel_threads
+            .iter()
+            .all(|tids| tids.as_deref().is_some_and(kernel_thread::make_realtime));
         Ok(Bench {
             line: Arc::new(line),
+            kernel_threads,
             facts,
             kernel_cpu_ns: [None; 2],
         })
@@ -307,9 +317,9 @@ impl Bench {
     }
 
     fn kernel_threads_cpu_ns(&self) -> [Option<u64>; 2] {
-        self.facts
-            .kernel_threads
-            .map(|tid| kernel_thread::cpu_ns(tid?))
+        self.kernel_threads
+            .each_ref()
+            .map(|tids| kernel_thread::cpu_ns(tids.as_ref()?))
     }
 }
 

@@ -91,9 +91,11 @@ pub struct Facts {
     pub interface: String,
     /// Receive ring of each direction, bytes.
     pub ring_bytes: usize,
-    /// Kernel threads of the endpoints' interfaces (client, server), as ids of the machine's
-    /// first PID namespace; `None` where the kernel does not tell.
-    pub kernel_threads: [Option<i32>; 2],
+    /// Names of the kernel threads that receive for client and server; none where the kernel
+    /// has no threaded NAPI or does not tell.
+    pub kernel_threads: [Vec<String>; 2],
+    /// Those threads have SCHED_FIFO too.
+    pub kernel_realtime: bool,
     /// Congestion controls that [`crate::Bench::set_congestion`] can be given.
     pub congestion_controls: Vec<String>,
     /// The settings written into both endpoint namespaces, as `name = value`.

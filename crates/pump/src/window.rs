@@ -148,7 +148,8 @@ pub struct Interfaces {
     pub server: InterfaceCount,
 }
 
-/// What the kernel counted on an interface. Bytes include the Ethernet header.
+/// What the kernel counted on an interface. Bytes include the Ethernet header, but for what goes
+/// to an endpoint's NAPI: there a veth counts IP bytes, at both its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceCount {
     /// Packets received.

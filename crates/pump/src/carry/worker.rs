@@ -169,6 +169,8 @@ impl Loop {
         match w.sender.send(&w.slab, due.iter().map(|d| d.token)) {
             Sent::Some(n) => {
                 let left_ns = sys::monotonic_ns();
+                // A call that stopped early met a full interface, which counted a drop.
+                w.ledger.retries += u64::from(n < due.len().min(BATCH));
                 for due in due.drain(..n) {
                     settle_sent(w, due, left_ns);
                 }

@@ -19,8 +19,8 @@ pub(super) struct Endpoint {
     pub(super) index: u32,
     /// Index of the link's interface that faces it.
     pub(super) link_index: u32,
-    /// Kernel thread that receives for it.
-    pub(super) kernel_thread: Option<i32>,
+    /// Names of the kernel threads that receive for it.
+    pub(super) kernel_threads: Vec<String>,
 }
 
 impl Endpoint {
@@ -35,9 +35,11 @@ impl Endpoint {
         near_mac[1] = 1;
         link.add_veth((near, near_mac), (INTERFACE, side.mac()), netns.fd())?;
         let (link_index, _) = link.link(near)?;
+        // Its sends reach the endpoint's NAPI only when this end does not segment either.
+        ethtool::make_sender_plain(near)?;
         link.bring_up(link_index, Some(LINK_MTU), false)?;
 
-        let (index, kernel_thread) = netns.run(|| {
+        let (index, kernel_threads) = netns.run(|| {
             let netlink = Netlink::open()?;
             let (loopback, _) = netlink.link("lo")?;
             netlink.bring_up(loopback, None, true)?;
@@ -45,20 +47,23 @@ impl Endpoint {
             ethtool::make_wire_true(INTERFACE)?;
             let (index, _) = netlink.link(INTERFACE)?;
             netlink.bring_up(index, None, false)?;
-            let threaded = thread_napi(INTERFACE).is_ok();
-            let thread = if threaded {
-                genl::napi_thread(index).unwrap_or(None)
-            } else {
-                None
+            // Without such threads (before Linux 6.8) their CPU cannot be told from others'.
+            let ids = match thread_napi(INTERFACE) {
+                Ok(()) => genl::napi_ids(index).unwrap_or_default(),
+                Err(_) => Vec::new(),
             };
-            Ok((index, thread))
+            let names = ids
+                .iter()
+                .map(|id| format!("napi/{INTERFACE}-{id}"))
+                .collect();
+            Ok((index, names))
         })?;
         Ok(Endpoint {
             side,
             netns,
             index,
             link_index,
-            kernel_thread,
+            kernel_threads,
         })
     }
 

@@ -86,7 +86,9 @@ impl Inside {
             server: Side::Server.addresses(),
             interface: INTERFACE.to_owned(),
             ring_bytes: link.ring_bytes,
-            kernel_threads: [client.kernel_thread, server.kernel_thread],
+            kernel_threads: [client.kernel_threads.clone(), server.kernel_threads.clone()],
+            // The owner knows.
+            kernel_realtime: false,
             congestion_controls: sysctl::congestion_controls()?,
             sysctls: sysctl::ENDPOINT
                 .iter()

@@ -12,13 +12,26 @@ use crate::sys;
 /// and receiving aggregates, which also gives the interface its NAPI instance.
 pub(crate) fn make_wire_true(interface: &str) -> io::Result<()> {
     set_features(interface, |name| match name {
-        // Software segmentation before the interface: what leaves is wire-size.
-        "tx-generic-segmentation" => None,
         "rx-gro" => Some(true),
-        "tx-gso-list" | "tx-gso-partial" | "rx-gro-list" | "rx-udp-gro-forwarding" => Some(false),
-        _ if name.starts_with("tx-") && name.ends_with("-segmentation") => Some(false),
-        _ => None,
+        "rx-gro-list" | "rx-udp-gro-forwarding" => Some(false),
+        _ => segmentation(name),
     })
+}
+
+/// Takes segmentation from the link's own interface. It sends single packets in any case, but
+/// a veth that could segment hands its packets to the peer's backlog instead of its NAPI, and
+/// an endpoint's receiving would be charged to the link (`veth_skb_is_eligible_for_gro`).
+pub(crate) fn make_sender_plain(interface: &str) -> io::Result<()> {
+    set_features(interface, segmentation)
+}
+
+/// Off, but for that in software before the interface, behind which all is wire-size.
+fn segmentation(name: &str) -> Option<bool> {
+    match name {
+        "tx-generic-segmentation" => None,
+        "tx-gso-list" | "tx-gso-partial" => Some(false),
+        _ => (name.starts_with("tx-") && name.ends_with("-segmentation")).then_some(false),
+    }
 }
 
 /// Sets the features for which `wanted` has a word, as far as the interface allows.

@@ -1,5 +1,4 @@
-//! Threaded NAPI of an endpoint's interface, by generic netlink (family "netdev") for the
-//! thread's id and by sysfs for the switch.
+//! The NAPI instances of an interface, by generic netlink (family "netdev", Linux 6.8).
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,9 +8,9 @@ use rustix::net::{
     socket_with,
 };
 
-/// The id, in the machine's first PID namespace, of the thread that receives for interface
-/// `index` of the calling thread's namespace.
-pub(crate) fn napi_thread(index: u32) -> io::Result<Option<i32>> {
+/// The numbers of the NAPI instances of interface `index` of the calling thread's namespace:
+/// each of its receiving threads is named after one.
+pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
     let socket = open()?;
     let name = attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");
     let answer = ask(&socket, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, &name)?;
@@ -20,14 +19,14 @@ pub(crate) fn napi_thread(index: u32) -> io::Result<Option<i32>> {
         .find_map(|message| find(message, CTRL_ATTR_FAMILY_ID))
         .and_then(|value| value.first_chunk().map(|b| u16::from_ne_bytes(*b)));
     let Some(family) = family else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let device = attribute(NAPI_IFINDEX, &index.to_ne_bytes());
     let answer = ask(&socket, family, NAPI_GET, NLM_F_DUMP, &device)?;
-    let threads = answer.iter().filter_map(|message| find(message, NAPI_PID));
-    Ok(threads
-        .filter_map(|v| v.first_chunk().map(|b| i32::from_ne_bytes(*b)))
-        .next())
+    let ids = answer.iter().filter_map(|message| find(message, NAPI_ID));
+    Ok(ids
+        .filter_map(|id| id.first_chunk().map(|id| u32::from_ne_bytes(*id)))
+        .collect())
 }
 
 fn open() -> io::Result<OwnedFd> {
@@ -123,7 +122,7 @@ const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 // linux/netdev.h
 const NAPI_GET: u8 = 11;
 const NAPI_IFINDEX: u16 = 1;
-const NAPI_PID: u16 = 4;
+const NAPI_ID: u16 = 2;
 
 #[cfg(test)]
 mod tests {
