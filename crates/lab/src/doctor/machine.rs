@@ -60,7 +60,7 @@ pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
                  (limits.conf) or run as root",
             ),
         ));
-        let seen = bench.kernel_threads.iter().all(Option::is_some);
+        let seen = bench.kernel_threads.iter().all(|t| !t.is_empty());
         facts.push(fact(
             "kernel threads of the interfaces",
             if seen { "seen" } else { "not seen" }.to_owned(),
