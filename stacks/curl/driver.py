@@ -179,7 +179,6 @@ class Call:
     def __init__(self, session, step, early_data=False):
         self.id, self.session = step["id"], session
         self.chunks, self.error = [], None
-        self.asked = 0
         curl = self.curl = pycurl.Curl()
         setup, kind = session.setup, step["step"]
         headers = [f"x-commute-id: {self.id}"]
@@ -188,15 +187,14 @@ class Call:
             headers.append("content-type: application/json")
             curl.setopt(curl.POST, 1)
             curl.setopt(curl.POSTFIELDS, body)
-            self.asked = len(body)
         elif kind == "get":
             path = f"/bytes/{step['bytes']}"
         elif kind == "put":
-            path, self.asked = "/upload", step["bytes"]
+            path, body = "/upload", seeded(step["bytes"])
             headers.append("content-type: application/octet-stream")
             curl.setopt(curl.UPLOAD, 1)
-            curl.setopt(curl.INFILESIZE_LARGE, self.asked)
-            curl.setopt(curl.READFUNCTION, BytesIO(seeded(self.asked)).read)
+            curl.setopt(curl.INFILESIZE_LARGE, len(body))
+            curl.setopt(curl.READFUNCTION, BytesIO(body).read)
         curl.setopt(curl.URL, setup["url"] + path)
         curl.setopt(curl.HTTPHEADER, headers)
         curl.setopt(curl.USERAGENT, "")
