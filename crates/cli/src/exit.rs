@@ -8,6 +8,11 @@ pub(crate) const PASS: u8 = 0;
 pub(crate) const THRESHOLD: u8 = 3;
 /// This machine cannot do what was asked.
 pub(crate) const UNFIT: u8 = 4;
+/// The command is there but cannot be run, as shells say it (POSIX, Shell Command Language
+/// 2.8.2).
+pub(crate) const NOT_RUN: u8 = 126;
+/// There is no such command; the same source.
+pub(crate) const NOT_FOUND: u8 = 127;
 /// Stopped by the user; what was recorded is valid.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -17,7 +22,7 @@ pub(crate) struct Unfit(pub(crate) anyhow::Error);
 
 impl std::fmt::Display for Unfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", self.0)
+        f.write_str(&message(&self.0))
     }
 }
 
@@ -28,8 +33,35 @@ pub(crate) fn code(done: anyhow::Result<u8>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(e) => {
-            eprintln!("commute: {e:#}");
+            eprintln!("commute: {}", message(&e));
             ExitCode::from(if e.is::<Unfit>() { UNFIT } else { 1 })
         }
+    }
+}
+
+/// An error with its causes, but for those that it has told itself.
+fn message(e: &anyhow::Error) -> String {
+    let mut text = e.to_string();
+    for cause in e.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = anyhow::anyhow!("no such file");
+        assert_eq!(
+            message(&cause.context("cannot read a.toml")),
+            "cannot read a.toml: no such file"
+        );
+        let told = anyhow::anyhow!("no such file").context("a.toml: no such file");
+        assert_eq!(message(&told), "a.toml: no such file");
     }
 }

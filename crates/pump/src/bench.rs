@@ -68,6 +68,14 @@ pub enum BenchError {
     /// It was refused or could not do what was asked; the message says the way out.
     #[error("{0}")]
     Refused(String),
+    /// The program to start is missing, or cannot be run by this user.
+    #[error("{what}")]
+    NotRun {
+        /// Which, and why.
+        what: String,
+        /// It is not there.
+        missing: bool,
+    },
     /// Its inside has ended: the bench is of no more use.
     #[error("the bench is gone ({0}); start a new one")]
     Gone(io::Error),
@@ -366,6 +374,7 @@ impl Line {
     ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
         match self.converse(request, fds)? {
             (Reply::Failed { what }, _) => Err(BenchError::Refused(what)),
+            (Reply::NotRun { what, missing }, _) => Err(BenchError::NotRun { what, missing }),
             answer => Ok(answer),
         }
     }

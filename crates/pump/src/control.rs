@@ -91,6 +91,11 @@ pub(crate) enum Reply {
     File {
         missed: u64,
     },
+    /// The program to start is missing, or is none.
+    NotRun {
+        what: String,
+        missing: bool,
+    },
     Failed {
         what: String,
     },

@@ -9,13 +9,15 @@ use anyhow::Context as _;
 use link::Overrides;
 use pump::{Bench, BenchOptions, Init, Kind, Side, Spawn};
 
+use crate::exit;
 use crate::forward::{self, FarEnd, Forward};
 
 /// Run a command behind an emulated network.
 ///
 /// The command runs with your uid, your environment and your terminal, in a network of its
 /// own: the only host it can reach is the far end of the link, where --forward puts services
-/// of this host. Its exit status becomes ours.
+/// of this host. Its exit status becomes ours: 128 plus the number of the signal that ended
+/// it, 127 when there is no such command, 126 when it cannot be run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
@@ -84,7 +86,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         names: vec![FAR.to_owned()],
         jobs: 1,
     };
-    let mut bench = Bench::start(&options).map_err(|e| crate::exit::Unfit(e.into()))?;
+    let mut bench = Bench::start(&options).map_err(|e| exit::Unfit(e.into()))?;
     bench.set_network(&network, args.seed)?;
     eprintln!("{}: {}", network.name, network.numbers());
     let far = far_ends(&mut bench, &args.forward)?;
@@ -101,10 +103,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         fds: crate::foreground::streams()?,
         foreground: true,
     };
-    let name = args.command[0].display();
-    let mut process = bench
-        .spawn(Side::Client, spawn)
-        .with_context(|| format!("cannot run {name}"))?;
+    let mut process = match bench.spawn(Side::Client, spawn) {
+        Err(pump::BenchError::NotRun { what, missing }) => {
+            eprintln!("commute: {what}");
+            return Ok(if missing {
+                exit::NOT_FOUND
+            } else {
+                exit::NOT_RUN
+            });
+        }
+        other => other?,
+    };
     let status = crate::foreground::wait(&mut process)?;
     let window = bench.end()?;
     if let Some(path) = &args.pcap {

@@ -143,8 +143,16 @@ impl Inside {
             }
             Request::Spawn { side, what } => {
                 let endpoint = &self.endpoints[side as usize];
-                let (pid, exit) = self.reaper.spawn(endpoint, what, fds)?;
-                Ok((Reply::Spawned { pid }, Some(exit.into())))
+                match self.reaper.spawn(endpoint, what, fds) {
+                    Ok((pid, exit)) => Ok((Reply::Spawned { pid }, Some(exit.into()))),
+                    Err(e) => Ok((
+                        Reply::NotRun {
+                            missing: e.kind() == io::ErrorKind::NotFound,
+                            what: e.to_string(),
+                        },
+                        None,
+                    )),
+                }
             }
             Request::Kill {
                 pid,
