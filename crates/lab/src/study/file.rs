@@ -1,150 +1,20 @@
-//! A study: one question, in one TOML file.
+//! What people write, and every way in which it can be wrong.
 
 use std::ops::Range;
 
-use driver::protocol::{Codec, Protocol, Reconnect};
+use driver::protocol::{Codec, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A study as parsed and checked; nothing in it names something that does not exist,
-/// stacks and networks apart (see [`crate::plan`]).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Study {
-    /// Its name.
-    pub name: String,
-    /// What it asks.
-    pub question: String,
-    /// Names of networks.
-    pub networks: Vec<String>,
-    /// Arms, in order; at least the reference.
-    pub arms: Vec<Arm>,
-    /// Index of the reference in `arms`.
-    pub reference: usize,
-    /// Blocks per network.
-    pub blocks: u32,
-    /// Where all luck comes from.
-    pub seed: u64,
-    /// Time-out of a call.
-    pub timeout_ns: u64,
-    /// Smallest difference of interest.
-    pub margin_ns: Option<u64>,
-    /// The run fails its threshold when fewer of the planned cells end clean.
-    pub min_clean_percent: Option<f64>,
-    /// What the app does.
-    pub workload: Vec<Step>,
-}
+use super::steps::{MAX_STEPS, RawStep, check_step};
+use super::{Arm, Security, Study, StudyError, protocol_name};
 
-/// What is compared.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Arm {
-    /// Unique in the study.
-    pub name: String,
-    /// A stack's name.
-    pub stack: String,
-    /// What it speaks.
-    pub protocol: Protocol,
-    /// How bodies are encoded.
-    pub codec: Codec,
-    /// Client certificates?
-    pub security: Security,
-    /// Congestion control of both ends; absent: each stack's default.
-    pub congestion: Option<String>,
+/// Parses and checks a study.
+pub(super) fn read(file: &str, text: &str) -> Result<Study, StudyError> {
+    let source = Source { file, text };
+    let raw: RawStudy = toml::from_str(text).map_err(|e| source.from_toml(&e))?;
+    raw.check(&source)
 }
-
-/// How the connection is secured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Security {
-    /// The server proves who it is.
-    Tls,
-    /// Both do.
-    Mtls,
-}
-
-/// One step of the workload, repetitions not yet expanded.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// A small request and its echo.
-    Call {
-        /// Its group in the report.
-        group: String,
-        /// JSON text.
-        body: String,
-        /// How often, one after another.
-        times: u32,
-    },
-    /// A download.
-    Get {
-        /// Its group in the report.
-        group: String,
-        /// Length.
-        bytes: u64,
-        /// How often.
-        times: u32,
-    },
-    /// An upload.
-    Put {
-        /// Its group in the report.
-        group: String,
-        /// Length.
-        bytes: u64,
-        /// How often.
-        times: u32,
-    },
-    /// Echoes on one bidirectional stream.
-    Stream {
-        /// Its group in the report.
-        group: String,
-        /// JSON text.
-        body: String,
-        /// How many messages.
-        messages: u32,
-    },
-    /// Nothing for a while.
-    Pause {
-        /// How long.
-        ns: u64,
-    },
-    /// Next call on a new connection.
-    Reconnect(Reconnect),
-    /// The steps inside, several times.
-    Repeat {
-        /// How often.
-        times: u32,
-        /// What.
-        steps: Vec<Step>,
-    },
-    /// The steps inside, all at once.
-    Parallel(Vec<Step>),
-}
-
-/// What is wrong with a study, where, and what would be right.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct StudyError {
-    /// The file.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// What was wrong and what would be right.
-    pub message: String,
-}
-
-impl Study {
-    /// Parses a study; `file` is only for messages.
-    pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
-        let source = Source { file, text };
-        let raw: RawStudy = toml::from_str(text).map_err(|e| source.from_toml(&e))?;
-        raw.check(&source)
-    }
-}
-
-/// The most steps a study may expand to: a driver is sent them in one line of at most 1 MiB.
-pub(crate) const MAX_STEPS: usize = 4096;
-const MAX_BYTES: u64 = 1 << 30;
-const MAX_BODY: usize = 32 * 1024;
-/// The message of the game-api study: 13 digits of milliseconds, 26 bytes in all.
-pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -190,33 +60,14 @@ fn default_security() -> Security {
     Security::Tls
 }
 
-/// Exactly one of the keys that name an action, and the keys that go with it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawStep {
-    call: Option<String>,
-    get: Option<String>,
-    put: Option<String>,
-    stream: Option<String>,
-    pause_ms: Option<f64>,
-    reconnect: Option<Reconnect>,
-    repeat: Option<u32>,
-    #[serde(default)]
-    parallel: bool,
-    body: Option<String>,
-    bytes: Option<u64>,
-    times: Option<u32>,
-    messages: Option<u32>,
-    steps: Option<Vec<Spanned<RawStep>>>,
-}
-
-struct Source<'a> {
+/// Where a mistake is, for its message.
+pub(super) struct Source<'a> {
     file: &'a str,
     text: &'a str,
 }
 
 impl Source<'_> {
-    fn at(&self, span: &Range<usize>, message: impl Into<String>) -> StudyError {
+    pub(super) fn at(&self, span: &Range<usize>, message: impl Into<String>) -> StudyError {
         let upto = &self.text.as_bytes()[..span.start.min(self.text.len())];
         let line = 1 + upto.iter().filter(|&&b| b == b'\n').count();
         StudyError {
@@ -344,16 +195,6 @@ impl RawArm {
     }
 }
 
-/// The protocol's name as used in studies and records.
-pub(crate) fn protocol_name(p: Protocol) -> &'static str {
-    match p {
-        Protocol::H1 => "h1",
-        Protocol::H2 => "h2",
-        Protocol::H3 => "h3",
-        Protocol::Grpc => "grpc",
-    }
-}
-
 fn contradiction(arm: &Arm) -> Option<String> {
     match (arm.protocol, arm.codec) {
         (Protocol::Grpc, Codec::Json) => Some(format!(
@@ -368,7 +209,13 @@ fn contradiction(arm: &Arm) -> Option<String> {
     }
 }
 
-fn ns(value: &Spanned<f64>, unit: f64, key: &str, source: &Source<'_>) -> Result<u64, StudyError> {
+/// A time in ns, above zero and at most an hour.
+pub(super) fn ns(
+    value: &Spanned<f64>,
+    unit: f64,
+    key: &str,
+    source: &Source<'_>,
+) -> Result<u64, StudyError> {
     let v = *value.get_ref();
     if !(v > 0.0 && v * unit < 3.6e12) {
         return Err(source.at(
@@ -379,148 +226,9 @@ fn ns(value: &Spanned<f64>, unit: f64, key: &str, source: &Source<'_>) -> Result
     Ok((v * unit).round() as u64)
 }
 
-fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<Step, StudyError> {
-    let span = raw.span();
-    let mut raw = raw.into_inner();
-    let steps = raw.steps.take();
-    let fail = |m: String| source.at(&span, m);
-    let actions = [
-        ("call", raw.call.is_some()),
-        ("get", raw.get.is_some()),
-        ("put", raw.put.is_some()),
-        ("stream", raw.stream.is_some()),
-        ("pause_ms", raw.pause_ms.is_some()),
-        ("reconnect", raw.reconnect.is_some()),
-        ("repeat", raw.repeat.is_some()),
-        ("parallel", raw.parallel),
-    ];
-    let given: Vec<&str> = actions
-        .iter()
-        .filter(|(_, set)| *set)
-        .map(|(name, _)| *name)
-        .collect();
-    let [action] = given[..] else {
-        return Err(fail(format!(
-            "a step does one thing: exactly one of {}; this one has {}",
-            actions.map(|(name, _)| name).join(", "),
-            if given.is_empty() {
-                "none".to_owned()
-            } else {
-                given.join(" and ")
-            },
-        )));
-    };
-    let companions: &[(&str, bool, &[&str])] = &[
-        ("body", raw.body.is_some(), &["call", "stream"]),
-        ("bytes", raw.bytes.is_some(), &["get", "put"]),
-        ("times", raw.times.is_some(), &["call", "get", "put"]),
-        ("messages", raw.messages.is_some(), &["stream"]),
-        ("steps", steps.is_some(), &["repeat", "parallel"]),
-    ];
-    for (key, set, with) in companions {
-        if *set && !with.contains(&action) {
-            return Err(fail(format!(
-                "`{key}` goes with {}, not with {action}",
-                with.join(" or ")
-            )));
-        }
-    }
-    let times = raw.times.unwrap_or(1);
-    let within = |key: &str, v: u64, max: u64| {
-        if v == 0 || v > max {
-            Err(source.at(&span, format!("{key} = {v}: from 1 to {max}")))
-        } else {
-            Ok(())
-        }
-    };
-    within("times", u64::from(times), MAX_STEPS as u64)?;
-    let bytes = || {
-        let b = raw
-            .bytes
-            .ok_or_else(|| fail(format!("{action} needs `bytes`")))?;
-        within("bytes", b, MAX_BYTES).map(|()| b)
-    };
-    let body = || -> Result<String, StudyError> {
-        let body = raw.body.clone().unwrap_or_else(|| DEFAULT_BODY.to_owned());
-        if body.len() > MAX_BODY {
-            return Err(fail(format!(
-                "body of {} B: at most {MAX_BODY} B",
-                body.len()
-            )));
-        }
-        serde_json::from_str::<serde_json::Value>(&body)
-            .map_err(|e| fail(format!("body is not JSON: {e}")))?;
-        Ok(body)
-    };
-    let inner = |what: &str, steps: Option<Vec<Spanned<RawStep>>>| {
-        if depth >= 4 {
-            return Err(fail(format!("{what}: nested more than 4 deep")));
-        }
-        let steps = steps.unwrap_or_default();
-        if steps.is_empty() {
-            return Err(fail(format!("{what} needs `steps`")));
-        }
-        steps
-            .into_iter()
-            .map(|s| check_step(s, source, depth + 1))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    Ok(match action {
-        "call" => Step::Call {
-            group: raw.call.clone().unwrap_or_default(),
-            body: body()?,
-            times,
-        },
-        "get" => Step::Get {
-            group: raw.get.clone().unwrap_or_default(),
-            bytes: bytes()?,
-            times,
-        },
-        "put" => Step::Put {
-            group: raw.put.clone().unwrap_or_default(),
-            bytes: bytes()?,
-            times,
-        },
-        "stream" => {
-            let messages = raw.messages.unwrap_or(1);
-            within("messages", u64::from(messages), 100_000)?;
-            Step::Stream {
-                group: raw.stream.clone().unwrap_or_default(),
-                body: body()?,
-                messages,
-            }
-        }
-        "pause_ms" => {
-            let ms = Spanned::new(span.clone(), raw.pause_ms.unwrap_or_default());
-            Step::Pause {
-                ns: ns(&ms, 1e6, "pause_ms", source)?,
-            }
-        }
-        "reconnect" => Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold)),
-        "repeat" => {
-            let times = raw.repeat.unwrap_or_default();
-            within("repeat", u64::from(times), MAX_STEPS as u64)?;
-            Step::Repeat {
-                times,
-                steps: inner("repeat", steps)?,
-            }
-        }
-        _ => {
-            let steps = inner("parallel", steps)?;
-            if steps
-                .iter()
-                .any(|s| !matches!(s, Step::Call { .. } | Step::Get { .. } | Step::Put { .. }))
-            {
-                return Err(fail("parallel takes call, get and put only".to_owned()));
-            }
-            Step::Parallel(steps)
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::Study;
     use crate::plan::tests::SMALL;
 
     fn refused(text: &str) -> String {
@@ -561,7 +269,7 @@ mod tests {
             ("blocks = 3", "blocks = 0", "no cells"),
             ("blocks = 3", "blocks = -3", "invalid value"),
             ("blocks = 3", "blcks = 3", "did you mean `blocks`?"),
-            ("blocks = 3", "blocks = ", "TOML"),
+            ("blocks = 3", "blocks = ", "must be quoted"),
             ("blocks = 3", "blocks = 3\ntimeout_s = 0", "timeout_s = 0"),
             (
                 "blocks = 3",

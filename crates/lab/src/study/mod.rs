@@ -1,0 +1,151 @@
+//! A study: one question, in one TOML file.
+
+mod file;
+mod steps;
+
+use driver::protocol::{Codec, Protocol, Reconnect};
+use serde::Deserialize;
+
+/// A study as parsed and checked; nothing in it names something that does not exist,
+/// stacks and networks apart (see [`crate::plan`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// What it asks.
+    pub question: String,
+    /// Names of networks.
+    pub networks: Vec<String>,
+    /// Arms, in order; at least the reference.
+    pub arms: Vec<Arm>,
+    /// Index of the reference in `arms`.
+    pub reference: usize,
+    /// Blocks per network.
+    pub blocks: u32,
+    /// Where all luck comes from.
+    pub seed: u64,
+    /// Time-out of a call.
+    pub timeout_ns: u64,
+    /// Smallest difference of interest.
+    pub margin_ns: Option<u64>,
+    /// The run fails its threshold when fewer of the planned cells end clean.
+    pub min_clean_percent: Option<f64>,
+    /// What the app does.
+    pub workload: Vec<Step>,
+}
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Unique in the study.
+    pub name: String,
+    /// A stack's name.
+    pub stack: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// How bodies are encoded.
+    pub codec: Codec,
+    /// Client certificates?
+    pub security: Security,
+    /// Congestion control of both ends; absent: each stack's default.
+    pub congestion: Option<String>,
+}
+
+/// How the connection is secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Security {
+    /// The server proves who it is.
+    Tls,
+    /// Both do.
+    Mtls,
+}
+
+/// One step of the workload, repetitions not yet expanded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A small request and its echo.
+    Call {
+        /// Its group in the report.
+        group: String,
+        /// JSON text.
+        body: String,
+        /// How often, one after another.
+        times: u32,
+    },
+    /// A download.
+    Get {
+        /// Its group in the report.
+        group: String,
+        /// Length.
+        bytes: u64,
+        /// How often.
+        times: u32,
+    },
+    /// An upload.
+    Put {
+        /// Its group in the report.
+        group: String,
+        /// Length.
+        bytes: u64,
+        /// How often.
+        times: u32,
+    },
+    /// Echoes on one bidirectional stream.
+    Stream {
+        /// Its group in the report.
+        group: String,
+        /// JSON text.
+        body: String,
+        /// How many messages.
+        messages: u32,
+    },
+    /// Nothing for a while.
+    Pause {
+        /// How long.
+        ns: u64,
+    },
+    /// Next call on a new connection.
+    Reconnect(Reconnect),
+    /// The steps inside, several times.
+    Repeat {
+        /// How often.
+        times: u32,
+        /// What.
+        steps: Vec<Step>,
+    },
+    /// The steps inside, all at once.
+    Parallel(Vec<Step>),
+}
+
+/// What is wrong with a study, where, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct StudyError {
+    /// The file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What was wrong and what would be right.
+    pub message: String,
+}
+
+impl Study {
+    /// Parses a study; `file` is only for messages.
+    pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
+        file::read(file, text)
+    }
+}
+
+/// The protocol's name as used in studies and records.
+pub(crate) fn protocol_name(p: Protocol) -> &'static str {
+    match p {
+        Protocol::H1 => "h1",
+        Protocol::H2 => "h2",
+        Protocol::H3 => "h3",
+        Protocol::Grpc => "grpc",
+    }
+}
+
+/// The message of the game-api study: 13 digits of milliseconds, 26 bytes in all.
+pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
