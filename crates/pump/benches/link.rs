@@ -7,7 +7,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use link::{Direction, Network, PathSpec, QueueSpec, RateSpec};
 use pump::{Bench, BenchOptions, Init, Probe, Probes, Side, Spawn};
@@ -40,7 +40,11 @@ fn main() -> Result<(), Failure> {
         "", "got", "wanted"
     );
     for case in CASES.iter().filter(|case| case.name.contains(&filter)) {
-        let load = if case.busy { burners()? } else { Vec::new() };
+        let load = if case.busy {
+            burners(&mut bench)?
+        } else {
+            Vec::new()
+        };
         let rows = (case.run)(&mut bench);
         drop(load);
         for (what, values, unit) in rows? {
@@ -319,27 +323,12 @@ fn spawn(
     Ok((process, BufReader::new(output)))
 }
 
-/// Processes that keep every core busy until dropped.
-fn burners() -> std::io::Result<Vec<Burner>> {
+/// Processes that keep every core busy until dropped, or until the bench ends however it does.
+fn burners(bench: &mut Bench) -> Result<Vec<pump::Process>, Failure> {
     let cores = std::thread::available_parallelism()?.get();
     (0..cores)
-        .map(|_| {
-            Command::new(PEER)
-                .args(["burn", "600000"])
-                .spawn()
-                .map(Burner)
-        })
+        .map(|_| Ok(spawn(bench, Side::Client, &["burn", "600000"])?.0))
         .collect()
-}
-
-struct Burner(Child);
-
-impl Drop for Burner {
-    fn drop(&mut self) {
-        // It ends by itself later if this fails.
-        let _killed = self.0.kill();
-        let _ended = self.0.wait();
-    }
 }
 
 fn delay_10_ms() -> PathSpec {

