@@ -110,7 +110,6 @@ fn exit_codes_and_signals_come_back() {
     };
     let code = start("exit 7").wait(SOON).unwrap().unwrap();
     assert_eq!(code.status.code(), Some(7));
-    assert!(code.peak_rss_bytes > 0);
 
     let mut sleeper = start("exec sleep 1000");
     assert_eq!(sleeper.wait(Some(Duration::ZERO)).unwrap(), None);
@@ -121,6 +120,24 @@ fn exit_codes_and_signals_come_back() {
     );
     // Signalling the dead is no error.
     sleeper.kill(libc::SIGTERM).unwrap();
+}
+
+#[test]
+fn probes_leave_no_program_in_a_real_time_class() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let probes = pump::Probes {
+        direction: link::Direction::Up,
+        count: 5,
+        spacing_ns: 1_000_000,
+        ip_bytes: 60,
+    };
+    bench.probe(&probes).unwrap();
+    // Field 41 of proc_pid_stat(5): 0 is SCHED_OTHER.
+    let stat = shell(&mut bench, "cat /proc/self/stat");
+    let after_name = stat.rsplit_once(')').expect("a name in brackets").1;
+    assert_eq!(after_name.split_whitespace().nth(38), Some("0"), "{stat}");
 }
 
 #[test]

@@ -47,7 +47,10 @@ pub(super) fn run(endpoints: &[Endpoint; 2], probes: &Probes) -> io::Result<Owne
     let all_sent = AtomicBool::new(false);
     let (sent, received) = std::thread::scope(|scope| {
         let receiving = scope.spawn(|| receive(&sink, probes.count, &all_sent));
-        let sent = send(&source, probes);
+        // On a thread of its own: it may take a real-time class, which the calling thread would
+        // pass on to every program it starts later.
+        let sending = scope.spawn(|| send(&source, probes));
+        let sent = sending.join().expect("nothing in the thread panics");
         all_sent.store(true, Ordering::Release);
         (
             sent,
