@@ -18,8 +18,11 @@ fn doctor(args: &[&str]) -> Output {
 fn failures(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    let failed: Vec<String> =
-        text.lines().filter(|l| l.starts_with("FAIL")).map(str::to_owned).collect();
+    let failed: Vec<String> = text
+        .lines()
+        .filter(|l| l.starts_with("FAIL"))
+        .map(str::to_owned)
+        .collect();
     let expected = if failed.is_empty() { 0 } else { 3 };
     assert_eq!(output.status.code(), Some(expected), "{text}\n{errors}");
     failed
@@ -27,14 +30,21 @@ fn failures(output: &Output) -> Vec<String> {
 
 #[track_caller]
 fn must_say(broken: &str, part: &str, what: &str) {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let failed = failures(&doctor(&["--break", broken, "--only", part]));
-    assert!(failed.iter().any(|l| l.contains(what)), "no {what:?} among {failed:#?}");
+    assert!(
+        failed.iter().any(|l| l.contains(what)),
+        "no {what:?} among {failed:#?}"
+    );
 }
 
 #[test]
 fn a_healthy_lab_passes() {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     assert_eq!(failures(&doctor(&[])), [""; 0]);
 }
 
@@ -65,14 +75,19 @@ fn one_lost_syn() {
 
 #[test]
 fn a_link_starved_of_cpu() {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(hogs) = Hogs::start() else {
         eprintln!("SKIPPED: a_link_starved_of_cpu needs SCHED_FIFO (run as root)");
         return;
     };
     let failed = failures(&doctor(&["--only", "probes"]));
     drop(hogs);
-    assert!(failed.iter().any(|l| l.contains("one-way delay")), "{failed:#?}");
+    assert!(
+        failed.iter().any(|l| l.contains("one-way delay")),
+        "{failed:#?}"
+    );
 }
 
 /// Threads above the link's priority, busy half of the time on every core.

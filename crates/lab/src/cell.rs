@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use driver::protocol::{Hello, Protocol, Setup};
 use driver::{Host, Limits, RunAnswer, SetupAnswer};
 use link::Network;
-use pump::{Bench, Exit, Process, Side, Spawn, TapRecord, Window};
+use pump::{Bench, BenchError, Exit, Process, Side, Spawn, TapRecord, Window};
 use record::{Call, Parity, Stack};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::origin::{Origin, ServerOptions, read_tail};
 use crate::plan::slug;
 use crate::proof::{Claim, prove};
-use crate::stacks::Stacks;
+use crate::stacks::{Installed, Stacks};
 use crate::study::{Arm, Security};
 use crate::turn::Turn;
 use crate::workload::Workload;
@@ -89,11 +89,20 @@ impl Job<'_> {
         let dir = tempfile::tempdir().map_err(|e| failed("temporary folder", &e))?;
         let starting = turn.alone();
         bench.set_network(self.network, self.luck)?;
-        if let Some(congestion) = &self.arm.congestion {
-            bench.set_congestion(congestion)?;
-        }
-        let origin = Origin::start(bench, exe, dir.path(), &self.server)?;
-        let mut driver = Driver::start(bench, &stack.command, &dir)?;
+        let congestion = self.arm.congestion.as_deref().unwrap_or(CONGESTION);
+        bench.set_congestion(congestion)?;
+        let mut server = self.server.clone();
+        server
+            .args
+            .extend(["--congestion".to_owned(), congestion.to_owned()]);
+        let origin = Origin::start(bench, exe, dir.path(), &server)?;
+        let mut driver = match Driver::start(bench, stack, &dir) {
+            Ok(driver) => driver,
+            Err(trouble) => {
+                origin.stop()?;
+                return Err(trouble);
+            }
+        };
         let outcome = driver.ready(self, &origin).and_then(|hello| {
             let startup_ns = driver.since_spawn_ns();
             let measuring = turn.shared(starting);
@@ -126,7 +135,10 @@ impl Job<'_> {
                 })
             })
             .collect();
-        let in_window_ns = steps.window.client.cpu_ns;
+        let (in_window_ns, peak_rss_bytes) = (
+            steps.window.client.cpu_ns,
+            steps.window.client.peak_rss_bytes,
+        );
         Ok(Measured {
             calls,
             parity,
@@ -138,7 +150,7 @@ impl Job<'_> {
             took_ns: steps.took_ns,
             startup_ns,
             startup_cpu_ns: stopped.exit.cpu_ns.saturating_sub(in_window_ns),
-            peak_bytes: stopped.exit.peak_rss_bytes,
+            peak_bytes: peak_rss_bytes,
         })
     }
 
@@ -200,7 +212,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn start(bench: &mut Bench, command: &[String], dir: &TempDir) -> Result<Driver, Trouble> {
+    fn start(bench: &mut Bench, stack: &Installed, dir: &TempDir) -> Result<Driver, Trouble> {
         let home = dir.path().join("home");
         std::fs::create_dir(&home).map_err(|e| failed("the driver's home", &e))?;
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()));
@@ -218,8 +230,8 @@ impl Driver {
             (driver::pipes::ENV_OUT, "/proc/self/fd/4".as_ref()),
         ];
         let spawn = Spawn {
-            program: (&command[0]).into(),
-            args: command[1..].iter().map(Into::into).collect(),
+            program: (&stack.command[0]).into(),
+            args: stack.command[1..].iter().map(Into::into).collect(),
             env: env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
             cwd: Some(home),
             fds: vec![
@@ -231,7 +243,12 @@ impl Driver {
             foreground: false,
         };
         let spawned = Instant::now();
-        let process = bench.spawn(Side::Client, spawn)?;
+        let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
+            BenchError::NotRun { what, .. } => {
+                Trouble::Unsupported(format!("{what}: {}", stack.install))
+            }
+            other => Trouble::Bench(other),
+        })?;
         let host = Host::new(our_in, our_out, Limits::default())
             .map_err(|e| failed("the driver's pipes", &e))?;
         Ok(Driver {
@@ -361,5 +378,7 @@ fn stack_of(hello: &Hello) -> Stack {
 const STARTUP_LIMIT: Duration = Duration::from_secs(20);
 /// For a driver told to close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(3);
+/// Unless the arm says otherwise: the default of Linux and of the QUIC libraries measured here.
+pub(crate) const CONGESTION: &str = "cubic";
 /// Room for the frames of one direction of a cell.
 const CAPTURE_BYTES: usize = 64 << 20;

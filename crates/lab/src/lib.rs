@@ -34,7 +34,7 @@ mod todo;
 mod turn;
 mod workload;
 
-pub use doctor::{Break, DoctorOptions, Fact, check_line, check_network, machine};
+pub use doctor::{Break, DoctorOptions, Fact, Part, check_line, check_network, machine};
 pub use home::{Home, NoHome};
 pub use host::facts as host_facts;
 pub use plan::{Block, Plan, PlannedCell, Shard, slug};

@@ -17,6 +17,15 @@ pub(crate) fn with_hint(message: &str) -> String {
         Some(wanted) if message.starts_with("unknown ") => name(wanted, quoted),
         _ => String::new(),
     };
+    // The type's name says nothing to who writes a study.
+    let message = ["u32", "u64"]
+        .iter()
+        .fold(message.to_owned(), |m, unsigned| {
+            m.replace(
+                &format!("expected {unsigned}"),
+                "expected a whole number, 0 or more",
+            )
+        });
     format!("{message}{hint}")
 }
 
@@ -31,6 +40,10 @@ mod tests {
             "unknown field `blcks`, expected one of `blocks`, `seed` (did you mean `blocks`?)"
         );
         assert_eq!(with_hint("invalid type: `x`"), "invalid type: `x`");
+        assert_eq!(
+            with_hint("invalid value: integer `-2`, expected u32"),
+            "invalid value: integer `-2`, expected a whole number, 0 or more"
+        );
         assert_eq!(name("zzz", ["hyper", "quinn"]), "");
     }
 }

@@ -61,20 +61,18 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// A network is unknown or wrong.
-    #[error("{file}: {source}")]
-    Network {
-        /// The study that names it.
-        file: String,
-        /// What is wrong.
-        source: link::NetworkError,
-    },
+    #[error(transparent)]
+    Network(#[from] link::NetworkError),
     /// A stack is unknown or its manifest wrong.
-    #[error("{file}: {source}")]
-    Stack {
-        /// The study that names it.
-        file: String,
+    #[error(transparent)]
+    Stack(#[from] StacksError),
+    /// What a study names cannot be had.
+    #[error("{place}: {source}")]
+    Named {
+        /// File and line of the study that names it.
+        place: String,
         /// What is wrong.
-        source: StacksError,
+        source: Box<LabError>,
     },
     /// The records cannot be written or read.
     #[error(transparent)]
@@ -123,20 +121,22 @@ impl Lab {
     /// Reads and checks a study; `change` may alter it as the command line asks.
     pub fn plan(&self, file: &Path, change: impl FnOnce(&mut Study)) -> Result<Plan, LabError> {
         let name = file.display().to_string();
-        let mut study = Study::parse(&name, &read(file)?)?;
+        let text = read(file)?;
+        let mut study = Study::parse(&name, &text)?;
+        let named = |name_of: &str, source: LabError| LabError::Named {
+            place: format!("{name}:{}", line_of(name_of, &text)),
+            source: Box::new(source),
+        };
         change(&mut study);
         for arm in &study.arms {
-            self.stacks
-                .find(&arm.stack)
-                .map_err(|source| LabError::Stack {
-                    file: name.clone(),
-                    source,
-                })?;
+            let found = self.stacks.find(&arm.stack);
+            found.map_err(|e| named(&arm.stack, e.into()))?;
         }
+        let beside = file.parent().unwrap_or(Path::new(""));
         let networks = study
             .networks
             .iter()
-            .map(|n| network(n, file.parent().unwrap_or(Path::new("."))))
+            .map(|n| network(n, beside).map_err(|e| named(n, e)))
             .collect::<Result<Vec<_>, _>>()?;
         // A path in the study becomes the network's own name in cells and tables.
         study.networks = networks.iter().map(|n| n.name.clone()).collect();
@@ -255,12 +255,8 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
 
 /// A network by name, or by the path of its file.
 pub fn network(name: &str, beside: &Path) -> Result<Network, LabError> {
-    let named = |source| LabError::Network {
-        file: name.to_owned(),
-        source,
-    };
     if !name.ends_with(".toml") {
-        return link::find(name).map_err(named);
+        return Ok(link::find(name)?);
     }
     let path = beside.join(name);
     let text = read(&path)?;
@@ -268,7 +264,17 @@ pub fn network(name: &str, beside: &Path) -> Result<Network, LabError> {
         let trace = path.with_file_name(file);
         std::fs::read_to_string(&trace).map_err(|e| format!("{}: {e}", trace.display()))
     };
-    Network::parse_with(&path.display().to_string(), &text, &trace_text).map_err(named)
+    let file = path.display().to_string();
+    Ok(Network::parse_with(&file, &text, &trace_text)?)
+}
+
+/// The line of a study that has this name in quotes, from 1.
+fn line_of(name: &str, text: &str) -> usize {
+    let quoted = [format!("\"{name}\""), format!("'{name}'")];
+    let found = text
+        .lines()
+        .position(|line| quoted.iter().any(|q| line.contains(q.as_str())));
+    1 + found.unwrap_or(0)
 }
 
 fn network_record(n: &Network) -> record::Network {

@@ -155,6 +155,12 @@ impl Bench {
             .map(drop)
     }
 
+    /// Breaks the bench on purpose: the endpoints hand the link frames that hold several
+    /// packets, as machines do that nobody set up for measuring.
+    pub fn leave_segmentation_on(&mut self) -> Result<(), BenchError> {
+        self.line.ask(&Request::LeaveSegmentationOn, &[]).map(drop)
+    }
+
     /// Keeps whole frames of the following windows, up to so many bytes a direction (0: none).
     /// The link starts anew, as with [`Bench::set_network`].
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {

@@ -37,6 +37,7 @@ pub(crate) enum Request {
     SetCongestion {
         name: String,
     },
+    LeaveSegmentationOn,
     SetCapture {
         bytes: usize,
     },
@@ -141,7 +142,6 @@ pub(crate) enum Told {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ExitWire {
     pub(crate) status: i32,
-    pub(crate) peak_rss_bytes: u64,
     pub(crate) cpu_ns: u64,
 }
 

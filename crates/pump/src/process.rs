@@ -50,8 +50,6 @@ pub struct Process {
 pub struct Exit {
     /// Its exit code or signal.
     pub status: ExitStatus,
-    /// The most memory it or a child it waited for held.
-    pub peak_rss_bytes: u64,
     /// CPU time of it and of the children it waited for.
     pub cpu_ns: u64,
 }
@@ -96,7 +94,6 @@ impl Process {
     fn note_end(&mut self, exit: &ExitWire) {
         self.exit = Some(Exit {
             status: ExitStatus::from_raw(exit.status),
-            peak_rss_bytes: exit.peak_rss_bytes,
             cpu_ns: exit.cpu_ns,
         });
         self.take_terminal_back();

@@ -174,7 +174,6 @@ pub(crate) struct Ended {
     pub(crate) pid: i32,
     /// As `waitpid` gives it.
     pub(crate) status: i32,
-    pub(crate) peak_rss_bytes: u64,
     /// Its CPU time and that of the children it waited for.
     pub(crate) cpu_ns: u64,
 }
@@ -190,7 +189,6 @@ pub(crate) fn reap() -> Option<Ended> {
     (pid > 0).then(|| Ended {
         pid,
         status,
-        peak_rss_bytes: used.ru_maxrss as u64 * 1024,
         cpu_ns: ns(used.ru_utime) + ns(used.ru_stime),
     })
 }

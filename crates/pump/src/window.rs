@@ -118,6 +118,9 @@ pub struct Costs {
     /// Time its threads were runnable and waited for a core. A thread that ended within the
     /// window takes its share with it.
     pub run_queue_wait_ns: u64,
+    /// The most memory its processes had held when the window ended, each since its program
+    /// began, together.
+    pub peak_rss_bytes: u64,
 }
 
 /// Packets lost for reasons the model knows nothing of: any makes a measurement unfit.

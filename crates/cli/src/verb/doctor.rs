@@ -1,6 +1,6 @@
 //! `commute doctor`: is this machine, and this lab, to be believed?
 
-use lab::{Break, DoctorOptions, Fact};
+use lab::{Break, DoctorOptions, Fact, Part};
 use record::Check;
 use serde::Serialize;
 
@@ -14,6 +14,9 @@ pub(crate) struct Args {
     /// Also measure what so many blocks side by side do to each other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
+    /// Only this part of the examination
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Option<Only>,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -23,6 +26,18 @@ pub(crate) struct Args {
     /// Folder with `stacks/`, when not at or above this one
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<std::path::PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Only {
+    /// One-way delays, as an application sees them
+    Probes,
+    /// Round trips to the first byte, for each protocol
+    RoundTrips,
+    /// Goodput of saturated links
+    Goodput,
+    /// Packets as counted by tap and kernel
+    Books,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -48,6 +63,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     }
     let options = DoctorOptions {
         jobs: usize::from(args.jobs),
+        only: args.only.map(|part| match part {
+            Only::Probes => Part::Probes,
+            Only::RoundTrips => Part::RoundTrips,
+            Only::Goodput => Part::Goodput,
+            Only::Books => Part::Books,
+        }),
         broken: args.broken.map(|b| match b {
             Broken::Gso => Break::Gso,
             Broken::Delay => Break::Delay,

@@ -76,6 +76,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         (Some(dir), _) | (None, Some(dir)) => dir.clone(),
         (None, None) => next_free(Path::new("runs"), &plan.study.name),
     };
+    if args.resume.is_none() {
+        // A folder that cannot be had is told before the self-test takes its time.
+        record::Store::create(&out)?;
+    }
     let stop = stop_on_signals()?;
     let self_test = if args.no_self_test || args.resume.is_some() {
         Vec::new()

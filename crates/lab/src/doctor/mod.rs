@@ -52,8 +52,23 @@ pub enum Break {
 pub struct DoctorOptions {
     /// Measure what so many blocks side by side do to each other.
     pub jobs: usize,
+    /// Only this part.
+    pub only: Option<Part>,
     /// Break the lab first.
     pub broken: Option<Break>,
+}
+
+/// Parts of an examination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// One-way delays, as an application sees them.
+    Probes,
+    /// Round trips to the first byte, for each protocol.
+    RoundTrips,
+    /// Saturated links.
+    Goodput,
+    /// Packets as counted by tap and kernel.
+    Books,
 }
 
 impl Lab {
@@ -69,12 +84,21 @@ impl Lab {
             found.iter().for_each(watch);
             checks.extend(found);
         };
-        add(probes::delay(&mut surgery));
-        for stack in physics::STACKS {
-            add(physics::round_trips(&mut surgery, stack));
+        let wanted = |part| options.only.is_none_or(|only| only == part);
+        if wanted(Part::Probes) {
+            add(probes::delay(&mut surgery));
         }
-        add(goodput::ceiling(&mut surgery));
-        add(books::balance(&mut surgery));
+        if wanted(Part::RoundTrips) {
+            for stack in physics::STACKS {
+                add(physics::round_trips(&mut surgery, stack));
+            }
+        }
+        if wanted(Part::Goodput) {
+            add(goodput::ceiling(&mut surgery));
+        }
+        if wanted(Part::Books) {
+            add(books::balance(&mut surgery));
+        }
         if options.jobs > 1 {
             add(neighbours::shift(&mut surgery, options.jobs));
         }
@@ -120,7 +144,10 @@ struct Surgery<'a> {
 
 impl<'a> Surgery<'a> {
     fn open(lab: &'a Lab, broken: Option<Break>) -> Result<Surgery<'a>, LabError> {
-        let bench = bench(&lab.exe, 1)?;
+        let mut bench = bench(&lab.exe, 1)?;
+        if broken == Some(Break::Gso) {
+            bench.leave_segmentation_on()?;
+        }
         Ok(Surgery {
             lab,
             bench,

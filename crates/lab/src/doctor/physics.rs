@@ -5,7 +5,7 @@ use link::PathSpec;
 use record::{Call, Check, State};
 
 use super::{Break, Stack, Surgery, check, median, network};
-use crate::cell::Measured;
+use crate::cell::{CONGESTION, Measured};
 use crate::study::{DEFAULT_BODY, Step};
 use crate::workload::Workload;
 
@@ -133,8 +133,6 @@ fn first_byte_ms(call: &Call) -> Option<f64> {
     Some((call.first_byte_ns? - call.dns_ns.unwrap_or(0)) as f64 / 1e6)
 }
 
-/// The default of Linux and of every QUIC library measured here.
-const CONGESTION: &str = "cubic";
 const ONE_WAY_NS: u64 = 50_000_000;
 const RTT_MS: f64 = 100.0;
 const REPEATS: u32 = 3;

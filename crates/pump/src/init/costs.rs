@@ -13,6 +13,8 @@ pub(super) struct Used {
     pub(super) cpu_ns: u64,
     /// How long their threads were ready to run and did not.
     pub(super) run_queue_wait_ns: u64,
+    /// The most memory they held, each since its program began, together.
+    pub(super) peak_rss_bytes: u64,
 }
 
 /// Adds up every process in a network namespace, given by its inode.
@@ -25,6 +27,7 @@ pub(super) fn used_in(netns: u64) -> io::Result<Used> {
         // One that ends meanwhile is in its parent's or the reaper's account by then.
         used.cpu_ns += sys::process_cpu_ns(pid).unwrap_or(0) + children_cpu_ns(pid).unwrap_or(0);
         used.run_queue_wait_ns += run_queue_wait_ns(pid);
+        used.peak_rss_bytes += peak_rss_bytes(pid).unwrap_or(0);
     }
     Ok(used)
 }
@@ -49,6 +52,16 @@ fn run_queue_wait_ns(pid: i32) -> u64 {
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
         .filter_map(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok())
         .sum()
+}
+
+/// `VmHWM` of proc_pid_status(5). Not what wait4(2) tells at the end: that includes what the
+/// process held as a copy of the one that forked it.
+fn peak_rss_bytes(pid: i32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kib = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"))?;
+    Some(kib.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// CPU time of the machine since boot, in ticks: what the hypervisor took, and all.
@@ -87,7 +100,8 @@ mod tests {
     #[test]
     fn this_process_has_used_something() {
         let own = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        assert!(used_in(own).unwrap().cpu_ns > 0);
+        let used = used_in(own).unwrap();
+        assert!(used.cpu_ns > 0 && used.peak_rss_bytes > 0);
         assert_eq!(used_in(0).unwrap(), Used::default());
     }
 }

@@ -67,6 +67,11 @@ impl Endpoint {
         })
     }
 
+    /// See [`crate::Bench::leave_segmentation_on`].
+    pub(super) fn leave_segmentation_on(&self) -> io::Result<()> {
+        self.netns.run(|| ethtool::leave_segmentation(INTERFACE))
+    }
+
     /// Sets MTU, addresses, neighbour and route. All of it each time: an MTU below 1280 takes
     /// IPv6 away, and a later larger one does not bring it back.
     pub(super) fn configure(&self, mtu: u32, congestion: &str) -> io::Result<()> {

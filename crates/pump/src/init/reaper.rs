@@ -164,7 +164,6 @@ impl Reaper {
             }
             let exit = ExitWire {
                 status: ended.status,
-                peak_rss_bytes: ended.peak_rss_bytes,
                 cpu_ns: ended.cpu_ns,
             };
             tell(&mut started.told, &Told::Ended(exit));

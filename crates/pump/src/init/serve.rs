@@ -127,6 +127,12 @@ impl Inside {
                 self.set_congestion(name)?;
                 done
             }
+            Request::LeaveSegmentationOn => {
+                self.endpoints
+                    .iter()
+                    .try_for_each(Endpoint::leave_segmentation_on)?;
+                done
+            }
             Request::SetCapture { bytes } => {
                 self.capture_bytes = bytes.min(CAPTURE_MAX);
                 self.restart_link()?;

@@ -250,5 +250,6 @@ fn costs_of(begun: Used, ended: Used) -> Costs {
         run_queue_wait_ns: ended
             .run_queue_wait_ns
             .saturating_sub(begun.run_queue_wait_ns),
+        peak_rss_bytes: ended.peak_rss_bytes,
     }
 }

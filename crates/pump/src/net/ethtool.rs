@@ -18,6 +18,12 @@ pub(crate) fn make_wire_true(interface: &str) -> io::Result<()> {
     })
 }
 
+/// Lets an endpoint's interface send frames that hold several packets, as it would if nobody
+/// had thought of it: to show that such a lab is found out.
+pub(crate) fn leave_segmentation(interface: &str) -> io::Result<()> {
+    set_features(interface, |name| segmentation(name).map(|_| true))
+}
+
 /// Takes segmentation from the link's own interface. It sends single packets in any case, but
 /// a veth that could segment hands its packets to the peer's backlog instead of its NAPI, and
 /// an endpoint's receiving would be charged to the link (`veth_skb_is_eligible_for_gro`).
