@@ -11,6 +11,7 @@
     reason = "helpers of tests, each of which uses its part"
 )]
 
+pub mod golden;
 pub mod leaks;
 pub mod said;
 pub mod study;
@@ -145,6 +146,13 @@ impl House {
         bin.join("commute")
     }
 
+    /// Asserts that no process, interface or namespace of this test is left at this moment.
+    #[track_caller]
+    pub fn nothing_is_left(&self) {
+        let left = self.before.what_is_left();
+        assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
+    }
+
     /// A command of this test was killed in mid-cell: its temporary folder may be left.
     pub fn kill_leaves_temporary_files(&mut self) {
         self.left_by_kill = true;
@@ -157,8 +165,7 @@ impl Drop for House {
         if std::thread::panicking() {
             return;
         }
-        let left = self.before.what_is_left();
-        assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
+        self.nothing_is_left();
         let temporary: Vec<_> = names(&self.dir().join("tmp"));
         assert!(
             self.left_by_kill || temporary.is_empty(),
