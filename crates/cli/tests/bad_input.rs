@@ -1,5 +1,7 @@
 //! Bad input and unfit machines: each message says what, where, and the way out.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fmt::Write as _;

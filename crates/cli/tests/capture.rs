@@ -1,5 +1,7 @@
 //! `commute link --pcap --audit`: the file, the audit and tshark agree.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::path::Path;

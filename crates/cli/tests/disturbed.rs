@@ -1,5 +1,7 @@
 //! Busy neighbours that start in mid-cell are noticed, and the record names the reason.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::process::{Child, Command, Stdio};

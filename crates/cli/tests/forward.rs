@@ -1,6 +1,8 @@
 //! `commute link --forward`: a service of the host's loopback, reached across the link over
 //! TCP and QUIC, as root and as an ordinary user.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fs;

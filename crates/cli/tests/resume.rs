@@ -1,5 +1,7 @@
 //! Whatever interrupts a run, `--resume` completes it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

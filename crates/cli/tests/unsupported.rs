@@ -1,0 +1,102 @@
+//! What cannot be measured is recorded with its reason, and shown where the number would be.
+
+mod common;
+
+use common::House;
+use common::study::{last, whole};
+use record::{CallResult, Outcome};
+
+/// [`common::study::SMALL`] with one more arm.
+fn with_arm(house: &House, stack: &str, protocol: &str) {
+    let arm =
+        format!("[[arm]]\nname = \"other\"\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\n");
+    let study = common::study::SMALL
+        .replace("blocks = 2", "blocks = 1\nmin_clean_percent = 100")
+        .replace("[[step]]", &(arm + "[[step]]"));
+    house.write("other.toml", &study);
+}
+
+/// Runs the study, whose other arm must be unsupported, and returns the reason.
+fn reason(house: &House) -> String {
+    let said = house
+        .run(&["run", "other.toml", "--out", "run", "--no-self-test"])
+        .code(3)
+        .complains("threshold:")
+        .prints("1 unsupported");
+    let data = house.records("run");
+    whole(&data);
+    let mut reasons = Vec::new();
+    for cell in last(&data) {
+        match &cell.outcome {
+            Outcome::Unsupported { reason } if cell.arm == "other" => reasons.push(reason.clone()),
+            _ => assert!(cell.is_measured(), "{:?}: {said}", cell.outcome),
+        }
+    }
+    assert_eq!(reasons.len(), 1, "{said}");
+    reasons.remove(0)
+}
+
+#[test]
+fn a_missing_program_is_unsupported_with_the_way_out() {
+    for program in ["/no/such/python3", "no-such-python3"] {
+        let house = House::new();
+        house.small_study();
+        house.stack("snake", r#""h2""#, &[program, "driver.py"]);
+        with_arm(&house, "snake", "h2");
+        let reason = reason(&house);
+        assert!(reason.contains("python3"), "{reason}");
+        assert!(reason.ends_with(": make snake"), "{reason}");
+    }
+}
+
+#[test]
+fn a_driver_may_say_that_it_cannot() {
+    let house = House::new();
+    house.small_study();
+    with_arm(&house, "hyper", "h3");
+    let reason = reason(&house);
+    assert!(reason.contains("h3"), "{reason}");
+}
+
+#[test]
+fn a_network_slower_than_the_timeout_censors_its_calls() {
+    let house = House::new();
+    house.small_study();
+    // 100 kB take 8 s here.
+    let slow = common::study::GENTLE
+        .replace("rate_kbps = 10000", "rate_kbps = 100")
+        .replace("queue_ms = 100", "queue_ms = 1000");
+    house.write("slow.toml", &slow);
+    let study = common::study::SMALL
+        .replace("gentle.toml", "slow.toml")
+        // A wide margin, so that a busy machine's cells are clean too.
+        .replace("blocks = 2", "blocks = 1\nmargin_ms = 1000")
+        .replace("timeout_s = 5", "timeout_s = 1.5")
+        .replace(
+            "call = \"echo\"\ntimes = 2",
+            "get = \"image\"\nbytes = 100000",
+        );
+    house.write("slow-study.toml", &study);
+    let said = house
+        .run(&["run", "slow-study.toml", "--out", "run", "--no-self-test"])
+        .code(0);
+    let data = house.records("run");
+    whole(&data);
+    for cell in last(&data) {
+        assert!(cell.is_measured(), "{:?}: {said}", cell.outcome);
+        assert_eq!(cell.calls.len(), 1);
+        let call = &cell.calls[0];
+        assert_eq!(call.result, CallResult::TimedOut, "{said}");
+        assert!(call.end_ns >= 1_500_000_000, "given its time: {call:?}");
+    }
+    if last(&data)
+        .iter()
+        .all(|cell| cell.outcome != Outcome::Clean)
+    {
+        return common::skipped("too busy for one clean cell, whose time-outs would be reported");
+    }
+    assert!(
+        said.out.contains("timed out"),
+        "the report shows it: {said}"
+    );
+}
