@@ -17,9 +17,9 @@ fn busy_loops_in_mid_cell_disturb_that_cell() {
         return common::skipped("taskset is missing, so nothing can keep every core busy");
     }
     house.small_study();
-    // Four seconds of calls, so that the loops have a cell to come into.
+    // More than a second of calls, so that the loops have a cell to come into.
     let long = common::study::SMALL
-        .replace("times = 2", "times = 200")
+        .replace("times = 2", "times = 60")
         .replace("blocks = 2", "blocks = 1");
     house.write("long.toml", &long);
     let args = ["run", "long.toml", "--out", "run", "--no-self-test"];

@@ -81,6 +81,26 @@ fn streams_environment_and_folder_are_the_callers() {
 }
 
 #[test]
+fn the_terminal_is_the_callers() {
+    if common::program("script").is_none() {
+        return common::skipped("script (util-linux) is missing, which makes a terminal");
+    }
+    for who in everybody() {
+        let house = House::new();
+        // In the foreground of its terminal, else `stty` would be stopped by SIGTTOU.
+        let inner = "test -t 0 && test -t 1 && stty rows 33 && stty size && exit 9";
+        let commute = house.commute_as(who, &[]);
+        let program = commute.get_program().to_str().unwrap();
+        let line = format!("'{program}' link lan -- sh -c '{inner}'");
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]);
+        house.furnish(&mut script, who);
+        let said = Said::of(script).code(9);
+        assert!(said.out.contains("33 "), "{said}");
+    }
+}
+
+#[test]
 fn the_user_is_the_caller_without_capabilities() {
     for who in everybody() {
         let house = House::new();

@@ -112,15 +112,20 @@ impl House {
 
     pub fn commute_as(&self, who: Who, args: &[&str]) -> Command {
         let mut command = Command::new(self.binary(who));
+        command.args(args);
+        self.furnish(&mut command, who);
         command
-            .args(args)
+    }
+
+    /// Gives a command the folders of this house, and its user.
+    pub fn furnish(&self, command: &mut Command, who: Who) {
+        command
             .current_dir(self.work())
             .env("TMPDIR", self.dir().join("tmp"))
             .env("COMMUTE_HOME", self.home());
         if who == Who::Nobody {
             command.uid(NOBODY).gid(NOBODY);
         }
-        command
     }
 
     /// Runs `commute` to its end.
