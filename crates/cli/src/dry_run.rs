@@ -26,7 +26,7 @@ pub(crate) fn text(plan: &Plan, shard: Shard, jobs: u16) -> String {
     }
     let seconds = total_ns / 1_000_000_000 / u64::from(jobs.max(1));
     // Writing to a String cannot fail.
-    let _ = writeln!(
+    let _cannot_fail = writeln!(
         out,
         "{cells} cells of {}, seed {}, about {} min {:02} s with {jobs} at a time",
         plan.cells().count(),

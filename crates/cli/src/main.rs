@@ -52,10 +52,10 @@ fn main() -> ExitCode {
         )
         .init();
     let done = match Cli::parse().verb {
-        Verb::Run(args) => verb::run::run(args),
-        Verb::Report(args) => verb::report::run(args),
+        Verb::Run(args) => verb::run::run(&args),
+        Verb::Report(args) => verb::report::run(&args),
         Verb::Doctor(args) => verb::doctor::run(args),
-        Verb::Link(args) => verb::link::run(args),
+        Verb::Link(args) => verb::link::run(&args),
         Verb::Networks(args) => verb::networks::run(args),
         Verb::Serve(args) => verb::serve::run(args),
         Verb::BenchInit => pump::init_main(),

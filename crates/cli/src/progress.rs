@@ -50,7 +50,7 @@ impl Progress {
                         cell.id, cell.attempt
                     ));
                 }
-                if self.plain && !again && self.bar.position() % 10 == 0 {
+                if self.plain && !again && self.bar.position().is_multiple_of(10) {
                     let left = self.bar.eta().as_secs();
                     let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
                     eprintln!("{done}/{all} cells, about {left} s left");

@@ -75,7 +75,7 @@ const FAR: &str = "far";
 /// Room for the frames of one direction.
 const CAPTURE_BYTES: usize = 256 << 20;
 
-pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let network = crate::verb::networks::find(&args.network)?.with_overrides(&args.overrides()?)?;
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     let options = BenchOptions {

@@ -37,7 +37,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let shards = args
         .dirs
         .iter()

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     home: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.clone())?;
     let plan = lab.plan(&args.study, |study| {
         study.blocks = args.blocks.unwrap_or(study.blocks);
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     };
     let progress = Progress::new(&plan, shard);
     let ended = lab.run(&plan, &options, &stop, &|event: Event<'_>| {
-        progress.event(&event)
+        progress.event(&event);
     });
     progress.finish();
     let ended = ended.map_err(crate::home::judge)?;
