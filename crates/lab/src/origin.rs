@@ -59,7 +59,9 @@ impl Origin {
         let stderr = fs::File::create(&errors).map_err(|e| failed("server.log", &e))?;
         let (ready, their_out) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()))?;
-        let mut args: Vec<OsString> = ["serve", "--json", "--name", NAME].map(Into::into).into();
+        let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", NAME]
+            .map(Into::into)
+            .into();
         for address in bench.facts().server.all() {
             let at = |port| SocketAddr::new(address, port).to_string().into();
             args.extend([

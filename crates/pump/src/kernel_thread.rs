@@ -30,8 +30,11 @@ pub(crate) fn find(names: &[String]) -> Option<Vec<i32>> {
 /// Puts kernel threads above ordinary ones, where the caller may: a network card's interrupt
 /// would not wait for a core behind the programs under test either.
 pub(crate) fn make_realtime(tids: &[i32]) -> bool {
-    tids.iter()
-        .all(|tid| sys::make_realtime(*tid, PRIORITY).is_ok())
+    tids.iter().all(|tid| {
+        sys::make_realtime(*tid, PRIORITY)
+            .and_then(|()| sys::keep_to_last_core(*tid))
+            .is_ok()
+    })
 }
 
 /// CPU time of kernel threads together.

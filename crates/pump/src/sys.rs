@@ -118,6 +118,30 @@ pub(crate) fn tighten_timer_slack() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
+/// Keeps a thread (0: the calling one) to the last core it may run on, if it may run on
+/// several. What is in real time then stands in the way of nothing on the other cores: the
+/// scheduler likes to wake a program where its waker runs, and there it would wait.
+pub(crate) fn keep_to_last_core(tid: i32) -> io::Result<()> {
+    // SAFETY: a `cpu_set_t` is plain data for which zeros are valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = std::mem::size_of::<libc::cpu_set_t>();
+    // SAFETY: `set` is a valid out-pointer of `size` bytes.
+    check(unsafe { libc::sched_getaffinity(tid, size, &mut set) })?;
+    // SAFETY: every index is within the set.
+    let may_use = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
+    let cores: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(may_use).collect();
+    let [_, .., last] = cores[..] else {
+        return Ok(());
+    };
+    // SAFETY: as above, and `last` is within the set.
+    unsafe {
+        libc::CPU_ZERO(&mut set);
+        libc::CPU_SET(last, &mut set);
+    }
+    // SAFETY: `set` is valid for `size` bytes; only this thread's mask changes.
+    check(unsafe { libc::sched_setaffinity(tid, size, &set) }).map(drop)
+}
+
 /// Puts the calling thread (or kernel thread `tid`) into SCHED_FIFO.
 pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
     let param = libc::sched_param {

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// Serve /fault/... (stall, reset, truncate, garbage), for tests of clients
     #[arg(long)]
     faults: bool,
+    /// Threads that serve [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Print one line of JSON once listening
     #[arg(long)]
     json: bool,
@@ -80,8 +83,15 @@ enum Control {
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let json = args.json;
     let credentials = args.credentials.clone();
+    let mut builder = match args.threads {
+        Some(1) => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    if let Some(threads) = args.threads {
+        builder.worker_threads(usize::from(threads));
+    }
     let config = args.config()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = builder
         .enable_all()
         .build()
         .context("cannot start the runtime")?;

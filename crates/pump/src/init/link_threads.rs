@@ -192,7 +192,9 @@ fn start_one(
     let thread = std::thread::Builder::new()
         .name(name.into())
         .spawn(move || {
-            let realtime = sys::make_realtime(0, PRIORITY).is_ok();
+            let realtime = sys::make_realtime(0, PRIORITY)
+                .and_then(|()| sys::keep_to_last_core(0))
+                .is_ok();
             if told.send(realtime).is_ok() {
                 worker::run(worker);
             }
