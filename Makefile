@@ -27,8 +27,9 @@ lint:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-bench: build
-	$(CARGO) run --release -p commute-pump --example bench
+# The link's exactness and capacity beside its peers', then the server under a crowd.
+bench:
+	$(CARGO) bench -p commute-pump
 	$(CARGO) run --release -p commute-server --example abuse
 
 doctor: build

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Run(args) => verb::run::run(&args),
         Verb::Report(args) => verb::report::run(&args),
-        Verb::Doctor(args) => verb::doctor::run(args),
+        Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Link(args) => verb::link::run(&args),
         Verb::Networks(args) => verb::networks::run(args),
         Verb::Serve(args) => verb::serve::run(args),

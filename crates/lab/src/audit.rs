@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn both_sides_of_each_bound() {
-        let cases: [(fn(&mut Audit, u64), u64, u64); 6] = [
+        type Set = fn(&mut Audit, u64);
+        let cases: [(Set, u64, u64); 6] = [
             (|a, v| a.run_queue_wait_ns = v, 2_500_000, 2_500_010),
             (|a, v| a.steal = v as f64 / 1000.0, 10, 11),
             (|a, v| a.late_packets = v, 2, 3),

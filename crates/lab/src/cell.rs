@@ -2,6 +2,8 @@
 //! rows proven against the server's log.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,8 @@ pub(crate) struct Job<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
+    /// Where its temporary folder is made; the system's place when none.
+    pub(crate) scratch: Option<&'a Path>,
     /// Keep every frame, for pcapng.
     pub(crate) capture: Option<&'a Path>,
 }
@@ -86,7 +90,7 @@ impl Job<'_> {
         if let Some(reason) = stack.missing() {
             return Err(Trouble::Unsupported(reason));
         }
-        let dir = tempfile::tempdir().map_err(|e| failed("temporary folder", &e))?;
+        let dir = self.scratch().map_err(|e| failed("temporary folder", &e))?;
         let starting = turn.alone();
         bench.set_network(self.network, self.luck)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(CONGESTION);
@@ -185,6 +189,19 @@ impl Job<'_> {
             run_ns,
             took_ns,
         })
+    }
+
+    /// A folder of its own for keys, logs and the driver's home, gone with the cell. Only its
+    /// owner may enter.
+    fn scratch(&self) -> std::io::Result<TempDir> {
+        let mut builder = tempfile::Builder::new();
+        builder
+            .prefix(SCRATCH_PREFIX)
+            .permissions(Permissions::from_mode(0o700));
+        match self.scratch {
+            Some(place) => builder.tempdir_in(place),
+            None => builder.tempdir(),
+        }
     }
 
     /// Longer than the workload can take when every call times out.
@@ -301,7 +318,7 @@ impl Driver {
             ..
         } = self;
         // A driver that is gone already cannot be told.
-        let _gone = host.close();
+        host.close();
         let exit = finish(&mut process, CLOSE_LIMIT)?;
         Ok(Stopped { exit, log })
     }
@@ -378,6 +395,22 @@ fn stack_of(hello: &Hello) -> Stack {
 const STARTUP_LIMIT: Duration = Duration::from_secs(20);
 /// For a driver told to close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(3);
+/// Removes what cells left in a run's folder that were killed before they could.
+pub(crate) fn sweep(place: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(place)? {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(SCRATCH_PREFIX)
+        {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+const SCRATCH_PREFIX: &str = ".cell-";
 /// Unless the arm says otherwise: the default of Linux and of the QUIC libraries measured here.
 pub(crate) const CONGESTION: &str = "cubic";
 /// Room for the frames of one direction of a cell.

@@ -23,10 +23,10 @@ pub struct NoHome {
 
 impl Home {
     /// The named folder; or the nearest at or above the working folder, then the binary.
-    pub fn find(named: Option<PathBuf>, cwd: &Path, exe: &Path) -> Result<Home, NoHome> {
+    pub fn find(named: Option<&Path>, cwd: &Path, exe: &Path) -> Result<Home, NoHome> {
         let bin = exe.parent().unwrap_or(Path::new("/")).to_owned();
-        let starts = match &named {
-            Some(dir) => vec![dir.as_path()],
+        let starts = match named {
+            Some(dir) => vec![dir],
             None => cwd.ancestors().chain(bin.ancestors()).collect(),
         };
         match starts.iter().find(|dir| dir.join("stacks").is_dir()) {
@@ -35,7 +35,7 @@ impl Home {
                 bin,
             }),
             None => Err(NoHome {
-                looked: named.as_deref().unwrap_or(cwd).display().to_string(),
+                looked: named.unwrap_or(cwd).display().to_string(),
             }),
         }
     }
@@ -51,7 +51,7 @@ mod tests {
         let deep = dir.path().join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
         let exe = Path::new("/nowhere/bin/commute");
-        let missing = Home::find(Some(deep.clone()), &deep, exe).unwrap_err();
+        let missing = Home::find(Some(&deep), &deep, exe).unwrap_err();
         assert!(missing.to_string().contains("COMMUTE_HOME"));
         std::fs::create_dir(dir.path().join("stacks")).unwrap();
         let home = Home::find(None, &deep, exe).unwrap();

@@ -79,7 +79,7 @@ fn retransmitted(tap: &[TapRecord]) -> u64 {
         .iter()
         .filter(|p| p.protocol == TCP && p.fate != Fate::Refused)
     {
-        let syn_or_fin = u32::from((p.tcp_flags & (SYN | FIN)).count_ones());
+        let syn_or_fin = (p.tcp_flags & (SYN | FIN)).count_ones();
         let length = u32::from(p.payload_bytes) + syn_or_fin;
         if length == 0 {
             continue;

@@ -1,7 +1,5 @@
 //! A study becomes a plan: every cell, in the order of running. Pure.
 
-use std::fmt::Write as _;
-
 use link::Network;
 use record::Planned;
 use sha2::{Digest, Sha256};
@@ -163,11 +161,7 @@ pub fn slug(name: &str) -> String {
 
 /// A number for this purpose and no other: adding an arm or network never shifts another's.
 fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
-    let mut text = format!("{seed}/{index}");
-    for p in purpose {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "/{p}");
-    }
+    let text = format!("{seed}/{index}/{}", purpose.join("/"));
     let hash = Sha256::digest(text.as_bytes());
     u64::from_le_bytes(std::array::from_fn(|i| hash[i]))
 }

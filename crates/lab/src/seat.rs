@@ -73,6 +73,7 @@ impl<'a> Seat<'a> {
             workload: &self.plan.workload,
             timeout_ns: study.timeout_ns,
             server: ServerOptions::default(),
+            scratch: Some(&self.options.out),
             capture: capture.as_deref(),
         };
         let bench = match &mut self.bench {

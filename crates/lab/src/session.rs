@@ -224,6 +224,10 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
         return Ok((Store::create(dir)?, Found::default()));
     }
     let store = Store::open(dir)?;
+    crate::cell::sweep(dir).map_err(|source| LabError::Read {
+        path: dir.clone(),
+        source,
+    })?;
     let data = store.read()?;
     let run = data.run();
     let differs = if run.study != head.study {

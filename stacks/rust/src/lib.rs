@@ -3,7 +3,7 @@
 //! A driver is this engine around one [`Stack`]; the engine holds all that must be the
 //! same for every stack, so that a comparison compares the stacks. The life of a run:
 //!
-//! 1. [`serve`] reads `hello`, `setup`, `run` from the lab. The stack prepares every
+//! 1. [`serve()`] reads `hello`, `setup`, `run` from the lab. The stack prepares every
 //!    request of the run before the clock starts, so that making bodies is never timed.
 //! 2. The [`schedule`] says which steps may start: in order, after another, or at a time.
 //! 3. A call takes a connection from the pool (stacks that share one connection wait for

@@ -55,8 +55,8 @@ struct Findings {
     checks: Vec<Check>,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    let lab = crate::home::open(args.home)?;
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let lab = crate::home::open(args.home.as_deref())?;
     let machine = lab.machine().map_err(crate::home::judge)?;
     if !args.json {
         print_machine(&machine)?;

@@ -62,7 +62,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let lab = crate::home::open(args.home.clone())?;
+    let lab = crate::home::open(args.home.as_deref())?;
     let plan = lab.plan(&args.study, |study| {
         study.blocks = args.blocks.unwrap_or(study.blocks);
         study.seed = args.seed.unwrap_or(study.seed);

@@ -105,7 +105,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 
 impl Args {
     fn config(self) -> anyhow::Result<Config> {
-        let log = self.log.as_ref().map(|path| append(path)).transpose()?;
+        let log = self.log.as_ref().map(append).transpose()?;
         Ok(Config {
             listen: self.listen,
             mtls_listen: self.mtls_listen,

@@ -187,6 +187,7 @@ impl<'a> Surgery<'a> {
             workload,
             timeout_ns: TIMEOUT_NS,
             server,
+            scratch: None,
             capture: None,
         };
         let turn = self.turns.for_network(network);

@@ -12,7 +12,7 @@ use super::{Arm, Security, Study, StudyError, protocol_name};
 /// Parses and checks a study.
 pub(super) fn read(file: &str, text: &str) -> Result<Study, StudyError> {
     let source = Source { file, text };
-    let raw: RawStudy = toml::from_str(text).map_err(|e| source.from_toml(&e))?;
+    let raw: RawStudy = toml::from_str(text).map_err(|e| source.refused(&e))?;
     raw.check(&source)
 }
 
@@ -77,7 +77,7 @@ impl Source<'_> {
         }
     }
 
-    fn from_toml(&self, e: &toml::de::Error) -> StudyError {
+    fn refused(&self, e: &toml::de::Error) -> StudyError {
         let message = crate::nearest::with_hint(e.message());
         self.at(&e.span().unwrap_or(0..0), message)
     }
@@ -231,7 +231,7 @@ mod tests {
     use super::super::Study;
     use crate::plan::tests::SMALL;
 
-    fn refused(text: &str) -> String {
+    fn refusal(text: &str) -> String {
         Study::parse("s.toml", text).unwrap_err().to_string()
     }
 
@@ -353,7 +353,7 @@ mod tests {
         ];
         for (line, instead, message) in cases {
             let (text, at) = with(line, instead);
-            let got = refused(&text);
+            let got = refusal(&text);
             assert!(got.starts_with("s.toml:"), "{got}");
             let place: usize = got.split(':').nth(1).unwrap().parse().unwrap();
             assert!(place <= at + 3, "{got}: expected near line {at}");
@@ -368,6 +368,6 @@ mod tests {
     fn a_study_without_arms_has_no_cells() {
         let end = SMALL.find("[[arm]]").unwrap();
         let steps = SMALL.find("[[step]]").unwrap();
-        assert!(refused(&format!("{}{}", &SMALL[..end], &SMALL[steps..])).contains("no [[arm]]"));
+        assert!(refusal(&format!("{}{}", &SMALL[..end], &SMALL[steps..])).contains("no [[arm]]"));
     }
 }
