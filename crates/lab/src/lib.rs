@@ -12,7 +12,7 @@
 //!    at once, at most three times.
 //! 6. The record is written, whole or not at all, before the next cell begins.
 //!
-//! [`doctor`] puts the same machinery to questions whose answers physics knows.
+//! [`Lab::doctor`] puts the same machinery to questions whose answers physics knows.
 
 mod audit;
 mod cell;

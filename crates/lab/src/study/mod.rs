@@ -7,7 +7,7 @@ use driver::protocol::{Codec, Protocol, Reconnect};
 use serde::Deserialize;
 
 /// A study as parsed and checked; nothing in it names something that does not exist,
-/// stacks and networks apart (see [`crate::plan`]).
+/// stacks and networks apart (see [`crate::Lab::plan`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// Its name.
