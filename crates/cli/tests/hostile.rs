@@ -18,7 +18,7 @@ const LIES: [(&str, &str, &str); 11] = [
     (
         "claims-reuse",
         "h2",
-        "the driver claims a reused connection, the server saw a new one",
+        "the driver claims a reused connection, but no call that opened it",
     ),
     ("claims-0rtt", "h2", "early data"),
     (

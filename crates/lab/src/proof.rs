@@ -36,6 +36,12 @@ pub(crate) fn prove(
         Clock::Monotonic => claim.run_ns,
         Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
     };
+    if let Some(row) = rows.iter().find(|row| is_orphan(row, rows)) {
+        return Err(format!(
+            "call {}: the driver claims a reused connection, but no call that opened it",
+            row.id
+        ));
+    }
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
         let group = claim
@@ -108,7 +114,8 @@ impl<'a> Seen<'a> {
         if result == CallResult::Ok {
             check_answer(claim, row, hit)?;
         }
-        let first = self.is_first(row, hit);
+        // Proven above where the server saw it.
+        let first = !row.reused;
         let state = match (first, row.early_data, row.resumed) {
             (false, ..) => State::Warm,
             (true, true, _) => State::EarlyData,
@@ -187,14 +194,14 @@ impl<'a> Seen<'a> {
             .first
             .get(&hit.connection)
             .is_some_and(|(_, f)| *f == Some(id));
-        if row.reused && opened_it {
+        // Of calls that waited for the same handshake any may reach the server first.
+        let after_handshake = claim.clock == Clock::Own || row.start_ns > connection.at_ns;
+        if row.reused && opened_it && after_handshake {
             return Err(format!(
                 "call {id}: the driver claims a reused connection, the server saw a new one"
             ));
         }
-        let waited_for_it =
-            claim.clock == Clock::Own || row.start_ns <= connection.at_ns || row.early_data;
-        if !row.reused && !opened_it && !waited_for_it {
+        if !row.reused && !opened_it && after_handshake && !row.early_data {
             return Err(format!(
                 "call {id}: the driver claims a new connection, the server saw it on a used one"
             ));
@@ -207,18 +214,12 @@ impl<'a> Seen<'a> {
         }
         Ok(())
     }
+}
 
-    fn is_first(&self, row: &Row, hit: Option<&Request>) -> bool {
-        match hit {
-            Some(hit) => {
-                self.first
-                    .get(&hit.connection)
-                    .is_some_and(|(_, f)| *f == Some(row.id))
-                    || !row.reused
-            }
-            None => !row.reused,
-        }
-    }
+/// Every connection was opened by a call that says so.
+fn is_orphan(row: &Row, rows: &[Row]) -> bool {
+    let opener = |other: &Row| other.connection == row.connection && !other.reused;
+    row.reused && !rows.iter().any(opener)
 }
 
 /// A successful call must have been seen, be whole and right, and obey causality.
@@ -429,7 +430,7 @@ mod tests {
         );
         lie(
             |r| r[0].reused = true,
-            "claims a reused connection, the server saw a new one",
+            "claims a reused connection, but no call that opened it",
         );
         lie(
             |r| r[1].reused = false,
@@ -466,6 +467,27 @@ mod tests {
         );
         lie(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
         lie(|r| r[0].id = 77, "id 77, which is no call");
+    }
+
+    #[test]
+    fn calls_that_wait_for_one_handshake_may_overtake_each_other() {
+        let mut rows = [row(1, 1_100), row(2, 1_200)];
+        let w = workload();
+        let claim = Claim {
+            workload: &w,
+            protocol: Protocol::H2,
+            clock: Clock::Monotonic,
+            run_ns: 1_000,
+            rtt_ns: 400,
+            warmed_up: false,
+        };
+        let log = [connection(), request(1, 1_410), request(2, 1_400)];
+        let (calls, _) = prove(&claim, &rows, &log).unwrap();
+        assert!(calls[0].first && !calls[1].first);
+        rows[1].start_ns = 1_350;
+        rows[1].first_byte_ns = Some(1_900);
+        let lie = prove(&claim, &rows, &log).unwrap_err();
+        assert!(lie.contains("the server saw a new one"), "{lie}");
     }
 
     #[test]
