@@ -47,7 +47,7 @@ fn busy_loops_in_mid_cell_disturb_that_cell() {
     assert!(
         reasons
             .iter()
-            .any(|r| r.contains("driver and server waited") && r.contains("ms a call for a core")),
+            .any(|r| r.contains("driver and server waited") && r.contains("ms for a core")),
         "{reasons:?}"
     );
     assert!(

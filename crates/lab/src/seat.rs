@@ -5,7 +5,7 @@ use std::path::Path;
 use pump::{Bench, BenchOptions, Facts, Init};
 use record::{Audit, Cell, Cost, Outcome, Parity, Stack, Wire};
 
-use crate::audit::{Bounds, DEFAULT_MARGIN_NS, objections};
+use crate::audit::{Bounds, objections};
 use crate::cell::{Job, Measured, Trouble, monotonic_ns};
 use crate::origin::{NAME, ServerOptions};
 use crate::plan::Plan;
@@ -130,10 +130,7 @@ impl Seat<'_> {
         cell.wire = crate::packets::wire(&m);
         cell.audit = crate::packets::audit(&m.window);
         cell.cost = crate::packets::cost(&m);
-        let bounds = Bounds {
-            calls: m.calls.len() as u64,
-            margin_ns: self.plan.study.margin_ns.unwrap_or(DEFAULT_MARGIN_NS),
-        };
+        let bounds = Bounds::new(&m.calls, self.plan.study.margin_ns);
         let reasons = objections(&cell.audit, &bounds);
         cell.outcome = if cell.audit.oversize_frames > 0 {
             let n = cell.audit.oversize_frames;

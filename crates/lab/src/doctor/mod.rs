@@ -17,7 +17,7 @@ use link::{Network, PathSpec};
 use pump::Bench;
 use record::Check;
 
-use crate::audit::{Bounds, DEFAULT_MARGIN_NS, objections};
+use crate::audit::{Bounds, objections};
 use crate::cell::{Job, Measured, Trouble};
 use crate::origin::ServerOptions;
 use crate::plan::Plan;
@@ -210,10 +210,7 @@ impl<'a> Surgery<'a> {
                 Err(e) => return vec![not_made(&stack.label(), &e)],
             };
             let mut checks = judge(&measured);
-            let bounds = Bounds {
-                calls: measured.calls.len() as u64,
-                margin_ns: DEFAULT_MARGIN_NS,
-            };
+            let bounds = Bounds::new(&measured.calls, None);
             let objections = objections(&crate::packets::audit(&measured.window), &bounds);
             let broken = self.broken.is_some();
             if broken || objections.is_empty() || checks.iter().all(|c| c.pass) {
