@@ -29,7 +29,7 @@ lint:
 
 # The link's exactness and capacity beside its peers', then the server under a crowd.
 bench:
-	$(CARGO) bench -p commute-pump
+	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
 
 doctor: build
