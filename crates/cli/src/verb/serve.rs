@@ -17,8 +17,8 @@ use crate::exit;
 /// --credentials.
 #[derive(clap::Args)]
 #[command(after_help = "Try it:\n  \
-    commute serve --credentials /tmp/commute &\n  \
-    curl --cacert /tmp/commute/ca.pem https://localhost:8443/health")]
+    commute serve --credentials cred &\n  \
+    curl --cacert cred/ca.pem https://localhost:8443/health")]
 pub(crate) struct Args {
     /// Where to listen, TCP and UDP; may be given again
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443")]
