@@ -1,0 +1,184 @@
+//! Each lie, and what may look like one.
+
+use super::*;
+use crate::study::Step;
+
+fn workload() -> Workload {
+    Workload::expand(&[Step::Call {
+        group: "echo".into(),
+        body: "{}".into(),
+        times: 2,
+    }])
+}
+
+fn connection() -> Line {
+    Line::Connection(Connection {
+        connection: 1,
+        at_ns: 1_300,
+        transport: Transport::Tcp,
+        peer_port: 4000,
+        alpn: "h2".into(),
+        tls_version: "TLSv1_3".into(),
+        cipher: "TLS13_AES_128_GCM_SHA256".into(),
+        group: "X25519".into(),
+        resumed: false,
+        hello_retry: false,
+        chain_bytes: 1000,
+        client_cert: None,
+        congestion: Some("cubic".into()),
+    })
+}
+
+fn request(id: u32, start_ns: u64) -> Line {
+    Line::Request(Request {
+        id: Some(id),
+        connection: 1,
+        protocol: "h2".into(),
+        method: "POST".into(),
+        path: "/echo".into(),
+        start_ns,
+        end_ns: start_ns + 10,
+        early_data: false,
+        request_bytes: 2,
+        request_digest: "aa".into(),
+        response_bytes: 2,
+        response_digest: "aa".into(),
+        status: 200,
+        broken: false,
+    })
+}
+
+fn row(id: u32, start_ns: u64) -> Row {
+    Row {
+        id,
+        connection: 1,
+        local_port: Some(4000),
+        start_ns,
+        first_byte_ns: Some(start_ns + 500),
+        end_ns: start_ns + 600,
+        status: Some(200),
+        request_bytes: 2,
+        response_bytes: 2,
+        digest: Some("aa".into()),
+        protocol: Some(Protocol::H2),
+        reused: id > 1,
+        attempts: 1,
+        ..Row::default()
+    }
+}
+
+fn try_rows(rows: &[Row]) -> Result<(Vec<Call>, Vec<Parity>), String> {
+    let w = workload();
+    let claim = Claim {
+        workload: &w,
+        protocol: Protocol::H2,
+        clock: Clock::Monotonic,
+        run_ns: 1_000,
+        rtt_ns: 400,
+        warmed_up: false,
+    };
+    prove(
+        &claim,
+        rows,
+        &[connection(), request(1, 1_400), request(2, 2_300)],
+    )
+}
+
+#[test]
+fn an_honest_driver_is_believed() {
+    let (calls, parity) = try_rows(&[row(1, 1_100), row(2, 2_000)]).unwrap();
+    assert_eq!(calls[0].state, State::ColdProcess);
+    assert!(calls[0].first && !calls[1].first);
+    assert_eq!(calls[1].state, State::Warm);
+    assert_eq!(calls[0].start_ns, 100);
+    assert_eq!(calls[0].end_ns, 600);
+    assert_eq!(calls[0].proof, Proof::Server);
+    assert_eq!(parity.len(), 1);
+}
+
+#[test]
+fn each_lie_has_its_reason() {
+    let honest = [row(1, 1_100), row(2, 2_000)];
+    let lie = |change: fn(&mut [Row; 2]), reason: &str| {
+        let mut rows = honest.clone();
+        change(&mut rows);
+        let got = try_rows(&rows).unwrap_err();
+        assert!(got.contains(reason), "{got:?} should say {reason:?}");
+    };
+    lie(
+        |r| r[0].protocol = Some(Protocol::H3),
+        "claims h3, the server saw h2",
+    );
+    lie(
+        |r| r[0].reused = true,
+        "claims a reused connection, but no call that opened it",
+    );
+    lie(
+        |r| r[1].reused = false,
+        "claims a new connection, the server saw it on a used one",
+    );
+    lie(
+        |r| r[0].early_data = true,
+        "claims accepted early data (0-RTT), the server saw none",
+    );
+    lie(
+        |r| r[0].resumed = true,
+        "claims resumed: yes, the server saw resumed: no",
+    );
+    lie(
+        |r| r[1].digest = Some("bb".into()),
+        "wrong digest: the driver got bb",
+    );
+    lie(|r| r[1].digest = None, "wrong digest: the driver got none");
+    lie(
+        |r| r[1].response_bytes = 1,
+        "claims 1 B of body, the server sent 2 B",
+    );
+    lie(
+        |r| r[1].local_port = Some(5),
+        "claims local port 5, the server saw 4000",
+    );
+    lie(
+        |r| r[1].start_ns = 2_301,
+        "the server saw the request 0 us before",
+    );
+    lie(
+        |r| r[1].first_byte_ns = Some(2_299),
+        "0 us before the server saw the request",
+    );
+    lie(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
+    lie(|r| r[0].id = 77, "id 77, which is no call");
+}
+
+#[test]
+fn calls_that_wait_for_one_handshake_may_overtake_each_other() {
+    let mut rows = [row(1, 1_100), row(2, 1_200)];
+    let w = workload();
+    let claim = Claim {
+        workload: &w,
+        protocol: Protocol::H2,
+        clock: Clock::Monotonic,
+        run_ns: 1_000,
+        rtt_ns: 400,
+        warmed_up: false,
+    };
+    let log = [connection(), request(1, 1_410), request(2, 1_400)];
+    let (calls, _) = prove(&claim, &rows, &log).unwrap();
+    assert!(calls[0].first && !calls[1].first);
+    rows[1].start_ns = 1_350;
+    rows[1].first_byte_ns = Some(1_900);
+    let lie = prove(&claim, &rows, &log).unwrap_err();
+    assert!(lie.contains("the server saw a new one"), "{lie}");
+}
+
+#[test]
+fn a_timeout_is_censored_and_an_unreached_server_is_said() {
+    let mut late = row(2, 2_000);
+    late.error = Some(driver::protocol::CallError {
+        kind: ErrorKind::Timeout,
+        detail: "10 s passed".into(),
+    });
+    let (calls, _) = try_rows(&[row(1, 1_100), late]).unwrap();
+    assert_eq!(calls[1].result, CallResult::TimedOut);
+    assert_eq!(calls[1].server_hits, 1);
+}
