@@ -53,6 +53,9 @@ pub struct Setup {
     /// study wants a cold process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_url: Option<String>,
+    /// How many downloads of one byte warm it up; absent: one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_calls: Option<u32>,
     /// PEM file of the certificate authority to trust (and no other).
     pub ca_file: String,
     /// PEM file of the client's certificate chain, for mTLS.
@@ -70,6 +73,21 @@ pub struct Setup {
     /// Congestion control to choose, where the stack can; absent: the stack's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
+    /// `frame:HZ`: a call ends, for the application, at the next frame of a loop of HZ frames
+    /// a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe: Option<String>,
+    /// How HTTP/3 is found; absent: it is forced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<Discovery>,
+}
+
+/// How a client comes to use HTTP/3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Discovery {
+    /// From the `alt-svc` field of an earlier response (RFC 7838).
+    AltSvc,
 }
 
 /// An application protocol.
@@ -108,6 +126,10 @@ pub struct Step {
     pub start: Option<Start>,
     /// Rows are sent when all calls of their group have ended, never between.
     pub group: u32,
+    /// Give the call up this long after its start; only asked of drivers that can
+    /// ([`Ability::Cancel`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_after_ns: Option<u64>,
     /// What to do.
     #[serde(flatten)]
     pub action: Action,
@@ -242,6 +264,10 @@ pub struct Hello {
     pub resolution_ns: u64,
     /// Which phases it can time, each with where the time comes from.
     pub phases: BTreeMap<String, String>,
+    /// What the library ships or the driver set and no server can see: windows, idle
+    /// limits, buffers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// Something not every stack can do.
@@ -262,6 +288,12 @@ pub enum Ability {
     Protobuf,
     /// Chooses its congestion control.
     Congestion,
+    /// Gives a call up when asked.
+    Cancel,
+    /// Sees the end of a call at the next frame only.
+    Observe,
+    /// Finds HTTP/3 by `alt-svc`.
+    AltSvc,
 }
 
 /// Whose clock.
@@ -363,6 +395,8 @@ pub enum ErrorKind {
     Tls,
     /// The time-out of `setup` passed.
     Timeout,
+    /// Given up when the step said so.
+    Cancelled,
     /// The connection broke in mid-call.
     Reset,
     /// The peer broke the protocol.
