@@ -1,5 +1,6 @@
 //! `stacks/<folder>/stack.toml`: which drivers a folder offers, and how to start them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -10,11 +11,13 @@ use crate::protocol::Protocol;
 ///
 /// ```
 /// let manifest = driver::manifest::Manifest::parse(r#"
+///     [stack]
+///     needs = "nothing: built with the commute command"
+///
 ///     [[driver]]
 ///     name = "hyper"
 ///     command = ["{bin}/commute-driver-hyper"]
 ///     protocols = ["h1", "h2"]
-///     install = "built with the commute command"
 /// "#).unwrap();
 /// let argv = manifest.driver[0].argv("/stacks/rust".as_ref(), "/opt".as_ref());
 /// assert_eq!(argv, ["/opt/commute-driver-hyper"]);
@@ -22,8 +25,24 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
+    /// What all its drivers share.
+    pub stack: Stack,
     /// At least one.
     pub driver: Vec<Entry>,
+}
+
+/// How to prepare a folder's drivers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// What the machine must have, in words.
+    pub needs: String,
+    /// A script in this folder that prepares everything inside it; absent when there is
+    /// nothing to prepare.
+    pub install: Option<String>,
+    /// Debian packages it wants, installed only when the user agrees.
+    #[serde(default)]
+    pub debian: Vec<String>,
 }
 
 /// One driver.
@@ -37,8 +56,28 @@ pub struct Entry {
     pub command: Vec<String>,
     /// What it can speak; `hello` has the last word.
     pub protocols: Vec<Protocol>,
-    /// How to get it, shown when its program is not there.
-    pub install: String,
+    /// Kind of the server's keys, where the library knows one only.
+    #[serde(default)]
+    pub certificate: Certificate,
+    /// What every result of it must say, by protocol or for `all`.
+    #[serde(default)]
+    pub caveats: BTreeMap<String, String>,
+    /// Conformance cases that it cannot pass by its nature, each with the reason. Keys are
+    /// `CASE` or `PROTOCOL/CASE`.
+    #[serde(default)]
+    pub limits: BTreeMap<String, String>,
+}
+
+/// Kind of the keys of server and client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certificate {
+    /// ECDSA on P-256.
+    #[default]
+    P256,
+    /// RSA of 2048 bits.
+    #[serde(rename = "rsa-2048")]
+    Rsa2048,
 }
 
 /// Why a manifest was refused.
@@ -83,6 +122,24 @@ impl Entry {
         self.command.iter().map(fill).collect()
     }
 
+    fn speaks(&self, name: &str) -> bool {
+        self.protocols.iter().any(|p| p.name() == name)
+    }
+
+    /// What results of it over `protocol` must say.
+    pub fn caveat(&self, protocol: Protocol) -> Option<String> {
+        let said = [protocol.name(), "all"].map(|key| self.caveats.get(key));
+        let said: Vec<&str> = said.into_iter().flatten().map(String::as_str).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    /// Why it cannot pass the conformance case `case` over `protocol`.
+    pub fn limit(&self, protocol: Protocol, case: &str) -> Option<&str> {
+        let own = format!("{}/{case}", protocol.name());
+        let reason = self.limits.get(&own).or_else(|| self.limits.get(case));
+        reason.map(String::as_str)
+    }
+
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
@@ -93,6 +150,12 @@ impl Entry {
             Some("`command` needs a program")
         } else if self.protocols.is_empty() {
             Some("`protocols` needs at least one of h1, h2, h3, grpc")
+        } else if self
+            .caveats
+            .keys()
+            .any(|key| !self.speaks(key) && key != "all")
+        {
+            Some("a key of `caveats` is one of its protocols or `all`")
         } else {
             None
         }
@@ -118,19 +181,32 @@ mod tests {
     }
 
     #[test]
+    fn caveats_and_limits_are_found_by_protocol() {
+        let text = "[stack]\nneeds = \"\"\n[[driver]]\nname = \"a\"\ncommand = [\"x\"]\n\
+                    protocols = [\"h2\", \"h3\"]\ncaveats = { h3 = \"no chain\", all = \"old\" }\n\
+                    limits = { \"h3/wrong-ca\" = \"no chain\", cancel = \"no way\" }\n";
+        let entry = Manifest::parse(text).unwrap().driver.remove(0);
+        assert_eq!(entry.caveat(Protocol::H2).as_deref(), Some("old"));
+        assert_eq!(entry.caveat(Protocol::H3).as_deref(), Some("no chain; old"));
+        assert_eq!(entry.limit(Protocol::H2, "wrong-ca"), None);
+        assert_eq!(entry.limit(Protocol::H3, "wrong-ca"), Some("no chain"));
+        assert_eq!(entry.limit(Protocol::H2, "cancel"), Some("no way"));
+    }
+
+    #[test]
     fn drivers_that_cannot_start_are_refused() {
         let entry = |name: &str, command: &str, protocols: &str| {
-            format!(
-                "[[driver]]\nname = {name:?}\ncommand = {command}\n\
-                 protocols = {protocols}\ninstall = \"\"\n"
-            )
+            format!("[[driver]]\nname = {name:?}\ncommand = {command}\nprotocols = {protocols}\n")
         };
+        let head = "[stack]\nneeds = \"\"\n";
+        let refused = |text: &str| refused(&format!("{head}{text}"));
         let good = entry("a", "[\"x\"]", "[\"h2\"]");
-        assert!(Manifest::parse(&good).is_ok());
+        assert!(Manifest::parse(&format!("{head}{good}")).is_ok());
         assert!(refused(&format!("{good}{good}")).contains("twice"));
         assert!(refused(&entry("a b", "[\"x\"]", "[\"h2\"]")).contains("lower-case"));
         assert!(refused(&entry("a", "[]", "[\"h2\"]")).contains("needs a program"));
         assert!(refused(&entry("a", "[\"x\"]", "[]")).contains("at least one of"));
-        assert!(refused(&entry("a", "[\"x\"]", "[\"h9\"]")).contains("line 4"));
+        assert!(refused(&entry("a", "[\"x\"]", "[\"h9\"]")).contains("line 6"));
+        assert!(refused(&format!("{good}caveats = {{ h3 = \"x\" }}\n")).contains("caveats"));
     }
 }

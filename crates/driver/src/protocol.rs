@@ -106,6 +106,18 @@ pub enum Protocol {
     Grpc,
 }
 
+impl Protocol {
+    /// Its name in studies, on the wire and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::H1 => "h1",
+            Self::H2 => "h2",
+            Self::H3 => "h3",
+            Self::Grpc => "grpc",
+        }
+    }
+}
+
 /// How a call's body is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

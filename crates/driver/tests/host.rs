@@ -56,6 +56,9 @@ fn setup() -> Setup {
         codec: Codec::Json,
         timeout_ns: 1,
         congestion: None,
+        warmup_calls: None,
+        observe: None,
+        discovery: None,
     }
 }
 
@@ -64,6 +67,7 @@ fn steps() -> Vec<Step> {
         id: 1,
         start: None,
         group: 1,
+        cancel_after_ns: None,
         action: Action::Get { bytes: 1 },
     }]
 }
@@ -273,6 +277,7 @@ fn a_driver_that_does_not_read_is_not_waited_for() {
         id: 1,
         start: None,
         group: 1,
+        cancel_after_ns: None,
         action: call,
     }];
     let error = host

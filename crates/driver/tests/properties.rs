@@ -41,7 +41,9 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (any::<u32>(), start(), any::<u32>(), action()).prop_map(|(id, start, group, action)| Step {
+    let head = (any::<u32>(), start(), any::<u32>(), any::<Option<u64>>());
+    (head, action()).prop_map(|((id, start, group, cancel_after_ns), action)| Step {
+        cancel_after_ns,
         id,
         start,
         group,
@@ -64,6 +66,9 @@ fn setup() -> impl Strategy<Value = Setup> {
             codec: Codec::Protobuf,
             timeout_ns,
             congestion: None,
+            warmup_calls: None,
+            observe: None,
+            discovery: None,
         })
 }
 

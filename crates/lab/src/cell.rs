@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use crate::origin::{Origin, ServerOptions, read_tail};
 use crate::plan::slug;
 use crate::proof::{Claim, prove};
-use crate::stacks::{Installed, Stacks};
+use crate::stacks::{self, Stacks};
 use crate::study::{Arm, Security};
 use crate::turn::Turn;
 use crate::workload::Workload;
@@ -229,7 +229,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn start(bench: &mut Bench, stack: &Installed, dir: &TempDir) -> Result<Driver, Trouble> {
+    fn start(bench: &mut Bench, stack: &stacks::Driver, dir: &TempDir) -> Result<Driver, Trouble> {
         let home = dir.path().join("home");
         std::fs::create_dir(&home).map_err(|e| failed("the driver's home", &e))?;
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()));
@@ -262,7 +262,7 @@ impl Driver {
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
             BenchError::NotRun { what, .. } => {
-                Trouble::Unsupported(format!("{what}: {}", stack.install))
+                Trouble::Unsupported(format!("{what}: {}", stack.way_in()))
             }
             other => Trouble::Bench(other),
         })?;
@@ -285,6 +285,7 @@ impl Driver {
         let setup = Setup {
             url: origin.url(mtls),
             warmup_url: None,
+            warmup_calls: None,
             ca_file: path("ca.pem"),
             client_cert_file: mtls.then(|| path("client.pem")),
             client_key_file: mtls.then(|| path("client.key")),
@@ -296,6 +297,8 @@ impl Driver {
                 Protocol::H3 => job.arm.congestion.clone(),
                 _ => None,
             },
+            observe: None,
+            discovery: None,
         };
         match self.host.setup(&setup, deadline).map_err(fail)? {
             SetupAnswer::Ready => Ok(hello),

@@ -40,6 +40,6 @@ pub use host::facts as host_facts;
 pub use plan::{Block, Plan, PlannedCell, Shard, slug};
 pub use run::{Ended, Event};
 pub use session::{Lab, LabError, RunOptions, network};
-pub use stacks::{Installed, Stacks, StacksError};
+pub use stacks::{Driver, Stacks, StacksError};
 pub use study::{Arm, Security, Step, Study, StudyError};
 pub use workload::Workload;

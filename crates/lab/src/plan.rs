@@ -4,7 +4,7 @@ use link::Network;
 use record::Planned;
 use sha2::{Digest, Sha256};
 
-use crate::study::{Study, protocol_name};
+use crate::study::Study;
 use crate::workload::Workload;
 
 /// Every cell of a study and all that is needed to run them.
@@ -97,7 +97,7 @@ impl Plan {
             .map(|a| record::Arm {
                 name: a.name.clone(),
                 stack: a.stack.clone(),
-                protocol: protocol_name(a.protocol).to_owned(),
+                protocol: a.protocol.name().to_owned(),
                 codec: format!("{:?}", a.codec).to_lowercase(),
                 security: format!("{:?}", a.security).to_lowercase(),
                 same_as_reference: a.name != reference.name

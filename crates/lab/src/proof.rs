@@ -10,7 +10,6 @@ use driver::protocol::{Clock, ErrorKind, Protocol, Row};
 use record::{Call, CallResult, Parity, Proof, State};
 use server::log::{Connection, Line, Request, Transport};
 
-use crate::study::protocol_name;
 use crate::workload::Workload;
 
 /// What the proof needs to know beside rows and log.
@@ -137,8 +136,8 @@ impl<'a> Seen<'a> {
             },
             protocol: match (hit, row.protocol) {
                 (Some(hit), _) => seen_protocol(hit).to_owned(),
-                (None, Some(claimed)) => protocol_name(claimed).to_owned(),
-                (None, None) => protocol_name(claim.protocol).to_owned(),
+                (None, Some(claimed)) => claimed.name().to_owned(),
+                (None, None) => claim.protocol.name().to_owned(),
             },
             start_ns: row.start_ns.saturating_sub(origin_ns),
             dns_ns: row.dns_ns.map(since),
@@ -157,9 +156,9 @@ impl<'a> Seen<'a> {
 
     fn check_connection(&self, claim: &Claim<'_>, row: &Row, hit: &Request) -> Result<(), String> {
         let id = row.id;
-        let asked = protocol_name(claim.protocol);
+        let asked = claim.protocol.name();
         let saw = seen_protocol(hit);
-        if let Some(claimed) = row.protocol.map(protocol_name)
+        if let Some(claimed) = row.protocol.map(Protocol::name)
             && claimed != saw
         {
             return Err(format!(
@@ -306,6 +305,7 @@ fn kind_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Connect => "connect",
         ErrorKind::Tls => "tls",
         ErrorKind::Timeout => "timeout",
+        ErrorKind::Cancelled => "cancelled",
         ErrorKind::Reset => "reset",
         ErrorKind::Protocol => "protocol",
         ErrorKind::Status => "status",

@@ -4,23 +4,27 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Manifest, ManifestError};
+use driver::manifest::{Entry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
 /// Every driver found under `stacks/`, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    drivers: BTreeMap<String, Installed>,
+    drivers: BTreeMap<String, Driver>,
 }
 
 /// One driver and where it is.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct Driver {
+    /// As its manifest says.
+    pub entry: Entry,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// What to do when the program is missing.
-    pub install: String,
+    /// The folder of the manifest.
+    pub folder: PathBuf,
+    /// How to prepare that folder.
+    pub stack: Stack,
 }
 
 /// The stacks could not be read, or one does not exist.
@@ -77,21 +81,20 @@ impl Stacks {
                 source,
             })?;
             for entry in manifest.driver {
-                let command = entry.argv(&folder, &home.bin);
-                stacks.drivers.insert(
-                    entry.name,
-                    Installed {
-                        command,
-                        install: entry.install,
-                    },
-                );
+                let driver = Driver {
+                    command: entry.argv(&folder, &home.bin),
+                    folder: folder.clone(),
+                    stack: manifest.stack.clone(),
+                    entry,
+                };
+                stacks.drivers.insert(driver.entry.name.clone(), driver);
             }
         }
         Ok(stacks)
     }
 
     /// The driver of this name.
-    pub fn find(&self, name: &str) -> Result<&Installed, StacksError> {
+    pub fn find(&self, name: &str) -> Result<&Driver, StacksError> {
         self.drivers.get(name).ok_or_else(|| StacksError::Unknown {
             name: name.to_owned(),
             hint: crate::nearest::name(name, self.drivers.keys().map(String::as_str)),
@@ -100,7 +103,7 @@ impl Stacks {
     }
 }
 
-impl Installed {
+impl Driver {
     /// Why it cannot be run, with the way out; none when it can.
     pub fn missing(&self) -> Option<String> {
         let absent = self
@@ -109,6 +112,24 @@ impl Installed {
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
         let name = absent.file_name().unwrap_or_default().display();
-        Some(format!("{name} is not there: {}", self.install))
+        Some(format!("{name} is not there: {}", self.way_in()))
+    }
+
+    /// How to get it.
+    pub fn way_in(&self) -> String {
+        let needs = &self.stack.needs;
+        match self.stack.install {
+            Some(_) => format!(
+                "commute stacks install {} (needs {needs})",
+                self.folder_name()
+            ),
+            None => needs.clone(),
+        }
+    }
+
+    /// The folder's name, by which stacks are installed.
+    pub fn folder_name(&self) -> String {
+        let name = self.folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 }

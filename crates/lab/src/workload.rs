@@ -141,6 +141,7 @@ impl Workload {
             id,
             start,
             group: 1,
+            cancel_after_ns: None,
             action,
         });
         self.group_of.push(group);

@@ -83,7 +83,7 @@ impl Account {
         ledger.activity.touch();
         let id = head
             .headers
-            .get(ID_HEADER)
+            .get(CALL_ID)
             .and_then(|id| id.to_str().ok()?.parse().ok());
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         Self(Arc::new(Inner {
@@ -327,7 +327,7 @@ fn grpc_status(headers: &HeaderMap) -> Option<u16> {
 }
 
 /// The call's id, in HTTP headers and gRPC metadata.
-const ID_HEADER: &str = "x-commute-id";
+pub(crate) const CALL_ID: &str = "x-commute-id";
 const GRPC: &str = "grpc";
 /// Nothing was answered.
 const NO_STATUS: u16 = 0;

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::inject::Faults;
+
 /// How a server is to be.
 #[derive(Debug)]
 pub struct Config {
@@ -30,6 +32,11 @@ pub struct Config {
     pub limits: Limits,
     /// Serve `/fault/...`.
     pub faults: bool,
+    /// Calls that go wrong.
+    pub inject: Faults,
+    /// Hand out tickets and know none of them later, so that resumption and early data are
+    /// refused.
+    pub forgetful: bool,
     /// Congestion control of the QUIC side.
     pub congestion: Congestion,
     /// TCP_NODELAY on accepted sockets. Off only to break a lab on purpose.
@@ -50,6 +57,8 @@ impl Default for Config {
             log: None,
             limits: Limits::default(),
             faults: false,
+            inject: Faults::new(),
+            forgetful: false,
             congestion: Congestion::Cubic,
             nodelay: true,
         }

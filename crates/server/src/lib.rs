@@ -13,7 +13,7 @@
 //!   tcp.rs  --\                                       /-- routes.rs   HTTP
 //!              >-- connection.rs -> account.rs (in) -<--- grpc.rs     gRPC
 //!   http3.rs -/                          |            \-- faults.rs   on demand
-//!      ^      <------------------- account.rs (out) <-/
+//!      ^      <------------------- account.rs (out) <-/   inject.rs   by the call's id
 //!      |                                 |
 //!   handshake.rs                    journal.rs -> the log
 //! ```
@@ -48,6 +48,7 @@ mod files;
 mod grpc;
 mod handshake;
 mod http3;
+mod inject;
 mod journal;
 pub mod log;
 mod quic;
@@ -59,5 +60,6 @@ mod tls;
 
 pub use config::{Config, Congestion, KeyKind, Limits};
 pub use credentials::CredentialsError;
+pub use inject::{Fault, Faults, UnknownFault};
 pub use server::{Facts, Server, ServerError};
 pub use tls::TlsError;

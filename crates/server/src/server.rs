@@ -17,6 +17,7 @@ use crate::config::{Config, Congestion, KeyKind};
 use crate::connection::Shared;
 use crate::credentials::{Credentials, CredentialsError};
 use crate::handshake::QuicTls;
+use crate::inject::inject;
 use crate::journal::{self, Writer};
 use crate::tls::{self, Options, TlsError};
 use crate::{quic, routes, tcp};
@@ -147,7 +148,10 @@ impl Server {
         }
         let (journal, writer) = journal::open(config.log).map_err(ServerError::Log)?;
         let shared = Arc::new(Shared {
-            router: routes::router(&config.limits, config.faults),
+            router: inject(
+                routes::router(&config.limits, config.faults),
+                &config.inject,
+            ),
             connections: Arc::new(Semaphore::new(config.limits.connections)),
             limits: config.limits,
             journal,
@@ -229,6 +233,7 @@ fn port(
         client_certificates,
         resumption: config.resumption,
         early_data: config.early_data,
+        forgetful: config.forgetful,
     };
     let over_tcp = tls::tcp(credentials, options)?;
     let over_quic = QuicTls::new(tls::quic(credentials, options)?).map_err(TlsError::from)?;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rustls::crypto::ring;
-use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::server::{
+    NoServerSessionStorage, ServerSessionMemoryCache, StoresServerSessions, WebPkiClientVerifier,
+};
 use rustls::{RootCertStore, ServerConfig};
 
 use crate::credentials::Credentials;
@@ -28,6 +30,7 @@ pub(crate) struct Options {
     pub(crate) client_certificates: bool,
     pub(crate) resumption: bool,
     pub(crate) early_data: bool,
+    pub(crate) forgetful: bool,
 }
 
 /// TLS 1.3 and 1.2, HTTP/2 and HTTP/1.1.
@@ -68,7 +71,9 @@ fn config(
     };
     let mut config =
         builder.with_single_cert(credentials.chain.clone(), credentials.key.clone_key())?;
-    if options.resumption {
+    if options.forgetful {
+        config.session_storage = Arc::new(Forgetful);
+    } else if options.resumption {
         // Stateful: a ticket works once, in this process only, and rustls takes early data
         // with no other kind. There are no ticket keys that could outlive a run.
         config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
@@ -77,6 +82,28 @@ fn config(
         config.send_tls13_tickets = 0;
     }
     Ok(config)
+}
+
+/// Takes every session and gives none back.
+#[derive(Debug)]
+struct Forgetful;
+
+impl StoresServerSessions for Forgetful {
+    fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
+        true
+    }
+
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn take(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn can_cache(&self) -> bool {
+        true
+    }
 }
 
 /// Sessions remembered per port and transport. rustls hands out two tickets a handshake,

@@ -27,6 +27,15 @@ pub fn timed_out(timeout_ns: u64) -> CallError {
     }
 }
 
+/// The application gave the call up, as its step said.
+pub fn cancelled(after_ns: u64) -> CallError {
+    let detail = format!("given up after {} ms", after_ns / 1_000_000);
+    CallError {
+        kind: ErrorKind::Cancelled,
+        detail,
+    }
+}
+
 /// The status says that the call failed.
 pub fn bad_status(status: u16) -> CallError {
     CallError {

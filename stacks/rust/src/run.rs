@@ -8,7 +8,7 @@ use driver::protocol::{Ability, Action, CallError, ErrorKind, Reconnect, Reply, 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::failure::timed_out;
+use crate::failure::{cancelled, timed_out};
 use crate::pool::Pool;
 use crate::schedule::{Ready, Schedule};
 use crate::trace::Phase;
@@ -78,7 +78,7 @@ impl<'a, S: Stack> Run<'a, S> {
         }
         let step = &self.steps[place];
         match (&self.requests[place], &step.action) {
-            (Some(request), _) => (place, Some(self.call(step.id, request).await)),
+            (Some(request), _) => (place, Some(self.call(step, request).await)),
             (None, Action::Reconnect { mode }) => {
                 self.pool.reconnect(*mode).await;
                 (place, None)
@@ -91,16 +91,17 @@ impl<'a, S: Stack> Run<'a, S> {
         }
     }
 
-    async fn call(&self, id: u32, request: &S::Request) -> Trace {
-        let trace = Trace::new(id);
-        let limit = Duration::from_nanos(self.timeout_ns);
+    async fn call(&self, step: &Step, request: &S::Request) -> Trace {
+        let trace = Trace::new(step.id);
+        let cancel_ns = step.cancel_after_ns.filter(|&ns| ns < self.timeout_ns);
+        let limit = Duration::from_nanos(cancel_ns.unwrap_or(self.timeout_ns));
         trace.stamp(Phase::Start);
         let outcome = timeout(limit, self.exchange(request, &trace)).await;
         trace.stamp(Phase::End);
         let error = match outcome {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
-            Err(_) => Some(timed_out(self.timeout_ns)),
+            Err(_) => Some(cancel_ns.map_or_else(|| timed_out(self.timeout_ns), cancelled)),
         };
         trace.edit(|row| row.error = error);
         trace

@@ -108,6 +108,7 @@ mod tests {
             id: place as u32 + 1,
             start,
             group: 0,
+            cancel_after_ns: None,
             action: Action::Pause { ns: 0 },
         };
         starts.iter().enumerate().map(step).collect()

@@ -136,7 +136,7 @@ impl<S: Stack> Session<S> {
                 url: url.clone(),
                 ..setup.clone()
             };
-            warm_up(S::new(&elsewhere)?).await?;
+            warm_up(S::new(&elsewhere)?, setup.warmup_calls.unwrap_or(1)).await?;
         }
         Ok(Self {
             pool,
@@ -152,16 +152,21 @@ impl<S: Stack> Session<S> {
     }
 }
 
-/// One small download from another origin, with tickets and connection of its own.
-async fn warm_up<S: Stack>(stack: S) -> Result<(), Refused> {
+/// Small downloads from another origin, with tickets and connection of their own.
+async fn warm_up<S: Stack>(stack: S, calls: u32) -> Result<(), Refused> {
     let request = stack.prepare(0, &Action::Get { bytes: 1 })?;
     let pool = Pool::new(stack);
-    let trace = Trace::new(0);
-    let call = async {
+    let call = async || {
+        let trace = Trace::new(0);
         let lease = pool.lease(&trace).await?;
-        pool.stack().call(lease.conn(), &request, &trace).await
+        pool.stack().call(lease.conn(), &request, &trace).await?;
+        pool.give_back(lease);
+        Ok(())
     };
-    let outcome = call.await;
+    let mut outcome: Result<(), driver::protocol::CallError> = Ok(());
+    for _ in 0..calls {
+        outcome = outcome.and(call().await);
+    }
     pool.reconnect(Reconnect::Cold).await;
     outcome.map_err(|error| Refused::Failed(format!("warm-up: {}", error.detail)))
 }

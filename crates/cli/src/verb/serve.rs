@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{Config, Congestion, KeyKind, Server};
+use server::{Config, Congestion, Fault, KeyKind, Server};
 
 use crate::exit;
 
@@ -53,6 +53,13 @@ pub(crate) struct Args {
     /// Serve /fault/... (stall, reset, truncate, garbage), for tests of clients
     #[arg(long)]
     faults: bool,
+    /// Let the call with this id go wrong: reset, truncate, stall, slow, unavailable, redirect;
+    /// may be given again
+    #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
+    inject: Vec<(u32, Fault)>,
+    /// Hand out tickets and know none of them later: resumption and early data are refused
+    #[arg(long)]
+    forgetful: bool,
     /// Threads that serve [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -120,6 +127,8 @@ impl Args {
             resumption: !self.no_resumption,
             log,
             faults: self.faults,
+            inject: self.inject.into_iter().collect(),
+            forgetful: self.forgetful,
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
                 Control::Reno => Congestion::NewReno,
@@ -129,6 +138,15 @@ impl Args {
             ..Config::default()
         })
     }
+}
+
+fn parse_fault(text: &str) -> Result<(u32, Fault), String> {
+    let (id, fault) = text
+        .split_once('=')
+        .ok_or("write it as ID=FAULT, as in 3=reset")?;
+    let id = id.parse().map_err(|_| format!("`{id}` is no call's id"))?;
+    let fault = fault.parse::<Fault>().map_err(|e| e.to_string())?;
+    Ok((id, fault))
 }
 
 fn append(path: &PathBuf) -> anyhow::Result<File> {

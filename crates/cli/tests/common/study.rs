@@ -54,8 +54,8 @@ impl House {
             .collect::<Vec<_>>()
             .join(", ");
         let manifest = format!(
-            "[[driver]]\nname = \"{name}\"\ncommand = [{command}]\n\
-             protocols = [{protocols}]\ninstall = \"make {name}\"\n"
+            "[stack]\nneeds = \"make {name}\"\n\n[[driver]]\nname = \"{name}\"\n\
+             command = [{command}]\nprotocols = [{protocols}]\n"
         );
         std::fs::write(dir.join("stack.toml"), manifest).unwrap();
     }

@@ -23,7 +23,7 @@ use crate::origin::ServerOptions;
 use crate::plan::Plan;
 use crate::seat::bench;
 use crate::session::{Lab, LabError};
-use crate::study::{Arm, Security, protocol_name};
+use crate::study::{Arm, Security};
 use crate::todo::MAX_RERUNS;
 use crate::turn::Turns;
 use crate::workload::Workload;
@@ -235,7 +235,7 @@ struct Stack {
 
 impl Stack {
     fn label(&self) -> String {
-        format!("{} {}", self.name, protocol_name(self.protocol))
+        format!("{} {}", self.name, self.protocol.name())
     }
 }
 

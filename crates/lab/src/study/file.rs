@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::steps::{MAX_STEPS, RawStep, check_step};
-use super::{Arm, Security, Study, StudyError, protocol_name};
+use super::{Arm, Security, Study, StudyError};
 
 /// Parses and checks a study.
 pub(super) fn read(file: &str, text: &str) -> Result<Study, StudyError> {
@@ -178,7 +178,7 @@ impl RawStudy {
 
 impl RawArm {
     fn check(self) -> Arm {
-        let protocol = protocol_name(self.protocol);
+        let protocol = self.protocol.name();
         Arm {
             name: self
                 .name

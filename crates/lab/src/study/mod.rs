@@ -137,15 +137,5 @@ impl Study {
     }
 }
 
-/// The protocol's name as used in studies and records.
-pub(crate) fn protocol_name(p: Protocol) -> &'static str {
-    match p {
-        Protocol::H1 => "h1",
-        Protocol::H2 => "h2",
-        Protocol::H3 => "h3",
-        Protocol::Grpc => "grpc",
-    }
-}
-
 /// The message of the game-api study: 13 digits of milliseconds, 26 bytes in all.
 pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;

@@ -56,10 +56,12 @@ impl Stack for Hyper {
                 Ability::Resume,
                 Ability::Parallel,
                 Ability::Congestion,
+                Ability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
+            settings: settings(),
         }
     }
 
@@ -216,5 +218,16 @@ fn phases() -> BTreeMap<String, String> {
         ("end", "end of body handed up"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
+    .into()
+}
+
+/// As the library ships them.
+fn settings() -> BTreeMap<String, String> {
+    [
+        ("h2 windows", "5 MiB connection, 2 MiB stream"),
+        ("tcp_nodelay", "on"),
+        ("retries", "none"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
     .into()
 }

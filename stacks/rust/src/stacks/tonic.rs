@@ -75,10 +75,12 @@ impl Stack for Tonic {
                 Ability::Parallel,
                 Ability::Protobuf,
                 Ability::Congestion,
+                Ability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
+            settings: settings(),
         }
     }
 
@@ -342,5 +344,16 @@ fn phases() -> BTreeMap<String, String> {
         ("end", "status handed up"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
+    .into()
+}
+
+/// As the library ships them.
+fn settings() -> BTreeMap<String, String> {
+    [
+        ("h2 windows", "5 MiB connection, 2 MiB stream"),
+        ("tcp_nodelay", "on"),
+        ("retries", "none"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
     .into()
 }

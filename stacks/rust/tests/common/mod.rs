@@ -148,6 +148,9 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         },
         timeout_ns: 10_000_000_000,
         congestion: None,
+        warmup_calls: None,
+        observe: None,
+        discovery: None,
     }
 }
 
@@ -157,6 +160,7 @@ pub fn in_order(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
         id: place as u32 + 1,
         start: None,
         group: 1,
+        cancel_after_ns: None,
         action,
     };
     actions.into_iter().enumerate().map(step).collect()

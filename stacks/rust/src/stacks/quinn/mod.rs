@@ -56,10 +56,12 @@ impl Stack for Quinn {
                 Ability::EarlyData,
                 Ability::Parallel,
                 Ability::Congestion,
+                Ability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
+            settings: settings(),
         }
     }
 
@@ -288,6 +290,16 @@ fn phases() -> BTreeMap<String, String> {
         ("end", "end of body handed up"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
+    .into()
+}
+
+/// As the library ships them.
+fn settings() -> BTreeMap<String, String> {
+    [
+        ("quic windows", "unbounded connection, 1.25 MB stream"),
+        ("retries", "none"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
     .into()
 }
 
