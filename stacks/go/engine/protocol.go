@@ -1,0 +1,142 @@
+// Package engine makes a client library follow commute's driver protocol
+// (docs/driver-protocol.md): it holds the conversation, starts the steps by their rules and
+// makes the rows. A library's own package holds only what differs.
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Version is the driver protocol's.
+const Version = 1
+
+// Hello is what a driver says of itself.
+type Hello struct {
+	Type         string            `json:"type"`
+	Version      int               `json:"version"`
+	Stack        string            `json:"stack"`
+	StackVersion string            `json:"stack_version"`
+	TLS          string            `json:"tls"`
+	Protocols    []string          `json:"protocols"`
+	Abilities    []string          `json:"abilities"`
+	Clock        string            `json:"clock"`
+	ResolutionNs int64             `json:"resolution_ns"`
+	Phases       map[string]string `json:"phases"`
+	Settings     map[string]string `json:"settings"`
+}
+
+// Setup says what to reach and how.
+type Setup struct {
+	URL            string `json:"url"`
+	WarmupURL      string `json:"warmup_url"`
+	WarmupCalls    *int   `json:"warmup_calls"`
+	CAFile         string `json:"ca_file"`
+	ClientCertFile string `json:"client_cert_file"`
+	ClientKeyFile  string `json:"client_key_file"`
+	Protocol       string `json:"protocol"`
+	Codec          string `json:"codec"`
+	TimeoutNs      int64  `json:"timeout_ns"`
+	Congestion     string `json:"congestion"`
+	Observe        string `json:"observe"`
+	Discovery      string `json:"discovery"`
+}
+
+// Step is one thing to do, or a time to do nothing.
+type Step struct {
+	ID            uint32            `json:"id"`
+	Start         map[string]uint64 `json:"start"`
+	Group         uint32            `json:"group"`
+	Kind          string            `json:"step"`
+	Body          string            `json:"body"`
+	Bytes         uint64            `json:"bytes"`
+	Messages      int               `json:"messages"`
+	Ns            int64             `json:"ns"`
+	Mode          string            `json:"mode"`
+	CancelAfterNs int64             `json:"cancel_after_ns"`
+}
+
+// Modes of a reconnect.
+const (
+	Cold      = "cold"
+	Resume    = "resume"
+	EarlyData = "early_data"
+)
+
+// Row is what the driver saw of one call. Times are 0 for what did not happen.
+type Row struct {
+	Type          string     `json:"type"`
+	ID            uint32     `json:"id"`
+	Connection    int        `json:"connection"`
+	LocalPort     int        `json:"local_port,omitempty"`
+	StartNs       int64      `json:"start_ns"`
+	DNSNs         int64      `json:"dns_ns,omitempty"`
+	ConnectNs     int64      `json:"connect_ns,omitempty"`
+	TLSNs         int64      `json:"tls_ns,omitempty"`
+	RequestSentNs int64      `json:"request_sent_ns,omitempty"`
+	FirstByteNs   int64      `json:"first_byte_ns,omitempty"`
+	EndNs         int64      `json:"end_ns"`
+	Status        *int       `json:"status,omitempty"`
+	RequestBytes  int64      `json:"request_bytes"`
+	ResponseBytes int64      `json:"response_bytes"`
+	Digest        string     `json:"digest,omitempty"`
+	Protocol      string     `json:"protocol,omitempty"`
+	Reused        bool       `json:"reused"`
+	Resumed       bool       `json:"resumed"`
+	EarlyData     bool       `json:"early_data"`
+	Attempts      int        `json:"attempts"`
+	Error         *CallError `json:"error,omitempty"`
+}
+
+// CallError is why a call failed: a kind of the protocol and the library's words.
+type CallError struct {
+	Kind   string `json:"kind"`
+	Detail string `json:"detail"`
+}
+
+func (e *CallError) Error() string { return e.Kind + ": " + e.Detail }
+
+// Fail is a CallError with the words of a library's error.
+func Fail(kind string, err error) *CallError {
+	const longest = 4 << 10 // a line has 64 KiB
+	detail := err.Error()
+	if len(detail) > longest {
+		detail = detail[:longest]
+	}
+	return &CallError{Kind: kind, Detail: detail}
+}
+
+// Unsupported refuses what the stack cannot do; the driver is well.
+type Unsupported struct {
+	What   string `json:"what"`
+	Reason string `json:"reason"`
+}
+
+func (u *Unsupported) Error() string { return u.What + " is unsupported: " + u.Reason }
+
+// request is any line of the lab.
+type request struct {
+	Type  string `json:"type"`
+	Steps []Step `json:"steps"`
+	setup Setup
+}
+
+func parseRequest(line []byte) (request, error) {
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, fmt.Errorf("not a request: %w", err)
+	}
+	if r.Type == "setup" {
+		if err := json.Unmarshal(line, &r.setup); err != nil {
+			return r, fmt.Errorf("not a setup: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// duration of ns as the lab counts them, which may be more than Go can.
+func duration(ns uint64) time.Duration {
+	return time.Duration(min(ns, math.MaxInt64))
+}

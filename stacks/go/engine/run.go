@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A session is a library set up for one origin: its connections and its tickets.
+type session struct {
+	library Library
+	timeout time.Duration
+	numbers numbers
+	mu      sync.Mutex
+	wires   *wires
+}
+
+func newSession(library Library, timeoutNs int64) *session {
+	s := &session{library: library, timeout: time.Duration(timeoutNs)}
+	s.reconnect(Cold)
+	return s
+}
+
+// reconnect closes every connection; the next are opened in mode.
+func (s *session) reconnect(mode string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wires != nil {
+		s.wires.retire()
+	}
+	s.wires = &wires{Wires: s.library.Wires(mode), numbers: &s.numbers}
+	if s.library.Shares() {
+		s.wires.gate = &gate{}
+	}
+}
+
+func (s *session) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wires.retire()
+}
+
+// call makes one call, from the moment the application asks for it to its end.
+func (s *session) call(step Step, request Request) *Call {
+	call := &Call{row: Row{Type: "row", ID: step.ID}}
+	s.mu.Lock()
+	call.wires = s.wires
+	call.wires.enter()
+	s.mu.Unlock()
+	defer call.wires.leave()
+
+	call.row.StartNs = Now()
+	ctx, stop := context.WithTimeoutCause(context.Background(), s.timeout, errTimedOut{s.timeout})
+	defer stop()
+	if step.CancelAfterNs > 0 {
+		cancelled, stop := context.WithTimeoutCause(ctx, time.Duration(step.CancelAfterNs), errCancelled)
+		defer stop()
+		ctx = cancelled
+	}
+	err := call.wires.do(WithCall(ctx, call), call, request)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	call.end(err)
+	return call
+}
+
+type errTimedOut struct{ after time.Duration }
+
+func (e errTimedOut) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
+
+var errCancelled = errors.New("cancelled, as was asked")
+
+func asCallError(err error) *CallError {
+	var known *CallError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &errTimedOut{}):
+		return Fail("timeout", err)
+	case errors.Is(err, errCancelled):
+		return Fail("cancelled", err)
+	}
+	return Fail("other", err)
+}
+
+// A run is steps that are ready to be followed.
+type run struct {
+	session  *session
+	steps    []Step
+	requests []Request // by place; nil where a step is no call
+	schedule *schedule
+	first    []timed
+}
+
+func (s *session) prepare(steps []Step, abilities []string) (*run, error) {
+	r := &run{session: s, steps: steps, requests: make([]Request, len(steps))}
+	for place, step := range steps {
+		var err error
+		switch step.Kind {
+		case "call", "get", "put", "stream":
+			r.requests[place], err = s.library.Prepare(step)
+		case "reconnect":
+			err = checkMode(step.Mode, abilities)
+		case "pause":
+		default:
+			err = &Unsupported{"step " + step.Kind, "this driver does not know it"}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	r.schedule, r.first, err = newSchedule(steps)
+	return r, err
+}
+
+func checkMode(mode string, abilities []string) error {
+	switch mode {
+	case Cold:
+		return nil
+	case Resume, EarlyData:
+		for _, ability := range abilities {
+			if ability == mode {
+				return nil
+			}
+		}
+		return &Unsupported{"reconnect " + mode, "not among this stack's abilities"}
+	}
+	return &Unsupported{"reconnect " + mode, "this driver does not know it"}
+}
+
+// follow does the steps by their start rules. It reports rows only while nothing runs.
+func (r *run) follow(report func(Row) error) error {
+	runtime.GC() // what was made so far is collected now rather than in mid-call
+	type end struct {
+		place int
+		call  *Call
+	}
+	ended := make(chan end, len(r.steps))
+	start := func(place int) { ended <- end{place, r.do(place)} }
+	for _, step := range r.first {
+		if step.delay > 0 {
+			time.AfterFunc(step.delay, func() { start(step.place) })
+		} else {
+			go start(step.place)
+		}
+	}
+	running := len(r.first)
+	groups := newGroups(r.steps)
+	for running > 0 {
+		step := <-ended
+		running--
+		if step.call != nil {
+			groups.add(r.steps[step.place].Group, step.call)
+		}
+		if running == 0 {
+			if err := groups.report(report); err != nil {
+				return err
+			}
+		}
+		for _, place := range r.schedule.end(step.place) {
+			running++
+			go start(place)
+		}
+	}
+	return nil
+}
+
+// do does one step; the call if it was one.
+func (r *run) do(place int) *Call {
+	step := r.steps[place]
+	switch step.Kind {
+	case "pause":
+		time.Sleep(time.Duration(step.Ns))
+	case "reconnect":
+		r.session.reconnect(step.Mode)
+	default:
+		return r.session.call(step, r.requests[place])
+	}
+	return nil
+}
+
+// groups are the calls that have ended but were not reported.
+type groups struct {
+	owed  map[uint32]int // calls that have not ended, by group
+	ended map[uint32][]*Call
+	whole []uint32
+}
+
+func newGroups(steps []Step) *groups {
+	g := &groups{owed: map[uint32]int{}, ended: map[uint32][]*Call{}}
+	for _, step := range steps {
+		if step.Kind != "pause" && step.Kind != "reconnect" {
+			g.owed[step.Group]++
+		}
+	}
+	return g
+}
+
+func (g *groups) add(group uint32, call *Call) {
+	g.ended[group] = append(g.ended[group], call)
+	g.owed[group]--
+	if g.owed[group] == 0 {
+		g.whole = append(g.whole, group)
+	}
+}
+
+func (g *groups) report(report func(Row) error) error {
+	for _, group := range g.whole {
+		for _, call := range g.ended[group] {
+			if err := report(call.finish()); err != nil {
+				return err
+			}
+		}
+		delete(g.ended, group)
+	}
+	g.whole = nil
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package httpcall turns steps into HTTP requests and makes them, the same way for every
+// stack that offers an http.Client.
+package httpcall
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+
+	"commute/stacks/go/engine"
+)
+
+// A Request is a step as HTTP.
+type Request struct {
+	Method      string
+	origin      *url.URL
+	path        string
+	id          string
+	contentType string
+	body        []byte
+}
+
+// Prepare makes the request of a step.
+func Prepare(origin *url.URL, step engine.Step) (*Request, error) {
+	r := &Request{origin: origin, id: strconv.FormatUint(uint64(step.ID), 10)}
+	switch step.Kind {
+	case "call":
+		r.Method, r.path = http.MethodPost, "/echo"
+		r.contentType, r.body = "application/json", []byte(step.Body)
+	case "get":
+		r.Method, r.path = http.MethodGet, fmt.Sprintf("/bytes/%d", step.Bytes)
+	case "put":
+		file, err := engine.Seeded(step.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		r.Method, r.path = http.MethodPut, "/upload"
+		r.contentType, r.body = "application/octet-stream", file
+	default:
+		return nil, &engine.Unsupported{What: "step " + step.Kind, Reason: "HTTP has no stream of messages here; gRPC has"}
+	}
+	return r, nil
+}
+
+// Do sends the request and receives its response whole.
+func Do(ctx context.Context, client *http.Client, request *Request, call *engine.Call, hooks *httptrace.ClientTrace) error {
+	response, err := client.Do(request.build(httptrace.WithClientTrace(ctx, hooks), call))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	call.Status(response.StatusCode)
+	if err := call.ReadAll(response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode >= 400 {
+		return &engine.CallError{Kind: "status", Detail: fmt.Sprintf("status %d", response.StatusCode)}
+	}
+	return nil
+}
+
+// Hooks stamp what both libraries tell in the same words.
+func Hooks(call *engine.Call) *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		WroteHeaders:         call.Sent,
+		GotFirstResponseByte: call.FirstByte,
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				call.RequestSent()
+			}
+		},
+	}
+}
+
+// build makes what the library consumes. Without GetBody it cannot send a body twice.
+func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
+	request := (&http.Request{
+		Method:        r.Method,
+		URL:           &url.URL{Scheme: r.origin.Scheme, Host: r.origin.Host, Path: r.path},
+		Host:          r.origin.Host,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"X-Commute-Id": {r.id}},
+		ContentLength: int64(len(r.body)),
+	}).WithContext(ctx)
+	if r.contentType != "" {
+		request.Header.Set("Content-Type", r.contentType)
+		request.Body = http.NoBody
+	}
+	if len(r.body) > 0 {
+		request.Body = &countedBody{bytes.NewReader(r.body), call}
+	}
+	return request
+}
+
+// countedBody counts what the library takes of a body.
+type countedBody struct {
+	file *bytes.Reader
+	call *engine.Call
+}
+
+func (b *countedBody) Read(into []byte) (int, error) {
+	n, err := b.file.Read(into)
+	b.call.CountSent(n)
+	return n, err
+}
+
+func (b *countedBody) Close() error { return nil }
