@@ -1,0 +1,116 @@
+package commute.driver;
+
+import java.io.IOException;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/** Drives one stack by commute's driver protocol, version 1 (docs/driver-protocol.md). */
+public final class Driver {
+    private final Stack stack;
+    private final Lab lab;
+    private Setup setup;
+    private Stack.Session session;
+
+    private Driver(Stack stack, Lab lab) {
+        this.stack = stack;
+        this.lab = lab;
+    }
+
+    /** A program's whole life: until the lab says close. Library threads may still be about. */
+    public static void main(Stack stack) {
+        try (Lab lab = Lab.of(System.getenv())) {
+            follow(stack, lab);
+        } catch (IOException gone) {
+            System.err.println("commute-driver: " + gone.getMessage());
+            System.exit(1);
+        }
+        System.exit(0);
+    }
+
+    /** Answers the lab's lines until it closes or goes. */
+    public static void follow(Stack stack, Lab lab) throws IOException {
+        Driver driver = new Driver(stack, lab);
+        try {
+            String line = lab.hear();
+            while (line != null && driver.answer(line)) {
+                line = lab.hear();
+            }
+        } finally {
+            driver.closeSession();
+        }
+    }
+
+    /** False when that was the last word. */
+    private boolean answer(String line) throws IOException {
+        JSONObject answer = new JSONObject();
+        try {
+            try {
+                JSONObject request = new JSONObject(line);
+                switch (request.getString("type")) {
+                    case "hello":
+                        lab.say(stack.identity().hello(lab.clock));
+                        break;
+                    case "setup":
+                        setUp(new Setup(request, stack.identity()));
+                        lab.say(answer.put("type", "ready"));
+                        break;
+                    case "run":
+                        if (session == null) {
+                            throw new IllegalStateException("run came before setup");
+                        }
+                        new Run(session, stack.identity(), setup, request.getJSONArray("steps")).follow(lab);
+                        lab.say(answer.put("type", "done"));
+                        break;
+                    case "close":
+                        return false;
+                    default:
+                        throw new Unsupported("request " + request.getString("type"), "this driver does not know it");
+                }
+            } catch (Unsupported refusal) {
+                lab.say(answer.put("type", "unsupported").put("what", refusal.what).put("reason", refusal.getMessage()));
+            } catch (JSONException malformed) {
+                lab.say(failed("not a request: " + malformed.getMessage()));
+            } catch (Exception failure) {
+                lab.say(failed(Failure.words(failure)));
+            }
+        } catch (JSONException impossible) {
+            throw new AssertionError(impossible);
+        }
+        return true;
+    }
+
+    private static JSONObject failed(String reason) throws JSONException {
+        return new JSONObject().put("type", "failed").put("reason", reason);
+    }
+
+    private void setUp(Setup asked) throws Exception {
+        closeSession();
+        if (asked.warmupUrl != null) {
+            warmUp(asked);
+        }
+        setup = asked;
+        session = stack.open(asked);
+    }
+
+    /** Small downloads from another origin, with connection and tickets of their own. */
+    private void warmUp(Setup asked) throws Exception {
+        Setup elsewhere = asked.at(asked.warmupUrl);
+        Stack.Session warmup = stack.open(elsewhere);
+        try {
+            Run.warmUp(warmup, elsewhere, asked.warmupCalls);
+        } finally {
+            warmup.close();
+        }
+    }
+
+    private void closeSession() {
+        if (session != null) {
+            try {
+                session.close();
+            } catch (Exception ignored) {
+                // It is thrown away either way.
+            }
+            session = null;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package commute.driver;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.json.JSONArray;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/** What {@code hello} says of a stack. */
+public final class Identity {
+    public final String stack;
+    public final String version;
+    public final String tls;
+    final Map<String, String> phases = new TreeMap<>();
+    final Map<String, String> settings = new TreeMap<>();
+    List<String> protocols = Arrays.asList();
+    List<String> abilities = Arrays.asList();
+
+    public Identity(String stack, String version, String tls) {
+        this.stack = stack;
+        this.version = version;
+        this.tls = tls;
+        settings.put("runtime", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
+        settings.put("time-out", "the driver ends the call at timeout_ns; the library's own limits are off");
+    }
+
+    public Identity protocols(String... protocols) {
+        this.protocols = Arrays.asList(protocols);
+        return this;
+    }
+
+    public Identity abilities(String... abilities) {
+        this.abilities = Arrays.asList(abilities);
+        return this;
+    }
+
+    /** Where the time of a phase comes from. */
+    public Identity phase(String name, String source) {
+        phases.put(name, source);
+        return this;
+    }
+
+    /** What bears on timing and no server can see. */
+    public Identity setting(String name, String value) {
+        settings.put(name, value);
+        return this;
+    }
+
+    /** gRPC carries Protobuf, all else JSON. */
+    String codec() {
+        return protocols.contains("grpc") ? "protobuf" : "json";
+    }
+
+    JSONObject hello(String clock) throws JSONException {
+        return new JSONObject()
+                .put("type", "hello").put("version", 1)
+                .put("stack", stack).put("stack_version", version).put("tls", tls)
+                .put("protocols", new JSONArray(protocols)).put("abilities", new JSONArray(abilities))
+                .put("clock", clock).put("resolution_ns", 1)
+                .put("phases", new JSONObject(phases)).put("settings", new JSONObject(settings));
+    }
+}

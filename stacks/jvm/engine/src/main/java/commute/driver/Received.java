@@ -1,0 +1,79 @@
+package commute.driver;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The bytes of a response, kept as they came so that digesting them is no part of the call. */
+public final class Received {
+    private static final int CHUNK_BYTES = 64 << 10;
+
+    private final List<byte[]> full = new ArrayList<>();
+    private byte[] last = new byte[0];
+    private int lastBytes;
+    private long bytes;
+
+    /** Reads to the end, or to the exception. */
+    public void readAll(InputStream in) throws IOException {
+        for (;;) {
+            makeRoom();
+            int count = in.read(last, lastBytes, last.length - lastBytes);
+            if (count < 0) {
+                return;
+            }
+            grow(count);
+        }
+    }
+
+    public void add(byte[] some) {
+        int at = 0;
+        while (at < some.length) {
+            makeRoom();
+            int count = Math.min(some.length - at, last.length - lastBytes);
+            System.arraycopy(some, at, last, lastBytes, count);
+            grow(count);
+            at += count;
+        }
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    String sha256() {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            for (byte[] chunk : full) {
+                digest.update(chunk);
+            }
+            digest.update(last, 0, lastBytes);
+            StringBuilder hex = new StringBuilder();
+            for (byte octet : digest.digest()) {
+                hex.append(Character.forDigit((octet >> 4) & 15, 16)).append(Character.forDigit(octet & 15, 16));
+            }
+            return hex.toString();
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new AssertionError("every Java has SHA-256", impossible);
+        }
+    }
+
+    private void makeRoom() {
+        if (lastBytes < last.length) {
+            return;
+        }
+        if (lastBytes > 0) {
+            full.add(last);
+        }
+        // Most replies are small.
+        last = new byte[bytes == 0 ? CHUNK_BYTES / 16 : CHUNK_BYTES];
+        lastBytes = 0;
+    }
+
+    private void grow(int count) {
+        lastBytes += count;
+        bytes += count;
+    }
+}

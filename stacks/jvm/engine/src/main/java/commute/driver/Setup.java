@@ -1,0 +1,86 @@
+package commute.driver;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URI;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/** What a session is to be. */
+public final class Setup {
+    public final String url;
+    public final String host;
+    public final int port;
+    public final String protocol;
+    public final File caFile;
+    /** Null when there is none. */
+    public final File clientCertFile;
+    public final File clientKeyFile;
+    public final long timeoutNs;
+    final String warmupUrl;
+    final int warmupCalls;
+
+    /** Refuses what the stack cannot do. */
+    Setup(JSONObject request, Identity identity) throws JSONException, IOException, Unsupported {
+        protocol = request.getString("protocol");
+        if (!identity.protocols.contains(protocol)) {
+            throw new Unsupported("protocol " + protocol, identity.stack + " is not driven over it here");
+        }
+        String codec = request.getString("codec");
+        if (!codec.equals(identity.codec())) {
+            throw new Unsupported("codec " + codec, protocol + " carries " + identity.codec());
+        }
+        for (String wish : new String[] {"congestion", "observe", "discovery"}) {
+            if (!request.optString(wish, "").isEmpty()) {
+                throw new Unsupported(wish + " " + request.getString(wish), identity.stack + " is not driven so here");
+            }
+        }
+        url = request.getString("url");
+        host = URI.create(url).getHost();
+        port = URI.create(url).getPort();
+        if (host == null || port < 0) {
+            throw new IOException("url " + url + " names no host and port");
+        }
+        timeoutNs = request.getLong("timeout_ns");
+        warmupUrl = request.isNull("warmup_url") ? null : request.getString("warmup_url");
+        warmupCalls = request.optInt("warmup_calls", 1);
+        caFile = readable(request, "ca_file");
+        clientCertFile = readable(request, "client_cert_file");
+        clientKeyFile = readable(request, "client_key_file");
+        if (caFile == null) {
+            throw new IOException("setup names no ca_file");
+        }
+        if (clientCertFile != null && !identity.abilities.contains("mtls")) {
+            throw new Unsupported("client_cert_file", identity.stack + " shows no client certificate here");
+        }
+    }
+
+    private Setup(Setup other, String url) {
+        this.url = url;
+        host = URI.create(url).getHost();
+        port = URI.create(url).getPort();
+        protocol = other.protocol;
+        caFile = other.caFile;
+        clientCertFile = other.clientCertFile;
+        clientKeyFile = other.clientKeyFile;
+        timeoutNs = other.timeoutNs;
+        warmupUrl = null;
+        warmupCalls = 0;
+    }
+
+    /** The same at another origin. */
+    Setup at(String otherUrl) {
+        return new Setup(this, otherUrl);
+    }
+
+    private static File readable(JSONObject request, String key) throws JSONException, IOException {
+        if (request.isNull(key)) {
+            return null;
+        }
+        File file = new File(request.getString(key));
+        if (!file.canRead()) {
+            throw new IOException("cannot read " + key + " " + file);
+        }
+        return file;
+    }
+}

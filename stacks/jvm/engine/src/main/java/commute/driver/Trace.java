@@ -1,0 +1,177 @@
+package commute.driver;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/**
+ * What is seen of one call. The library's threads write to it until it ends; after that it is
+ * the engine's, and what still comes in from the library no longer counts.
+ */
+public final class Trace {
+    /** What is stamped, in the protocol's words. */
+    public enum Phase {
+        DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns");
+
+        final String field;
+
+        Phase(String field) {
+            this.field = field;
+        }
+
+        private boolean isOpening() {
+            return this == DNS || this == CONNECT || this == TLS;
+        }
+    }
+
+    final Step step;
+    private final Consumer<Trace> over;
+    private final long[] stamps = new long[Phase.values().length];
+    private long startNs;
+    private long endNs;
+    private Wire wire;
+    private boolean opener;
+    private boolean earlyData;
+    private int attempts;
+    private Integer status;
+    private long requestBytes;
+    private Received received;
+    private String errorKind;
+    private String errorDetail;
+
+    Trace(Step step, Consumer<Trace> over) {
+        this.step = step;
+        this.over = over;
+    }
+
+    void start() {
+        startNs = System.nanoTime();
+    }
+
+    /** It happened now. */
+    public void stamp(Phase phase) {
+        stamp(phase, System.nanoTime());
+    }
+
+    /** It happened then. A phase that happens again counts as of the last time. */
+    public synchronized void stamp(Phase phase, long atNs) {
+        if (endNs == 0) {
+            stamps[phase.ordinal()] = atNs;
+        }
+    }
+
+    public synchronized boolean has(Phase phase) {
+        return stamps[phase.ordinal()] != 0;
+    }
+
+    /** The connection it goes over, and whether it was this call that opened it. */
+    public synchronized void carriedBy(Wire wire, boolean opener) {
+        if (endNs == 0) {
+            this.wire = wire;
+            this.opener = opener;
+        }
+    }
+
+    /** The request begins to be sent. */
+    public synchronized void attempt() {
+        if (endNs == 0) {
+            attempts++;
+        }
+    }
+
+    public synchronized void earlyData(boolean accepted) {
+        if (endNs == 0) {
+            earlyData = accepted;
+        }
+    }
+
+    public synchronized void requestBytes(long bytes) {
+        if (endNs == 0) {
+            requestBytes = bytes;
+        }
+    }
+
+    public synchronized void status(int status) {
+        if (endNs == 0) {
+            this.status = status;
+        }
+    }
+
+    /** The response came whole. */
+    public void ended(Received content) {
+        end(content, null, null);
+    }
+
+    /** It failed. {@code content} is what had come until then, or null. */
+    public void failed(Received content, Throwable failure) {
+        end(content, Failure.kind(failure), Failure.words(failure));
+    }
+
+    public void failed(Received content, String kind, String detail) {
+        end(content, kind, detail);
+    }
+
+    private synchronized void end(Received content, String kind, String detail) {
+        if (endNs != 0) {
+            return;
+        }
+        endNs = System.nanoTime();
+        received = content;
+        errorKind = kind;
+        errorDetail = detail;
+        over.accept(this);
+    }
+
+    synchronized boolean isOver() {
+        return endNs != 0;
+    }
+
+    /** Why it failed, or null. */
+    synchronized String error() {
+        boolean badStatus = errorKind == null && status != null && status >= 400;
+        return badStatus ? "status " + status : errorDetail;
+    }
+
+    synchronized JSONObject row() throws JSONException {
+        Map<String, Object> row = new TreeMap<>();
+        row.put("type", "row");
+        row.put("id", step.id);
+        row.put("start_ns", startNs);
+        for (Phase phase : Phase.values()) {
+            boolean anothers = phase.isOpening() && wire != null && !opener;
+            if (has(phase) && !anothers) {
+                row.put(phase.field, stamps[phase.ordinal()]);
+            }
+        }
+        row.put("end_ns", endNs);
+        row.put("request_bytes", requestBytes);
+        row.put("attempts", attempts);
+        row.put("early_data", earlyData);
+        row.put("connection", wire == null ? 0 : wire.number);
+        if (wire != null) {
+            row.put("reused", !opener);
+            row.put("resumed", wire.resumed);
+            if (wire.localPort > 0) {
+                row.put("local_port", wire.localPort);
+            }
+            if (wire.protocol != null) {
+                row.put("protocol", wire.protocol);
+            }
+        }
+        if (status != null) {
+            row.put("status", status);
+        }
+        if (received != null && has(Phase.FIRST_BYTE)) {
+            row.put("response_bytes", received.bytes());
+            row.put("digest", received.sha256());
+        }
+        if (error() != null) {
+            JSONObject error = new JSONObject();
+            error.put("kind", errorKind == null ? "status" : errorKind).put("detail", error());
+            row.put("error", error);
+        }
+        return new JSONObject(row);
+    }
+}
