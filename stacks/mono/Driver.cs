@@ -1,0 +1,131 @@
+// Drives a .NET HTTP stack on Mono by commute's driver protocol, version 1
+// (docs/driver-protocol.md). `driver.exe STACK`: STACK is `web-request` or `libcurl`.
+
+using System;
+using System.IO;
+using System.Text;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Commute
+{
+    static class Driver
+    {
+        static void Main(string[] args)
+        {
+            using (var requests = new StreamReader(Environment.GetEnvironmentVariable("COMMUTE_IN")))
+            using (var replies = new StreamWriter(Environment.GetEnvironmentVariable("COMMUTE_OUT")))
+            {
+                replies.NewLine = "\n";
+                replies.AutoFlush = true;
+                var conversation = new Conversation(
+                    () => NewStack(args.Length == 1 ? args[0] : ""),
+                    reply => replies.WriteLine(reply.ToString(Formatting.None)));
+                while (requests.ReadLine() is string line && conversation.Answer(line))
+                {
+                }
+                conversation.Close();
+            }
+            // Threads of the libraries must not keep a closed driver alive.
+            Environment.Exit(0);
+        }
+
+        static Stack NewStack(string name)
+        {
+            switch (name)
+            {
+                case "web-request": return new WebRequestStack();
+                case "libcurl": return new CurlStack();
+                default: throw new Failed("usage: driver.exe web-request|libcurl");
+            }
+        }
+    }
+
+    /// What the lab and the driver say to each other, in order.
+    sealed class Conversation
+    {
+        readonly Func<Stack> newStack;
+        readonly Action<JObject> send;
+        Stack stack;
+        Session session;
+
+        public Conversation(Func<Stack> newStack, Action<JObject> send)
+        {
+            this.newStack = newStack;
+            this.send = send;
+        }
+
+        /// Answers one line; false after `close`.
+        public bool Answer(string line)
+        {
+            try
+            {
+                var request = Wire.Parse(line);
+                var kind = request.Text("type");
+                switch (kind)
+                {
+                    case "hello":
+                        send(Library.Hello());
+                        break;
+                    case "setup":
+                        Close();
+                        session = Library.Open(new Setup(request));
+                        send(new JObject { ["type"] = "ready" });
+                        break;
+                    case "run":
+                        if (session == null)
+                            throw new Failed("run came before setup");
+                        new Run(session, request.Steps()).Follow(send);
+                        send(new JObject { ["type"] = "done" });
+                        break;
+                    case "close":
+                        return false;
+                    default:
+                        throw new Unsupported("request " + kind, "this driver does not know it");
+                }
+            }
+            catch (Unsupported refusal)
+            {
+                send(new JObject
+                {
+                    ["type"] = "unsupported", ["what"] = refusal.What, ["reason"] = refusal.Message,
+                });
+            }
+            catch (Failed failure)
+            {
+                send(new JObject { ["type"] = "failed", ["reason"] = failure.Message });
+            }
+            catch (Exception malformed) when (malformed is JsonException || malformed is FormatException
+                || malformed is OverflowException || malformed is ArgumentException)
+            {
+                send(new JObject { ["type"] = "failed", ["reason"] = "not a request: " + malformed.Message });
+            }
+            return true;
+        }
+
+        public void Close()
+        {
+            session?.Dispose();
+            session = null;
+        }
+
+        Stack Library => stack ?? (stack = newStack());
+    }
+
+    /// The request makes no sense, or what it names is not there.
+    sealed class Failed : Exception
+    {
+        public Failed(string reason) : base(reason) { }
+    }
+
+    /// This stack cannot do it; the driver is well.
+    sealed class Unsupported : Exception
+    {
+        public readonly string What;
+
+        public Unsupported(string what, string reason) : base(reason)
+        {
+            What = what;
+        }
+    }
+}
