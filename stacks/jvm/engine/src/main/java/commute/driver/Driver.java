@@ -16,6 +16,14 @@ public final class Driver {
         this.lab = lab;
     }
 
+    /** Libraries unpack their native parts there. Java does not look at TMPDIR by itself. */
+    public static void keepToTemporaryFolder() {
+        String folder = System.getenv("TMPDIR");
+        if (folder != null) {
+            System.setProperty("java.io.tmpdir", folder);
+        }
+    }
+
     /** A program's whole life: until the lab says close. Library threads may still be about. */
     public static void main(Stack stack) {
         try (Lab lab = Lab.of(System.getenv())) {

@@ -39,7 +39,7 @@ public final class Received {
         }
     }
 
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 

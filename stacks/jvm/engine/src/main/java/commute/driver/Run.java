@@ -119,14 +119,13 @@ final class Run {
         long limitNs = givenUp ? step.cancelAfterNs : timeoutNs;
         String kind = givenUp ? "cancelled" : "timeout";
         String detail = (givenUp ? "given up after " : "no answer within ") + limitNs / 1_000_000 + " ms";
-        Timer limit = new Timer(System.nanoTime() + limitNs, () -> {
+        Timer limit = new Timer(trace.start() + limitNs, () -> {
             trace.failed(null, kind, detail);
             exchange.abort();
         });
+        exchange.start(trace);
         timers.add(limit);
         underWay.put(trace, new Call(place, limit));
-        trace.start();
-        exchange.start(trace);
     }
 
     private void over(int place) {

@@ -46,8 +46,10 @@ public final class Trace {
         this.over = over;
     }
 
-    void start() {
+    /** The application asks for the call: now. */
+    long start() {
         startNs = System.nanoTime();
+        return startNs;
     }
 
     /** It happened now. */

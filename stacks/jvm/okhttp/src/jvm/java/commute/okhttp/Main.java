@@ -15,6 +15,7 @@ final class Main {
     private Main() {}
 
     public static void main(String[] arguments) throws Exception {
+        Driver.keepToTemporaryFolder();
         String variant = arguments.length == 1 ? arguments[0] : "";
         String tls;
         switch (variant) {

@@ -1,0 +1,146 @@
+package commute.huc;
+
+import commute.driver.Received;
+import commute.driver.Seeded;
+import commute.driver.Step;
+import commute.driver.Trace;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import javax.net.ssl.HttpsURLConnection;
+
+/** One blocking call on a thread of its own. Its sockets find it by that thread. */
+final class HucExchange implements Runnable {
+    private static final ThreadLocal<HucExchange> OF_THREAD = new ThreadLocal<>();
+
+    private final String id;
+    private final URL url;
+    private final String method;
+    private final String type;
+    /** Null when the request has none. */
+    private final byte[] body;
+    private final int bodyBytes;
+    private Trace trace;
+    private Urls urls;
+    private TappedSocket socket;
+    private Socket wire;
+    private boolean aborted;
+
+    HucExchange(String origin, Step step) throws IOException {
+        id = Long.toString(step.id);
+        switch (step.kind) {
+            case CALL:
+                url = new URL(origin + "/echo");
+                method = "POST";
+                type = "application/json";
+                body = step.body.getBytes(StandardCharsets.UTF_8);
+                bodyBytes = body.length;
+                break;
+            case PUT:
+                url = new URL(origin + "/upload");
+                method = "PUT";
+                type = "application/octet-stream";
+                body = Seeded.file(step.bytes);
+                bodyBytes = step.bytes;
+                break;
+            default:
+                url = new URL(origin + "/bytes/" + step.bytes);
+                method = "GET";
+                type = null;
+                body = null;
+                bodyBytes = 0;
+        }
+    }
+
+    /** The call that runs on this thread. */
+    static HucExchange ofThread() {
+        return OF_THREAD.get();
+    }
+
+    Trace trace() {
+        return trace;
+    }
+
+    void begin(Trace trace, Urls urls) {
+        this.trace = trace;
+        this.urls = urls;
+    }
+
+    @Override
+    public void run() {
+        OF_THREAD.set(this);
+        Received received = new Received();
+        try {
+            exchange(urls.open(url), received);
+            trace.ended(received);
+        } catch (IOException failure) {
+            trace.failed(received, failure);
+        } finally {
+            OF_THREAD.remove();
+            if (socket != null) {
+                socket.release();
+            }
+        }
+    }
+
+    private void exchange(HttpsURLConnection connection, Received received) throws IOException {
+        connection.setRequestMethod(method);
+        connection.setInstanceFollowRedirects(false);
+        connection.setUseCaches(false);
+        connection.setRequestProperty("x-commute-id", id);
+        if (body != null) {
+            connection.setRequestProperty("content-type", type);
+            connection.setDoOutput(true);
+            connection.setFixedLengthStreamingMode(bodyBytes);
+            try (OutputStream out = connection.getOutputStream()) {
+                out.write(body, 0, bodyBytes);
+            }
+            trace.requestBytes(bodyBytes);
+        }
+        int status = connection.getResponseCode();
+        trace.status(status);
+        try (InputStream in = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
+            if (in != null) {
+                received.readAll(in);
+            }
+        }
+        // The JDK takes a connection that ends early for the end of the body.
+        long promised = connection.getContentLengthLong();
+        if (promised > received.bytes()) {
+            throw new IOException("unexpected end of stream: " + received.bytes() + " of " + promised + " bytes");
+        }
+    }
+
+    /** It opens a connection, over this one of TCP. */
+    synchronized void opens(Socket wire) throws IOException {
+        this.wire = wire;
+        if (aborted) {
+            throw new IOException("given up");
+        }
+    }
+
+    /** It begins to write to this connection. */
+    synchronized void uses(TappedSocket socket) {
+        this.socket = socket;
+        wire = socket.wire();
+    }
+
+    TappedSocket socket() {
+        return socket;
+    }
+
+    /** Whoever blocks on the connection gets an exception. */
+    synchronized void abort() {
+        aborted = true;
+        if (wire != null) {
+            try {
+                wire.close();
+            } catch (IOException ignored) {
+                // It is thrown away either way.
+            }
+        }
+    }
+}
