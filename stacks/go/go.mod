@@ -2,7 +2,18 @@ module commute/stacks/go
 
 go 1.26.0
 
-require golang.org/x/sys v0.49.0
+require (
+	github.com/quic-go/quic-go v0.65.0
+	golang.org/x/sys v0.49.0
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	github.com/quic-go/qpack v0.6.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
+)
 
 require (
 	golang.org/x/net v0.62.0

@@ -6,11 +6,15 @@ import (
 	"os"
 
 	"commute/stacks/go/engine"
+	"commute/stacks/go/grpcgo"
 	"commute/stacks/go/nethttp"
+	"commute/stacks/go/quicgo"
 )
 
 var stacks = map[string]func() engine.Stack{
+	"grpc-go":  grpcgo.Stack,
 	"net-http": nethttp.Stack,
+	"quic-go":  quicgo.Stack,
 }
 
 func main() {

@@ -17,7 +17,8 @@ type Call struct {
 	connection *Connection // that carries it, or else was dialled for it
 	dialled    *Connection
 	wires      *wires
-	body       [][]byte
+	opens      bool
+	body       []Part
 }
 
 // ID is the step's.
@@ -79,8 +80,20 @@ func (c *Call) Status(status int) { c.edit(func() { c.row.Status = &status }) }
 // CountSent counts bytes of the request's body.
 func (c *Call) CountSent(bytes int) { c.edit(func() { c.row.RequestBytes += int64(bytes) }) }
 
+// Opens says that the others wait for this call to open the connection.
+func (c *Call) Opens() bool { return c.opens }
+
+// A Part of a response's body has its wire form made after the call, where it is digested.
+type Part interface{ Wire() []byte }
+
+// Bytes are a part that came in its wire form.
+type Bytes []byte
+
+// Wire is the same bytes.
+func (b Bytes) Wire() []byte { return b }
+
 // Receive keeps a part of the response's body. Only the call's own goroutine may.
-func (c *Call) Receive(part []byte) { c.body = append(c.body, part) }
+func (c *Call) Receive(part Part) { c.body = append(c.body, part) }
 
 // ReadAll keeps all of a response's body.
 func (c *Call) ReadAll(body io.Reader) error {
@@ -92,7 +105,7 @@ func (c *Call) ReadAll(body io.Reader) error {
 		}
 		n, err := body.Read(block[len(block):cap(block)])
 		if n > 0 {
-			c.Receive(block[len(block) : len(block)+n])
+			c.Receive(Bytes(block[len(block) : len(block)+n]))
 			block = block[:len(block)+n]
 		}
 		if err == io.EOF {
@@ -137,8 +150,9 @@ func (c *Call) end(err error) {
 func (c *Call) finish() Row {
 	digest := sha256.New()
 	for _, part := range c.body {
-		digest.Write(part)
-		c.row.ResponseBytes += int64(len(part))
+		wire := part.Wire()
+		digest.Write(wire)
+		c.row.ResponseBytes += int64(len(wire))
 	}
 	if c.row.FirstByteNs > 0 {
 		c.row.Digest = hex.EncodeToString(digest.Sum(nil))

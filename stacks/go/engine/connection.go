@@ -76,25 +76,25 @@ type gate struct {
 	changed chan struct{} // closed when opener is done
 }
 
-// enter returns when the shared connection is open or it is this call's turn to open it.
-func (g *gate) enter(ctx context.Context, call *Call) error {
+// enter returns when the shared connection is open, or true when this call is to open it.
+func (g *gate) enter(ctx context.Context, call *Call) (opens bool, err error) {
 	for {
 		g.mu.Lock()
 		if g.shared != nil && g.shared.isOpen() {
 			g.mu.Unlock()
-			return nil
+			return false, nil
 		}
 		if g.opener == nil {
 			g.opener, g.changed = call, make(chan struct{})
 			g.mu.Unlock()
-			return nil
+			return true, nil
 		}
 		changed := g.changed
 		g.mu.Unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func (w *wires) retire() {
 // do makes one call, waiting where another is opening the connection to share.
 func (w *wires) do(ctx context.Context, call *Call, request Request) error {
 	if w.gate != nil {
-		if err := w.gate.enter(ctx, call); err != nil {
+		var err error
+		if call.opens, err = w.gate.enter(ctx, call); err != nil {
 			return err
 		}
 		defer w.gate.leave(call)

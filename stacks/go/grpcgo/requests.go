@@ -1,0 +1,166 @@
+package grpcgo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"commute/stacks/go/engine"
+	"commute/stacks/go/wirepb"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// chunkBytes is the content of an upload's messages, as in commute's other gRPC drivers.
+const chunkBytes = 16 << 10
+
+// A request is a step as gRPC, ready to be sent any number of times.
+type request struct {
+	id string
+	do exchange
+}
+
+// An exchange makes one call and keeps what it receives.
+type exchange func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error
+
+func prepare(step engine.Step) (*request, error) {
+	r := &request{id: strconv.FormatUint(uint64(step.ID), 10)}
+	var err error
+	switch step.Kind {
+	case "call":
+		r.do, err = echo(step)
+	case "get":
+		r.do = download(step)
+	case "put":
+		r.do, err = upload(step)
+	case "stream":
+		r.do, err = chat(step)
+	}
+	return r, err
+}
+
+func (r *request) send(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
+	return r.do(metadata.AppendToOutgoingContext(ctx, "x-commute-id", r.id), client, call)
+}
+
+func echo(step engine.Step) (exchange, error) {
+	request, err := echoRequest(step)
+	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
+		reply, err := client.Echo(ctx, request)
+		if err == nil {
+			call.Receive(message{reply})
+		}
+		return err
+	}, err
+}
+
+func download(step engine.Step) exchange {
+	request := &wirepb.DownloadRequest{Bytes: step.Bytes}
+	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
+		chunks, err := client.Download(ctx, request)
+		for err == nil {
+			var chunk *wirepb.Chunk
+			if chunk, err = chunks.Recv(); err == nil {
+				call.Receive(engine.Bytes(chunk.Data))
+			}
+		}
+		return unlessEOF(err)
+	}
+}
+
+func upload(step engine.Step) (exchange, error) {
+	file, err := engine.Seeded(step.Bytes)
+	var chunks []*wirepb.Chunk
+	for len(file) > 0 {
+		n := min(len(file), chunkBytes)
+		chunks = append(chunks, &wirepb.Chunk{Data: file[:n]})
+		file = file[n:]
+	}
+	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
+		stream, err := client.Upload(ctx)
+		if err != nil {
+			return err
+		}
+		for _, chunk := range chunks {
+			if stream.Send(chunk) != nil {
+				break // the stream is over; its status says why
+			}
+		}
+		reply, err := stream.CloseAndRecv()
+		if err == nil {
+			call.Receive(message{reply})
+		}
+		return err
+	}, err
+}
+
+// chat has one message in flight: the next goes when the last has been answered.
+func chat(step engine.Step) (exchange, error) {
+	request, err := echoRequest(step)
+	if step.Messages < 1 {
+		err = fmt.Errorf("step %d is a stream of no messages", step.ID)
+	}
+	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
+		stream, err := client.Chat(ctx)
+		if err != nil {
+			return err
+		}
+		for range step.Messages {
+			stream.Send(request) // if it fails, Recv says why
+			reply, err := stream.Recv()
+			if err == io.EOF {
+				return errEndedEarly
+			}
+			if err != nil {
+				return err
+			}
+			call.Receive(message{reply})
+		}
+		stream.CloseSend()
+		_, err = stream.Recv()
+		return unlessEOF(err)
+	}, err
+}
+
+var errEndedEarly = errors.New("the server ended the stream before it had answered")
+
+func unlessEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// A message counts in its wire form.
+type message struct{ proto.Message }
+
+func (m message) Wire() []byte {
+	wire, err := proto.Marshal(m.Message)
+	if err != nil {
+		panic(err) // it was unmarshalled from a wire form
+	}
+	return wire
+}
+
+// echoRequest reads the JSON form of the message. Unknown fields are refused, lest two
+// sides disagree unseen.
+func echoRequest(step engine.Step) (*wirepb.EchoRequest, error) {
+	var body struct {
+		StartTs *uint64 `json:"start_ts"`
+		Padding string  `json:"padding"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(step.Body))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&body)
+	if err == nil && (body.StartTs == nil || decoder.More()) {
+		err = errors.New(`expected {"start_ts":<integer>} and optionally "padding"`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("step %d is not an echo message: %w", step.ID, err)
+	}
+	return &wirepb.EchoRequest{StartTs: *body.StartTs, Padding: body.Padding}, nil
+}
