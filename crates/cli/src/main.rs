@@ -38,6 +38,7 @@ enum Verb {
     Link(verb::link::Args),
     Networks(verb::networks::Args),
     Serve(verb::serve::Args),
+    Stacks(verb::stacks::Args),
     /// First process of a bench; started by commute itself.
     #[command(hide = true)]
     BenchInit,
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Link(args) => verb::link::run(&args),
         Verb::Networks(args) => verb::networks::run(args),
         Verb::Serve(args) => verb::serve::run(args),
+        Verb::Stacks(args) => verb::stacks::run(&args),
         Verb::BenchInit => pump::init_main(),
     };
     exit::code(done)

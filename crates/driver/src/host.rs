@@ -84,6 +84,20 @@ impl Host {
         }
     }
 
+    /// Says a line it cannot know; it should answer `unsupported`, whose words are returned.
+    pub fn provoke(
+        &mut self,
+        line: &str,
+        deadline: Instant,
+    ) -> Result<(String, String), DriverError> {
+        self.channel
+            .send(format!("{line}\n").as_bytes(), "an unknown word", deadline)?;
+        match self.receive("unsupported", deadline)?.0 {
+            Reply::Unsupported { what, reason } => Ok((printable(&what), printable(&reason))),
+            other => Err(unexpected(other, "unsupported")),
+        }
+    }
+
     /// Tells it where to and how.
     pub fn setup(&mut self, setup: &Setup, deadline: Instant) -> Result<SetupAnswer, DriverError> {
         self.send(&Request::Setup(setup.clone()), deadline)?;

@@ -175,6 +175,7 @@ mod tests {
             id,
             start: None,
             group,
+            cancel_after_ns: None,
             action,
         }
     }

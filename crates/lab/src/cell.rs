@@ -7,19 +7,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Hello, Protocol, Setup};
+use driver::protocol::{Ability, Clock, Hello, Protocol, Row, Setup};
 use driver::{Host, Limits, RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, BenchError, Exit, Process, Side, Spawn, TapRecord, Window};
 use record::{Call, Parity, Stack};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
+use server::log::Line;
 use tempfile::TempDir;
 
+use crate::introduce::SEARCH_PATH;
 use crate::origin::{Origin, ServerOptions, read_tail};
 use crate::plan::slug;
 use crate::proof::{Claim, prove};
-use crate::stacks::{self, Stacks};
+use crate::stacks;
 use crate::study::{Arm, Security};
 use crate::turn::Turn;
 use crate::workload::Workload;
@@ -37,11 +39,17 @@ pub(crate) struct Job<'a> {
     pub(crate) scratch: Option<&'a Path>,
     /// Keep every frame, for pcapng.
     pub(crate) capture: Option<&'a Path>,
+    /// Changes what the driver is told, for conformance cases.
+    pub(crate) amend: Option<&'a dyn Fn(&mut Setup)>,
 }
 
 /// What came of it, not yet judged.
 pub(crate) struct Measured {
     pub(crate) calls: Vec<Call>,
+    /// What the calls were proven from.
+    pub(crate) rows: Vec<Row>,
+    pub(crate) log: Vec<Line>,
+    pub(crate) clock: Clock,
     pub(crate) parity: Vec<Parity>,
     pub(crate) stack: Stack,
     pub(crate) window: Window,
@@ -80,13 +88,10 @@ impl Job<'_> {
     pub(crate) fn measure(
         &self,
         bench: &mut Bench,
-        stacks: &Stacks,
+        stack: &stacks::Driver,
         exe: &Path,
         turn: &Turn<'_>,
     ) -> Result<Measured, Trouble> {
-        let stack = stacks
-            .find(&self.arm.stack)
-            .map_err(|e| Trouble::Failed(e.to_string()))?;
         if let Some(reason) = stack.missing() {
             return Err(Trouble::Unsupported(reason));
         }
@@ -96,9 +101,13 @@ impl Job<'_> {
         let congestion = self.arm.congestion.as_deref().unwrap_or(CONGESTION);
         bench.set_congestion(congestion)?;
         let mut server = self.server.clone();
+        server.key = stack.entry.certificate;
         server
             .args
             .extend(["--congestion".to_owned(), congestion.to_owned()]);
+        if self.arm.discovery.is_some() {
+            server.args.push("--alt-svc".to_owned());
+        }
         let origin = Origin::start(bench, exe, dir.path(), &server)?;
         let mut driver = match Driver::start(bench, stack, &dir) {
             Ok(driver) => driver,
@@ -107,7 +116,8 @@ impl Job<'_> {
                 return Err(trouble);
             }
         };
-        let outcome = driver.ready(self, &origin).and_then(|hello| {
+        let ready = driver.ready(self, bench, exe, &dir, &server, &origin);
+        let outcome = ready.and_then(|hello| {
             let startup_ns = driver.since_spawn_ns();
             let measuring = turn.shared(starting);
             let steps = self.steps(bench, &mut driver);
@@ -122,10 +132,11 @@ impl Job<'_> {
         let claim = Claim {
             workload: self.workload,
             protocol: self.arm.protocol,
+            discovery: self.arm.discovery,
             clock: hello.clock,
             run_ns: steps.run_ns,
             rtt_ns: self.network.rtt_ns(),
-            warmed_up: false,
+            warmed_up: self.arm.warmup_calls > 0,
         };
         let (calls, parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
         let handshakes = steps
@@ -145,6 +156,9 @@ impl Job<'_> {
         );
         Ok(Measured {
             calls,
+            rows: steps.rows,
+            log,
+            clock: hello.clock,
             parity,
             stack: stack_of(&hello),
             window: steps.window,
@@ -191,6 +205,39 @@ impl Job<'_> {
         })
     }
 
+    fn setup(&self, origin: &Origin, near: Option<&Origin>, dir: &Path) -> Result<Setup, Trouble> {
+        let mtls = self.arm.security == Security::Mtls;
+        let path = |name: &str| origin.credentials().join(name).display().to_string();
+        let mut setup = Setup {
+            url: origin.url(mtls),
+            warmup_url: None,
+            warmup_calls: None,
+            ca_file: path("ca.pem"),
+            client_cert_file: mtls.then(|| path("client.pem")),
+            client_key_file: mtls.then(|| path("client.key")),
+            protocol: self.arm.protocol,
+            codec: self.arm.codec,
+            timeout_ns: self.timeout_ns,
+            // TCP's is the route's, see `set_congestion`; QUIC's is the stack's own.
+            congestion: match self.arm.protocol {
+                Protocol::H3 => self.arm.congestion.clone(),
+                _ => None,
+            },
+            observe: self.arm.observe.clone(),
+            discovery: self.arm.discovery,
+        };
+        if let Some(near) = near {
+            let both = near.bundle_with(origin, &dir.join("ca.pem"));
+            setup.ca_file = both.map_err(|e| failed("ca.pem", &e))?;
+            setup.warmup_url = Some(near.url(false));
+            setup.warmup_calls = Some(self.arm.warmup_calls);
+        }
+        if let Some(amend) = self.amend {
+            amend(&mut setup);
+        }
+        Ok(setup)
+    }
+
     /// A folder of its own for keys, logs and the driver's home, gone with the cell. Only its
     /// owner may enter.
     fn scratch(&self) -> std::io::Result<TempDir> {
@@ -213,7 +260,7 @@ impl Job<'_> {
 }
 
 struct Steps {
-    rows: Vec<driver::protocol::Row>,
+    rows: Vec<Row>,
     window: Window,
     tap: Vec<TapRecord>,
     run_ns: u64,
@@ -241,7 +288,7 @@ impl Driver {
         let env: [(&str, &OsStr); 6] = [
             ("HOME", home.as_os_str()),
             ("TMPDIR", home.as_os_str()),
-            ("PATH", "/usr/local/bin:/usr/bin:/bin".as_ref()),
+            ("PATH", SEARCH_PATH.as_ref()),
             ("LANG", "C.UTF-8".as_ref()),
             (driver::pipes::ENV_IN, "/proc/self/fd/3".as_ref()),
             (driver::pipes::ENV_OUT, "/proc/self/fd/4".as_ref()),
@@ -276,31 +323,29 @@ impl Driver {
         })
     }
 
-    fn ready(&mut self, job: &Job<'_>, origin: &Origin) -> Result<Hello, Trouble> {
+    fn ready(
+        &mut self,
+        job: &Job<'_>,
+        bench: &mut Bench,
+        exe: &Path,
+        dir: &TempDir,
+        server: &ServerOptions,
+        origin: &Origin,
+    ) -> Result<Hello, Trouble> {
         let deadline = self.spawned + STARTUP_LIMIT;
         let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
         let hello = self.host.hello(deadline).map_err(fail)?;
-        let mtls = job.arm.security == Security::Mtls;
-        let path = |name: &str| origin.credentials().join(name).display().to_string();
-        let setup = Setup {
-            url: origin.url(mtls),
-            warmup_url: None,
-            warmup_calls: None,
-            ca_file: path("ca.pem"),
-            client_cert_file: mtls.then(|| path("client.pem")),
-            client_key_file: mtls.then(|| path("client.key")),
-            protocol: job.arm.protocol,
-            codec: job.arm.codec,
-            timeout_ns: job.timeout_ns,
-            // TCP's is the route's, see `set_congestion`; QUIC's is the stack's own.
-            congestion: match job.arm.protocol {
-                Protocol::H3 => job.arm.congestion.clone(),
-                _ => None,
-            },
-            observe: None,
-            discovery: None,
+        lacks(&hello, job).map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
+        let near = match job.arm.warmup_calls {
+            0 => None,
+            _ => Some(Origin::near(bench, exe, dir.path(), server)?),
         };
-        match self.host.setup(&setup, deadline).map_err(fail)? {
+        let setup = job.setup(origin, near.as_ref(), dir.path())?;
+        let answer = self.host.setup(&setup, deadline + WARMUP_LIMIT);
+        if let Some(near) = near {
+            near.stop()?;
+        }
+        match answer.map_err(fail)? {
             SetupAnswer::Ready => Ok(hello),
             SetupAnswer::Unsupported { what, reason } => {
                 Err(Trouble::Unsupported(format!("{what}: {reason}")))
@@ -360,6 +405,28 @@ impl Stopped {
     }
 }
 
+/// What the job needs and the driver has not.
+fn lacks(hello: &Hello, job: &Job<'_>) -> Option<String> {
+    let cancels = job
+        .workload
+        .steps
+        .iter()
+        .any(|s| s.cancel_after_ns.is_some());
+    let needs = [
+        (cancels, Ability::Cancel, "cancel a call"),
+        (job.arm.observe.is_some(), Ability::Observe, "observe"),
+        (
+            job.arm.discovery.is_some(),
+            Ability::AltSvc,
+            "find HTTP/3 by Alt-Svc",
+        ),
+    ];
+    let lacking = needs
+        .iter()
+        .find(|(needed, ability, _)| *needed && !hello.abilities.contains(ability));
+    lacking.map(|(_, _, what)| format!("{what}: {} does not offer it", hello.stack))
+}
+
 fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), Trouble> {
     let (mut frames, missed) = bench.capture()?;
     let failed = |e: &std::io::Error| failed(&format!("--pcap {}", path.display()), e);
@@ -396,6 +463,8 @@ fn stack_of(hello: &Hello) -> Stack {
 
 /// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
 const STARTUP_LIMIT: Duration = Duration::from_secs(20);
+/// More for one that warms up.
+const WARMUP_LIMIT: Duration = Duration::from_secs(60);
 /// For a driver told to close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 /// Removes what cells left in a run's folder that were killed before they could.

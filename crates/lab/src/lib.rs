@@ -16,9 +16,11 @@
 
 mod audit;
 mod cell;
+mod conformance;
 mod doctor;
 mod home;
 mod host;
+mod introduce;
 mod nearest;
 mod origin;
 mod packets;
@@ -34,9 +36,11 @@ mod todo;
 mod turn;
 mod workload;
 
+pub use conformance::{CASES, Case, Conformance, Finding, Report, Verdict};
 pub use doctor::{Break, DoctorOptions, Fact, Part, check_line, check_network, machine};
 pub use home::{Home, NoHome};
 pub use host::facts as host_facts;
+pub use introduce::Introduced;
 pub use plan::{Block, Plan, PlannedCell, Shard, slug};
 pub use run::{Ended, Event};
 pub use session::{Lab, LabError, RunOptions, network};

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use driver::manifest::Certificate;
 use pump::{Bench, Process, Side, Spawn};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
@@ -17,6 +18,12 @@ use crate::cell::{Trouble, failed, finish};
 
 /// The name under which drivers know the server; the bench's hosts file has it.
 pub(crate) const NAME: &str = "origin.test";
+/// What every hosts file calls the loopback.
+const NEAR_NAME: &str = "localhost";
+const LOOPBACK: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
 const PORT: u16 = 8443;
 const MTLS_PORT: u16 = 9443;
 const READY_LIMIT: Duration = Duration::from_secs(20);
@@ -29,11 +36,28 @@ const MAX_LOG_BYTES: u64 = 64 << 20;
 pub(crate) struct ServerOptions {
     /// More arguments for `commute serve`.
     pub(crate) args: Vec<String>,
+    /// The name its certificate is for, when not the one drivers ask for.
+    pub(crate) name: Option<String>,
+    /// Kind of all keys.
+    pub(crate) key: Certificate,
+    /// Where it runs.
+    pub(crate) place: Place,
+}
+
+/// Where a server runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At the far end of the link.
+    #[default]
+    Far,
+    /// On the client's own loopback, off the measured path: for warming up.
+    Near,
 }
 
 /// A running server.
 pub(crate) struct Origin {
     process: Process,
+    place: Place,
     credentials: PathBuf,
     log: PathBuf,
     errors: PathBuf,
@@ -59,10 +83,18 @@ impl Origin {
         let stderr = fs::File::create(&errors).map_err(|e| failed("server.log", &e))?;
         let (ready, their_out) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()))?;
-        let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", NAME]
+        let (side, own_name, addresses) = match options.place {
+            Place::Far => (Side::Server, NAME, bench.facts().server.all()),
+            Place::Near => (Side::Client, NEAR_NAME, LOOPBACK),
+        };
+        let name = options.name.as_deref().unwrap_or(own_name);
+        let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", name]
             .map(Into::into)
             .into();
-        for address in bench.facts().server.all() {
+        if options.key == Certificate::Rsa2048 {
+            args.extend(["--key".into(), "rsa-2048".into()]);
+        }
+        for address in addresses {
             let at = |port| SocketAddr::new(address, port).to_string().into();
             args.extend([
                 "--listen".into(),
@@ -80,9 +112,10 @@ impl Origin {
             fds: vec![(their_out, 1), (stderr.into(), 2)],
             ..Spawn::default()
         };
-        let process = bench.spawn(Side::Server, spawn)?;
+        let process = bench.spawn(side, spawn)?;
         let origin = Origin {
             process,
+            place: options.place,
             credentials,
             log,
             errors,
@@ -97,6 +130,30 @@ impl Origin {
         }
     }
 
+    /// Starts one of the same kind near the client, for warming up.
+    pub(crate) fn near(
+        bench: &mut Bench,
+        exe: &Path,
+        dir: &Path,
+        like: &ServerOptions,
+    ) -> Result<Origin, Trouble> {
+        let dir = dir.join("near");
+        fs::create_dir(&dir).map_err(|e| failed("near", &e))?;
+        let options = ServerOptions {
+            key: like.key,
+            place: Place::Near,
+            ..ServerOptions::default()
+        };
+        Origin::start(bench, exe, &dir, &options)
+    }
+
+    /// Writes the authorities of both to one file, and says where that is.
+    pub(crate) fn bundle_with(&self, other: &Origin, path: &Path) -> std::io::Result<String> {
+        let of = |origin: &Origin| fs::read(origin.credentials.join("ca.pem"));
+        fs::write(path, [of(other)?, of(self)?].concat())?;
+        Ok(path.display().to_string())
+    }
+
     /// Where its CA and the client's key are.
     pub(crate) fn credentials(&self) -> &Path {
         &self.credentials
@@ -104,7 +161,11 @@ impl Origin {
 
     /// The origin drivers are sent to.
     pub(crate) fn url(&self, mtls: bool) -> String {
-        format!("https://{NAME}:{}", if mtls { MTLS_PORT } else { PORT })
+        let port = if mtls { MTLS_PORT } else { PORT };
+        match self.place {
+            Place::Far => format!("https://{NAME}:{port}"),
+            Place::Near => format!("https://{NEAR_NAME}:{port}"),
+        }
     }
 
     /// Ends it, so that its log is whole, and reads that.

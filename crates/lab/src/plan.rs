@@ -1,5 +1,6 @@
 //! A study becomes a plan: every cell, in the order of running. Pure.
 
+use driver::protocol::Discovery;
 use link::Network;
 use record::Planned;
 use sha2::{Digest, Sha256};
@@ -100,6 +101,11 @@ impl Plan {
                 protocol: a.protocol.name().to_owned(),
                 codec: format!("{:?}", a.codec).to_lowercase(),
                 security: format!("{:?}", a.security).to_lowercase(),
+                congestion: a.congestion.clone(),
+                warmup_calls: a.warmup_calls,
+                observe: a.observe.clone(),
+                discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
+                caveat: None,
                 same_as_reference: a.name != reference.name
                     && crate::study::Arm {
                         name: reference.name.clone(),

@@ -75,13 +75,16 @@ impl<'a> Seat<'a> {
             server: ServerOptions::default(),
             scratch: Some(&self.options.out),
             capture: capture.as_deref(),
+            amend: None,
         };
         let bench = match &mut self.bench {
             Some(bench) => bench,
             none => none.insert(bench(&self.lab.exe, self.options.jobs)?),
         };
+        let stack = self.lab.stacks.find(&job.arm.stack);
+        let stack = stack.map_err(|e| Trouble::Failed(e.to_string()))?;
         let turn = self.turns.for_network(network);
-        let measured = job.measure(bench, &self.lab.stacks, &self.lab.exe, &turn);
+        let measured = job.measure(bench, stack, &self.lab.exe, &turn);
         if matches!(measured, Err(Trouble::Bench(_))) {
             self.bench = None;
         }

@@ -184,6 +184,17 @@ impl Lab {
         Ok(run(&todo, seats, &store, stop, watch)?)
     }
 
+    /// The plan's arms, each with what its driver's manifest says of its results.
+    fn arms(&self, plan: &Plan) -> Vec<record::Arm> {
+        let arms = plan.arms().into_iter().zip(&plan.study.arms);
+        arms.map(|(recorded, arm)| record::Arm {
+            caveat: (self.stacks.find(&arm.stack).ok())
+                .and_then(|driver| driver.entry.caveat(arm.protocol)),
+            ..recorded
+        })
+        .collect()
+    }
+
     fn head(&self, plan: &Plan, options: &RunOptions) -> Run {
         let study = &plan.study;
         Run {
@@ -196,7 +207,7 @@ impl Lab {
             reference: study.arms[study.reference].name.clone(),
             margin_ns: study.margin_ns,
             timeout_ns: study.timeout_ns,
-            arms: plan.arms(),
+            arms: self.arms(plan),
             networks: plan.networks.iter().map(network_record).collect(),
             groups: plan.workload.groups.clone(),
             plan: plan.cells().cloned().collect(),

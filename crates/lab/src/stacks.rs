@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Entry, Manifest, ManifestError, Stack};
+use driver::manifest::{Certificate, Entry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
@@ -93,6 +93,17 @@ impl Stacks {
         Ok(stacks)
     }
 
+    /// All drivers, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Driver> {
+        self.drivers.values()
+    }
+
+    /// The drivers of one folder.
+    pub fn in_folder(&self, name: &str) -> impl Iterator<Item = &Driver> {
+        self.all()
+            .filter(move |driver| driver.folder_name() == name)
+    }
+
     /// The driver of this name.
     pub fn find(&self, name: &str) -> Result<&Driver, StacksError> {
         self.drivers.get(name).ok_or_else(|| StacksError::Unknown {
@@ -104,6 +115,30 @@ impl Stacks {
 }
 
 impl Driver {
+    /// A program that belongs to no stack.
+    pub fn at(path: &Path) -> std::io::Result<Driver> {
+        let path = path.canonicalize()?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let command = vec![path.display().to_string()];
+        Ok(Driver {
+            entry: Entry {
+                name: crate::plan::slug(&name),
+                command: command.clone(),
+                protocols: Vec::new(),
+                certificate: Certificate::default(),
+                caveats: BTreeMap::new(),
+                limits: BTreeMap::new(),
+            },
+            command,
+            folder: path.parent().unwrap_or(Path::new("/")).to_owned(),
+            stack: Stack {
+                needs: "a program that can be executed".to_owned(),
+                install: None,
+                debian: Vec::new(),
+            },
+        })
+    }
+
     /// Why it cannot be run, with the way out; none when it can.
     pub fn missing(&self) -> Option<String> {
         let absent = self

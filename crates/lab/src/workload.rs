@@ -27,6 +27,21 @@ impl Workload {
         w
     }
 
+    /// These steps as they are, all in one group.
+    pub(crate) fn of_steps(steps: Vec<wire::Step>) -> Workload {
+        let calls = steps.iter().map(|s| s.action.is_call().then_some(0));
+        Workload {
+            group_of: calls.collect(),
+            groups: vec![record::Group {
+                name: "steps".to_owned(),
+                about: String::new(),
+                bulk: false,
+                response_bytes: 0,
+            }],
+            steps,
+        }
+    }
+
     /// Name of the group of the call with this id.
     pub fn group_name(&self, id: u32) -> Option<&str> {
         let index = (*self.group_of.get((id as usize).checked_sub(1)?)?)?;

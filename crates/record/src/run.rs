@@ -44,7 +44,7 @@ pub struct Run {
 }
 
 /// What is compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// The arm's name, unique in the study.
     pub name: String,
@@ -56,6 +56,21 @@ pub struct Arm {
     pub codec: String,
     /// `tls` or `mtls`.
     pub security: String,
+    /// Congestion control that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Calls elsewhere that warmed the runtime up first; 0: a cold process.
+    #[serde(default)]
+    pub warmup_calls: u32,
+    /// `frame:HZ`: the application saw the end of a call at its next frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe: Option<String>,
+    /// How HTTP/3 was found, when it was not forced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<String>,
+    /// What every result of it must say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// This arm repeats the reference: an A/A check.
     pub same_as_reference: bool,
 }

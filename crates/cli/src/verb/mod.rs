@@ -6,3 +6,4 @@ pub(crate) mod networks;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod stacks;

@@ -23,11 +23,11 @@ use crate::origin::ServerOptions;
 use crate::plan::Plan;
 use crate::seat::bench;
 use crate::session::{Lab, LabError};
-use crate::study::{Arm, Security};
+use crate::study::Arm;
 use crate::todo::MAX_RERUNS;
 use crate::turn::Turns;
 use crate::workload::Workload;
-use driver::protocol::{Codec, Protocol};
+use driver::protocol::Protocol;
 
 pub use machine::{Fact, machine};
 pub use probes::check_network;
@@ -164,18 +164,12 @@ impl<'a> Surgery<'a> {
         workload: &Workload,
     ) -> Result<Measured, Trouble> {
         let arm = Arm {
-            name: stack.name.to_owned(),
-            stack: stack.name.to_owned(),
-            protocol: stack.protocol,
-            codec: match stack.protocol {
-                Protocol::Grpc => Codec::Protobuf,
-                _ => Codec::Json,
-            },
-            security: Security::Tls,
             congestion: (self.broken == Some(Break::Bbr)).then(|| "bbr".to_owned()),
+            ..Arm::plain(stack.name, stack.protocol)
         };
         let mut server = ServerOptions {
             args: vec!["--early-data".to_owned()],
+            ..ServerOptions::default()
         };
         if self.broken == Some(Break::Nagle) {
             server.args.push("--nagle".to_owned());
@@ -189,9 +183,12 @@ impl<'a> Surgery<'a> {
             server,
             scratch: None,
             capture: None,
+            amend: None,
         };
         let turn = self.turns.for_network(network);
-        job.measure(&mut self.bench, &self.lab.stacks, &self.lab.exe, &turn)
+        let stack = self.lab.stacks.find(stack.name);
+        let stack = stack.map_err(|e| Trouble::Failed(e.to_string()))?;
+        job.measure(&mut self.bench, stack, &self.lab.exe, &turn)
     }
 
     /// Measures and judges; again, at most three times, when a check fails in a cell that the
@@ -266,7 +263,7 @@ fn not_made(name: &str, reason: &dyn std::fmt::Display) -> Check {
 }
 
 /// A network of doctor's own: the same both ways.
-fn network(name: &str, path: PathSpec) -> Network {
+pub(crate) fn network(name: &str, path: PathSpec) -> Network {
     Network {
         name: name.to_owned(),
         about: "one of doctor's".to_owned(),

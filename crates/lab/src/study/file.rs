@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use driver::protocol::{Codec, Protocol};
+use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -54,6 +54,10 @@ struct RawArm {
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
+    #[serde(default)]
+    warmup_calls: u32,
+    observe: Option<String>,
+    discovery: Option<Discovery>,
 }
 
 fn default_security() -> Security {
@@ -178,19 +182,17 @@ impl RawStudy {
 
 impl RawArm {
     fn check(self) -> Arm {
-        let protocol = self.protocol.name();
+        let plain = Arm::plain(&self.stack, self.protocol);
         Arm {
-            name: self
-                .name
-                .unwrap_or_else(|| format!("{} {protocol}", self.stack)),
-            stack: self.stack,
-            protocol: self.protocol,
-            codec: self.codec.unwrap_or(match self.protocol {
-                Protocol::Grpc => Codec::Protobuf,
-                _ => Codec::Json,
-            }),
+            name: self.name.unwrap_or(plain.name),
+            codec: self.codec.unwrap_or(plain.codec),
             security: self.security,
             congestion: self.congestion,
+            warmup_calls: self.warmup_calls,
+            observe: self.observe,
+            discovery: self.discovery,
+            stack: plain.stack,
+            protocol: plain.protocol,
         }
     }
 }
@@ -205,9 +207,36 @@ fn contradiction(arm: &Arm) -> Option<String> {
             "arm `{}`: protobuf over plain HTTP is not measured yet; use codec = \"json\"",
             arm.name
         )),
+        _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => Some(format!(
+            "arm `{}`: `discovery` says how HTTP/3 is found; use protocol = \"h3\"",
+            arm.name
+        )),
+        _ if arm
+            .observe
+            .as_deref()
+            .is_some_and(|o| frame_hz(o).is_none()) =>
+        {
+            Some(format!(
+                "arm `{}`: observe = \"frame:60\" is how it is written; 1 to 1000 frames a second",
+                arm.name
+            ))
+        }
+        _ if arm.warmup_calls > MAX_WARMUP_CALLS => Some(format!(
+            "arm `{}`: warmup_calls = {}; at most {MAX_WARMUP_CALLS}",
+            arm.name, arm.warmup_calls
+        )),
         _ => None,
     }
 }
+
+/// Frames a second of `frame:HZ`.
+fn frame_hz(observe: &str) -> Option<u32> {
+    let hz = observe.strip_prefix("frame:")?.parse().ok()?;
+    (1..=1000).contains(&hz).then_some(hz)
+}
+
+/// A JIT compiles hot code after some ten thousand calls; more would only take time.
+const MAX_WARMUP_CALLS: u32 = 20_000;
 
 /// A time in ns, above zero and at most an hour.
 pub(super) fn ns(

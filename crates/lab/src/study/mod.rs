@@ -3,7 +3,7 @@
 mod file;
 mod steps;
 
-use driver::protocol::{Codec, Protocol, Reconnect};
+use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
 
 /// A study as parsed and checked; nothing in it names something that does not exist,
@@ -49,6 +49,32 @@ pub struct Arm {
     pub security: Security,
     /// Congestion control of both ends; absent: each stack's default.
     pub congestion: Option<String>,
+    /// Calls elsewhere that warm the runtime up first; 0: a cold process.
+    pub warmup_calls: u32,
+    /// `frame:HZ`: the application sees the end of a call at its next frame.
+    pub observe: Option<String>,
+    /// How HTTP/3 is found; absent: it is forced.
+    pub discovery: Option<Discovery>,
+}
+
+impl Arm {
+    /// `stack` over `protocol`, and everything else as it comes.
+    pub(crate) fn plain(stack: &str, protocol: Protocol) -> Arm {
+        Arm {
+            name: format!("{stack} {}", protocol.name()),
+            stack: stack.to_owned(),
+            protocol,
+            codec: match protocol {
+                Protocol::Grpc => Codec::Protobuf,
+                _ => Codec::Json,
+            },
+            security: Security::Tls,
+            congestion: None,
+            warmup_calls: 0,
+            observe: None,
+            discovery: None,
+        }
+    }
 }
 
 /// How the connection is secured.

@@ -12,6 +12,7 @@ pub fn run(blocks: u32) -> Run {
         codec: "json".into(),
         security: "tls".into(),
         same_as_reference: false,
+        ..Arm::default()
     };
     let mut run = Run {
         format: FORMAT,

@@ -89,6 +89,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
                 codec: "json".into(),
                 security: "tls".into(),
                 same_as_reference: a.repeat,
+                ..Arm::default()
             })
             .collect(),
         networks: networks

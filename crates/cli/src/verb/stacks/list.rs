@@ -1,0 +1,99 @@
+//! Every stack with what it says of itself.
+
+use lab::{Driver, Introduced, Lab};
+use serde::Serialize;
+
+use crate::{exit, out};
+
+pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
+    let drivers: Vec<&Driver> = lab.stacks.all().collect();
+    let rows: Vec<Row> = drivers
+        .iter()
+        .map(|driver| {
+            if !json {
+                eprint!("\r\x1b[Kasking {} ...", driver.entry.name);
+            }
+            Row::new(driver, driver.introduce())
+        })
+        .collect();
+    if json {
+        out::json(&rows)?;
+    } else {
+        eprint!("\r\x1b[K");
+        out::print(&table(&rows))?;
+    }
+    Ok(exit::PASS)
+}
+
+/// What is printed of one driver.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    protocols: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<String>,
+    abilities: Vec<String>,
+    /// From spawning the driver to its first words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+    caveats: Vec<String>,
+}
+
+impl Row {
+    fn new(driver: &Driver, introduced: Result<Introduced, String>) -> Row {
+        let caveats = driver.entry.caveats.iter();
+        let mut row = Row {
+            name: driver.entry.name.clone(),
+            protocols: driver.entry.protocols.iter().map(|p| p.name()).collect(),
+            stack: None,
+            tls: None,
+            abilities: Vec::new(),
+            startup_ms: None,
+            missing: None,
+            caveats: caveats.map(|(of, text)| format!("{of}: {text}")).collect(),
+        };
+        match introduced {
+            Err(reason) => row.missing = Some(reason),
+            Ok(Introduced { hello, startup }) => {
+                let words = hello.abilities.iter().map(serde_json::to_value);
+                row.abilities = words
+                    .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
+                    .collect();
+                row.stack = Some(format!("{} {}", hello.stack, hello.stack_version));
+                row.tls = Some(hello.tls);
+                row.startup_ms = Some(startup.as_millis() as u64);
+            }
+        }
+        row
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let width = rows.iter().map(|r| r.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let protocols = row.protocols.join(" ");
+        match (&row.stack, &row.missing) {
+            (Some(stack), _) => {
+                let tls = row.tls.as_deref().unwrap_or_default();
+                let ms = row.startup_ms.unwrap_or(0);
+                text += &format!("{:width$}  {protocols:9}  {stack}\n", row.name);
+                text += &format!("{:width$}  {:9}  TLS: {tls}; starts in {ms} ms\n", "", "");
+                let able = row.abilities.join(" ");
+                text += &format!("{:width$}  {:9}  can: {able}\n", "", "");
+            }
+            (None, missing) => {
+                let why = missing.as_deref().unwrap_or_default();
+                text += &format!("{:width$}  {protocols:9}  not usable: {why}\n", row.name);
+            }
+        }
+        for caveat in &row.caveats {
+            text += &format!("{:width$}  {:9}  note: {caveat}\n", "", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,317 @@
+//! Stacks against cases: as text, Markdown, HTML and JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use driver::protocol::Hello;
+use lab::{CASES, Finding, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// What a run of the suite found.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Matrix {
+    stacks: Vec<Examined>,
+    findings: Vec<Finding>,
+}
+
+/// A driver as it named itself.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Examined {
+    driver: String,
+    stack: String,
+    version: String,
+    tls: String,
+}
+
+impl Examined {
+    pub(super) fn new(driver: &str, hello: &Hello) -> Examined {
+        Examined {
+            driver: driver.to_owned(),
+            stack: hello.stack.clone(),
+            version: hello.stack_version.clone(),
+            tls: hello.tls.clone(),
+        }
+    }
+}
+
+impl Matrix {
+    pub(super) fn add(&mut self, stack: Examined, findings: Vec<Finding>) {
+        self.stacks.push(stack);
+        self.findings.extend(findings);
+    }
+
+    /// The matrix that lies in `dir`.
+    pub(super) fn read(dir: &Path) -> anyhow::Result<Matrix> {
+        let path = dir.join(JSON);
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("--expect {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is no matrix", path.display()))
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> anyhow::Result<()> {
+        let failed = || format!("cannot write to {}", dir.display());
+        std::fs::create_dir_all(dir).with_context(failed)?;
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        for (name, text) in [
+            (JSON, json),
+            ("README.md", self.markdown()),
+            ("index.html", self.html()),
+        ] {
+            std::fs::write(dir.join(name), text).with_context(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Every case that failed.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        let failed = self.findings.iter().filter_map(|f| match &f.outcome {
+            Verdict::Fail(why) => Some(format!("{}: failed: {why}", key(f))),
+            _ => None,
+        });
+        failed.collect()
+    }
+
+    /// What `expected` knows as a pass and is none here: unsupported, or not tried.
+    pub(super) fn worse_than(
+        &self,
+        expected: &Matrix,
+        asked: &[&str],
+        only: Option<&str>,
+    ) -> Vec<String> {
+        let now: BTreeMap<String, &Verdict> =
+            self.findings.iter().map(|f| (key(f), &f.outcome)).collect();
+        let before: BTreeMap<String, &Verdict> = expected
+            .findings
+            .iter()
+            .map(|f| (key(f), &f.outcome))
+            .collect();
+        let wanted = |f: &&Finding| {
+            asked.contains(&f.driver.as_str()) && only.is_none_or(|only| only == f.case)
+        };
+        let lost = expected.findings.iter().filter(wanted).filter_map(|f| {
+            match (&f.outcome, now.get(&key(f))) {
+                (Verdict::Pass, Some(Verdict::Unsupported(why))) => {
+                    Some(format!("{}: passed once, now unsupported: {why}", key(f)))
+                }
+                (_, None) => Some(format!("{}: in the matrix, and not tried", key(f))),
+                _ => None,
+            }
+        });
+        let new = self.findings.iter().filter_map(|f| match &f.outcome {
+            Verdict::Unsupported(why) if !before.contains_key(&key(f)) => Some(format!(
+                "{}: not in the matrix, and unsupported: {why}",
+                key(f)
+            )),
+            _ => None,
+        });
+        lost.chain(new).collect()
+    }
+
+    pub(super) fn summary(&self) -> String {
+        let count = |wanted: fn(&Verdict) -> bool| {
+            self.findings.iter().filter(|f| wanted(&f.outcome)).count()
+        };
+        format!(
+            "{} cases: {} pass, {} fail, {} unsupported",
+            self.findings.len(),
+            count(|v| *v == Verdict::Pass),
+            count(|v| matches!(v, Verdict::Fail(_))),
+            count(|v| matches!(v, Verdict::Unsupported(_))),
+        )
+    }
+
+    /// For a terminal: a line a stack and protocol, then what is not a pass.
+    pub(super) fn text(&self) -> String {
+        let lines = self.lines();
+        let width = lines.iter().map(|l| l.name().len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for line in &lines {
+            let marks: String = line
+                .cells
+                .iter()
+                .map(|cell| format!("{} ", cell.mark()))
+                .collect();
+            let _ = writeln!(text, "{:width$}  {}", line.name(), marks.trim_end());
+        }
+        text += &format!(
+            "{:width$}  ✓ pass  ✗ fail  – unsupported  · no such case; in this order:\n",
+            ""
+        );
+        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        for part in names.chunks(10) {
+            let _ = writeln!(text, "{:width$}  {}", "", part.join(", "));
+        }
+        for (what, why) in self.notes() {
+            let _ = writeln!(text, "{what}: {why}");
+        }
+        text
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = "# Stacks against conformance cases\n\n\
+            Written by `commute stacks check --out`; `make conformance` holds every run against it.\n\n\
+            ✓ pass, ✗ fail, – unsupported (reasons below), · no such case over this protocol.\n\n"
+            .to_owned();
+        text += "| stack | protocol |";
+        for number in 1..=CASES.len() {
+            let _ = write!(text, " {number} |");
+        }
+        text += "\n|---|---|";
+        text += &"---|".repeat(CASES.len());
+        text += "\n";
+        for line in self.lines() {
+            let _ = write!(text, "| {} | {} |", line.driver, line.protocol);
+            for cell in &line.cells {
+                let _ = write!(text, " {} |", cell.mark());
+            }
+            text += "\n";
+        }
+        text += "\n## Cases\n\n";
+        for (number, case) in (1..).zip(CASES) {
+            let _ = writeln!(text, "{number}. **{}**: {}", case.name, case.about);
+        }
+        text += "\n## Versions\n\n| driver | stack | version | TLS |\n|---|---|---|---|\n";
+        for s in &self.stacks {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} |",
+                s.driver, s.stack, s.version, s.tls
+            );
+        }
+        text += "\n## Not supported, and why\n\n";
+        for (what, why) in self.notes() {
+            let _ = writeln!(text, "- {what}: {why}");
+        }
+        text
+    }
+
+    fn html(&self) -> String {
+        let mut body = String::from("<table><tr><th>stack<th>protocol");
+        for case in CASES {
+            let (name, about) = (escape(case.name), escape(case.about));
+            let _ = write!(body, "<th class=case title=\"{about}\"><span>{name}</span>");
+        }
+        for line in self.lines() {
+            let (driver, protocol) = (escape(line.driver), escape(line.protocol));
+            let _ = write!(body, "<tr><th>{driver}<td>{protocol}");
+            for cell in &line.cells {
+                let (class, mark, why) = (cell.class(), cell.mark(), escape(cell.why()));
+                let _ = write!(body, "<td class={class} title=\"{why}\">{mark}");
+            }
+        }
+        body += "</table>";
+        HTML.replace("{summary}", &escape(&self.summary()))
+            .replace("{body}", &body)
+    }
+
+    /// Why cases are not passed, drivers with the same reason together.
+    fn notes(&self) -> Vec<(String, String)> {
+        let mut notes: Vec<(String, String)> = Vec::new();
+        for finding in &self.findings {
+            let (Verdict::Fail(why) | Verdict::Unsupported(why)) = &finding.outcome else {
+                continue;
+            };
+            let failed = matches!(finding.outcome, Verdict::Fail(_));
+            let why = if failed {
+                format!("FAIL: {why}")
+            } else {
+                why.clone()
+            };
+            let who = format!("{} {}", finding.driver, finding.protocol);
+            match notes
+                .iter_mut()
+                .find(|(head, known)| *known == why && head.starts_with(&format!("{who} ")))
+            {
+                Some((head, _)) => *head += &format!(", {}", finding.case),
+                None => notes.push((format!("{who} {}", finding.case), why)),
+            }
+        }
+        notes
+    }
+
+    fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines: Vec<Line<'_>> = Vec::new();
+        for finding in &self.findings {
+            let same =
+                |l: &&mut Line<'_>| l.driver == finding.driver && l.protocol == finding.protocol;
+            if lines.iter_mut().find(same).is_none() {
+                lines.push(Line {
+                    driver: &finding.driver,
+                    protocol: &finding.protocol,
+                    cells: vec![Cell(None); CASES.len()],
+                });
+            }
+            if let Some(line) = lines.iter_mut().find(same)
+                && let Some(place) = CASES.iter().position(|case| case.name == finding.case)
+            {
+                line.cells[place] = Cell(Some(&finding.outcome));
+            }
+        }
+        lines
+    }
+}
+
+struct Line<'a> {
+    driver: &'a str,
+    protocol: &'a str,
+    /// One a case.
+    cells: Vec<Cell<'a>>,
+}
+
+impl Line<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.driver, self.protocol)
+    }
+}
+
+/// None: the protocol knows no such case, or it was not asked for.
+#[derive(Clone, Copy)]
+struct Cell<'a>(Option<&'a Verdict>);
+
+impl Cell<'_> {
+    fn mark(self) -> &'static str {
+        match self.0 {
+            Some(Verdict::Pass) => "✓",
+            Some(Verdict::Fail(_)) => "✗",
+            Some(Verdict::Unsupported(_)) => "–",
+            None => "·",
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self.0 {
+            Some(Verdict::Pass) => "pass",
+            Some(Verdict::Fail(_)) => "fail",
+            Some(Verdict::Unsupported(_)) => "unsupported",
+            None => "none",
+        }
+    }
+
+    fn why(&self) -> &str {
+        match self.0 {
+            Some(Verdict::Fail(why) | Verdict::Unsupported(why)) => why,
+            Some(Verdict::Pass) => "pass",
+            None => "no such case over this protocol",
+        }
+    }
+}
+
+fn key(finding: &Finding) -> String {
+    let Finding {
+        driver,
+        protocol,
+        case,
+        ..
+    } = finding;
+    format!("{driver} {protocol} {case}")
+}
+
+fn escape(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+const JSON: &str = "matrix.json";
+const HTML: &str = include_str!("matrix.html");

@@ -1,0 +1,512 @@
+//! The cases: what is asked, and what the server does about it.
+
+use driver::protocol::{Ability, Action, Discovery, Protocol, Reconnect, Setup, Start, Step};
+
+use super::judge::{self, Seen};
+use super::sizes::{LARGE, SIZES, body_of};
+use super::{Case, Foreign, Trial};
+use crate::study::{DEFAULT_BODY, Security};
+
+use Protocol::{Grpc, H1, H2, H3};
+
+const ALL: &[Protocol] = &[H1, H2, H3, Grpc];
+const HTTP: &[Protocol] = &[H1, H2, H3];
+const SHARED: &[Protocol] = &[H2, H3, Grpc];
+
+/// The case that needs no bench.
+pub(super) const WORDS: &str = "words";
+
+/// Every case, in the order of trying: the negative probe first, for a driver that says yes
+/// to everything would pass the rest by talking.
+pub const CASES: &[Case] = &[
+    case(
+        WORDS,
+        "unknown words are answered `unsupported`",
+        ALL,
+        None,
+        plain,
+    ),
+    case(
+        "calls",
+        "echoes of 26 B, 1 kB and 100 kB come back whole",
+        ALL,
+        None,
+        calls,
+    ),
+    case(
+        "downloads",
+        "0 B, 1 B, 100 kB and 10 MB arrive whole",
+        ALL,
+        None,
+        downloads,
+    ),
+    case(
+        "uploads",
+        "0 B, 1 B, 100 kB and 10 MB are received whole",
+        ALL,
+        None,
+        uploads,
+    ),
+    case(
+        "reused",
+        "calls one after another share a connection",
+        ALL,
+        None,
+        reused,
+    ),
+    case(
+        "fresh",
+        "`reconnect cold` opens a connection that resumes nothing",
+        ALL,
+        None,
+        fresh,
+    ),
+    case(
+        "resumed",
+        "`reconnect resume` resumes a session",
+        ALL,
+        Some(Ability::Resume),
+        resumed,
+    ),
+    case(
+        "early-data",
+        "a request goes as 0-RTT",
+        ALL,
+        Some(Ability::EarlyData),
+        early_data,
+    ),
+    case(
+        "early-refused",
+        "refused 0-RTT is sent again",
+        ALL,
+        Some(Ability::EarlyData),
+        early_refused,
+    ),
+    case(
+        "mtls",
+        "the client proves itself",
+        ALL,
+        Some(Ability::Mtls),
+        mtls,
+    ),
+    case(
+        "mtls-wrong",
+        "a certificate of another authority gets no answer",
+        ALL,
+        Some(Ability::Mtls),
+        mtls_wrong,
+    ),
+    case(
+        "mtls-none",
+        "no certificate gets no answer",
+        ALL,
+        None,
+        mtls_none,
+    ),
+    case(
+        "wrong-ca",
+        "a server of another authority is refused",
+        ALL,
+        None,
+        wrong_ca,
+    ),
+    case(
+        "wrong-name",
+        "a server of another name is refused",
+        ALL,
+        None,
+        wrong_name,
+    ),
+    case(
+        "reset",
+        "a body broken off is an error; the next call works",
+        ALL,
+        None,
+        reset,
+    ),
+    case(
+        "truncated",
+        "a body too short is an error; the next call works",
+        ALL,
+        None,
+        truncated,
+    ),
+    case(
+        "slow",
+        "the first byte of a slow body is seen long before its end",
+        ALL,
+        None,
+        slow,
+    ),
+    case(
+        "status",
+        "503 (gRPC: UNAVAILABLE) is an error with its status",
+        ALL,
+        None,
+        status,
+    ),
+    case(
+        "redirect",
+        "302 is reported, not followed",
+        HTTP,
+        None,
+        redirect,
+    ),
+    case(
+        "timeout",
+        "`timeout_ns` is kept within 10 %; the next call works",
+        ALL,
+        None,
+        timeout,
+    ),
+    case(
+        "cancel",
+        "`cancel_after_ns` is kept; the next call works",
+        ALL,
+        Some(Ability::Cancel),
+        cancel,
+    ),
+    case(
+        "parallel",
+        "six at once come back whole",
+        ALL,
+        Some(Ability::Parallel),
+        parallel,
+    ),
+    case(
+        "shared",
+        "six at once, from the start, share one connection",
+        SHARED,
+        Some(Ability::Parallel),
+        shared,
+    ),
+    case(
+        "stream",
+        "messages of a stream come back in order",
+        &[Grpc],
+        Some(Ability::Stream),
+        stream,
+    ),
+    case(
+        "phases",
+        "phases are in order and agree with packets and server",
+        ALL,
+        None,
+        phases,
+    ),
+    case(
+        "warm-up",
+        "warming up leaves the measured origin untouched",
+        ALL,
+        None,
+        warm_up,
+    ),
+    case(
+        "frames",
+        "calls end on a 60 Hz grid",
+        ALL,
+        Some(Ability::Observe),
+        frames,
+    ),
+    case(
+        "alt-svc",
+        "HTTP/2 until Alt-Svc is learnt, then HTTP/3",
+        &[H3],
+        Some(Ability::AltSvc),
+        alt_svc,
+    ),
+];
+
+const fn case(
+    name: &'static str,
+    about: &'static str,
+    over: &'static [Protocol],
+    needs: Option<Ability>,
+    make: fn(Protocol) -> Trial,
+) -> Case {
+    Case {
+        name,
+        about,
+        over,
+        needs,
+        make,
+    }
+}
+
+fn plain(_: Protocol) -> Trial {
+    Trial {
+        steps: steps([call()]),
+        server: Vec::new(),
+        server_name: None,
+        security: Security::Tls,
+        discovery: None,
+        observe: None,
+        warmup_calls: 0,
+        timeout_ns: 10 * SECOND_NS,
+        amend: |_: &mut Setup, _: &Foreign| {},
+        judge: judge::all_answered,
+    }
+}
+
+/// `plain` with these steps and this judge.
+fn trial<const N: usize>(
+    actions: [Action; N],
+    judge: fn(&Seen<'_>) -> Result<(), String>,
+) -> Trial {
+    Trial {
+        steps: steps(actions),
+        judge,
+        ..plain(H1)
+    }
+}
+
+fn calls(_: Protocol) -> Trial {
+    let bodies = [26, 1_000, 100_000].map(|bytes| Action::Call {
+        body: body_of(bytes),
+    });
+    trial(bodies, judge::all_answered)
+}
+
+fn downloads(_: Protocol) -> Trial {
+    trial(SIZES.map(get), judge::all_answered)
+}
+
+fn uploads(_: Protocol) -> Trial {
+    trial(SIZES.map(|bytes| Action::Put { bytes }), judge::uploads)
+}
+
+fn reused(_: Protocol) -> Trial {
+    trial(
+        [call(), get(100), call(), get(LARGE), call()],
+        judge::one_connection,
+    )
+}
+
+fn fresh(_: Protocol) -> Trial {
+    let actions = [
+        call(),
+        call(),
+        reconnect(Reconnect::Cold),
+        call(),
+        reconnect(Reconnect::Cold),
+        call(),
+    ];
+    trial(actions, judge::three_fresh)
+}
+
+fn resumed(_: Protocol) -> Trial {
+    let actions = [
+        call(),
+        call(),
+        reconnect(Reconnect::Resume),
+        call(),
+        call(),
+        reconnect(Reconnect::Cold),
+        call(),
+    ];
+    trial(actions, judge::resumed_then_cold)
+}
+
+fn early_data(_: Protocol) -> Trial {
+    let actions = [
+        call(),
+        call(),
+        reconnect(Reconnect::EarlyData),
+        get(100),
+        call(),
+    ];
+    Trial {
+        server: vec!["--early-data".into()],
+        ..trial(actions, judge::early_data)
+    }
+}
+
+fn early_refused(protocol: Protocol) -> Trial {
+    Trial {
+        server: vec!["--early-data".into(), "--forgetful".into()],
+        judge: judge::early_refused,
+        ..early_data(protocol)
+    }
+}
+
+fn mtls(_: Protocol) -> Trial {
+    Trial {
+        security: Security::Mtls,
+        ..trial([call(), call()], judge::client_known)
+    }
+}
+
+fn mtls_wrong(_: Protocol) -> Trial {
+    Trial {
+        security: Security::Mtls,
+        amend: |setup, foreign| {
+            setup.client_cert_file = Some(foreign.path("client.pem"));
+            setup.client_key_file = Some(foreign.path("client.key"));
+        },
+        ..trial([call()], judge::nothing_served)
+    }
+}
+
+fn mtls_none(_: Protocol) -> Trial {
+    Trial {
+        security: Security::Mtls,
+        amend: |setup, _| {
+            setup.client_cert_file = None;
+            setup.client_key_file = None;
+        },
+        ..trial([call()], judge::nothing_served)
+    }
+}
+
+fn wrong_ca(_: Protocol) -> Trial {
+    Trial {
+        amend: |setup, foreign| setup.ca_file = foreign.path("ca.pem"),
+        ..trial([call()], judge::not_trusted)
+    }
+}
+
+fn wrong_name(_: Protocol) -> Trial {
+    Trial {
+        server_name: Some("another.test"),
+        ..trial([call()], judge::not_trusted)
+    }
+}
+
+/// The first call fails on demand, the second must not.
+fn faulty(fault: &str, first: Action, judge: fn(&Seen<'_>) -> Result<(), String>) -> Trial {
+    Trial {
+        server: vec!["--inject".into(), format!("1={fault}")],
+        ..trial([first, call()], judge)
+    }
+}
+
+fn reset(_: Protocol) -> Trial {
+    faulty("reset", get(LARGE), judge::broken_then_answered)
+}
+
+fn truncated(_: Protocol) -> Trial {
+    faulty("truncate", get(LARGE), judge::broken_then_answered)
+}
+
+fn slow(_: Protocol) -> Trial {
+    faulty("slow", get(LARGE), judge::slow_body)
+}
+
+fn status(_: Protocol) -> Trial {
+    faulty("unavailable", call(), judge::unavailable)
+}
+
+fn redirect(_: Protocol) -> Trial {
+    faulty("redirect", get(100), judge::redirect)
+}
+
+fn timeout(_: Protocol) -> Trial {
+    Trial {
+        timeout_ns: SECOND_NS,
+        ..faulty("stall", call(), judge::timed_out)
+    }
+}
+
+fn cancel(_: Protocol) -> Trial {
+    let mut trial = faulty("stall", call(), judge::cancelled);
+    trial.steps[0].cancel_after_ns = Some(judge::CANCEL_NS);
+    trial
+}
+
+fn parallel(_: Protocol) -> Trial {
+    let mut trial = trial(
+        [
+            call(),
+            get(LARGE),
+            get(LARGE),
+            get(LARGE),
+            get(LARGE),
+            get(LARGE),
+            get(LARGE),
+        ],
+        judge::parallel,
+    );
+    side_by_side(&mut trial.steps[1..], 1);
+    trial
+}
+
+fn shared(_: Protocol) -> Trial {
+    let mut trial = trial(
+        [call(), call(), call(), call(), call(), call()],
+        judge::one_connection,
+    );
+    side_by_side(&mut trial.steps, 0);
+    trial
+}
+
+fn stream(_: Protocol) -> Trial {
+    let chat = Action::Stream {
+        body: DEFAULT_BODY.into(),
+        messages: judge::MESSAGES,
+    };
+    trial([chat, call()], judge::streamed)
+}
+
+fn phases(_: Protocol) -> Trial {
+    let rest = || Action::Pause { ns: judge::REST_NS };
+    trial([call(), rest(), call(), rest(), call()], judge::phases)
+}
+
+fn warm_up(_: Protocol) -> Trial {
+    Trial {
+        warmup_calls: 3,
+        ..trial([call(), call()], judge::untouched_before)
+    }
+}
+
+fn frames(_: Protocol) -> Trial {
+    Trial {
+        observe: Some("frame:60"),
+        ..trial(
+            [call(), call(), call(), call(), call(), call()],
+            judge::on_frames,
+        )
+    }
+}
+
+fn alt_svc(_: Protocol) -> Trial {
+    let rest = || Action::Pause { ns: 300_000_000 };
+    let actions = [call(), rest(), call(), rest(), call(), rest(), call()];
+    Trial {
+        discovery: Some(Discovery::AltSvc),
+        ..trial(actions, judge::learnt)
+    }
+}
+
+fn call() -> Action {
+    Action::Call {
+        body: DEFAULT_BODY.into(),
+    }
+}
+
+fn get(bytes: u64) -> Action {
+    Action::Get { bytes }
+}
+
+fn reconnect(mode: Reconnect) -> Action {
+    Action::Reconnect { mode }
+}
+
+fn steps<const N: usize>(actions: [Action; N]) -> Vec<Step> {
+    let step = |(id, action)| Step {
+        id,
+        start: None,
+        group: 1,
+        cancel_after_ns: None,
+        action,
+    };
+    (1..).zip(actions).map(step).collect()
+}
+
+fn side_by_side(steps: &mut [Step], after: u32) {
+    for step in steps {
+        step.start = Some(Start::After(after));
+    }
+}
+
+const SECOND_NS: u64 = 1_000_000_000;

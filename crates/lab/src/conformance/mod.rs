@@ -1,0 +1,262 @@
+//! Does a driver do what the protocol says, and does it say what it did?
+//!
+//! Each case is one cell on a bench: a few steps over a link of 20 ms round trip that loses
+//! nothing, against a real server that may be told to misbehave. First the driver's rows are
+//! proven against the server's log as in every study ([`crate::proof`]); then the case's own
+//! judge looks at rows, log and packets. A case is *unsupported* only where the driver's
+//! `hello`, its answer or its manifest says that the stack cannot do it, and why.
+
+mod cases;
+mod judge;
+mod sizes;
+
+use std::path::PathBuf;
+
+use driver::protocol::{Ability, Discovery, Hello, Protocol, Setup, Step};
+use link::{Network, PathSpec};
+use pump::Bench;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::cell::{Job, Trouble};
+use crate::origin::{Origin, ServerOptions};
+use crate::seat::bench;
+use crate::session::{Lab, LabError};
+use crate::stacks::Driver;
+use crate::study::{Arm, Security};
+use crate::turn::Turns;
+use crate::workload::Workload;
+
+pub use cases::CASES;
+use judge::Seen;
+
+/// What one case found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The driver's name.
+    pub driver: String,
+    /// What it spoke.
+    pub protocol: String,
+    /// The case's name.
+    pub case: String,
+    /// How it went.
+    #[serde(flatten)]
+    pub outcome: Verdict,
+}
+
+/// How a case went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "why", rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should.
+    Pass,
+    /// Not as it should; what was wrong.
+    Fail(String),
+    /// Not possible with this stack; why.
+    Unsupported(String),
+}
+
+/// What came of examining one driver.
+pub struct Report {
+    /// What it said of itself.
+    pub hello: Hello,
+    /// One a protocol and case.
+    pub findings: Vec<Finding>,
+}
+
+/// One question to a driver.
+pub struct Case {
+    /// Short, for columns and manifests.
+    pub name: &'static str,
+    /// What is asked, in a line.
+    pub about: &'static str,
+    /// The protocols that know such a thing.
+    over: &'static [Protocol],
+    /// What the driver must offer; else it is unsupported.
+    needs: Option<Ability>,
+    make: fn(Protocol) -> Trial,
+}
+
+/// How a case is tried.
+struct Trial {
+    steps: Vec<Step>,
+    /// More arguments for the server.
+    server: Vec<String>,
+    /// The name its certificate is for, when it is to be wrong.
+    server_name: Option<&'static str>,
+    security: Security,
+    discovery: Option<Discovery>,
+    observe: Option<&'static str>,
+    warmup_calls: u32,
+    timeout_ns: u64,
+    /// Changes what the driver is told; also knows credentials of another server.
+    amend: fn(&mut Setup, &Foreign),
+    judge: fn(&Seen<'_>) -> Result<(), String>,
+}
+
+/// Credentials that another server made.
+struct Foreign {
+    dir: TempDir,
+}
+
+impl Foreign {
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+}
+
+/// Tries cases on drivers.
+pub struct Conformance<'a> {
+    lab: &'a Lab,
+    bench: Bench,
+    network: Network,
+    turns: Turns,
+}
+
+impl<'a> Conformance<'a> {
+    /// Prepares a bench.
+    pub fn open(lab: &'a Lab) -> Result<Conformance<'a>, LabError> {
+        Ok(Conformance {
+            lab,
+            bench: bench(&lab.exe, 1)?,
+            network: network(),
+            turns: Turns::default(),
+        })
+    }
+
+    /// All cases on one driver; `watch` is told of each as it ends. A driver that is not
+    /// there is an error, with the way to it.
+    pub fn examine(
+        &mut self,
+        driver: &Driver,
+        only: Option<&str>,
+        watch: &dyn Fn(&Finding),
+    ) -> Result<Report, String> {
+        let hello = driver.introduce()?.hello;
+        let protocols = match driver.entry.protocols.is_empty() {
+            true => hello.protocols.clone(),
+            false => driver.entry.protocols.clone(),
+        };
+        let foreign = self.foreign(driver)?;
+        let mut findings = Vec::new();
+        for protocol in protocols {
+            for case in CASES {
+                let wanted = only.is_none_or(|only| only == case.name);
+                if !wanted || !case.over.contains(&protocol) {
+                    continue;
+                }
+                let outcome = match case.excused(driver, protocol, &hello.abilities) {
+                    Some(reason) => Verdict::Unsupported(reason),
+                    None if case.name == cases::WORDS => driver
+                        .provoke()
+                        .map_or_else(Verdict::Fail, |()| Verdict::Pass),
+                    None => self.try_case(driver, protocol, case, &foreign),
+                };
+                let finding = Finding {
+                    driver: driver.entry.name.clone(),
+                    protocol: protocol.name().to_owned(),
+                    case: case.name.to_owned(),
+                    outcome,
+                };
+                watch(&finding);
+                findings.push(finding);
+            }
+        }
+        Ok(Report { hello, findings })
+    }
+
+    fn try_case(
+        &mut self,
+        driver: &Driver,
+        protocol: Protocol,
+        case: &Case,
+        foreign: &Foreign,
+    ) -> Verdict {
+        let trial = (case.make)(protocol);
+        let name = &driver.entry.name;
+        let arm = Arm {
+            security: trial.security,
+            discovery: trial.discovery,
+            observe: trial.observe.map(Into::into),
+            warmup_calls: trial.warmup_calls,
+            ..Arm::plain(name, protocol)
+        };
+        let workload = Workload::of_steps(trial.steps);
+        let amend = |setup: &mut Setup| (trial.amend)(setup, foreign);
+        let job = Job {
+            network: &self.network,
+            luck: 1,
+            arm: &arm,
+            workload: &workload,
+            timeout_ns: trial.timeout_ns,
+            server: ServerOptions {
+                args: trial.server,
+                name: trial.server_name.map(Into::into),
+                ..ServerOptions::default()
+            },
+            scratch: None,
+            capture: None,
+            amend: Some(&amend),
+        };
+        let turn = self.turns.for_network(&self.network);
+        let lab = self.lab;
+        let measured = job.measure(&mut self.bench, driver, &lab.exe, &turn);
+        if let Err(Trouble::Bench(_)) = &measured
+            && let Ok(new) = bench(&lab.exe, 1)
+        {
+            self.bench = new;
+        }
+        match measured {
+            Ok(measured) => {
+                let seen = Seen::new(&measured, protocol);
+                (trial.judge)(&seen).map_or_else(Verdict::Fail, |()| Verdict::Pass)
+            }
+            Err(Trouble::Unsupported(reason)) => Verdict::Unsupported(reason),
+            Err(other) => Verdict::Fail(other.to_string()),
+        }
+    }
+
+    /// A server's credentials, the server gone.
+    fn foreign(&mut self, driver: &Driver) -> Result<Foreign, String> {
+        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let options = ServerOptions {
+            key: driver.entry.certificate,
+            ..ServerOptions::default()
+        };
+        let origin = Origin::start(&mut self.bench, &self.lab.exe, dir.path(), &options);
+        let stopped = origin.and_then(Origin::stop);
+        stopped.map_err(|e| e.to_string())?;
+        let made: PathBuf = dir.path().join("credentials");
+        for file in ["ca.pem", "client.pem", "client.key"] {
+            let moved = std::fs::rename(made.join(file), dir.path().join(file));
+            moved.map_err(|e| format!("{file}: {e}"))?;
+        }
+        Ok(Foreign { dir })
+    }
+}
+
+impl Case {
+    /// Why the driver need not be tried.
+    fn excused(&self, driver: &Driver, protocol: Protocol, has: &[Ability]) -> Option<String> {
+        if let Some(reason) = driver.entry.limit(protocol, self.name) {
+            return Some(reason.to_owned());
+        }
+        let ability = self.needs.filter(|ability| !has.contains(ability))?;
+        let name = serde_json::to_string(&ability).unwrap_or_default();
+        Some(format!(
+            "the driver does not offer {}",
+            name.trim_matches('"')
+        ))
+    }
+}
+
+/// Fast and clean, and slow enough that what happens when is told apart.
+fn network() -> Network {
+    let path = PathSpec {
+        delay_ns: ONE_WAY_NS,
+        ..PathSpec::default()
+    };
+    crate::doctor::network("conformance", path)
+}
+
+pub(crate) const ONE_WAY_NS: u64 = 10_000_000;

@@ -1,0 +1,133 @@
+//! Asks a driver who it is, without a bench: nothing is measured, no packet is sent.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use driver::protocol::Hello;
+use driver::{Host, Limits};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tempfile::TempDir;
+
+use crate::origin::read_tail;
+use crate::stacks::Driver;
+
+impl Driver {
+    /// Starts it, hears its `hello`, ends it. An error says why it is of no use here.
+    pub fn introduce(&self) -> Result<Introduced, String> {
+        let started = Instant::now();
+        let mut meeting = Meeting::begin(self)?;
+        let hello = meeting.host.hello(started + PATIENCE);
+        let hello = hello.map_err(|e| meeting.explain(&e.to_string()))?;
+        let startup = started.elapsed();
+        meeting.end();
+        Ok(Introduced { hello, startup })
+    }
+
+    /// Says words it cannot know. Right is to answer `unsupported` and to go on.
+    pub(crate) fn provoke(&self) -> Result<(), String> {
+        let mut meeting = Meeting::begin(self)?;
+        let deadline = Instant::now() + PATIENCE;
+        let heard = meeting.host.hello(deadline);
+        let heard = heard.and_then(|_| meeting.host.provoke(r#"{"type":"sing"}"#, deadline));
+        // It must still be there.
+        let heard = heard.and_then(|_| meeting.host.hello(deadline));
+        heard.map_err(|e| meeting.explain(&e.to_string()))?;
+        meeting.end();
+        Ok(())
+    }
+}
+
+/// What a driver said of itself.
+#[derive(Clone, Debug)]
+pub struct Introduced {
+    /// Its words.
+    pub hello: Hello,
+    /// From spawning it to having heard them.
+    pub startup: Duration,
+}
+
+struct Meeting {
+    host: Host,
+    child: Child,
+    home: TempDir,
+}
+
+impl Meeting {
+    fn begin(driver: &Driver) -> Result<Meeting, String> {
+        if let Some(reason) = driver.missing() {
+            return Err(reason);
+        }
+        let fail = |e: std::io::Error| e.to_string();
+        let home = tempfile::tempdir().map_err(fail)?;
+        let log = File::create(home.path().join(LOG)).map_err(fail)?;
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| e.to_string());
+        let (their_in, our_out) = pipe()?;
+        let (our_in, their_out) = pipe()?;
+        // Another process may open a pipe by the name it has in ours.
+        let name = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
+        let child = Command::new(&driver.command[0])
+            .args(&driver.command[1..])
+            .env_clear()
+            .env("HOME", home.path())
+            .env("TMPDIR", home.path())
+            .env("PATH", SEARCH_PATH)
+            .env("LANG", "C.UTF-8")
+            .env(driver::pipes::ENV_IN, name(&their_in))
+            .env(driver::pipes::ENV_OUT, name(&their_out))
+            .current_dir(home.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(fail)?)
+            .stderr(log)
+            .spawn()
+            .map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.way_in()))?;
+        keep_while_alive(&child, [their_in, their_out]).map_err(fail)?;
+        let host = Host::new(our_in, our_out, Limits::default()).map_err(fail)?;
+        Ok(Meeting { host, child, home })
+    }
+
+    fn explain(&mut self, error: &str) -> String {
+        self.child.kill().ok();
+        self.child.wait().ok();
+        let log = read_tail(&self.home.path().join(LOG));
+        match log.lines().rfind(|line| !line.trim().is_empty()) {
+            Some(last) => format!("{error}; its log ends: {}", last.trim()),
+            None => error.to_owned(),
+        }
+    }
+
+    fn end(mut self) {
+        self.host.close();
+        let until = Instant::now() + CLOSE_LIMIT;
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Keeps the driver's ends open until it has ended, so that it may open them when it likes and
+/// its death is still the end of the file.
+fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> std::io::Result<()> {
+    let pid = Pid::from_child(child);
+    let alive = pidfd_open(pid, PidfdFlags::empty())?;
+    std::thread::spawn(move || {
+        let mut over = [PollFd::new(&alive, PollFlags::IN)];
+        while poll(&mut over, None).is_err() {}
+        drop(ends);
+    });
+    Ok(())
+}
+
+/// What a driver finds programs by, here and in a cell.
+pub(crate) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+const LOG: &str = "driver.log";
+const PATIENCE: Duration = Duration::from_secs(20);
+const CLOSE_LIMIT: Duration = Duration::from_secs(3);
