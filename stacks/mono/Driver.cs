@@ -26,8 +26,6 @@ namespace Commute
                 }
                 conversation.Close();
             }
-            // Threads of the libraries must not keep a closed driver alive.
-            Environment.Exit(0);
         }
 
         static Stack NewStack(string name)

@@ -9,7 +9,6 @@ using System.Net.Security;
 using System.Reflection;
 using System.Security.Cryptography.X509Certificates;
 using System.Threading;
-using System.Threading.Tasks;
 using Mono.Security.Interface;
 using Newtonsoft.Json.Linq;
 
@@ -17,14 +16,12 @@ namespace Commute
 {
     sealed class WebRequestStack : Stack
     {
-        const int Connections = 1000, Threads = 256;
+        const int Connections = 1000;
 
         public WebRequestStack()
         {
             // Two connections, the default, would make a third call at a time wait for a first.
             ServicePointManager.DefaultConnectionLimit = Connections;
-            // A blocking call has a thread; the pool adds those beyond the minimum half a second apart.
-            ThreadPool.SetMinThreads(Threads, Threads);
         }
 
         public override JObject Hello() => new JObject
@@ -45,9 +42,8 @@ namespace Commute
             },
             ["settings"] = new JObject
             {
-                ["calls"] = "blocking, each on a thread of the pool",
+                ["calls"] = "blocking, each on a thread that waits for it",
                 ["code"] = "compiled as it first runs: a process's first call takes some 0.6 s more",
-                ["ThreadPool.SetMinThreads"] = $"{Threads} (set)",
                 ["ServicePointManager.DefaultConnectionLimit"] = $"{Connections} (set; Mono's is 2)",
                 ["ServicePointManager.Expect100Continue"] = $"{ServicePointManager.Expect100Continue}",
                 ["ServicePointManager.UseNagleAlgorithm"] = $"{ServicePointManager.UseNagleAlgorithm}",
@@ -80,18 +76,19 @@ namespace Commute
     {
         static int groups;
 
-        public readonly X509Certificate2Collection Anchors;
+        public readonly Workers Workers = new Workers();
+        public readonly Trust Trust;
         public readonly X509Certificate2 ClientCertificate;
         int numbered;
 
         public WebRequestSession(Setup setup) : base(setup)
         {
-            Anchors = Certificates.Read(setup.CaFile);
+            Trust = new Trust(setup.CaFile);
             if (setup.ClientCertFile != null)
                 ClientCertificate = Certificates.WithKey(setup.ClientCertFile, setup.ClientKeyFile);
             // BoringSSL itself then checks chain, dates and name.
             var settings = MonoTlsSettings.CopyDefaultSettings();
-            settings.TrustAnchors = Anchors;
+            settings.TrustAnchors = Trust.Authorities;
             MonoTlsSettings.DefaultSettings = settings;
             Group = new ConnectionGroup(ServicePointManager.FindServicePoint(setup.Url), ++groups);
         }
@@ -113,7 +110,11 @@ namespace Commute
             Group = new ConnectionGroup(ServicePointManager.FindServicePoint(Setup.Url), ++groups);
         }
 
-        public override void Dispose() => Group.Retire();
+        public override void Dispose()
+        {
+            Group.Retire();
+            Workers.Dispose();
+        }
 
         public int Number() => Interlocked.Increment(ref numbered);
     }
@@ -193,7 +194,7 @@ namespace Commute
         {
             var group = session.Group;
             group.Enter();
-            Task.Run(() =>
+            session.Workers.Do(() =>
             {
                 Ask(group.Name);
                 Perform();
@@ -226,7 +227,7 @@ namespace Commute
             asked.Proxy = null;
             asked.AllowAutoRedirect = false;
             asked.Timeout = asked.ReadWriteTimeout = (int)Math.Min(session.Setup.TimeoutNs / 1000000 + 1, int.MaxValue);
-            asked.ServerCertificateValidationCallback = Trust;
+            asked.ServerCertificateValidationCallback = Handshake;
             if (session.ClientCertificate != null)
                 asked.ClientCertificates.Add(session.ClientCertificate);
             lock (door)
@@ -305,12 +306,10 @@ namespace Commute
         }
 
         /// Called in the handshake of the call that opens a connection, and only there.
-        bool Trust(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
+        bool Handshake(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
         {
             opened = Connection.Of(request);
-            // BoringSSL has checked the chain; Mono's other stores must not have vouched for it.
-            return errors == SslPolicyErrors.None && chain.ChainElements.Count > 0
-                && session.Anchors.Contains(chain.ChainElements[chain.ChainElements.Count - 1].Certificate);
+            return session.Trust.Believes(request.RequestUri.Host, chain, errors);
         }
 
         /// Which connection the call was on.
