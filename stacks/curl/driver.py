@@ -77,12 +77,15 @@ def hello():
         "stack_version": f"{versions['libcurl']}, {engines}",
         "tls": f"OpenSSL {versions['OpenSSL']}",
         "protocols": list(VERSIONS),
-        "abilities": ["mtls", "resume", "early_data", "parallel"],
+        "abilities": ["mtls", "resume", "early_data", "parallel", "cancel"],
         "clock": "monotonic", "resolution_ns": 1000,
         "phases": {phase: f"libcurl {counter}" for phase, counter in {
             "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",
             "request_sent": "POSTTRANSFER_TIME_T", "first_byte": "STARTTRANSFER_TIME_T",
             "end": "TOTAL_TIME_T"}.items()},
+        "settings": {"tcp_nodelay": "on (libcurl's default)", "h2 windows": "libcurl's own",
+                     "idle connections": "kept for 118 s (libcurl's default)",
+                     "retries": "libcurl resends on a kept connection that proves dead"},
     }
 
 
@@ -106,8 +109,13 @@ class Session:
         self.numbered = 0
         self.wires = None
         self.reconnect("cold")
+        if setup.get("discovery"):
+            raise Unsupported(f"discovery {setup['discovery']}", "pycurl has no option for it")
+        if setup.get("observe"):
+            raise Unsupported(f"observe {setup['observe']}", "libcurl has no frames")
         if setup.get("warmup_url"):
-            warm_up({**setup, "url": setup["warmup_url"], "warmup_url": None})
+            elsewhere = {**setup, "url": setup["warmup_url"], "warmup_url": None}
+            warm_up(elsewhere, setup.get("warmup_calls", 1))
 
     def reconnect(self, mode):
         """Closes every connection; the next are opened in `mode`."""
@@ -158,19 +166,20 @@ class Wires:
             self.multi.close()
 
 
-def warm_up(setup):
-    """One small download from another origin, with tickets and connection of its own."""
+def warm_up(setup, calls):
+    """Small downloads from another origin, with tickets and connection of their own."""
     session = Session(setup)
-    call = Call(session, {"id": 0, "group": 0, "step": "get", "bytes": 1})
-    call.start()
-    while True:
-        session.wires.multi.perform()
-        if collect(session.wires.multi):
-            break
-        session.wires.multi.select(0.01)
+    for _ in range(calls):
+        call = Call(session, {"id": 0, "group": 0, "step": "get", "bytes": 1})
+        call.start()
+        while True:
+            session.wires.multi.perform()
+            if collect(session.wires.multi):
+                break
+            session.wires.multi.select(0.01)
+        if call.error:
+            raise Failed(f"warm-up: {call.error['detail']}")
     session.wires.retire()
-    if call.error:
-        raise Failed(f"warm-up: {call.error['detail']}")
 
 
 class Call:
@@ -223,17 +232,24 @@ class Call:
         self.wires.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self.looked_ns = now_ns()
 
+    def cancel(self, after_ns):
+        """The application gives the call up."""
+        self.end(None, f"given up after {after_ns // 1_000_000} ms")
+
     def end(self, code, detail):
         """libcurl is done with it; reads the counters while they are there."""
         curl, info = self.curl, self.curl.getinfo
-        total_ns = info(pycurl.TOTAL_TIME_T) * 1000
+        # Of a transfer cut off libcurl has counted no end.
+        counted_ns = info(pycurl.TOTAL_TIME_T) * 1000
+        total_ns = now_ns() - self.looked_ns if code is None else counted_ns
         # The counters started before libcurl had looked, and ended before now: the earlier
         # of both bounds is some tens of µs late, and no phase ends before it did.
         base_ns = min(self.looked_ns, now_ns() - total_ns)
         early = info(pycurl.EARLYDATA_SENT_T)
         connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
         port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
-        quic = self.session.protocol == "h3"
+        spoken = SPOKEN.get(info(pycurl.INFO_HTTP_VERSION))
+        quic = (spoken or self.session.protocol) == "h3"
         opener = connects > 0
 
         def at(counter):
@@ -256,14 +272,16 @@ class Call:
             "end_ns": base_ns + total_ns,
             "status": status or None,
             "request_bytes": info(pycurl.SIZE_UPLOAD_T) if connected else 0,
-            "protocol": SPOKEN.get(info(pycurl.INFO_HTTP_VERSION)),
+            "protocol": spoken,
             "reused": not opener and number > 0,
             "early_data": early > 0,
             "attempts": (2 if early < 0 else 1) if connected else 0,
         }
         if opener and status:
             self.session.resumed[number] = not info(pycurl.INFO_CERTINFO)
-        if code:
+        if code is None:
+            self.error = {"kind": "cancelled", "detail": detail}
+        elif code:
             kind = KINDS.get(code, "other")
             if kind == "reset" and not connected:
                 kind = "connect"
@@ -372,7 +390,7 @@ class Run:
     def follow(self, send):
         ended, prefix, under_way = [False] * len(self.steps), 0, {}
         begin = now_ns()
-        timers = [(begin + delay, place, False) for delay, place in self.first if delay]
+        timers = [(begin + delay, place, "start") for delay, place in self.first if delay]
         heapq.heapify(timers)
         ready = [place for delay, place in self.first if not delay]
         while ready or timers or under_way:
@@ -382,19 +400,33 @@ class Run:
                 if call:
                     call.start()
                     under_way[call] = place
+                    if step.get("cancel_after_ns"):
+                        cancel_ns = call.start_ns + step["cancel_after_ns"]
+                        heapq.heappush(timers, (cancel_ns, place, "cancel"))
                 elif step["step"] == "pause":
-                    heapq.heappush(timers, (now_ns() + step["ns"], place, True))
+                    heapq.heappush(timers, (now_ns() + step["ns"], place, "pause"))
                 else:
                     self.session.reconnect(step["mode"])
                     over.append(place)
             ready = []
-            for call in self.turn(timers, under_way, bool(over)):
+            done = self.turn(timers, under_way, bool(over))
+            while timers and timers[0][0] <= now_ns():
+                _, place, what = heapq.heappop(timers)
+                call = self.calls[place]
+                if what == "start":
+                    ready.append(place)
+                elif what == "pause":
+                    over.append(place)
+                elif call in under_way and call not in done:
+                    call.cancel(self.steps[place]["cancel_after_ns"])
+                    done.append(call)
+            for call in done:
                 over.append(under_way.pop(call))
                 group = self.steps[over[-1]]["group"]
                 self.ended_calls.setdefault(group, []).append(call)
-            while timers and timers[0][0] <= now_ns():
-                _, place, is_pause = heapq.heappop(timers)
-                (over if is_pause else ready).append(place)
+            timers = [timer for timer in timers
+                      if timer[2] != "cancel" or self.calls[timer[1]] in under_way]
+            heapq.heapify(timers)
             if over and not (under_way or timers or ready):
                 self.report(send)
             for place in over:

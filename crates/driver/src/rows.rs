@@ -136,8 +136,13 @@ fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
     if row.attempts == 0 {
         return Err(RowError::Attempts { id, attempts: 0 });
     }
+    // A redirect is an answer, and no file.
+    let is_redirect = row
+        .status
+        .is_some_and(|status| (300..400).contains(&status));
     if let Action::Get { bytes } = *action
         && row.response_bytes != bytes
+        && !is_redirect
     {
         return Err(RowError::WrongLength {
             id,

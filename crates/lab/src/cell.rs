@@ -138,6 +138,7 @@ impl Job<'_> {
             rtt_ns: self.network.rtt_ns(),
             warmed_up: self.arm.warmup_calls > 0,
         };
+        show(&steps.rows, &log);
         let (calls, parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
         let handshakes = steps
             .rows
@@ -402,6 +403,16 @@ impl Stopped {
             Some(line) => Trouble::Failed(format!("{reason}; its log ends: {}", line.trim())),
             None => Trouble::Failed(reason),
         }
+    }
+}
+
+/// For the writer of a driver, with `COMMUTE_LOG=debug`: what it said, what the server saw.
+fn show(rows: &[Row], log: &[Line]) {
+    for row in rows {
+        tracing::debug!("row {}", serde_json::to_string(row).unwrap_or_default());
+    }
+    for line in log {
+        tracing::debug!("server {}", serde_json::to_string(line).unwrap_or_default());
     }
 }
 

@@ -15,6 +15,7 @@ use rcgen::{
 };
 use rsa::pkcs8::EncodePrivateKey;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use sha2::{Digest, Sha256};
 
 use crate::config::KeyKind;
 
@@ -59,7 +60,11 @@ pub enum CredentialsError {
 impl Credentials {
     /// Makes everything anew.
     pub(crate) fn make(names: &[String], kind: KeyKind) -> Result<Self, CredentialsError> {
-        let root = CertifiedIssuer::self_signed(authority("commute root"), key_pair(kind)?)?;
+        let root_key = key_pair(kind)?;
+        // Named by its key: a client may be given two of them and finds an issuer by name.
+        let digest = Sha256::digest(root_key.public_key_raw());
+        let name = format!("commute root {}", wire::hex(&digest[..4]));
+        let root = CertifiedIssuer::self_signed(authority(&name), root_key)?;
         let intermediate =
             CertifiedIssuer::signed_by(authority("commute intermediate"), key_pair(kind)?, &root)?;
 

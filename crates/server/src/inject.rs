@@ -3,24 +3,25 @@
 //! The client's side needs nothing for it, so that the same steps that measure a client
 //! library also show what it does when its server fails.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt};
 use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::BodyExt;
+use tokio::time::{Sleep, sleep};
 
 use crate::account::CALL_ID;
 
@@ -99,11 +100,11 @@ impl Fault {
         match self {
             Self::Reset | Self::Truncate | Self::Slow => {
                 let (head, body) = next.run(request).await.into_parts();
-                let body = self.spoil_body(body, grpc).await;
+                let body = self.spoil_body(body).await;
                 Response::from_parts(head, body)
             }
             Self::Stall => {
-                tokio::time::sleep(STALL).await;
+                sleep(STALL).await;
                 next.run(request).await
             }
             Self::Unavailable if grpc => tonic::Status::unavailable("on demand").into_http(),
@@ -117,46 +118,70 @@ impl Fault {
     }
 
     /// The body is held whole first; those that are spoilt are small.
-    async fn spoil_body(self, body: Body, grpc: bool) -> Body {
+    async fn spoil_body(self, body: Body) -> Body {
         let Ok(whole) = body.collect().await else {
             return Body::empty();
         };
         let trailers = whole.trailers().cloned();
         let bytes = whole.to_bytes();
-        let half = bytes.slice(..bytes.len() / 2);
-        match self {
-            Self::Reset => {
-                let pieces = [Ok(half), Err("broken off on demand")];
-                Body::from_stream(stream::iter(pieces))
+        let half = || VecDeque::from([Frame::data(bytes.slice(..bytes.len() / 2))]);
+        Body::new(match self {
+            Self::Reset => Spoilt::new(half(), Duration::ZERO, true),
+            Self::Truncate => Spoilt::new(half(), Duration::ZERO, false),
+            _ => {
+                let step = bytes.len().div_ceil(PIECES).max(1);
+                let piece = |from| bytes.slice(from..bytes.len().min(from + step));
+                let pieces = (0..bytes.len()).step_by(step).map(piece).map(Frame::data);
+                let frames = pieces.chain(trailers.map(Frame::trailers)).collect();
+                Spoilt::new(frames, PAUSE, false)
             }
-            // Over gRPC the end of the stream without a status is what is wrong.
-            Self::Truncate if grpc => Body::from_stream(stream::iter([infallible(half)])),
-            Self::Truncate => Body::new(StreamBody::new(stream::iter([infallible(Frame::data(
-                half,
-            ))]))),
-            _ => slowly(bytes, trailers),
+        })
+    }
+}
+
+/// What is left of a body.
+struct Spoilt {
+    frames: VecDeque<Frame<Bytes>>,
+    /// Before each frame.
+    pause: Duration,
+    pausing: Option<Pin<Box<Sleep>>>,
+    breaks_off: bool,
+}
+
+impl Spoilt {
+    fn new(frames: VecDeque<Frame<Bytes>>, pause: Duration, breaks_off: bool) -> Self {
+        Self {
+            frames,
+            pause,
+            pausing: None,
+            breaks_off,
         }
     }
 }
 
-fn slowly(bytes: Bytes, trailers: Option<HeaderMap>) -> Body {
-    let step = bytes.len().div_ceil(PIECES).max(1);
-    let ends = (0..bytes.len()).step_by(step);
-    let pieces: Vec<Bytes> = ends
-        .map(|from| bytes.slice(from..bytes.len().min(from + step)))
-        .collect();
-    let pieces = stream::iter(pieces).then(async |piece| {
-        tokio::time::sleep(PAUSE).await;
-        infallible(Frame::data(piece))
-    });
-    let trailers = trailers.map(|trailers| infallible(Frame::trailers(trailers)));
-    Body::new(StreamBody::new(
-        pieces.chain(stream::iter(trailers)).boxed(),
-    ))
-}
+impl HttpBody for Spoilt {
+    type Data = Bytes;
+    type Error = &'static str;
 
-fn infallible<T>(value: T) -> Result<T, Infallible> {
-    Ok(value)
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+        let pause = self.pause;
+        let pausing = self.pausing.get_or_insert_with(|| Box::pin(sleep(pause)));
+        ready!(pausing.as_mut().poll(cx));
+        self.pausing = None;
+        Poll::Ready(match self.frames.pop_front() {
+            Some(frame) => Some(Ok(frame)),
+            None if self.breaks_off => Some(Err("broken off on demand")),
+            None => None,
+        })
+    }
+
+    /// Some transports do not poll again after the last byte they expect.
+    fn is_end_stream(&self) -> bool {
+        self.frames.is_empty() && !self.breaks_off
+    }
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {

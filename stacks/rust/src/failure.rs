@@ -36,12 +36,15 @@ pub fn cancelled(after_ns: u64) -> CallError {
     }
 }
 
-/// The status says that the call failed.
-pub fn bad_status(status: u16) -> CallError {
-    CallError {
-        kind: ErrorKind::Status,
-        detail: format!("status {status}"),
+/// What an HTTP status says of its call.
+pub fn by_status(status: http::StatusCode) -> Result<(), CallError> {
+    if status.is_client_error() || status.is_server_error() {
+        return Err(CallError {
+            kind: ErrorKind::Status,
+            detail: format!("status {}", status.as_u16()),
+        });
     }
+    Ok(())
 }
 
 /// An error while a connection was opened over TLS: the socket's fault or the handshake's.

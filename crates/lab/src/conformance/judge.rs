@@ -167,7 +167,12 @@ pub(super) fn not_trusted(seen: &Seen<'_>) -> Judged {
 }
 
 pub(super) fn broken_then_answered(seen: &Seen<'_>) -> Judged {
-    failed(row(seen, 1)?, &[ErrorKind::Reset, ErrorKind::Protocol])?;
+    // A gRPC library makes a status of whatever went wrong.
+    let kinds: &[ErrorKind] = match seen.protocol {
+        Protocol::Grpc => &[ErrorKind::Reset, ErrorKind::Protocol, ErrorKind::Status],
+        _ => &[ErrorKind::Reset, ErrorKind::Protocol],
+    };
+    failed(row(seen, 1)?, kinds)?;
     answered(row(seen, 2)?)
 }
 

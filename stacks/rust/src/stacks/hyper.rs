@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
 use crate::dial::{Dialer, resumed};
-use crate::failure::{bad_status, in_call};
+use crate::failure::{by_status, in_call};
 use crate::request::{Chunks, HttpRequest, require_json};
 use crate::sent::{Flushed, Sent, SentBody};
 use crate::stack::{Facts, Refused, Stack};
@@ -153,11 +153,7 @@ impl Stack for Hyper {
         let status = response.status();
         trace.edit(|row| row.status = Some(status.as_u16()));
         receive(response.into_body(), trace).await?;
-        if status.is_success() {
-            Ok(())
-        } else {
-            Err(bad_status(status.as_u16()))
-        }
+        by_status(status)
     }
 
     fn facts(&self, conn: &Conn) -> Facts {

@@ -64,13 +64,11 @@ impl Matrix {
         Ok(())
     }
 
-    /// Every case that failed.
-    pub(super) fn wrong(&self) -> Vec<String> {
-        let failed = self.findings.iter().filter_map(|f| match &f.outcome {
-            Verdict::Fail(why) => Some(format!("{}: failed: {why}", key(f))),
-            _ => None,
-        });
-        failed.collect()
+    /// Some case failed.
+    pub(super) fn has_failures(&self) -> bool {
+        self.findings
+            .iter()
+            .any(|f| matches!(f.outcome, Verdict::Fail(_)))
     }
 
     /// What `expected` knows as a pass and is none here: unsupported, or not tried.

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use self::conn::{Requests, State, begin, broken, drive};
 use crate::clock;
 use crate::dial::Origin;
-use crate::failure::{bad_status, failure};
+use crate::failure::{by_status, failure};
 use crate::request::{HttpRequest, require_json};
 use crate::stack::{Facts, Refused, Stack};
 use crate::tls::{self, Tls};
@@ -119,11 +119,7 @@ impl Stack for Quinn {
         if early && let State::Done { early_data, .. } = conn.handshake_done().await {
             trace.edit(|row| row.early_data = early_data);
         }
-        if status.is_success() {
-            Ok(())
-        } else {
-            Err(bad_status(status.as_u16()))
-        }
+        by_status(status)
     }
 
     fn facts(&self, conn: &Conn) -> Facts {
@@ -239,9 +235,27 @@ impl Quinn {
             while let Some(mut chunk) = stream.recv_data().await? {
                 trace.receive(chunk.copy_to_bytes(chunk.remaining()));
             }
-            Ok(response.status())
+            Ok(response)
         };
-        exchange.await.map_err(|error| conn.failure(&error))
+        let response = exchange.await.map_err(|error| conn.failure(&error))?;
+        whole(response.headers(), trace)?;
+        Ok(response.status())
+    }
+}
+
+/// h3 leaves it to its caller to see that a body has the length its head promised
+/// (RFC 9114 section 4.1.2).
+fn whole(headers: &http::HeaderMap, trace: &Trace) -> Result<(), CallError> {
+    let promised = headers.get(http::header::CONTENT_LENGTH);
+    let promised: Option<u64> = promised.and_then(|length| length.to_str().ok()?.parse().ok());
+    let mut got = 0;
+    trace.edit(|row| got = row.response_bytes);
+    match promised {
+        Some(promised) if promised != got => Err(CallError {
+            kind: ErrorKind::Protocol,
+            detail: format!("{got} bytes of body, {promised} promised"),
+        }),
+        _ => Ok(()),
     }
 }
 
