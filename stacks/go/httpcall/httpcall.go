@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -76,7 +77,7 @@ func Hooks(call *engine.Call) *httptrace.ClientTrace {
 	}
 }
 
-// build makes what the library consumes. Without GetBody it cannot send a body twice.
+// build makes what http.NewRequest would make of the body, but counted as it is taken.
 func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	request := (&http.Request{
 		Method:        r.Method,
@@ -94,6 +95,9 @@ func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	}
 	if len(r.body) > 0 {
 		request.Body = &countedBody{bytes.NewReader(r.body), call}
+		request.GetBody = func() (io.ReadCloser, error) {
+			return &countedBody{bytes.NewReader(r.body), call}, nil
+		}
 	}
 	return request
 }

@@ -53,7 +53,7 @@ func Stack() engine.Stack {
 				"H2 windows":          "4 MiB a stream, 1 GiB the connection",
 				"H1 buffers":          "4 KiB to read, 4 KiB to write",
 				"tickets":             "LRU session cache (library's: none)",
-				"retries":             "GET once more when a kept connection proves dead; any request that was not sent or, H2, refused unprocessed",
+				"retries":             "GET when a kept connection proves dead; any request of which nothing was written or, H2, that was refused unprocessed",
 				"pool":                "H1: a call may take a connection that another frees while its own is being dialled, which a later call then is the first to use",
 			},
 		},

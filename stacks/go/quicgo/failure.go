@@ -10,6 +10,9 @@ import (
 )
 
 func explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	var ours *engine.CallError
 	if errors.As(err, &ours) {
 		return ours

@@ -4,12 +4,14 @@ package quicgo
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"commute/stacks/go/engine"
 	"commute/stacks/go/httpcall"
@@ -46,7 +48,7 @@ func Stack() engine.Stack {
 				"redirects":             "not followed",
 				"addresses":             "one is tried, IPv4 first",
 				"tickets":               "LRU session cache (library's: none)",
-				"early data":            "GET alone; other requests wait for the handshake",
+				"early data":            "GET alone; other requests wait for the handshake; what is refused the driver sends again, over a new connection",
 				"retries":               "what was not sent, or refused unprocessed, once",
 				"QUIC_GO_DISABLE_GSO":   "unset: segmentation offload where the kernel has it",
 				"request after failure": "goes over a new connection, also where only a stream broke",
@@ -71,7 +73,8 @@ func (l *library) Prepare(step engine.Step) (engine.Request, error) {
 }
 
 func (l *library) Wires(mode string) engine.Wires {
-	w := &wires{early: mode == engine.EarlyData, open: map[int]*connection{}}
+	w := &wires{open: map[int]*connection{}}
+	w.early.Store(mode == engine.EarlyData)
 	w.client = &http.Client{
 		Transport: &http3.Transport{
 			TLSClientConfig:    l.origin.TLS(mode),
@@ -85,7 +88,7 @@ func (l *library) Wires(mode string) engine.Wires {
 
 type wires struct {
 	client *http.Client
-	early  bool
+	early  atomic.Bool
 	mu     sync.Mutex
 	open   map[int]*connection // by local port
 }
@@ -104,9 +107,18 @@ func (w *wires) Close() {
 	}
 }
 
-func (w *wires) Do(ctx context.Context, call *engine.Call, prepared engine.Request) error {
-	request := *prepared.(*httpcall.Request)
-	if w.early && request.Method == http.MethodGet {
+func (w *wires) Do(ctx context.Context, call *engine.Call, request engine.Request) error {
+	err := w.send(ctx, call, *request.(*httpcall.Request))
+	if errors.Is(err, quic.Err0RTTRejected) {
+		// quic-go leaves it to the application to send again what was refused as early data.
+		w.early.Store(false)
+		err = w.send(ctx, call, *request.(*httpcall.Request))
+	}
+	return explain(err)
+}
+
+func (w *wires) send(ctx context.Context, call *engine.Call, request httpcall.Request) error {
+	if w.early.Load() && request.Method == http.MethodGet {
 		request.Method = http3.MethodGet0RTT
 	}
 	var carrier *connection
@@ -123,7 +135,7 @@ func (w *wires) Do(ctx context.Context, call *engine.Call, prepared engine.Reque
 		call.Sent()
 	}
 	if err := httpcall.Do(ctx, w.client, &request, call, hooks); err != nil {
-		return explain(err)
+		return err
 	}
 	if beforeHandshake {
 		// The answer could only be read with the keys of a finished handshake.
@@ -156,7 +168,7 @@ func (w *wires) dial(ctx context.Context, address string, tlsConfig *tls.Config,
 	record.Bound(port)
 	transport := &quic.Transport{Conn: socket}
 	dial := transport.Dial
-	if w.early {
+	if w.early.Load() {
 		dial = transport.DialEarly
 	}
 	conn, err := dial(ctx, remote, tlsConfig, config)
