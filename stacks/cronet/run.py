@@ -1,0 +1,161 @@
+"""Follows the steps of one run: what starts when, and when rows may be sent."""
+
+import gc
+import heapq
+import time
+
+from call import Call
+from refusals import Unsupported
+
+PAUSE, START, CANCEL, TIME_OUT = range(4)
+
+
+class Run:
+    """Places are positions in the list of steps; a place is over when its step has ended."""
+
+    def __init__(self, session, steps):
+        self.session, self.steps = session, steps
+        self.timers = []
+        places = {}
+        self.sequential = set()  # start when every earlier step is over
+        self.followers = {}      # place: those that start when it is over
+        self.first = []          # (delay, place)
+        for place, step in enumerate(steps):
+            start = step.get("start")
+            if start is None:
+                if place:
+                    self.sequential.add(place)
+                else:
+                    self.first.append((0, place))
+            elif "after" in start:
+                if start["after"] == 0:
+                    self.first.append((0, place))
+                else:
+                    self.followers.setdefault(places[start["after"]], []).append(place)
+            elif "at_ns" in start:
+                self.first.append((start["at_ns"], place))
+            else:
+                raise Unsupported(f"start {next(iter(start), '')}", "this driver does not know it")
+            places[step["id"]] = place
+        self.plan = early_data_plan(steps)
+        for step in steps:
+            check(step, session)
+        if self.plan[0] != session.engine.early_data:
+            if session.engine.used:
+                raise Unsupported("reconnect early_data", "no cold one came before it in this run")
+            session.renew(self.plan[0])
+        self.calls = [Call(session, step) if step["step"] in CALLS else None for step in steps]
+        self.owed = {}  # group: its calls
+        for step, call in zip(steps, self.calls):
+            if call:
+                self.owed[step["group"]] = self.owed.get(step["group"], 0) + 1
+
+    def follow(self, send):
+        gc.collect()
+        gc.disable()
+        try:
+            self.walk(send)
+        finally:
+            gc.enable()
+        send({"type": "done"})
+
+    def walk(self, send):
+        begin_ns = time.monotonic_ns()
+        self.under_way = {}
+        self.ended = {}  # group: its ended calls, not yet reported
+        over, prefix = [False] * len(self.steps), 0
+        ready = []
+        for delay_ns, place in self.first:
+            if delay_ns:
+                self.at(begin_ns + delay_ns, START, place)
+            else:
+                ready.append(place)
+        while ready or self.timers or self.under_way:
+            ended = [place for place in ready if self.begin(place)]
+            ready = []
+            if not ended:
+                ended, ready = self.wait()
+            if not (self.under_way or ready):
+                self.report(send)
+            for place in ended:
+                over[place] = True
+                ready += self.followers.get(place, [])
+                while prefix < len(over) and over[prefix]:
+                    prefix += 1
+                    if prefix in self.sequential:
+                        ready.append(prefix)
+
+    def at(self, at_ns, what, place):
+        heapq.heappush(self.timers, (at_ns, place, what))
+
+    def begin(self, place):
+        """Starts a step; whether it is over at once."""
+        step, call = self.steps[place], self.calls[place]
+        now_ns = time.monotonic_ns()
+        if call:
+            call.start()
+            self.under_way[call] = place
+            self.at(now_ns + self.session.setup["timeout_ns"], TIME_OUT, place)
+            if "cancel_after_ns" in step:
+                self.at(now_ns + step["cancel_after_ns"], CANCEL, place)
+        elif step["step"] == "pause":
+            self.at(now_ns + step["ns"], PAUSE, place)
+        elif step["mode"] == "cold":
+            self.session.renew(self.plan[place])
+            return True
+        else:
+            self.at(self.session.idle_out(), PAUSE, place)
+        return False
+
+    def wait(self):
+        """Sleeps until something happens: the places that are over, those that may start."""
+        ended, ready = [], []
+        timeout_ns = self.timers[0][0] - time.monotonic_ns() if self.timers else 10**9
+        call = self.session.next_ended(timeout_ns)
+        while call:
+            place = self.under_way.pop(call)
+            self.ended.setdefault(self.steps[place]["group"], []).append(call)
+            ended.append(place)
+            call = self.session.next_ended(0)
+        while self.timers and self.timers[0][0] <= time.monotonic_ns():
+            _, place, what = heapq.heappop(self.timers)
+            if what == START:
+                ready.append(place)
+            elif what == PAUSE:
+                ended.append(place)
+            elif self.calls[place] in self.under_way:
+                self.calls[place].cancel("cancelled" if what == CANCEL else "timeout")
+        return ended, ready
+
+    def report(self, send):
+        for group in sorted(self.ended):
+            if len(self.ended[group]) == self.owed[group]:
+                for call in self.ended.pop(group):
+                    send({key: value for key, value in call.row().items() if value is not None})
+                    call.engine.release()
+                    call.free()
+
+
+CALLS = ("call", "get", "put")
+
+
+def check(step, session):
+    kind = step["step"]
+    if kind == "reconnect":
+        if step["mode"] not in ("cold", "early_data"):
+            raise Unsupported(f"reconnect {step['mode']}", "this driver does not know it")
+    elif kind not in CALLS + ("pause",):
+        raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
+
+
+def early_data_plan(steps):
+    """For each place, whether the engine in use from there to the next cold reconnect is to have
+    early data."""
+    plan, early = [], False
+    for step in reversed(steps):
+        if step["step"] == "reconnect" and step["mode"] == "early_data":
+            early = True
+        plan.append(early)
+        if step["step"] == "reconnect" and step["mode"] == "cold":
+            early = False
+    return plan[::-1] or [False]

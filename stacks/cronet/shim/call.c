@@ -1,0 +1,279 @@
+/* The life of one call: made before the run, started in it, stamped in Cronet's callbacks on
+ * the executor's thread, read when it has ended. */
+#include "shim.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { READ_BYTES = 64 * 1024 };
+
+struct call {
+    struct facts facts;
+    Cronet_UrlRequestPtr request;
+    Cronet_UrlRequestParamsPtr params;
+    Cronet_UrlRequestCallbackPtr callback;
+    Cronet_RequestFinishedInfoListenerPtr listener;
+    Cronet_UploadDataProviderPtr upload; /* NULL: a GET */
+    char *url;
+    const uint8_t *body;
+    uint64_t body_bytes, room;
+    bool redirected, finished, upload_closed;
+    struct call *next_ended;
+};
+
+/* Guards the queue of ended calls and what settles after a call's end. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+static struct call *ended, **ended_last = &ended;
+
+static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoPtr info);
+
+static struct call *of(Cronet_UrlRequestCallbackPtr callback)
+{
+    return Cronet_UrlRequestCallback_GetClientContext(callback);
+}
+
+static void on_redirect(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                        Cronet_UrlResponseInfoPtr info, const char *location)
+{
+    (void)info, (void)location;
+    struct call *call = of(self);
+    call->facts.first_byte_ns = now_ns();
+    call->redirected = true; /* reported as it is; Cronet gives no body to one not followed */
+    Cronet_UrlRequest_Cancel(request);
+}
+
+static void on_response_started(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                                Cronet_UrlResponseInfoPtr info)
+{
+    (void)info;
+    struct call *call = of(self);
+    call->facts.first_byte_ns = now_ns();
+    Cronet_BufferPtr buffer = Cronet_Buffer_Create();
+    Cronet_Buffer_InitWithAlloc(buffer, READ_BYTES);
+    Cronet_UrlRequest_Read(request, buffer); /* owns the buffer from here on */
+}
+
+static void on_read_completed(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                              Cronet_UrlResponseInfoPtr info, Cronet_BufferPtr buffer, uint64_t bytes)
+{
+    (void)info;
+    struct call *call = of(self);
+    struct facts *facts = &call->facts;
+    if (facts->response_bytes + bytes > call->room) {
+        call->room = 2 * (facts->response_bytes + bytes);
+        facts->response = realloc(facts->response, call->room);
+        if (!facts->response)
+            abort();
+    }
+    memcpy(facts->response + facts->response_bytes, Cronet_Buffer_GetData(buffer), bytes);
+    facts->response_bytes += bytes;
+    Cronet_UrlRequest_Read(request, buffer);
+}
+
+static void on_succeeded(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                         Cronet_UrlResponseInfoPtr info)
+{
+    (void)request;
+    end(of(self), SUCCEEDED, info);
+}
+
+static void on_failed(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                      Cronet_UrlResponseInfoPtr info, Cronet_ErrorPtr error)
+{
+    (void)request;
+    struct call *call = of(self);
+    call->facts.net_error = Cronet_Error_internal_error_code_get(error);
+    call->facts.quic_error = Cronet_Error_quic_detailed_error_code_get(error);
+    snprintf(call->facts.message, sizeof call->facts.message, "%s", Cronet_Error_message_get(error));
+    end(call, FAILED, info);
+}
+
+static void on_canceled(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
+                        Cronet_UrlResponseInfoPtr info)
+{
+    (void)request;
+    struct call *call = of(self);
+    end(call, call->redirected ? REDIRECTED : CANCELED, info);
+}
+
+static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoPtr info)
+{
+    struct facts *facts = &call->facts;
+    facts->end_ns = now_ns();
+    if (info) {
+        facts->status = Cronet_UrlResponseInfo_http_status_code_get(info);
+        snprintf(facts->protocol, sizeof facts->protocol, "%s",
+                 Cronet_UrlResponseInfo_negotiated_protocol_get(info));
+    }
+    pthread_mutex_lock(&lock);
+    facts->outcome = outcome;
+    *ended_last = call;
+    ended_last = &call->next_ended;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_finished(Cronet_RequestFinishedInfoListenerPtr self, Cronet_RequestFinishedInfoPtr info,
+                        Cronet_UrlResponseInfoPtr response, Cronet_ErrorPtr error)
+{
+    (void)response, (void)error;
+    struct call *call = Cronet_RequestFinishedInfoListener_GetClientContext(self);
+    Cronet_MetricsPtr metrics = Cronet_RequestFinishedInfo_metrics_get(info);
+    pthread_mutex_lock(&lock);
+    if (metrics)
+        call->facts.opened = !Cronet_Metrics_socket_reused_get(metrics);
+    call->finished = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static int64_t upload_length(Cronet_UploadDataProviderPtr self)
+{
+    struct call *call = Cronet_UploadDataProvider_GetClientContext(self);
+    return (int64_t)call->body_bytes;
+}
+
+static void upload_read(Cronet_UploadDataProviderPtr self, Cronet_UploadDataSinkPtr sink,
+                        Cronet_BufferPtr buffer)
+{
+    struct call *call = Cronet_UploadDataProvider_GetClientContext(self);
+    uint64_t left = call->body_bytes - call->facts.request_bytes;
+    uint64_t room = Cronet_Buffer_GetSize(buffer);
+    uint64_t bytes = left < room ? left : room;
+    memcpy(Cronet_Buffer_GetData(buffer), call->body + call->facts.request_bytes, bytes);
+    call->facts.request_bytes += bytes;
+    Cronet_UploadDataSink_OnReadSucceeded(sink, bytes, false);
+}
+
+static void upload_rewind(Cronet_UploadDataProviderPtr self, Cronet_UploadDataSinkPtr sink)
+{
+    struct call *call = Cronet_UploadDataProvider_GetClientContext(self);
+    call->facts.request_bytes = 0;
+    call->facts.rewinds++;
+    Cronet_UploadDataSink_OnRewindSucceeded(sink);
+}
+
+static void upload_close(Cronet_UploadDataProviderPtr self)
+{
+    struct call *call = Cronet_UploadDataProvider_GetClientContext(self);
+    pthread_mutex_lock(&lock);
+    call->upload_closed = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void add_header(Cronet_UrlRequestParamsPtr params, const char *name, const char *value)
+{
+    Cronet_HttpHeaderPtr header = Cronet_HttpHeader_Create();
+    Cronet_HttpHeader_name_set(header, name);
+    Cronet_HttpHeader_value_set(header, value);
+    Cronet_UrlRequestParams_request_headers_add(params, header);
+    Cronet_HttpHeader_Destroy(header);
+}
+
+struct call *call_new(uint32_t id, const char *url, const char *method, const char *content_type,
+                      const uint8_t *body, uint64_t body_bytes, uint64_t response_room)
+{
+    struct call *call = calloc(1, sizeof *call);
+    call->url = strdup(url);
+    call->body = body;
+    call->body_bytes = body_bytes;
+    call->room = response_room;
+    call->facts.response = malloc(response_room);
+    call->facts.opened = -1;
+    call->callback = Cronet_UrlRequestCallback_CreateWith(on_redirect, on_response_started,
+                                                          on_read_completed, on_succeeded, on_failed,
+                                                          on_canceled);
+    Cronet_UrlRequestCallback_SetClientContext(call->callback, call);
+    call->listener = Cronet_RequestFinishedInfoListener_CreateWith(on_finished);
+    Cronet_RequestFinishedInfoListener_SetClientContext(call->listener, call);
+
+    call->params = Cronet_UrlRequestParams_Create();
+    char text[16];
+    snprintf(text, sizeof text, "%u", id);
+    add_header(call->params, "x-commute-id", text);
+    Cronet_UrlRequestParams_http_method_set(call->params, method);
+    Cronet_UrlRequestParams_request_finished_listener_set(call->params, call->listener);
+    Cronet_UrlRequestParams_request_finished_executor_set(call->params, executor());
+    if (content_type) {
+        add_header(call->params, "content-type", content_type);
+        call->upload = Cronet_UploadDataProvider_CreateWith(upload_length, upload_read, upload_rewind,
+                                                            upload_close);
+        Cronet_UploadDataProvider_SetClientContext(call->upload, call);
+        Cronet_UrlRequestParams_upload_data_provider_set(call->params, call->upload);
+        Cronet_UrlRequestParams_upload_data_provider_executor_set(call->params, executor());
+    }
+    call->request = Cronet_UrlRequest_Create();
+    return call;
+}
+
+Cronet_RESULT call_start(struct call *call, struct engine *engine)
+{
+    call->facts.start_ns = now_ns();
+    Cronet_RESULT result = Cronet_UrlRequest_InitWithParams(
+        call->request, engine_cronet(engine), call->url, call->params, call->callback, executor());
+    return result ? result : Cronet_UrlRequest_Start(call->request);
+}
+
+void call_cancel(struct call *call)
+{
+    Cronet_UrlRequest_Cancel(call->request);
+}
+
+struct call *call_next_ended(int64_t timeout_ns)
+{
+    int64_t until_ns = now_ns() + timeout_ns;
+    struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+    pthread_mutex_lock(&lock);
+    while (!ended && pthread_cond_timedwait(&changed, &lock, &until) == 0)
+        ;
+    struct call *call = ended;
+    if (call) {
+        ended = call->next_ended;
+        if (!ended)
+            ended_last = &ended;
+    }
+    pthread_mutex_unlock(&lock);
+    return call;
+}
+
+const struct facts *call_settle(struct call *call)
+{
+    pthread_mutex_lock(&lock);
+    while (!call->finished || (call->upload && !call->upload_closed))
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return &call->facts;
+}
+
+void call_free(struct call *call)
+{
+    Cronet_UrlRequest_Destroy(call->request);
+    Cronet_UrlRequestParams_Destroy(call->params);
+    Cronet_UrlRequestCallback_Destroy(call->callback);
+    Cronet_RequestFinishedInfoListener_Destroy(call->listener);
+    if (call->upload)
+        Cronet_UploadDataProvider_Destroy(call->upload);
+    free(call->facts.response);
+    free(call->url);
+    free(call);
+}
+
+int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+__attribute__((constructor)) static void wait_on_the_monotonic_clock(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &attributes);
+}
