@@ -9,7 +9,7 @@ namespace Commute
     sealed class CurlCall : Call
     {
         // Kept here, so that they outlive every transfer.
-        static readonly Curl.Transfer OnWrite = Write, OnRead = Read;
+        static readonly Curl.Transfer OnHeader = Header, OnWrite = Write, OnRead = Read;
 
         readonly CurlSession session;
         readonly IntPtr easy = Curl.EasyInit();
@@ -19,7 +19,7 @@ namespace Commute
         int uploaded;
         CurlConnections connections;
         Action ended;
-        long lookedNs;
+        long lookedNs, headNs;
 
         public CurlCall(CurlSession session, Step step, bool earlyData) : base(step)
         {
@@ -65,6 +65,8 @@ namespace Commute
             Curl.Set(easy, Curl.Option.CertInfo, 1);
             Curl.Set(easy, Curl.Option.Proxy, "");
             Curl.Set(easy, Curl.Option.NoSignal, 1);
+            Curl.Set(easy, Curl.Option.HeaderFunction, OnHeader);
+            Curl.Set(easy, Curl.Option.HeaderData, GCHandle.ToIntPtr(self));
             Curl.Set(easy, Curl.Option.WriteFunction, OnWrite);
             Curl.Set(easy, Curl.Option.WriteData, GCHandle.ToIntPtr(self));
         }
@@ -113,9 +115,11 @@ namespace Commute
         void Fill()
         {
             var totalNs = Get(Curl.Info.TotalTimeT) * 1000;
-            // The counters started before libcurl had looked and ended before now: the earlier of
-            // both bounds is some tens of µs late, and no phase ends before it did.
+            // The counters started before libcurl had looked, and no phase ended after we saw it
+            // ended. The earliest of these bounds is late by some µs: no phase ends before it did.
             var baseNs = Math.Min(lookedNs, Clock.NowNs() - totalNs);
+            if (headNs > 0)
+                baseNs = Math.Min(baseNs, headNs - Get(Curl.Info.StartTransferTimeT) * 1000);
             Func<Curl.Info, long?> at = counter => Get(counter) > 0 ? baseNs + Get(counter) * 1000 : (long?)null;
 
             var status = Get(Curl.Info.ResponseCode);
@@ -155,6 +159,15 @@ namespace Commute
         }
 
         long Get(Curl.Info info) => Curl.Get(easy, info);
+
+        /// Called with each line of the head, soon after the first byte.
+        static UIntPtr Header(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data)
+        {
+            var call = (CurlCall)GCHandle.FromIntPtr(data).Target;
+            if (call.headNs == 0)
+                call.headNs = Clock.NowNs();
+            return (UIntPtr)((ulong)size * (ulong)count);
+        }
 
         static UIntPtr Write(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data)
         {

@@ -116,12 +116,25 @@ namespace Commute
                 timers.Add(nowNs + step.PauseNs, () => over.Add(place));
                 return;
             }
-            var call = calls[place];
-            var limits = new List<Timer> { timers.Add(nowNs + session.Setup.TimeoutNs, () => call.GiveUp("timeout")) };
+            underWay.Add(place, new List<Timer>());
+            Limit(place, nowNs, session.Setup.TimeoutNs, "timeout");
             if (step.CancelAfterNs is long afterNs)
-                limits.Add(timers.Add(nowNs + afterNs, () => call.GiveUp("cancelled")));
-            underWay.Add(place, limits);
-            call.Start(() => inbox.Post(place));
+                Limit(place, nowNs, afterNs, "cancelled");
+            calls[place].Start(() => inbox.Post(place));
+        }
+
+        /// Gives a call up when it has lasted so long. Until it has begun, on its own thread, it
+        /// is held to begin now.
+        void Limit(int place, long startNs, long lastsNs, string kind)
+        {
+            underWay[place].Add(timers.Add(startNs + lastsNs, () =>
+            {
+                var begunNs = calls[place].Row.StartNs;
+                if (begunNs > startNs)
+                    Limit(place, begunNs, lastsNs, kind);
+                else
+                    calls[place].GiveUp(kind);
+            }));
         }
 
         /// The library has ended a call; the application sees that now, or at its next frame.

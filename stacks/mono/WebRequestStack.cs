@@ -317,7 +317,7 @@ namespace Commute
         bool Handshake(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
         {
             opened = Connection.Of(request);
-            return session.Trust.Believes(request.RequestUri.Host, chain, errors);
+            return session.Trust.Believes(chain, errors);
         }
 
         /// Which connection the call was on.
