@@ -97,11 +97,11 @@ func (c *Call) Receive(part Part) { c.body = append(c.body, part) }
 
 // ReadAll keeps all of a response's body.
 func (c *Call) ReadAll(body io.Reader) error {
-	const blockBytes = 64 << 10
+	const first, largest = 512, 64 << 10 // io.ReadAll begins with as much
 	var block []byte
 	for {
 		if len(block) == cap(block) {
-			block = make([]byte, 0, blockBytes)
+			block = make([]byte, 0, max(first, min(2*cap(block), largest)))
 		}
 		n, err := body.Read(block[len(block):cap(block)])
 		if n > 0 {

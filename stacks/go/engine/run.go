@@ -138,38 +138,69 @@ func checkMode(mode string, abilities []string) error {
 // follow does the steps by their start rules. It reports rows only while nothing runs.
 func (r *run) follow(report func(Row) error) error {
 	runtime.GC() // what was made so far is collected now rather than in mid-call
-	type end struct {
-		place int
-		call  *Call
+	f := &following{
+		run:     r,
+		report:  report,
+		running: len(r.first),
+		groups:  newGroups(r.steps),
+		over:    make(chan struct{}),
 	}
-	ended := make(chan end, len(r.steps))
-	start := func(place int) { ended <- end{place, r.do(place)} }
 	for _, step := range r.first {
 		if step.delay > 0 {
-			time.AfterFunc(step.delay, func() { start(step.place) })
+			time.AfterFunc(step.delay, func() { f.from(step.place) })
 		} else {
-			go start(step.place)
+			go f.from(step.place)
 		}
 	}
-	running := len(r.first)
-	groups := newGroups(r.steps)
-	for running > 0 {
-		step := <-ended
-		running--
-		if step.call != nil {
-			groups.add(r.steps[step.place].Group, step.call)
-		}
-		if running == 0 {
-			if err := groups.report(report); err != nil {
-				return err
-			}
-		}
-		for _, place := range r.schedule.end(step.place) {
-			running++
-			go start(place)
-		}
+	if len(r.first) > 0 {
+		<-f.over
 	}
-	return nil
+	return f.broken
+}
+
+// following is how far a run has come.
+type following struct {
+	run     *run
+	report  func(Row) error
+	mu      sync.Mutex
+	running int
+	groups  *groups
+	over    chan struct{}
+	broken  error // the lab cannot be told
+}
+
+// from does a step and what may start when it has ended: one of these itself, as an
+// application's own thread would go on, and any others beside it.
+func (f *following) from(place int) {
+	for {
+		ready := f.ended(place, f.run.do(place))
+		if len(ready) == 0 {
+			return
+		}
+		for _, beside := range ready[1:] {
+			go f.from(beside)
+		}
+		place = ready[0]
+	}
+}
+
+// ended notes that a step has ended; returns those that may start now.
+func (f *following) ended(place int, call *Call) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if call != nil {
+		f.groups.add(f.run.steps[place].Group, call)
+	}
+	f.running--
+	if f.running == 0 && f.broken == nil {
+		f.broken = f.groups.reportWhole(f.report)
+	}
+	ready := f.run.schedule.end(place)
+	f.running += len(ready)
+	if f.running == 0 {
+		close(f.over)
+	}
+	return ready
 }
 
 // do does one step; the call if it was one.
@@ -211,7 +242,8 @@ func (g *groups) add(group uint32, call *Call) {
 	}
 }
 
-func (g *groups) report(report func(Row) error) error {
+// reportWhole reports the groups of which all calls have ended.
+func (g *groups) reportWhole(report func(Row) error) error {
 	for _, group := range g.whole {
 		for _, call := range g.ended[group] {
 			if err := report(call.finish()); err != nil {

@@ -30,7 +30,7 @@ func Stack() engine.Stack {
 			Protocols:    []string{"h3"},
 			Abilities:    []string{"mtls", "resume", "early_data", "parallel", "cancel"},
 			Phases: map[string]string{
-				"dns":          "net.Resolver returned",
+				"dns":          "net.DefaultResolver returned",
 				"tls":          "Dial returned; with early data: HandshakeComplete",
 				"request_sent": "httptrace WroteRequest: all taken by the stream's buffer",
 				"first_byte":   "httptrace GotFirstResponseByte",
