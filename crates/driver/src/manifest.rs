@@ -80,6 +80,16 @@ pub enum Certificate {
     Rsa2048,
 }
 
+impl Certificate {
+    /// As `commute serve --key` and records name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P256 => "p256",
+            Self::Rsa2048 => "rsa-2048",
+        }
+    }
+}
+
 /// Why a manifest was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {

@@ -11,7 +11,7 @@ use driver::protocol::{Ability, Clock, Hello, Protocol, Row, Setup};
 use driver::{Host, Limits, RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, BenchError, Exit, Process, Side, Spawn, TapRecord, Window};
-use record::{Call, Parity, Stack};
+use record::{Call, Parity, Socket, Stack};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use server::log::Line;
@@ -139,7 +139,13 @@ impl Job<'_> {
             warmed_up: self.arm.warmup_calls > 0,
         };
         show(&steps.rows, &log);
-        let (calls, parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
+        let (calls, mut parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
+        for (of, port) in &mut parity {
+            of.certificate = server.key.name().to_owned();
+            of.client = socket(&steps.window.client_sockets, |s| s.local_port == *port);
+            of.server = socket(&steps.window.server_sockets, |s| s.peer_port == Some(*port));
+        }
+        let parity = parity.into_iter().map(|(parity, _)| parity).collect();
         let handshakes = steps
             .rows
             .iter()
@@ -416,6 +422,19 @@ fn show(rows: &[Row], log: &[Line]) {
     }
 }
 
+/// The socket that is meant, as recorded.
+fn socket(all: &[pump::Socket], meant: impl Fn(&pump::Socket) -> bool) -> Option<Socket> {
+    let socket = all.iter().find(|s| meant(s))?.clone();
+    Some(Socket {
+        send_buffer_bytes: socket.send_buffer_bytes,
+        receive_buffer_bytes: socket.receive_buffer_bytes,
+        nodelay: socket.nodelay,
+        congestion: socket.congestion,
+        mss_bytes: socket.mss_bytes,
+        udp_gro: socket.udp_gro,
+    })
+}
+
 /// What the job needs and the driver has not.
 fn lacks(hello: &Hello, job: &Job<'_>) -> Option<String> {
     let cancels = job
@@ -469,6 +488,7 @@ fn stack_of(hello: &Hello) -> Stack {
         tls: hello.tls.clone(),
         clock: slug(&format!("{:?}", hello.clock)),
         resolution_ns: hello.resolution_ns,
+        settings: hello.settings.clone(),
     }
 }
 

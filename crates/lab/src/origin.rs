@@ -91,9 +91,7 @@ impl Origin {
         let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", name]
             .map(Into::into)
             .into();
-        if options.key == Certificate::Rsa2048 {
-            args.extend(["--key".into(), "rsa-2048".into()]);
-        }
+        args.extend(["--key".into(), options.key.name().into()]);
         for address in addresses {
             let at = |port| SocketAddr::new(address, port).to_string().into();
             args.extend([

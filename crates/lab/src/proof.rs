@@ -26,12 +26,13 @@ pub(crate) struct Claim<'a> {
     pub(crate) warmed_up: bool,
 }
 
-/// The calls of a cell as proven, and what each connection agreed on; or the lie.
+/// The calls of a cell as proven, and what each connection, known by the client's port,
+/// agreed on; or the lie.
 pub(crate) fn prove(
     claim: &Claim<'_>,
     rows: &[Row],
     log: &[Line],
-) -> Result<(Vec<Call>, Vec<Parity>), String> {
+) -> Result<(Vec<Call>, Vec<(Parity, u16)>), String> {
     let seen = Seen::new(log);
     let origin_ns = match claim.clock {
         Clock::Monotonic => claim.run_ns,
@@ -51,7 +52,8 @@ pub(crate) fn prove(
             .ok_or_else(|| format!("row for id {}, which is no call of this workload", row.id))?;
         calls.push(seen.call(claim, row, group, origin_ns, calls.is_empty())?);
     }
-    let parity = seen.connections.values().map(|c| parity(c)).collect();
+    let of = |c: &&Connection| (parity(c), c.peer_port);
+    let parity = seen.connections.values().map(of).collect();
     Ok((calls, parity))
 }
 
@@ -299,6 +301,7 @@ fn parity(c: &Connection) -> Parity {
         hello_retry: c.hello_retry,
         chain_bytes: c.chain_bytes,
         congestion: c.congestion.clone(),
+        ..Parity::default()
     }
 }
 

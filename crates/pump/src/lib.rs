@@ -56,6 +56,6 @@ pub use probe::{Bias, Calibration, Probe, Probes};
 pub use process::{Exit, Process, Spawn};
 pub use tap::{Fate, TapRecord};
 pub use window::{
-    ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCount, Interfaces, Lateness, Totals,
-    Window,
+    ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCount, Interfaces, Lateness, Socket,
+    Totals, Window,
 };

@@ -372,3 +372,24 @@ pub(crate) fn lock_memory(memory: &[u8]) -> io::Result<()> {
     // SAFETY: the range is that of a live slice; locking changes no content.
     check(unsafe { libc::mlock(memory.as_ptr().cast(), memory.len()) }).map(drop)
 }
+
+/// A socket option that is a number.
+pub(crate) fn socket_option(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    name: libc::c_int,
+) -> io::Result<u32> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of `value`.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw mut value).cast(),
+            &mut length,
+        )
+    })?;
+    u32::try_from(value).map_err(io::Error::other)
+}

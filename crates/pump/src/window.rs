@@ -32,6 +32,31 @@ pub struct Window {
     pub interfaces: Interfaces,
     /// Packets for which the tap had no place.
     pub unrecorded: u64,
+    /// The client's sockets, open when the window ended.
+    pub client_sockets: Vec<Socket>,
+    /// The server's.
+    pub server_sockets: Vec<Socket>,
+}
+
+/// How a socket is set, read from the socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Socket {
+    /// Its own port.
+    pub local_port: u16,
+    /// The peer's, when connected.
+    pub peer_port: Option<u16>,
+    /// Send buffer, as the kernel counts it.
+    pub send_buffer_bytes: u64,
+    /// Receive buffer, as the kernel counts it.
+    pub receive_buffer_bytes: u64,
+    /// TCP: Nagle's algorithm is off.
+    pub nodelay: Option<bool>,
+    /// TCP: congestion control.
+    pub congestion: Option<String>,
+    /// TCP: payload of a full segment, options taken off.
+    pub mss_bytes: Option<u32>,
+    /// UDP: several datagrams may be received as one.
+    pub udp_gro: Option<bool>,
 }
 
 /// One direction of a window.

@@ -1,5 +1,7 @@
 //! One cell: one arm in one block, as measured.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -245,6 +247,36 @@ pub struct Parity {
     pub chain_bytes: u64,
     /// Server's congestion control.
     pub congestion: Option<String>,
+    /// Kind of the server's key: `p256` or `rsa-2048`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub certificate: String,
+    /// The client's socket, if it was open when the cell ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Socket>,
+    /// The server's socket, if it was open when the cell ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Socket>,
+}
+
+/// How a socket was set, read from the socket itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Socket {
+    /// Send buffer, as the kernel counts it.
+    pub send_buffer_bytes: u64,
+    /// Receive buffer, as the kernel counts it; TCP's grows with use.
+    pub receive_buffer_bytes: u64,
+    /// TCP: Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodelay: Option<bool>,
+    /// TCP: congestion control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// TCP: payload of a full segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss_bytes: Option<u32>,
+    /// UDP: several datagrams may be received as one (GRO).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp_gro: Option<bool>,
 }
 
 /// What a driver said of itself.
@@ -260,4 +292,7 @@ pub struct Stack {
     pub clock: String,
     /// Smallest difference its clock shows.
     pub resolution_ns: u64,
+    /// What it ships or sets and no server can see.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }

@@ -60,7 +60,7 @@ pub struct Arm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Calls elsewhere that warmed the runtime up first; 0: a cold process.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup_calls: u32,
     /// `frame:HZ`: the application saw the end of a call at its next frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +73,10 @@ pub struct Arm {
     pub caveat: Option<String>,
     /// This arm repeats the reference: an A/A check.
     pub same_as_reference: bool,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// An emulated network, with its numbers.

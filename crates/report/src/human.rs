@@ -134,7 +134,15 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
         Role::Repeat => remarks.push("the reference again: an A/A check".to_owned()),
         Role::Reference | Role::Arm => {}
     }
+    remarks.extend(arm.caveat.clone());
     remarks.extend(arm.reasons.iter().cloned());
+    let unlike = arm.differences.iter().filter(|d| d.on_the_wire);
+    let unlike: Vec<String> = unlike
+        .map(|d| format!("{} {} ({})", d.what, d.arm, d.reference))
+        .collect();
+    if !unlike.is_empty() {
+        remarks.push(format!("unlike the reference: {}", unlike.join("; ")));
+    }
     for measure in &arm.measures {
         let losses = [
             (

@@ -28,6 +28,7 @@ mod html;
 mod human;
 mod measure;
 mod number;
+mod parity;
 mod summarise;
 mod summary;
 mod table;
@@ -35,6 +36,7 @@ mod table;
 pub use csv::csv;
 pub use html::html;
 pub use human::human;
+pub use parity::{Difference, Setup};
 pub use summarise::summarise;
 pub use summary::*;
 

@@ -7,6 +7,7 @@ use record::{Arm, Network, Proof, Run, RunData};
 use crate::cells::{Blocks, Table};
 use crate::measure::{Population, populations};
 use crate::number::count;
+use crate::parity;
 use crate::{
     AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary, advice, compare, cost,
 };
@@ -78,6 +79,7 @@ impl<'a> Maker<'a> {
             .collect();
         if let Some(reference) = arms.iter().find(|arm| arm.role == Role::Reference).cloned() {
             for arm in &mut arms {
+                arm.differences = parity::differences(&arm.setup, &reference.setup);
                 let caveats = compare::caveats(arm, &reference);
                 for measure in &mut arm.measures {
                     if let Some(comparison) = &mut measure.comparison {
@@ -126,6 +128,9 @@ impl<'a> Maker<'a> {
                 .flat_map(|c| c.calls.iter().map(|call| &call.protocol))),
             transports: set(parity().map(|p| &p.transport)),
             congestion: set(parity().filter_map(|p| p.congestion.as_ref())),
+            caveat: arm.caveat.clone(),
+            setup: parity::setup(blocks.values().copied()),
+            differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.table.counts(self.data, |n, a| (n, a) == at),
             reasons: self.table.reasons(at.0, at.1),

@@ -1,5 +1,6 @@
 //! Everything a report says, before anything is laid out.
 
+use crate::parity::{Difference, Setup};
 use record::{Check, Proof};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,6 +144,12 @@ pub struct ArmSummary {
     pub transports: Vec<String>,
     /// The server's congestion controls, as read back.
     pub congestion: Vec<String>,
+    /// What every result of it must say.
+    pub caveat: Option<String>,
+    /// Everything known of how it was set up.
+    pub setup: Setup,
+    /// In what it is unlike the reference.
+    pub differences: Vec<Difference>,
     /// The weakest proof among its calls of what was spoken.
     pub proof: Option<Proof>,
     /// How its cells ended.

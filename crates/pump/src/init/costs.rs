@@ -20,16 +20,22 @@ pub(super) struct Used {
 /// Adds up every process in a network namespace, given by its inode.
 pub(super) fn used_in(netns: u64) -> io::Result<Used> {
     let mut used = Used::default();
-    let processes = fs::read_dir("/proc")?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|m| m.ino() == netns));
-    for pid in processes {
+    for pid in processes_in(netns)? {
         // One that ends meanwhile is in its parent's or the reaper's account by then.
         used.cpu_ns += sys::process_cpu_ns(pid).unwrap_or(0) + children_cpu_ns(pid).unwrap_or(0);
         used.run_queue_wait_ns += run_queue_wait_ns(pid);
         used.peak_rss_bytes += peak_rss_bytes(pid).unwrap_or(0);
     }
     Ok(used)
+}
+
+/// Every process in a network namespace, given by its inode.
+pub(super) fn processes_in(netns: u64) -> io::Result<Vec<i32>> {
+    let all = fs::read_dir("/proc")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_in =
+        |pid: &i32| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|m| m.ino() == netns);
+    Ok(all.filter(is_in).collect())
 }
 
 /// CPU of children that a process waited for; the kernel gives it in ticks of 10 ms.

@@ -11,6 +11,7 @@ mod link_threads;
 mod probe;
 mod reaper;
 mod serve;
+mod sockets;
 mod window;
 
 use std::os::fd::AsFd;

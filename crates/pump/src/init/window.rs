@@ -8,6 +8,7 @@ use super::costs::{self, Used};
 use super::endpoint::{self, Endpoint};
 use super::link_threads::LinkThreads;
 use super::reaper::Reaper;
+use super::sockets;
 use crate::carry::clock::wall_offset_ns;
 use crate::carry::lateness::Histogram;
 use crate::carry::ledger::Ledger;
@@ -71,7 +72,10 @@ impl Windows {
         let books = link.end()?;
         let mut ended = read(endpoints, reaper)?;
         ended.at_ns = sys::monotonic_ns();
-        let window = summarise(&begun, &ended, &books);
+        let mut window = summarise(&begun, &ended, &books);
+        let [client, server] = endpoints;
+        window.client_sockets = sockets::open_in(client.netns.inode()?);
+        window.server_sockets = sockets::open_in(server.netns.inode()?);
         self.last = Some(books);
         Ok(window)
     }
@@ -207,6 +211,7 @@ fn summarise(begun: &Readings, ended: &Readings, books: &[Box<Ledger>; 2]) -> Wi
         clock_step_ns: ended.wall_offset_ns.abs_diff(begun.wall_offset_ns),
         interfaces,
         unrecorded: up.unrecorded + down.unrecorded,
+        ..Window::default()
     }
 }
 

@@ -1,5 +1,7 @@
 //! A network: its card, its verdicts, the shapes behind them and what the arms cost.
 
+use std::collections::BTreeSet;
+
 use record::RunData;
 
 use super::chart::{Bar, Curve, bars, ecdf};
@@ -46,6 +48,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
         out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
         out += &figures(network, data, &cells, &populations);
         out += &costs(network);
+        out += &setups(network);
         out += &remarks_list(network);
         out += "</section>\n";
     }
@@ -181,6 +184,38 @@ fn figures(
         out += &bars(&title, &found);
     }
     out + "</div>\n"
+}
+
+/// How each arm was set up; what is unlike the reference stands out.
+fn setups(network: &NetworkSummary) -> String {
+    let named: BTreeSet<&String> = network
+        .arms
+        .iter()
+        .flat_map(|arm| arm.setup.keys())
+        .collect();
+    let mut columns = heads(&["Arm"]);
+    columns.extend(named.iter().map(|what| Text(what).to_string()));
+    let row = |(place, arm): (usize, &crate::ArmSummary)| {
+        let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
+        row.extend(named.iter().map(|what| {
+            let values = arm.setup.get(*what).into_iter().flatten();
+            let told = values
+                .map(|v| Text(v).to_string())
+                .collect::<Vec<_>>()
+                .join("<br>");
+            match arm.differences.iter().any(|d| d.what == **what) {
+                true => format!("<strong>{told}</strong>"),
+                false => told,
+            }
+        }));
+        row
+    };
+    let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
+    table(
+        "Set-up; what is unlike the reference is bold",
+        &columns,
+        &rows,
+    )
 }
 
 fn costs(network: &NetworkSummary) -> String {
