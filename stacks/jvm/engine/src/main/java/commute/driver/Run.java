@@ -120,7 +120,7 @@ final class Run {
         String kind = givenUp ? "cancelled" : "timeout";
         String detail = (givenUp ? "given up after " : "no answer within ") + limitNs / 1_000_000 + " ms";
         Timer limit = new Timer(trace.start() + limitNs, () -> {
-            trace.failed(null, kind, detail);
+            trace.failed(kind, detail);
             exchange.abort();
         });
         exchange.start(trace);

@@ -3,6 +3,7 @@ package commute.driver;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.json.JSONException;
 import org.json.JSONObject;
 
@@ -37,7 +38,7 @@ public final class Trace {
     private int attempts;
     private Integer status;
     private long requestBytes;
-    private Received received;
+    private Supplier<Received> content;
     private String errorKind;
     private String errorDetail;
 
@@ -101,26 +102,26 @@ public final class Trace {
         }
     }
 
-    /** The response came whole. */
-    public void ended(Received content) {
+    /** The response came whole. Its content is asked for later, when no call is under way. */
+    public void ended(Supplier<Received> content) {
         end(content, null, null);
     }
 
-    /** It failed. {@code content} is what had come until then, or null. */
-    public void failed(Received content, Throwable failure) {
-        end(content, Failure.kind(failure), Failure.words(failure));
+    /** It failed; what had come until then does not count. */
+    public void failed(Throwable failure) {
+        end(null, Failure.kind(failure), Failure.words(failure));
     }
 
-    public void failed(Received content, String kind, String detail) {
-        end(content, kind, detail);
+    public void failed(String kind, String detail) {
+        end(null, kind, detail);
     }
 
-    private synchronized void end(Received content, String kind, String detail) {
+    private synchronized void end(Supplier<Received> content, String kind, String detail) {
         if (endNs != 0) {
             return;
         }
         endNs = System.nanoTime();
-        received = content;
+        this.content = content;
         errorKind = kind;
         errorDetail = detail;
         over.accept(this);
@@ -165,7 +166,8 @@ public final class Trace {
         if (status != null) {
             row.put("status", status);
         }
-        if (received != null && has(Phase.FIRST_BYTE)) {
+        if (content != null) {
+            Received received = content.get();
             row.put("response_bytes", received.bytes());
             row.put("digest", received.sha256());
         }

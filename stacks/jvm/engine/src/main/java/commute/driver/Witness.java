@@ -3,6 +3,7 @@ package commute.driver;
 import java.net.Socket;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedTrustManager;
 
@@ -14,6 +15,7 @@ import javax.net.ssl.X509ExtendedTrustManager;
 public final class Witness extends X509ExtendedTrustManager {
     private final X509ExtendedTrustManager judge;
     private final ThreadLocal<Boolean> asked = new ThreadLocal<>();
+    private final AtomicInteger questions = new AtomicInteger();
 
     public Witness(X509ExtendedTrustManager judge) {
         this.judge = judge;
@@ -29,21 +31,31 @@ public final class Witness extends X509ExtendedTrustManager {
         return asked.get() == null;
     }
 
+    /** How often it was asked so far, on whatever thread. */
+    public int questions() {
+        return questions.get();
+    }
+
+    private void ask() {
+        asked.set(true);
+        questions.incrementAndGet();
+    }
+
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
-        asked.set(true);
+        ask();
         judge.checkServerTrusted(chain, type, socket);
     }
 
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) throws CertificateException {
-        asked.set(true);
+        ask();
         judge.checkServerTrusted(chain, type, engine);
     }
 
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
-        asked.set(true);
+        ask();
         judge.checkServerTrusted(chain, type);
     }
 

@@ -75,9 +75,9 @@ final class HucExchange implements Runnable {
         Received received = new Received();
         try {
             exchange(urls.open(url), received);
-            trace.ended(received);
+            trace.ended(() -> received);
         } catch (IOException failure) {
-            trace.failed(received, failure);
+            trace.failed(failure);
         } finally {
             OF_THREAD.remove();
             if (socket != null) {

@@ -125,9 +125,9 @@ final class OkHttpSession implements Stack.Session {
             trace.status(response.code());
             try {
                 received.readAll(response.body().byteStream());
-                trace.ended(received);
+                trace.ended(() -> received);
             } catch (IOException failure) {
-                trace.failed(received, failure);
+                trace.failed(failure);
             }
             response.close();
             connections.released(pool);
@@ -135,7 +135,7 @@ final class OkHttpSession implements Stack.Session {
 
         @Override
         public void onFailure(Call call, IOException failure) {
-            trace.failed(null, failure);
+            trace.failed(failure);
             connections.released(pool);
         }
     }
