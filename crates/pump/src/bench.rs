@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::control::{self, Bytes, Hello, Reply, Request, SpawnWire};
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
+use crate::others::Others;
 use crate::probe::{Bias, Calibration, Probe, Probes};
 use crate::process::{Process, Spawn};
 use crate::tap::TapRecord;
@@ -52,6 +53,10 @@ pub struct Bench {
     kernel_threads: [Option<Vec<i32>>; 2],
     /// Their CPU when the window began.
     kernel_cpu_ns: [Option<u64>; 2],
+    /// The process that holds all others of this bench.
+    init: u32,
+    /// What everybody else had used when the window began.
+    others: Option<Others>,
 }
 
 /// What went wrong with a bench.
@@ -96,6 +101,7 @@ impl Bench {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .spawn()
             .map_err(failed)?;
+        let init = child.id();
         let line = Line {
             ends: Mutex::new(Ends {
                 socket: ours,
@@ -126,6 +132,8 @@ impl Bench {
             kernel_threads,
             facts,
             kernel_cpu_ns: [None; 2],
+            init,
+            others: None,
         })
     }
 
@@ -267,6 +275,7 @@ impl Bench {
 
     /// Begins a window: all books at zero, the model's clocks at their origin.
     pub fn begin(&mut self) -> Result<(), BenchError> {
+        self.others = self.others();
         self.line.ask(&Request::Begin, &[])?;
         self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
         Ok(())
@@ -291,7 +300,17 @@ impl Bench {
         let used = |i: usize| Some(kernel_cpu_ns[i]?.saturating_sub(self.kernel_cpu_ns[i]?));
         window.client.kernel_cpu_ns = used(0);
         window.server.kernel_cpu_ns = used(1);
+        let others = (self.others.take(), self.others());
+        window.others_cpu_ns = match others {
+            (Some(begun), Some(ended)) => Some(ended.since(&begun)),
+            _ => None,
+        };
         Ok(*window)
+    }
+
+    fn others(&self) -> Option<Others> {
+        let threads = self.kernel_threads.iter().flatten().flatten();
+        Others::read(self.init, &threads.copied().collect::<Vec<_>>())
     }
 
     /// The packets of the last window, in order of arrival at the link.

@@ -42,6 +42,7 @@ mod facts;
 mod init;
 mod kernel_thread;
 mod net;
+mod others;
 mod pcapng;
 mod probe;
 mod process;

@@ -22,6 +22,8 @@ pub struct Window {
     pub link_cpu_ns: u64,
     /// Of that, spent spinning before deadlines.
     pub link_spin_ns: u64,
+    /// CPU of everything else on the machine; `None` where that cannot be seen.
+    pub others_cpu_ns: Option<u64>,
     /// Drops that are not the model's.
     pub foreign_drops: ForeignDrops,
     /// Share of the machine's CPU time that the hypervisor took, 0 to 1.

@@ -200,6 +200,10 @@ pub struct Cost {
 pub struct Audit {
     /// Time runnable threads of driver and server waited for a core.
     pub run_queue_wait_ns: u64,
+    /// CPU that everything else on the machine used meanwhile; absent where that cannot be
+    /// seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_ns: Option<u64>,
     /// Share of CPU time the hypervisor took, 0 to 1.
     pub steal: f64,
     /// Packets the link sent on.

@@ -5,6 +5,7 @@ use stats::{Level, Rule, Span, Verdict};
 
 use crate::cells::{Blocks, Table};
 use crate::measure::Population;
+use crate::number::duration;
 use crate::{ArmSummary, Comparison, Family, Quantity, Role, Unit};
 
 /// Times of arm and reference in the blocks that have both.
@@ -142,5 +143,19 @@ pub(crate) fn caveats(arm: &ArmSummary, reference: &ArmSummary) -> Vec<String> {
             ));
         }
     }
+    let wait_ns = |arm: &ArmSummary| arm.costs.core_wait.as_ref().and_then(|q| q.value);
+    if let (Some(one), Some(other)) = (wait_ns(arm), wait_ns(reference))
+        && (one - other).abs() > UNLIKE_WAIT_NS
+    {
+        caveats.push(format!(
+            "waiting for a core differs: up to {} a call against {}",
+            duration(one),
+            duration(other)
+        ));
+    }
     caveats
 }
+
+/// Half of the least margin a verdict has by default: a difference in waiting of this size may
+/// be much of a difference in time.
+const UNLIKE_WAIT_NS: f64 = 1e6;

@@ -25,6 +25,7 @@ pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {
         handshake: median(Unit::Bytes, &|c| Some(c.wire.handshake_bytes as f64)),
         client_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.client_cpu_ns)),
         server_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.server_cpu_ns)),
+        core_wait: median(Unit::Ns, &|c| a_call(c, c.audit.run_queue_wait_ns)),
         memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
         startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),
         kernel_thread_seen: !blocks.is_empty()

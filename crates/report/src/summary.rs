@@ -245,6 +245,9 @@ pub struct Costs {
     pub client_cpu: Option<Quantity>,
     /// CPU of the server a call.
     pub server_cpu: Option<Quantity>,
+    /// How long threads of client and server together waited for a core, a call: what one of
+    /// them waits is part of its times.
+    pub core_wait: Option<Quantity>,
     /// Most memory the client held.
     pub memory: Option<Quantity>,
     /// From spawn to ready.
