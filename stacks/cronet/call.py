@@ -3,77 +3,103 @@
 import functools
 import hashlib
 
+import errors
 import library
+
+ROOM = 4096  # bytes for a response of unknown length; the shim makes more when needed
 
 
 class Call:
-    under_way = {}
+    under_way = {}  # by the shim's handle
 
     def __init__(self, session, step):
         self.session, self.shim, self.id = session, session.shim, step["id"]
-        self.cancel_reason = None
+        self.given_up = None  # the error's kind, if this driver ended the call
         kind = step["step"]
-        self.safe = kind == "get"
-        method, content_type, body = b"POST", None, b""
+        content_type, self.body = None, b""
         if kind == "call":
-            path, content_type, body = "/echo", b"application/json", step["body"].encode()
-            room = len(body)
+            method, path, self.body = b"POST", "/echo", step["body"].encode()
+            content_type, self.awaited_bytes = b"application/json", len(self.body)
         elif kind == "put":
-            path, content_type, body = "/upload", b"application/octet-stream", seeded(step["bytes"])
-            method, room = b"PUT", 4096
+            method, path, self.body = b"PUT", "/upload", seeded(step["bytes"])
+            content_type, self.awaited_bytes = b"application/octet-stream", 0
         else:
-            path, method, room = f"/bytes/{step['bytes']}", b"GET", step["bytes"]
-        self.body = body  # kept: the shim reads it
+            method, path = b"GET", f"/bytes/{step['bytes']}"
+            self.awaited_bytes = step["bytes"]
+        self.may_go_early = method == b"GET"  # Chromium sends safe methods only before it is sure
         self.handle = self.shim.call_new(self.id, (session.setup["url"] + path).encode(), method,
-                                         content_type, body, len(body), room + 1)
+                                         content_type, self.body, len(self.body),
+                                         self.awaited_bytes or ROOM)
 
     @classmethod
-    def of(cls, handle):
-        return cls.under_way.pop(handle, None)
+    def ended(cls, shim, timeout_ns):
+        """The next call that has ended, or None when the time has passed."""
+        return cls.under_way.pop(shim.call_next_ended(max(0, timeout_ns)), None)
 
     def start(self):
         self.engine = self.session.engine
-        self.engine.used = True
-        self.engine.calls += 1
+        self.engine.enter()
         Call.under_way[self.handle] = self
-        self.shim.call_start(self.handle, self.engine.handle)
+        # Cronet refuses what cannot be started by its own callback, except for bad arguments.
+        if self.shim.call_start(self.handle, self.engine.handle):
+            raise ValueError(f"Cronet takes no such request: {self.session.setup['url']}")
 
-    def cancel(self, reason="timeout"):
-        self.cancel_reason = reason
+    def give_up(self, kind):
+        self.given_up = self.given_up or kind
         self.shim.call_cancel(self.handle)
 
-    def facts(self):
-        return self.shim.call_settle(self.handle).contents
+    def settle(self):
+        """Nothing of it is under way in Cronet any more; its facts are final."""
+        self.facts = self.shim.call_settle(self.handle).contents
+        self.protocol = {"h2": "h2", "h3": "h3", "http/1.1": "h1"}.get(self.facts.protocol.decode())
 
-    def row(self):
-        facts = self.facts()
-        digest = hashlib.sha256(library.response_of(facts)).hexdigest()
+    def opened_nothing(self):
+        """Whether it failed before it had a connection."""
+        return self.facts.opened == -1 and self.error()["kind"] in ("dns", "connect", "tls", "other")
+
+    def row(self, wire):
+        """What the lab is told, once settled; `wire` is what the call travelled on."""
+        facts = self.facts
         row = {
-            "type": "row", "id": self.id, "connection": 1,
+            "type": "row", "id": self.id, "connection": wire.number,
             "start_ns": facts.start_ns,
             "first_byte_ns": facts.first_byte_ns or None,
             "end_ns": facts.end_ns,
             "status": facts.status or None,
             "request_bytes": facts.request_bytes,
             "response_bytes": facts.response_bytes,
-            "digest": digest if facts.first_byte_ns else None,
-            "protocol": facts.protocol.decode(),
-            "reused": facts.opened == 0,
-            "attempts": 1 + facts.rewinds,
-            "error": self.error(facts),
+            "protocol": self.protocol,
+            "reused": wire.reused,
+            "resumed": wire.resumed,
+            "early_data": wire.early_data,
+            "attempts": 1 + facts.rewinds if wire.number else 0,
+            "error": self.error(),
         }
-        return row
+        if facts.first_byte_ns:
+            row["digest"] = hashlib.sha256(library.response_of(facts)).hexdigest()
+        return {key: value for key, value in row.items() if value is not None}
 
-    def error(self, facts):
-        if facts.outcome in (library.FAILED,library.CANCELED):
-            return {"kind": "other", "detail": facts.message.decode() + " %d %d %s" % (facts.net_error, facts.quic_error, self.cancel_reason)}
+    def error(self):
+        facts = self.facts
+        if facts.outcome == library.CANCELED:
+            return {"kind": self.given_up, "detail": f"cancelled by the driver: {self.given_up}"}
+        if facts.outcome == library.FAILED:
+            detail = facts.message.decode(errors="replace")
+            if facts.quic_error:
+                detail += f" (QUIC {facts.quic_error})"
+            return {"kind": errors.kind_of(facts.net_error), "detail": detail}
         if facts.status >= 400:
             return {"kind": "status", "detail": f"status {facts.status}"}
+        if facts.status == 200 and facts.response_bytes < self.awaited_bytes:
+            detail = f"{facts.response_bytes} of {self.awaited_bytes} bytes, which Cronet lets pass"
+            return {"kind": "protocol", "detail": detail}
         return None
 
     def free(self):
+        """Call and facts are gone; the engine may close."""
         self.shim.call_free(self.handle)
-        self.handle = None
+        self.handle = self.facts = None
+        self.engine.leave()
 
 
 @functools.lru_cache(maxsize=2)

@@ -7,12 +7,14 @@ from ctypes import (CDLL, POINTER, Structure, c_bool, c_char, c_char_p, c_int32,
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-SUCCEEDED, FAILED, CANCELED, REDIRECTED = 1, 2, 3, 4
+FAILED, CANCELED = 2, 3  # enum outcome
+QUIC_SESSION = 12        # net::NetLogSourceType
 
 
 class Facts(Structure):
     _fields_ = [
         ("start_ns", c_int64), ("first_byte_ns", c_int64), ("end_ns", c_int64),
+        ("sending_ns", c_int64),
         ("request_bytes", c_uint64), ("response_bytes", c_uint64),
         ("response", POINTER(c_uint8)),
         ("outcome", c_int32), ("status", c_int32), ("net_error", c_int32), ("quic_error", c_int32),
@@ -28,8 +30,9 @@ class EngineOptions(Structure):
     ]
 
 
-class Verifications(Structure):
-    _fields_ = [("count", c_int32), ("at_ns", c_int64 * 16)]
+class Verification(Structure):
+    _fields_ = [("at_ns", c_int64), ("source_ns", c_int64),
+                ("source_type", c_uint32), ("source", c_uint32)]
 
 
 def load():
@@ -39,7 +42,7 @@ def load():
             ("cronet_version", c_char_p),
             ("engine_open", c_void_p, POINTER(EngineOptions)),
             ("engine_close", None, c_void_p),
-            ("engine_verifications", None, c_void_p, POINTER(Verifications)),
+            ("engine_verifications", c_int32, c_void_p, POINTER(Verification), c_int32),
             ("call_new", c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_char_p, c_uint64,
              c_uint64),
             ("call_start", c_int32, c_void_p, c_void_p),

@@ -5,6 +5,7 @@ import heapq
 import time
 
 from call import Call
+from engine import IDLE_OUT_S
 from refusals import Unsupported
 
 PAUSE, START, CANCEL, TIME_OUT = range(4)
@@ -43,7 +44,7 @@ class Run:
         if self.plan[0] != session.engine.early_data:
             if session.engine.used:
                 raise Unsupported("reconnect early_data", "no cold one came before it in this run")
-            session.renew(self.plan[0])
+            session.reconnect(self.plan[0])
         self.calls = [Call(session, step) if step["step"] in CALLS else None for step in steps]
         self.owed = {}  # group: its calls
         for step, call in zip(steps, self.calls):
@@ -63,6 +64,7 @@ class Run:
         begin_ns = time.monotonic_ns()
         self.under_way = {}
         self.ended = {}  # group: its ended calls, not yet reported
+        self.wires = {}  # call: what it travelled on, for those
         over, prefix = [False] * len(self.steps), 0
         ready = []
         for delay_ns, place in self.first:
@@ -101,22 +103,22 @@ class Run:
         elif step["step"] == "pause":
             self.at(now_ns + step["ns"], PAUSE, place)
         elif step["mode"] == "cold":
-            self.session.renew(self.plan[place])
+            self.session.reconnect(self.plan[place])
             return True
         else:
-            self.at(self.session.idle_out(), PAUSE, place)
+            self.at(now_ns + IDLE_OUT_NS, PAUSE, place)
         return False
 
     def wait(self):
         """Sleeps until something happens: the places that are over, those that may start."""
         ended, ready = [], []
         timeout_ns = self.timers[0][0] - time.monotonic_ns() if self.timers else 10**9
-        call = self.session.next_ended(timeout_ns)
+        call = Call.ended(self.session.shim, timeout_ns)
         while call:
             place = self.under_way.pop(call)
             self.ended.setdefault(self.steps[place]["group"], []).append(call)
             ended.append(place)
-            call = self.session.next_ended(0)
+            call = Call.ended(self.session.shim, 0)
         while self.timers and self.timers[0][0] <= time.monotonic_ns():
             _, place, what = heapq.heappop(self.timers)
             if what == START:
@@ -124,18 +126,24 @@ class Run:
             elif what == PAUSE:
                 ended.append(place)
             elif self.calls[place] in self.under_way:
-                self.calls[place].cancel("cancelled" if what == CANCEL else "timeout")
+                self.calls[place].give_up("cancelled" if what == CANCEL else "timeout")
         return ended, ready
 
     def report(self, send):
+        """Sends the rows of the groups that are complete. No call is under way."""
+        calls = [call for group in self.ended.values() for call in group]
+        for call in calls:
+            if call not in self.wires:
+                call.settle()
+        self.wires.update(self.session.wires([c for c in calls if c not in self.wires]))
         for group in sorted(self.ended):
             if len(self.ended[group]) == self.owed[group]:
                 for call in self.ended.pop(group):
-                    send({key: value for key, value in call.row().items() if value is not None})
-                    call.engine.release()
+                    send(call.row(self.wires.pop(call)))
                     call.free()
 
 
+IDLE_OUT_NS = int(IDLE_OUT_S * 1e9)
 CALLS = ("call", "get", "put")
 
 
@@ -143,7 +151,9 @@ def check(step, session):
     kind = step["step"]
     if kind == "reconnect":
         if step["mode"] not in ("cold", "early_data"):
-            raise Unsupported(f"reconnect {step['mode']}", "this driver does not know it")
+            raise Unsupported(f"reconnect {step['mode']}", "Cronet does not tell whether it resumed")
+        if step["mode"] == "early_data" and session.protocol != "h3":
+            raise Unsupported("reconnect early_data", "Chromium has early data over H3 only")
     elif kind not in CALLS + ("pause",):
         raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
 

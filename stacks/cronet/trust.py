@@ -5,6 +5,8 @@ import re
 import subprocess
 import tempfile
 
+from refusals import Failed
+
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -22,7 +24,7 @@ def trust(ca_file):
     with open(ca_file, "rb") as file:
         certificates = CERTIFICATE.findall(file.read())
     if not certificates:
-        raise ValueError(f"{ca_file} holds no certificate")
+        raise Failed(f"{ca_file} holds no certificate")
     for place, certificate in enumerate(certificates):
         certutil("-A", "-a", "-n", f"{ca_file} {place}", "-t", "C,,", stdin=certificate)
 
@@ -32,7 +34,11 @@ def database():
 
 
 def certutil(*arguments, stdin=b""):
-    done = subprocess.run(["certutil", "-d", "sql:" + database(), *arguments], input=stdin,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode:
-        raise ValueError(f"certutil {arguments[0]}: {done.stdout.decode(errors='replace').strip()}")
+    try:
+        subprocess.run(["certutil", "-d", "sql:" + database(), *arguments], input=stdin, check=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except FileNotFoundError as missing:
+        raise Failed("no certutil; on Debian: apt-get install libnss3-tools") from missing
+    except subprocess.CalledProcessError as failure:
+        words = failure.stdout.decode(errors="replace").strip()
+        raise Failed(f"certutil {arguments[0]}: {words}") from failure

@@ -31,6 +31,13 @@ static struct call *ended, **ended_last = &ended;
 
 static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoPtr info);
 
+static void read_info(struct facts *facts, Cronet_UrlResponseInfoPtr info)
+{
+    facts->status = Cronet_UrlResponseInfo_http_status_code_get(info);
+    snprintf(facts->protocol, sizeof facts->protocol, "%s",
+             Cronet_UrlResponseInfo_negotiated_protocol_get(info));
+}
+
 static struct call *of(Cronet_UrlRequestCallbackPtr callback)
 {
     return Cronet_UrlRequestCallback_GetClientContext(callback);
@@ -39,10 +46,11 @@ static struct call *of(Cronet_UrlRequestCallbackPtr callback)
 static void on_redirect(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
                         Cronet_UrlResponseInfoPtr info, const char *location)
 {
-    (void)info, (void)location;
+    (void)location;
     struct call *call = of(self);
     call->facts.first_byte_ns = now_ns();
-    call->redirected = true; /* reported as it is; Cronet gives no body to one not followed */
+    read_info(&call->facts, info);
+    call->redirected = true; /* reported as it is: Cronet hands up no body of a redirect */
     Cronet_UrlRequest_Cancel(request);
 }
 
@@ -104,11 +112,8 @@ static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoP
 {
     struct facts *facts = &call->facts;
     facts->end_ns = now_ns();
-    if (info) {
-        facts->status = Cronet_UrlResponseInfo_http_status_code_get(info);
-        snprintf(facts->protocol, sizeof facts->protocol, "%s",
-                 Cronet_UrlResponseInfo_negotiated_protocol_get(info));
-    }
+    if (info)
+        read_info(facts, info);
     pthread_mutex_lock(&lock);
     facts->outcome = outcome;
     *ended_last = call;
@@ -117,15 +122,26 @@ static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoP
     pthread_mutex_unlock(&lock);
 }
 
+static int64_t monotonic_ns(int64_t since_1970_ms)
+{
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t ago_ns = wall.tv_sec * 1000000000LL + wall.tv_nsec - since_1970_ms * 1000000;
+    return now_ns() - ago_ns;
+}
+
 static void on_finished(Cronet_RequestFinishedInfoListenerPtr self, Cronet_RequestFinishedInfoPtr info,
                         Cronet_UrlResponseInfoPtr response, Cronet_ErrorPtr error)
 {
     (void)response, (void)error;
     struct call *call = Cronet_RequestFinishedInfoListener_GetClientContext(self);
     Cronet_MetricsPtr metrics = Cronet_RequestFinishedInfo_metrics_get(info);
+    Cronet_DateTimePtr sending = metrics ? Cronet_Metrics_sending_start_get(metrics) : NULL;
     pthread_mutex_lock(&lock);
-    if (metrics)
+    if (sending) {
+        call->facts.sending_ns = monotonic_ns(Cronet_DateTime_value_get(sending));
         call->facts.opened = !Cronet_Metrics_socket_reused_get(metrics);
+    }
     call->finished = true;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);

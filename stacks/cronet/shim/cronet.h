@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 typedef struct Cronet_Buffer *Cronet_BufferPtr;
+typedef struct Cronet_DateTime *Cronet_DateTimePtr;
 typedef struct Cronet_Engine *Cronet_EnginePtr;
 typedef struct Cronet_EngineParams *Cronet_EngineParamsPtr;
 typedef struct Cronet_Error *Cronet_ErrorPtr;
@@ -118,3 +119,5 @@ int32_t Cronet_Error_internal_error_code_get(Cronet_ErrorPtr);
 int32_t Cronet_Error_quic_detailed_error_code_get(Cronet_ErrorPtr);
 Cronet_MetricsPtr Cronet_RequestFinishedInfo_metrics_get(Cronet_RequestFinishedInfoPtr);
 bool Cronet_Metrics_socket_reused_get(Cronet_MetricsPtr);
+Cronet_DateTimePtr Cronet_Metrics_sending_start_get(Cronet_MetricsPtr);
+int64_t Cronet_DateTime_value_get(Cronet_DateTimePtr); /* ms since 1970 */

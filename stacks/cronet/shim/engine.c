@@ -63,9 +63,7 @@ Cronet_EnginePtr engine_cronet(struct engine *engine)
     return engine->cronet;
 }
 
-void engine_verifications(struct engine *engine, struct verifications *copy)
+int32_t engine_verifications(struct engine *engine, struct verification *copy, int32_t room)
 {
-    *copy = (struct verifications){0};
-    if (engine->verifier)
-        verifier_read(engine->verifier, copy);
+    return engine->verifier ? verifier_latest(engine->verifier, copy, room) : 0;
 }

@@ -9,10 +9,11 @@ enum outcome { UNDER_WAY, SUCCEEDED, FAILED, CANCELED, REDIRECTED };
 /* What is known of a call. Times are CLOCK_MONOTONIC; 0: it did not happen. */
 struct facts {
     int64_t start_ns, first_byte_ns, end_ns;
+    int64_t sending_ns; /* by Cronet's metrics, which have whole milliseconds */
     uint64_t request_bytes, response_bytes;
     uint8_t *response;
     int32_t outcome, status, net_error, quic_error;
-    int32_t opened;  /* 1: it opened its connection, 0: it found one, -1: it got none */
+    int32_t opened;  /* 1: it opened its connection, 0: it found one, -1: Cronet does not tell */
     int32_t rewinds; /* times Cronet asked for the request's body anew, to send it again */
     char protocol[16];
     char message[160];
@@ -26,10 +27,11 @@ struct engine_options {
     bool accept_any_certificate;
 };
 
-/* When the lab-only verifier was asked for a certificate, since its engine began. */
-struct verifications {
-    int32_t count;
-    int64_t at_ns[16];
+/* One question to the lab-only verifier. `source` is who asked, a QUIC session or a TLS socket,
+ * and `source_ns` when that began, both by Cronet's own log. */
+struct verification {
+    int64_t at_ns, source_ns;
+    uint32_t source_type, source;
 };
 
 struct engine;
@@ -40,7 +42,8 @@ int64_t now_ns(void);
 const char *cronet_version(void);
 struct engine *engine_open(const struct engine_options *options);
 void engine_close(struct engine *engine);
-void engine_verifications(struct engine *engine, struct verifications *copy);
+/* Copies the engine's latest verifications, newest first, at most `room`; returns how many. */
+int32_t engine_verifications(struct engine *engine, struct verification *copy, int32_t room);
 
 /* A call that is ready to start. `body` stays the caller's until the call is freed. */
 struct call *call_new(uint32_t id, const char *url, const char *method, const char *content_type,

@@ -21,10 +21,19 @@ struct request_params {
     int32_t *certificate; /* the object begins with its count of references */
 };
 
+/* net::NetLogWithSource begins with its net::NetLogSource. */
+struct net_log {
+    uint32_t source_type, source_id;
+    int64_t start_us; /* base::TimeTicks: CLOCK_MONOTONIC */
+};
+
+enum { KEPT = 64 };
+
 struct verifier {
     void *const *virtual_functions;
     pthread_mutex_t lock;
-    struct verifications seen;
+    uint32_t count;
+    struct verification seen[KEPT]; /* a ring */
 };
 
 static void destroy_in_place(struct verifier *self)
@@ -38,13 +47,17 @@ static void destroy(struct verifier *self)
 }
 
 static int verify(struct verifier *self, const struct request_params *params,
-                  struct verify_result *result, void *callback, void *request, const void *net_log)
+                  struct verify_result *result, void *callback, void *request,
+                  const struct net_log *net_log)
 {
-    (void)callback, (void)request, (void)net_log;
+    (void)callback, (void)request;
     pthread_mutex_lock(&self->lock);
-    int32_t place = self->seen.count++;
-    if (place < (int32_t)(sizeof self->seen.at_ns / sizeof *self->seen.at_ns))
-        self->seen.at_ns[place] = now_ns();
+    self->seen[self->count++ % KEPT] = (struct verification){
+        .at_ns = now_ns(),
+        .source_ns = net_log->start_us * 1000,
+        .source_type = net_log->source_type,
+        .source = net_log->source_id,
+    };
     pthread_mutex_unlock(&self->lock);
     __atomic_add_fetch(params->certificate, 1, __ATOMIC_SEQ_CST);
     result->verified_cert = params->certificate;
@@ -71,9 +84,14 @@ struct verifier *verifier_new(void)
     return verifier;
 }
 
-void verifier_read(struct verifier *verifier, struct verifications *copy)
+int32_t verifier_latest(struct verifier *verifier, struct verification *copy, int32_t room)
 {
     pthread_mutex_lock(&verifier->lock);
-    *copy = verifier->seen;
+    int32_t copied = 0;
+    while (copied < room && copied < KEPT && (uint32_t)copied < verifier->count) {
+        copy[copied] = verifier->seen[(verifier->count - 1 - copied) % KEPT];
+        copied++;
+    }
     pthread_mutex_unlock(&verifier->lock);
+    return copied;
 }

@@ -6,4 +6,4 @@
 struct verifier;
 
 struct verifier *verifier_new(void);
-void verifier_read(struct verifier *verifier, struct verifications *copy);
+int32_t verifier_latest(struct verifier *verifier, struct verification *copy, int32_t room);

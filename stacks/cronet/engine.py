@@ -1,0 +1,103 @@
+"""A Cronet engine, and what can be known of its connections."""
+
+import ctypes
+import json
+from collections import namedtuple
+from urllib.parse import urlsplit
+
+import library
+from refusals import Failed
+
+# No call of Cronet's closes a connection. A cold one is opened by a new engine; but a ticket
+# lives and dies with its engine, so to use one the old connection must idle out in it.
+SHORT_IDLE_S = 1
+IDLE_OUT_S = 2.0  # by then both ends have let go, also after a last late packet
+
+# Of the time a full handshake took to show a certificate: less, and it came from a ticket.
+FROM_A_TICKET = 0.75
+
+Wire = namedtuple("Wire", "number reused resumed early_data")
+NOWHERE = Wire(0, False, False, False)
+
+
+class Engine:
+    def __init__(self, shim, setup, early_data):
+        self.shim, self.early_data = shim, early_data
+        self.protocol = setup["protocol"]
+        quic = self.protocol == "h3"
+        hint = quic and not setup.get("discovery")
+        origin = urlsplit(setup["url"])
+        idle = {"QUIC": {"idle_connection_timeout_seconds": SHORT_IDLE_S}}
+        self.handle = shim.engine_open(library.EngineOptions(
+            quic=quic,
+            hint_host=origin.hostname.encode() if hint else None,
+            hint_port=origin.port or 443,
+            experimental=json.dumps(idle if early_data else {}).encode(),
+            accept_any_certificate=quic))
+        if not self.handle:
+            raise Failed("Cronet did not start its engine")
+        self.under_way = 0
+        self.used = self.retired = False
+        self.wires = []  # (protocol, start of the opening call, its Wire), oldest first
+        self.full_ns = None  # what a QUIC handshake without a ticket took to show a certificate
+
+    def enter(self):
+        self.used = True
+        self.under_way += 1
+
+    def leave(self):
+        self.under_way -= 1
+        self.close_if_done()
+
+    def retire(self):
+        """No new calls. Closes once none is under way: Cronet does not earlier."""
+        self.retired = True
+        self.close_if_done()
+
+    def close_if_done(self):
+        if self.retired and not self.under_way:
+            self.shim.engine_close(self.handle)
+
+    def opened(self, call, number):
+        """Notes the connection that a settled call opened."""
+        protocol = call.protocol or self.protocol
+        wire = Wire(number, False, *self.spent_ticket(call))
+        self.wires.append((protocol, call.facts.start_ns, wire))
+        return wire
+
+    def found(self, call):
+        """The connection of a settled call that opened none, if any was opened before its end."""
+        for protocol, start_ns, wire in reversed(self.wires):
+            if call.protocol in (protocol, None) and start_ns < call.facts.end_ns:
+                return Wire(wire.number, True, wire.resumed, False)
+        return None
+
+    def spent_ticket(self, call):
+        """Whether the QUIC session that a call opened resumed one, and took the call early.
+
+        Cronet does not say. But it has the certificate verified once for each it is shown:
+        in a full handshake when the server's arrives, a round trip after the session began;
+        with a ticket at once, from the ticket; and a second time if the server then refuses
+        the ticket and shows its own.
+        """
+        facts = call.facts
+        shown = [v for v in self.verifications()
+                 if v.source_type == library.QUIC_SESSION
+                 and facts.start_ns <= v.source_ns + 1000 and v.at_ns <= facts.end_ns]
+        if not shown:
+            return False, False
+        last = [v for v in shown if v.source == shown[0].source]
+        began_ns, took_ns = last[-1].source_ns, last[-1].at_ns - last[-1].source_ns
+        if self.full_ns is None:
+            self.full_ns = took_ns
+            return False, False
+        limit_ns = FROM_A_TICKET * self.full_ns
+        resumed = len(last) == 1 and took_ns < limit_ns
+        # Metrics are cut to milliseconds; sent before a round trip was over is sent early.
+        sent_ns = facts.sending_ns + 1_000_000
+        return resumed, resumed and call.may_go_early and sent_ns < began_ns + limit_ns
+
+    def verifications(self):
+        """Of this engine, newest first."""
+        latest = (library.Verification * 64)()
+        return latest[:self.shim.engine_verifications(self.handle, latest, len(latest))]
