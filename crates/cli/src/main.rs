@@ -1,6 +1,7 @@
 //! Which transport should your app take? One file a verb; this one only chooses.
 
 mod audit;
+mod between;
 mod checks;
 mod dry_run;
 mod exit;

@@ -36,6 +36,7 @@
 //! leaves no process, interface or namespace behind.
 
 mod bench;
+mod between;
 mod carry;
 mod control;
 mod facts;
@@ -51,6 +52,7 @@ mod tap;
 mod window;
 
 pub use bench::{Bench, BenchError, BenchOptions, Init, Kind};
+pub use between::{Between, BetweenError};
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
 pub use probe::{Bias, Calibration, Probe, Probes};

@@ -22,7 +22,8 @@ use crate::forward::{self, FarEnd, Forward};
 #[command(after_help = "Examples:\n  \
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
     commute link 4g-tether --loss 2% --rtt 80ms --audit -- ./my-client\n  \
-    commute link lan -- bash")]
+    commute link lan -- bash\n  \
+    commute link true-metro --between usb0 eth1    # a phone behind the link")]
 pub(crate) struct Args {
     /// A network's name (`commute networks` lists them), or the path of a TOML file
     network: String,
@@ -65,8 +66,16 @@ pub(crate) struct Args {
     /// Print what the link did, and its own error, when the command has ended
     #[arg(long)]
     audit: bool,
+    /// Join two interfaces of this host by the link instead, as a slow cable: a phone, a
+    /// tethered device or another machine is behind the first, the server behind the second
+    ///
+    /// Every frame crosses, so both sides are on one subnet and the host takes no part; give
+    /// the interfaces no address. Ends with Ctrl-C, or with the command if there is one, which
+    /// runs on this host as usual. Needs root.
+    #[arg(long, num_args = 2, value_names = ["IF1", "IF2"], conflicts_with_all = ["forward", "pcap"])]
+    between: Vec<String>,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, required_unless_present = "between", value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -77,6 +86,9 @@ const CAPTURE_BYTES: usize = 256 << 20;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let network = crate::verb::networks::find(&args.network)?.with_overrides(&args.overrides()?)?;
+    if let [near, far] = &args.between[..] {
+        return crate::between::run(&network, args.seed, [near, far], &args.command, args.audit);
+    }
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     let options = BenchOptions {
         init: Init {

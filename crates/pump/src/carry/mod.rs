@@ -8,5 +8,7 @@ pub(crate) mod mailbox;
 pub(crate) mod ring;
 pub(crate) mod slab;
 pub(crate) mod socket;
+pub(crate) mod threads;
+pub(crate) mod totals;
 pub(crate) mod wait;
 pub(crate) mod worker;

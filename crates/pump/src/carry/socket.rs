@@ -41,6 +41,19 @@ pub(crate) fn bind(socket: BorrowedFd<'_>, index: u32, protocol: libc::c_int) ->
     check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
+/// Has an interface take frames for any address while the socket lives.
+pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
+    let socket = open()?;
+    let membership = libc::packet_mreq {
+        mr_ifindex: index as i32,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket.as_fd(), libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+    Ok(socket)
+}
+
 /// Frames dropped because the socket's ring was full, since last asked.
 pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut stats = libc::tpacket_stats {

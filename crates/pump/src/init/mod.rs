@@ -7,7 +7,6 @@
 mod costs;
 mod endpoint;
 mod house;
-mod link_threads;
 mod probe;
 mod reaper;
 mod serve;

@@ -9,10 +9,10 @@ use std::time::Duration;
 use link::{Network, PathSpec};
 
 use super::endpoint::Endpoint;
-use super::link_threads::{LinkThreads, Setup};
 use super::probe;
 use super::reaper::Reaper;
 use super::window::Windows;
+use crate::carry::threads::{LinkThreads, Setup};
 use crate::control::{self, Reply, Request};
 use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;

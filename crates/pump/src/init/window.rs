@@ -6,20 +6,18 @@ use std::os::fd::OwnedFd;
 
 use super::costs::{self, Used};
 use super::endpoint::{self, Endpoint};
-use super::link_threads::LinkThreads;
 use super::reaper::Reaper;
 use super::sockets;
 use crate::carry::clock::wall_offset_ns;
-use crate::carry::lateness::Histogram;
 use crate::carry::ledger::Ledger;
+use crate::carry::threads::LinkThreads;
+use crate::carry::totals::totals;
 use crate::facts::Side;
 use crate::net::counters;
 use crate::net::netlink::Netlink;
 use crate::pcapng::{self, Captured};
 use crate::sys;
-use crate::window::{
-    ByTransport, Costs, Drops, ForeignDrops, Interfaces, Lateness, Totals, Window,
-};
+use crate::window::{Costs, ForeignDrops, Interfaces, Window};
 
 /// What is read at both ends of a window.
 #[derive(Clone, Copy, Default)]
@@ -212,38 +210,6 @@ fn summarise(begun: &Readings, ended: &Readings, books: &[Box<Ledger>; 2]) -> Wi
         interfaces,
         unrecorded: up.unrecorded + down.unrecorded,
         ..Window::default()
-    }
-}
-
-fn totals(book: &Ledger) -> Totals {
-    let by_transport = |[tcp, udp, other]: [_; 3]| ByTransport { tcp, udp, other };
-    let [policy, gate, queue, loss] = book.dropped;
-    Totals {
-        sent: by_transport(book.sent),
-        delivered: by_transport(book.delivered),
-        dropped: Drops {
-            policy,
-            gate,
-            queue,
-            loss,
-        },
-        lateness: lateness(&book.lateness, book.late, book.late_bound_ns),
-        foreign_frames: book.foreign_frames,
-        oversize_frames: book.oversize_frames,
-        retries: book.retries,
-        stalls: book.stalls,
-    }
-}
-
-fn lateness(histogram: &Histogram, late: u64, bound_ns: u64) -> Lateness {
-    Lateness {
-        packets: histogram.count(),
-        p50_ns: histogram.quantile(0.5),
-        p99_ns: histogram.quantile(0.99),
-        p999_ns: histogram.quantile(0.999),
-        max_ns: histogram.max(),
-        late,
-        bound_ns,
     }
 }
 

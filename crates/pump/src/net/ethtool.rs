@@ -40,11 +40,88 @@ fn segmentation(name: &str) -> Option<bool> {
     }
 }
 
+/// Offloads that join received packets, switched off on an interface until this is dropped.
+pub(crate) struct Apart {
+    interface: String,
+    /// What was on.
+    was_on: Vec<String>,
+}
+
+impl Apart {
+    /// Has an interface hand up every packet by itself.
+    pub(crate) fn switch(interface: &str) -> io::Result<Apart> {
+        let was_on = active_features(interface)?
+            .into_iter()
+            .filter(|name| JOINING.contains(&name.as_str()))
+            .collect();
+        set_features(interface, |name| JOINING.contains(&name).then_some(false))?;
+        Ok(Apart {
+            interface: interface.to_owned(),
+            was_on,
+        })
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        let was_on = |name: &str| self.was_on.iter().any(|on| on == name).then_some(true);
+        // An interface that was pulled out needs nothing back.
+        let _restored = set_features(&self.interface, was_on);
+    }
+}
+
+const JOINING: [&str; 5] = [
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-lro",
+    "rx-udp-gro-forwarding",
+];
+
+/// Names of the features that are on.
+fn active_features(interface: &str) -> io::Result<Vec<String>> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    let names = feature_names(&socket, interface)?;
+    let mut got = GotFeatures {
+        cmd: GFEATURES,
+        size: names.len().div_ceil(32) as u32,
+        blocks: [GotBlock::default(); MAX_FEATURES / 32],
+    };
+    sys::device_request(socket.as_fd(), libc::SIOCETHTOOL as _, interface, &mut got)?;
+    let is_on = |i: usize| got.blocks[i / 32].active >> (i % 32) & 1 == 1;
+    let on = names.into_iter().enumerate().filter(|(i, _)| is_on(*i));
+    Ok(on.map(|(_, name)| name).collect())
+}
+
 /// Sets the features for which `wanted` has a word, as far as the interface allows.
 fn set_features(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::Result<()> {
     // Any socket of the namespace carries the ioctl.
     let socket = UdpSocket::bind("127.0.0.1:0")?;
+    let names = feature_names(&socket, interface)?;
+    let mut features = Features {
+        cmd: SFEATURES,
+        size: names.len().div_ceil(32) as u32,
+        blocks: [Block {
+            valid: 0,
+            requested: 0,
+        }; MAX_FEATURES / 32],
+    };
+    for (i, name) in names.iter().enumerate() {
+        if let Some(on) = wanted(name) {
+            features.blocks[i / 32].valid |= 1 << (i % 32);
+            features.blocks[i / 32].requested |= u32::from(on) << (i % 32);
+        }
+    }
+    sys::device_request(
+        socket.as_fd(),
+        libc::SIOCETHTOOL as _,
+        interface,
+        &mut features,
+    )
+}
 
+/// Every feature this kernel knows, in the order of their bits.
+fn feature_names(socket: &UdpSocket, interface: &str) -> io::Result<Vec<String>> {
     let mut info = SetInfo {
         cmd: GSSET_INFO,
         reserved: 0,
@@ -72,27 +149,11 @@ fn set_features(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::R
         &mut names,
     )?;
 
-    let mut features = Features {
-        cmd: SFEATURES,
-        size: count.div_ceil(32) as u32,
-        blocks: [Block {
-            valid: 0,
-            requested: 0,
-        }; MAX_FEATURES / 32],
-    };
-    for (i, name) in names.text.iter().take(count).enumerate() {
+    let text = |name: &[u8; STRING_LEN]| {
         let end = name.iter().position(|&b| b == 0).unwrap_or(STRING_LEN);
-        if let Some(on) = std::str::from_utf8(&name[..end]).ok().and_then(&wanted) {
-            features.blocks[i / 32].valid |= 1 << (i % 32);
-            features.blocks[i / 32].requested |= u32::from(on) << (i % 32);
-        }
-    }
-    sys::device_request(
-        socket.as_fd(),
-        libc::SIOCETHTOOL as _,
-        interface,
-        &mut features,
-    )
+        String::from_utf8_lossy(&name[..end]).into_owned()
+    };
+    Ok(names.text.iter().take(count).map(text).collect())
 }
 
 /// `struct ethtool_sset_info` asking for one set.
@@ -129,7 +190,26 @@ struct Block {
     requested: u32,
 }
 
+/// `struct ethtool_gfeatures`.
+#[repr(C)]
+struct GotFeatures {
+    cmd: u32,
+    size: u32,
+    blocks: [GotBlock; MAX_FEATURES / 32],
+}
+
+/// `struct ethtool_get_features_block`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct GotBlock {
+    available: u32,
+    requested: u32,
+    active: u32,
+    never_changed: u32,
+}
+
 // linux/ethtool.h
+const GFEATURES: u32 = 0x3a;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const SFEATURES: u32 = 0x3b;

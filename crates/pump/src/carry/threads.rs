@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use link::{Direction, Network, Path};
 
-use crate::carry::frame::ETHERNET_LEN;
-use crate::carry::ledger::Ledger;
-use crate::carry::mailbox::{Desk, Letter, Order, mailbox};
-use crate::carry::ring::Ring;
-use crate::carry::slab::Slab;
-use crate::carry::socket::Sender;
-use crate::carry::worker::{self, Worker};
+use super::frame::ETHERNET_LEN;
+use super::ledger::Ledger;
+use super::mailbox::{Desk, Letter, Order, mailbox};
+use super::ring::Ring;
+use super::slab::Slab;
+use super::socket::Sender;
+use super::worker::{self, Worker};
 use crate::sys;
 
 /// Both directions, carrying until they are stopped.
-pub(super) struct LinkThreads {
+pub(crate) struct LinkThreads {
     directions: [Running; 2],
-    pub(super) realtime: bool,
-    pub(super) locked: bool,
-    pub(super) ring_bytes: usize,
+    pub(crate) realtime: bool,
+    pub(crate) locked: bool,
+    pub(crate) ring_bytes: usize,
     late_bound_ns: [u64; 2],
     window: u32,
     frame_bytes: usize,
@@ -34,21 +34,21 @@ struct Running {
 }
 
 /// What the threads of a link are started with.
-pub(super) struct Setup<'a> {
-    pub(super) network: &'a Network,
-    pub(super) seed: u64,
+pub(crate) struct Setup<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) seed: u64,
     /// Cost of the way itself, up and down.
-    pub(super) bias_ns: [u64; 2],
+    pub(crate) bias_ns: [u64; 2],
     /// Interfaces of the link facing client and server.
-    pub(super) interfaces: [u32; 2],
-    pub(super) spin_permille: u64,
+    pub(crate) interfaces: [u32; 2],
+    pub(crate) spin_permille: u64,
     /// Room for whole frames, per direction and window.
-    pub(super) frame_bytes: usize,
+    pub(crate) frame_bytes: usize,
 }
 
 impl LinkThreads {
     /// Starts both directions; the calling thread's namespace is the link's.
-    pub(super) fn start(setup: &Setup<'_>) -> io::Result<LinkThreads> {
+    pub(crate) fn start(setup: &Setup<'_>) -> io::Result<LinkThreads> {
         let [client, server] = setup.interfaces;
         let (up, up_facts) = start_one(setup, Direction::Up, client, server)?;
         let (down, down_facts) = start_one(setup, Direction::Down, server, client)?;
@@ -64,7 +64,7 @@ impl LinkThreads {
     }
 
     /// Begins a window at `at_ns`.
-    pub(super) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
         self.window += 1;
         for (running, late_bound_ns) in self.directions.iter_mut().zip(self.late_bound_ns) {
             let mut ledger = running.take_spare(self.frame_bytes);
@@ -79,7 +79,7 @@ impl LinkThreads {
     }
 
     /// Ends the window and returns the books of both directions, up first.
-    pub(super) fn end(&mut self) -> io::Result<[Box<Ledger>; 2]> {
+    pub(crate) fn end(&mut self) -> io::Result<[Box<Ledger>; 2]> {
         let mut books = Vec::with_capacity(2);
         for running in &mut self.directions {
             let mut ledger = running.take_spare(self.frame_bytes);
@@ -100,7 +100,7 @@ impl LinkThreads {
     }
 
     /// Waits until no frame is on the link, at most `limit`. Frames that arrive meanwhile count.
-    pub(super) fn settle(&self, limit: Duration) -> bool {
+    pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut quiet = 0;
         while Instant::now() < until {
@@ -115,7 +115,7 @@ impl LinkThreads {
     }
 
     /// Ends both threads; frames inside are gone.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         for running in &mut self.directions {
             let Some(thread) = running.thread.take() else {
                 continue;
@@ -131,7 +131,7 @@ impl LinkThreads {
     }
 
     /// Gives books back for the next window.
-    pub(super) fn give_back(&mut self, books: [Box<Ledger>; 2]) {
+    pub(crate) fn give_back(&mut self, books: [Box<Ledger>; 2]) {
         for (running, ledger) in self.directions.iter_mut().zip(books) {
             running.spare = Some(ledger);
         }
