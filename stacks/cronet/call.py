@@ -1,10 +1,11 @@
 """One request: made before the run, started in it, read after it."""
 
-import functools
 import hashlib
 
 import errors
 import library
+from bodies import seeded
+from engine import NOWHERE
 
 ROOM = 4096  # bytes for a response of unknown length; the shim makes more when needed
 
@@ -50,6 +51,7 @@ class Call:
 
     def settle(self):
         """Nothing of it is under way in Cronet any more; its facts are final."""
+        self.wire = NOWHERE
         self.facts = self.shim.call_settle(self.handle).contents
         self.protocol = {"h2": "h2", "h3": "h3", "http/1.1": "h1"}.get(self.facts.protocol.decode())
 
@@ -57,9 +59,9 @@ class Call:
         """Whether it failed before it had a connection."""
         return self.facts.opened == -1 and self.error()["kind"] in ("dns", "connect", "tls", "other")
 
-    def row(self, wire):
-        """What the lab is told, once settled; `wire` is what the call travelled on."""
-        facts = self.facts
+    def row(self):
+        """What the lab is told, once settled."""
+        facts, wire = self.facts, self.wire
         row = {
             "type": "row", "id": self.id, "connection": wire.number,
             "start_ns": facts.start_ns,
@@ -100,15 +102,3 @@ class Call:
         self.shim.call_free(self.handle)
         self.handle = self.facts = None
         self.engine.leave()
-
-
-@functools.lru_cache(maxsize=2)
-def seeded(length):
-    """The first bytes of the house's file: SplitMix64 from seed 0, little endian."""
-    mask, state, words = (1 << 64) - 1, 0, bytearray()
-    for _ in range((length + 7) // 8):
-        state = (state + 0x9E3779B97F4A7C15) & mask
-        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        words += (z ^ (z >> 31)).to_bytes(8, "little")
-    return bytes(words[:length])

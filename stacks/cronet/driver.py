@@ -4,6 +4,8 @@ import json
 import os
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
+
 import library
 import trust
 from refusals import Failed, Unsupported

@@ -4,8 +4,10 @@ import os
 
 import trust
 from call import Call
-from engine import IDLE_OUT_S, NOWHERE, SHORT_IDLE_S, Engine
+from engine import IDLE_OUT_S, SHORT_IDLE_S, Engine
 from refusals import Failed, Unsupported
+
+CALLS = ("call", "get", "put")
 
 SETTINGS = {
     "executor": "one thread, as an app gives one",
@@ -30,7 +32,7 @@ class Session:
         self.engine = None
         if setup.get("warmup_url"):
             self.warm_up()
-        self.reconnect(early_data=False)
+        self.renew(early_data=False)
 
     def warm_up(self):
         """Small downloads from another origin, in an engine of their own."""
@@ -39,7 +41,7 @@ class Session:
         for _ in range(setup.get("warmup_calls", 1)):
             call = Call(other, {"id": 0, "step": "get", "bytes": 1})
             call.start()
-            while not Call.ended(self.shim, setup["timeout_ns"]):
+            while not self.next_ended(setup["timeout_ns"]):
                 call.give_up("timeout")
             call.settle()
             error = call.error()
@@ -48,31 +50,52 @@ class Session:
                 raise Failed(f"warm-up: {error['detail']}")
         other.close()
 
-    def reconnect(self, early_data):
+    def prepare(self, steps):
+        """The calls of a run, made but not started; None for steps that are none."""
+        for step in steps:
+            refuse_step(step, self.protocol)
+        self.plan = early_data_plan(steps)
+        if self.plan[0] != self.engine.early_data:
+            if self.engine.used:
+                raise Unsupported("reconnect early_data", "no cold one came before it in this run")
+            self.renew(self.plan[0])
+        return [Call(self, step) if step["step"] in CALLS else None for step in steps]
+
+    def reconnect(self, place, mode):
+        """Closes every connection; for how many ns that will take."""
+        if mode == "cold":
+            self.renew(self.plan[place])
+            return 0
+        return int(IDLE_OUT_S * 1e9)
+
+    def renew(self, early_data):
         """Leaves every connection and ticket behind for a new engine."""
         self.close()
         self.engine = Engine(self.shim, self.setup, early_data)
+
+    def next_ended(self, timeout_ns):
+        return Call.ended(self.shim, timeout_ns)
 
     def close(self):
         if self.engine:
             self.engine.retire()
 
-    def wires(self, calls):
-        """What each settled call travelled on: openers first, so that the others find theirs.
+    def settle(self, calls):
+        """Says what each ended call travelled on: openers first, so that the others find theirs.
 
         Of a call given up before its answer Cronet tells nothing. It was on the connection
         that there was; else it was the one that had it opened.
         """
-        wires = {}
+        for call in calls:
+            call.settle()
         for call in sorted(calls, key=lambda call: (call.facts.opened != 1, call.facts.start_ns)):
-            wire = None
-            if not call.opened_nothing():
-                wire = call.facts.opened != 1 and call.engine.found(call)
-                if not wire:
-                    self.numbered += 1
-                    wire = call.engine.opened(call, self.numbered)
-            wires[call] = wire or NOWHERE
-        return wires
+            if call.opened_nothing():
+                continue
+            wire = None if call.facts.opened == 1 else call.engine.found(call)
+            if not wire:
+                self.numbered += 1
+                wire = call.engine.opened(call, self.numbered)
+            call.wire = wire
 
 
 def refuse(setup):
@@ -90,3 +113,27 @@ def refuse(setup):
             raise Unsupported(f"{key} {setup[key]}", "this driver has no way to it")
     if not os.access(setup["ca_file"], os.R_OK):
         raise Failed(f"cannot read {setup['ca_file']}")
+
+
+def refuse_step(step, protocol):
+    kind = step["step"]
+    if kind == "reconnect":
+        if step["mode"] not in ("cold", "early_data"):
+            raise Unsupported(f"reconnect {step['mode']}", "Cronet does not tell whether it resumed")
+        if step["mode"] == "early_data" and protocol != "h3":
+            raise Unsupported("reconnect early_data", "Chromium has early data over H3 only")
+    elif kind not in CALLS + ("pause",):
+        raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
+
+
+def early_data_plan(steps):
+    """For each place, whether the engine in use from there to the next cold reconnect is to have
+    early data: an engine's options are fixed when it starts."""
+    plan, early = [], False
+    for step in reversed(steps):
+        if step["step"] == "reconnect" and step["mode"] == "early_data":
+            early = True
+        plan.append(early)
+        if step["step"] == "reconnect" and step["mode"] == "cold":
+            early = False
+    return plan[::-1] or [False]

@@ -1,11 +1,13 @@
-"""Follows the steps of one run: what starts when, and when rows may be sent."""
+"""Follows the steps of one run: what starts when, and when rows may be sent.
+
+The session makes calls (`prepare`), says which has ended (`next_ended`), reconnects, and settles
+ended calls; a call can `start`, be given up, tell its `row` and be freed.
+"""
 
 import gc
 import heapq
 import time
 
-from call import Call
-from engine import IDLE_OUT_S
 from refusals import Unsupported
 
 PAUSE, START, CANCEL, TIME_OUT = range(4)
@@ -38,14 +40,7 @@ class Run:
             else:
                 raise Unsupported(f"start {next(iter(start), '')}", "this driver does not know it")
             places[step["id"]] = place
-        self.plan = early_data_plan(steps)
-        for step in steps:
-            check(step, session)
-        if self.plan[0] != session.engine.early_data:
-            if session.engine.used:
-                raise Unsupported("reconnect early_data", "no cold one came before it in this run")
-            session.reconnect(self.plan[0])
-        self.calls = [Call(session, step) if step["step"] in CALLS else None for step in steps]
+        self.calls = session.prepare(steps)
         self.owed = {}  # group: its calls
         for step, call in zip(steps, self.calls):
             if call:
@@ -64,7 +59,7 @@ class Run:
         begin_ns = time.monotonic_ns()
         self.under_way = {}
         self.ended = {}  # group: its ended calls, not yet reported
-        self.wires = {}  # call: what it travelled on, for those
+        self.unsettled = []  # of those
         over, prefix = [False] * len(self.steps), 0
         ready = []
         for delay_ns, place in self.first:
@@ -102,23 +97,24 @@ class Run:
                 self.at(now_ns + step["cancel_after_ns"], CANCEL, place)
         elif step["step"] == "pause":
             self.at(now_ns + step["ns"], PAUSE, place)
-        elif step["mode"] == "cold":
-            self.session.reconnect(self.plan[place])
-            return True
         else:
-            self.at(now_ns + IDLE_OUT_NS, PAUSE, place)
+            wait_ns = self.session.reconnect(place, step["mode"])
+            if not wait_ns:
+                return True
+            self.at(now_ns + wait_ns, PAUSE, place)
         return False
 
     def wait(self):
         """Sleeps until something happens: the places that are over, those that may start."""
         ended, ready = [], []
         timeout_ns = self.timers[0][0] - time.monotonic_ns() if self.timers else 10**9
-        call = Call.ended(self.session.shim, timeout_ns)
+        call = self.session.next_ended(timeout_ns)
         while call:
             place = self.under_way.pop(call)
             self.ended.setdefault(self.steps[place]["group"], []).append(call)
+            self.unsettled.append(call)
             ended.append(place)
-            call = Call.ended(self.session.shim, 0)
+            call = self.session.next_ended(0)
         while self.timers and self.timers[0][0] <= time.monotonic_ns():
             _, place, what = heapq.heappop(self.timers)
             if what == START:
@@ -131,41 +127,10 @@ class Run:
 
     def report(self, send):
         """Sends the rows of the groups that are complete. No call is under way."""
-        calls = [call for group in self.ended.values() for call in group]
-        for call in calls:
-            if call not in self.wires:
-                call.settle()
-        self.wires.update(self.session.wires([c for c in calls if c not in self.wires]))
+        self.session.settle(self.unsettled)
+        self.unsettled = []
         for group in sorted(self.ended):
             if len(self.ended[group]) == self.owed[group]:
                 for call in self.ended.pop(group):
-                    send(call.row(self.wires.pop(call)))
+                    send(call.row())
                     call.free()
-
-
-IDLE_OUT_NS = int(IDLE_OUT_S * 1e9)
-CALLS = ("call", "get", "put")
-
-
-def check(step, session):
-    kind = step["step"]
-    if kind == "reconnect":
-        if step["mode"] not in ("cold", "early_data"):
-            raise Unsupported(f"reconnect {step['mode']}", "Cronet does not tell whether it resumed")
-        if step["mode"] == "early_data" and session.protocol != "h3":
-            raise Unsupported("reconnect early_data", "Chromium has early data over H3 only")
-    elif kind not in CALLS + ("pause",):
-        raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
-
-
-def early_data_plan(steps):
-    """For each place, whether the engine in use from there to the next cold reconnect is to have
-    early data."""
-    plan, early = [], False
-    for step in reversed(steps):
-        if step["step"] == "reconnect" and step["mode"] == "early_data":
-            early = True
-        plan.append(early)
-        if step["step"] == "reconnect" and step["mode"] == "cold":
-            early = False
-    return plan[::-1] or [False]
