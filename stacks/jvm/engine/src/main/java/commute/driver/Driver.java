@@ -1,6 +1,7 @@
 package commute.driver;
 
 import java.io.IOException;
+import java.util.logging.LogManager;
 import org.json.JSONException;
 import org.json.JSONObject;
 
@@ -26,6 +27,8 @@ public final class Driver {
 
     /** A program's whole life: until the lab says close. Library threads may still be about. */
     public static void main(Stack stack) {
+        // Nothing is logged while calls run.
+        LogManager.getLogManager().reset();
         try (Lab lab = Lab.of(System.getenv())) {
             follow(stack, lab);
         } catch (IOException gone) {

@@ -52,7 +52,7 @@ public final class Failure {
         if (failure instanceof SocketException || failure instanceof EOFException) {
             return "reset";
         }
-        return words.contains("unexpected end of stream") || words.contains("stream was reset") ? "reset" : null;
+        return words.contains("unexpected end of stream") ? "reset" : null;
     }
 
     /** The library's words and those of its causes. */

@@ -1,5 +1,6 @@
 package commute.driver;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.security.MessageDigest;
@@ -39,7 +40,14 @@ public final class Received {
         }
     }
 
-    public long bytes() {
+    /** Some libraries take any end of a connection or stream for the end of the body. */
+    public void mustHave(long promisedBytes) throws EOFException {
+        if (bytes < promisedBytes) {
+            throw new EOFException("the body ended after " + bytes + " of " + promisedBytes + " bytes");
+        }
+    }
+
+    long bytes() {
         return bytes;
     }
 

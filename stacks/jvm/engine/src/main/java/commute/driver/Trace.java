@@ -48,7 +48,7 @@ public final class Trace {
     }
 
     /** The application asks for the call: now. */
-    long start() {
+    synchronized long start() {
         startNs = System.nanoTime();
         return startNs;
     }
@@ -67,6 +67,11 @@ public final class Trace {
 
     public synchronized boolean has(Phase phase) {
         return stamps[phase.ordinal()] != 0;
+    }
+
+    /** When the application asked for the call. */
+    public synchronized long startNs() {
+        return startNs;
     }
 
     /** The connection it goes over, and whether it was this call that opened it. */

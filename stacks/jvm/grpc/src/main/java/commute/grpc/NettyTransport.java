@@ -17,7 +17,6 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.handler.ssl.OpenSsl;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
-import io.grpc.netty.shaded.io.netty.util.Version;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
@@ -35,17 +34,13 @@ final class NettyTransport implements Transport {
     static Identity identity() {
         Epoll.ensureAvailability();
         OpenSsl.ensureAvailability();
-        return Transport.identity("grpc-netty", ", Netty " + netty(), OpenSsl.versionString() + " (netty-tcnative)")
+        return Transport.identity("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
                 .abilities("mtls", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "channelActive")
                 .phase("tls", "SslHandler.handshakeFuture")
                 .setting("TCP_NODELAY", "on (stock)")
                 .setting("h2 receive window", "1 MiB, grown by BDP pings (stock)")
                 .setting("session tickets", "none kept (stock)");
-    }
-
-    private static String netty() {
-        return Version.identify().values().iterator().next().artifactVersion();
     }
 
     @Override

@@ -28,7 +28,7 @@ final class OkHttpTransport implements Transport {
 
     static Identity identity() {
         Conscrypt.Version version = Conscrypt.version();
-        return Transport.identity("grpc-okhttp", "", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
+        return Transport.identity("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
                 .abilities("mtls", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "the transport asks for TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")

@@ -56,7 +56,8 @@ final class Openings extends ClientTransportFilter {
         Opening opening = openings.get(transport.get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR));
         boolean opener = opening.first.compareAndSet(null, trace) || opening.first.get() == trace;
         trace.carriedBy(opening.wire, opener);
-        if (opener) {
+        // A call that was given up may have had it opened, and this one come later.
+        if (opener && opening.connectedNs > trace.startNs()) {
             trace.stamp(Phase.CONNECT, opening.connectedNs);
             trace.stamp(Phase.TLS, opening.securedNs);
         }

@@ -19,8 +19,8 @@ interface Transport {
     }
 
     /** What both transports have in common. */
-    static Identity identity(String stack, String more, String tls) {
-        return new Identity(stack, GrpcUtil.getGrpcBuildVersion().getImplementationVersion() + more, tls)
+    static Identity identity(String stack, String tls) {
+        return new Identity(stack, GrpcUtil.getGrpcBuildVersion().getImplementationVersion(), tls)
                 .protocols("grpc")
                 .phase("request_sent", "ClientStreamTracer.outboundMessageSent: the last message framed and given to the transport")
                 .phase("first_byte", "ClientStreamTracer.inboundHeaders")

@@ -107,11 +107,7 @@ final class HucExchange implements Runnable {
                 received.readAll(in);
             }
         }
-        // The JDK takes a connection that ends early for the end of the body.
-        long promised = connection.getContentLengthLong();
-        if (promised > received.bytes()) {
-            throw new IOException("unexpected end of stream: " + received.bytes() + " of " + promised + " bytes");
-        }
+        received.mustHave(connection.getContentLengthLong());
     }
 
     /** It opens a connection, over this one of TCP. */

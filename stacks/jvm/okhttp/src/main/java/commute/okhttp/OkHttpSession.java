@@ -26,6 +26,8 @@ import okhttp3.Protocol;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
+import okhttp3.internal.http2.ConnectionShutdownException;
+import okhttp3.internal.http2.StreamResetException;
 import okio.BufferedSink;
 
 /** One origin. The client has the connections, its SSLContext the tickets. */
@@ -125,9 +127,10 @@ final class OkHttpSession implements Stack.Session {
             trace.status(response.code());
             try {
                 received.readAll(response.body().byteStream());
+                received.mustHave(response.body().contentLength());
                 trace.ended(() -> received);
             } catch (IOException failure) {
-                trace.failed(failure);
+                failed(failure);
             }
             response.close();
             connections.released(pool);
@@ -135,8 +138,16 @@ final class OkHttpSession implements Stack.Session {
 
         @Override
         public void onFailure(Call call, IOException failure) {
-            trace.failed(failure);
+            failed(failure);
             connections.released(pool);
+        }
+
+        private void failed(IOException failure) {
+            if (failure instanceof StreamResetException || failure instanceof ConnectionShutdownException) {
+                trace.failed("reset", failure.toString());
+            } else {
+                trace.failed(failure);
+            }
         }
     }
 

@@ -1,0 +1,181 @@
+package commute.h3;
+
+import commute.driver.Received;
+import commute.driver.Seeded;
+import commute.driver.Stack;
+import commute.driver.Step;
+import commute.driver.Trace;
+import commute.driver.Trace.Phase;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http3.DefaultHttp3DataFrame;
+import io.netty.handler.codec.http3.DefaultHttp3HeadersFrame;
+import io.netty.handler.codec.http3.Http3;
+import io.netty.handler.codec.http3.Http3DataFrame;
+import io.netty.handler.codec.http3.Http3ErrorCode;
+import io.netty.handler.codec.http3.Http3Headers;
+import io.netty.handler.codec.http3.Http3HeadersFrame;
+import io.netty.handler.codec.http3.Http3RequestStreamInboundHandler;
+import io.netty.handler.codec.quic.QuicChannel;
+import io.netty.handler.codec.quic.QuicStreamChannel;
+import io.netty.util.concurrent.Future;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+
+/** One request on a stream of its own. After start it lives on the event loop. */
+final class H3Exchange implements Stack.Exchange {
+    private final H3Stack.H3Session session;
+    private final Http3HeadersFrame head = new DefaultHttp3HeadersFrame();
+    /** Null when the request has none. */
+    private final ByteBuf body;
+    private Trace trace;
+    private H3Connection connection;
+    private QuicStreamChannel stream;
+    private boolean sentEarly;
+    private boolean released;
+
+    H3Exchange(H3Stack.H3Session session, Step step) {
+        this.session = session;
+        Http3Headers headers = head.headers()
+                .scheme("https").authority(session.setup.host + ":" + session.setup.port);
+        headers.add("x-commute-id", Long.toString(step.id));
+        switch (step.kind) {
+            case CALL:
+                body = Unpooled.wrappedBuffer(step.body.getBytes(StandardCharsets.UTF_8));
+                headers.method("POST").path("/echo").add("content-type", "application/json");
+                break;
+            case PUT:
+                body = Unpooled.wrappedBuffer(Seeded.file(step.bytes), 0, step.bytes);
+                headers.method("PUT").path("/upload").add("content-type", "application/octet-stream");
+                break;
+            default:
+                body = null;
+                headers.method("GET").path("/bytes/" + step.bytes);
+        }
+        if (body != null) {
+            headers.add("content-length", Integer.toString(body.readableBytes()));
+        }
+    }
+
+    Trace trace() {
+        return trace;
+    }
+
+    @Override
+    public void start(Trace trace) {
+        this.trace = trace;
+        session.loop.execute(() -> session.begin(this));
+    }
+
+    @Override
+    public void abort() {
+        session.loop.execute(() -> {
+            if (stream != null) {
+                stream.shutdown(Http3ErrorCode.H3_REQUEST_CANCELLED.code(), stream.newPromise());
+            } else if (connection != null) {
+                connection.forget(this);
+            }
+        });
+    }
+
+    /** It waits for that connection to be open. */
+    void waitsFor(H3Connection connection) {
+        this.connection = connection;
+    }
+
+    void send(QuicChannel quic, H3Connection connection) {
+        this.connection = connection;
+        Http3.newRequestStream(quic, new Response()).addListener((Future<QuicStreamChannel> made) -> {
+            if (made.isSuccess()) {
+                stream = made.getNow();
+                write();
+            } else {
+                failed(made.cause(), connection);
+            }
+        });
+    }
+
+    private void write() {
+        trace.attempt();
+        sentEarly = connection.isEarly();
+        int bytes = body == null ? 0 : body.readableBytes();
+        ChannelFuture written;
+        if (bytes == 0) {
+            written = stream.writeAndFlush(head);
+        } else {
+            stream.write(head);
+            written = stream.writeAndFlush(new DefaultHttp3DataFrame(body));
+        }
+        written.addListener(QuicStreamChannel.SHUTDOWN_OUTPUT).addListener(done -> {
+            if (done.isSuccess()) {
+                trace.stamp(Phase.REQUEST_SENT);
+                trace.requestBytes(bytes);
+            }
+        });
+    }
+
+    void failed(Throwable failure, H3Connection connection) {
+        connection.fail(trace, failure);
+        release();
+    }
+
+    private void release() {
+        if (!released && connection != null) {
+            released = true;
+            connection.released();
+        }
+    }
+
+    private final class Response extends Http3RequestStreamInboundHandler {
+        private final Received received = new Received();
+        private long promisedBytes;
+        private boolean complete;
+
+        @Override
+        protected void channelRead(ChannelHandlerContext context, Http3HeadersFrame frame) {
+            if (!trace.has(Phase.FIRST_BYTE)) {
+                trace.stamp(Phase.FIRST_BYTE);
+                trace.status(Integer.parseInt(frame.headers().status().toString()));
+                trace.earlyData(sentEarly && !connection.hasResent());
+                promisedBytes = frame.headers().getLong("content-length", 0);
+            }
+        }
+
+        @Override
+        protected void channelRead(ChannelHandlerContext context, Http3DataFrame frame) {
+            received.add(ByteBufUtil.getBytes(frame.content()));
+            frame.release();
+        }
+
+        @Override
+        protected void channelInputClosed(ChannelHandlerContext context) {
+            complete = true;
+            try {
+                received.mustHave(promisedBytes);
+                trace.ended(() -> received);
+            } catch (EOFException failure) {
+                trace.failed(failure);
+            }
+            context.close();
+            release();
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable failure) {
+            failed(failure, connection);
+            context.close();
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) throws Exception {
+            if (!complete) {
+                failed(new IOException("unexpected end of stream"), connection);
+            }
+            super.channelInactive(context);
+        }
+    }
+}
