@@ -8,7 +8,9 @@ use std::process::Command;
 #[test]
 fn help_is_as_published() {
     let house = House::new();
-    let verbs = ["", "run", "report", "doctor", "link", "networks", "serve"];
+    let verbs = [
+        "", "run", "report", "doctor", "link", "networks", "serve", "stacks", "import",
+    ];
     for verb in verbs {
         let mut command = house.commute(&[]);
         command

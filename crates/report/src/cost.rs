@@ -11,7 +11,8 @@ pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {
     let median = |unit, of: &dyn Fn(&Cell) -> Option<f64>| {
         let values: Vec<Span> = blocks
             .values()
-            .filter_map(|cell| of(cell).map(Span::exact))
+            // Nothing is free: a zero was not measured, as of calls from elsewhere.
+            .filter_map(|cell| of(cell).filter(|cost| *cost > 0.0).map(Span::exact))
             .collect();
         let estimate = stats::estimate(&values, Level::NINETY_FIVE, run.seed)?;
         Some(Quantity::new(&estimate, unit))

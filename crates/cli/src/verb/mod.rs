@@ -1,6 +1,7 @@
 //! One file a verb: its arguments and its `run`.
 
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod link;
 pub(crate) mod networks;
 pub(crate) mod report;

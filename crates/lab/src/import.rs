@@ -1,0 +1,397 @@
+//! Calls measured elsewhere, on phones and in the field, as records: so that the same
+//! statistics and the same report can be had for them. Pure.
+//!
+//! A row is a call, with the columns of `commute report --format csv`. Nothing of it was seen
+//! by a server of ours, so every call is proven by its client only, whatever the rows say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{
+    Arm, Audit, Call, CallResult, Cell, Cost, Group, Host, Network, Outcome, Planned, Proof, Run,
+    Stack, State, Wire,
+};
+use serde::Deserialize;
+
+use crate::plan::slug;
+
+/// One row of an import. The first five must be there; a call without `end_ns` has no place.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ImportedCall {
+    /// Name of the network, as `train to Leeds, operator A`.
+    pub network: String,
+    /// Name of the arm.
+    pub arm: String,
+    /// `h1`, `h2`, `h3` or `grpc`.
+    pub protocol: String,
+    /// Calls measured back to back under the same circumstances share a block.
+    pub block: u32,
+    /// How long the call took; of one that timed out, the time it was given.
+    pub end_ns: u64,
+    /// Its group in the report; absent: `calls`.
+    pub group: Option<String>,
+    /// First call on its connection; absent: yes if `tls_ns` is there.
+    pub first: Option<bool>,
+    /// What it found; absent: a cold or a warm connection, by `first`.
+    pub state: Option<State>,
+    /// Start, ns after the block's first.
+    pub start_ns: Option<u64>,
+    /// Name resolved, ns after the start; like all that follow.
+    pub dns_ns: Option<u64>,
+    /// TCP connected.
+    pub connect_ns: Option<u64>,
+    /// Handshake done.
+    pub tls_ns: Option<u64>,
+    /// Request handed over.
+    pub request_sent_ns: Option<u64>,
+    /// First byte of the response.
+    pub first_byte_ns: Option<u64>,
+    /// Body bytes sent.
+    pub request_bytes: Option<u64>,
+    /// Body bytes received.
+    pub response_bytes: Option<u64>,
+    /// `ok`, `timed_out` or `error`; absent: ok unless `error` says something.
+    pub result: Option<String>,
+    /// What went wrong, as `kind: words`.
+    pub error: Option<String>,
+}
+
+/// What belongs to all rows.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// Name of the study.
+    pub study: String,
+    /// What it asks.
+    pub question: String,
+    /// The arm to compare with; absent: the first.
+    pub reference: Option<String>,
+    /// Where bootstrap luck comes from.
+    pub seed: u64,
+}
+
+/// What is wrong with the rows as a whole, or with one.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// No row.
+    #[error("there is no call in it")]
+    Empty,
+    /// One row.
+    #[error("line {line}: {message}")]
+    Row {
+        /// From 1, the header among them.
+        line: usize,
+        /// What was wrong and what would be right.
+        message: String,
+    },
+    /// The reference is no arm.
+    #[error("--reference {name}: no call is of this arm{hint}")]
+    Reference {
+        /// As asked.
+        name: String,
+        /// Nearest name.
+        hint: String,
+    },
+}
+
+/// Rows, each with its line, as the head and the cells of a run.
+pub fn import(
+    rows: &[(usize, ImportedCall)],
+    options: &ImportOptions,
+) -> Result<(Run, Vec<Cell>), ImportError> {
+    let mut cells: BTreeMap<(String, u32, String), Vec<Call>> = BTreeMap::new();
+    let mut arms: Vec<Arm> = Vec::new();
+    let mut networks: Vec<String> = Vec::new();
+    for (line, row) in rows {
+        let wrong = |message: String| ImportError::Row {
+            line: *line,
+            message,
+        };
+        row.check().map_err(wrong)?;
+        match arms.iter().find(|arm| arm.name == row.arm) {
+            Some(arm) if arm.protocol != row.protocol => {
+                return Err(wrong(format!(
+                    "arm {} speaks {} here and {} before; give each protocol an arm",
+                    row.arm, row.protocol, arm.protocol
+                )));
+            }
+            Some(_) => {}
+            None => arms.push(row.as_arm()),
+        }
+        if !networks.contains(&row.network) {
+            networks.push(row.network.clone());
+        }
+        let key = (row.network.clone(), row.block, row.arm.clone());
+        let calls = cells.entry(key).or_default();
+        calls.push(row.as_call(calls.len() as u32 + 1));
+    }
+    let reference = match &options.reference {
+        None => arms.first().ok_or(ImportError::Empty)?.name.clone(),
+        Some(name) if arms.iter().any(|arm| arm.name == *name) => name.clone(),
+        Some(name) => {
+            return Err(ImportError::Reference {
+                name: name.clone(),
+                hint: crate::nearest::name(name, arms.iter().map(|arm| arm.name.as_str())),
+            });
+        }
+    };
+    let blocks: BTreeSet<u32> = cells.keys().map(|(_, block, _)| *block).collect();
+    let all = || cells.values().flatten();
+    let timeout_ns = all().map(|call| call.end_ns).max().unwrap_or(1).max(1);
+    let groups = groups(all());
+    let cells: Vec<Cell> = cells.into_iter().map(cell).collect();
+    let run = Run {
+        format: record::FORMAT,
+        commute: env!("CARGO_PKG_VERSION").to_owned(),
+        study: options.study.clone(),
+        question: options.question.clone(),
+        seed: options.seed,
+        blocks: blocks.len() as u32,
+        reference,
+        margin_ns: None,
+        timeout_ns,
+        arms,
+        networks: networks.into_iter().map(network).collect(),
+        groups,
+        plan: cells.iter().map(planned).collect(),
+        host: Host::default(),
+        self_test: Vec::new(),
+        started_unix_ns: 0,
+    };
+    Ok((run, cells))
+}
+
+impl ImportedCall {
+    fn check(&self) -> Result<(), String> {
+        let known = ["h1", "h2", "h3", "grpc"];
+        if !known.contains(&self.protocol.as_str()) {
+            let (is, known) = (&self.protocol, known.join(", "));
+            return Err(format!("protocol `{is}`: there are {known}"));
+        }
+        if slug(&self.arm).is_empty() || slug(&self.network).is_empty() {
+            return Err("arm and network need a name with letters or digits".to_owned());
+        }
+        let phases = [
+            ("dns_ns", self.dns_ns),
+            ("connect_ns", self.connect_ns),
+            ("tls_ns", self.tls_ns),
+            ("end_ns", Some(self.end_ns)),
+        ];
+        let early = [
+            ("first_byte_ns", self.first_byte_ns),
+            ("end_ns", Some(self.end_ns)),
+        ];
+        in_order(&phases)?;
+        in_order(&early)?;
+        match self.result.as_deref() {
+            None | Some("ok" | "timed_out" | "error" | "") => Ok(()),
+            Some(other) => Err(format!("result `{other}`: there are ok, timed_out, error")),
+        }
+    }
+
+    fn as_arm(&self) -> Arm {
+        Arm {
+            name: self.arm.clone(),
+            stack: "elsewhere".to_owned(),
+            protocol: self.protocol.clone(),
+            caveat: Some("measured elsewhere: no server of ours saw it, no audit was made".into()),
+            ..Arm::default()
+        }
+    }
+
+    fn as_call(&self, id: u32) -> Call {
+        let first = self.first.unwrap_or(self.tls_ns.is_some());
+        let fresh = if first {
+            State::ColdConnection
+        } else {
+            State::Warm
+        };
+        let said = self.error.as_deref().unwrap_or_default();
+        let (kind, detail) = said.split_once(": ").unwrap_or(("other", said));
+        Call {
+            id,
+            group: self.group.clone().unwrap_or_else(|| "calls".to_owned()),
+            connection: 0,
+            first,
+            state: self.state.unwrap_or(fresh),
+            proof: Proof::Client,
+            protocol: self.protocol.clone(),
+            start_ns: self.start_ns.unwrap_or(0),
+            dns_ns: self.dns_ns,
+            connect_ns: self.connect_ns,
+            tls_ns: self.tls_ns,
+            request_sent_ns: self.request_sent_ns,
+            first_byte_ns: self.first_byte_ns,
+            end_ns: self.end_ns,
+            request_bytes: self.request_bytes.unwrap_or(0),
+            response_bytes: self.response_bytes.unwrap_or(0),
+            result: match self.result.as_deref() {
+                Some("timed_out") => CallResult::TimedOut,
+                Some("ok") => CallResult::Ok,
+                Some("") | None if said.is_empty() => CallResult::Ok,
+                _ => CallResult::Error {
+                    kind: kind.to_owned(),
+                    detail: detail.to_owned(),
+                },
+            },
+            server_hits: 0,
+            server_ns: None,
+        }
+    }
+}
+
+fn in_order(phases: &[(&str, Option<u64>)]) -> Result<(), String> {
+    let known: Vec<(&str, u64)> = phases
+        .iter()
+        .filter_map(|(n, t)| Some((*n, (*t)?)))
+        .collect();
+    match known.windows(2).find(|pair| pair[0].1 > pair[1].1) {
+        None => Ok(()),
+        Some(pair) => Err(format!(
+            "{} = {} is after {} = {}; all are ns from the call's start",
+            pair[0].0, pair[0].1, pair[1].0, pair[1].1
+        )),
+    }
+}
+
+/// A group is bulk when all its answers are of one size, which is more than small calls have.
+fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
+    let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for call in calls.filter(|call| call.result == CallResult::Ok) {
+        sizes
+            .entry(&call.group)
+            .or_default()
+            .insert(call.response_bytes);
+    }
+    let group = |(name, sizes): (&str, BTreeSet<u64>)| {
+        let one = (sizes.len() == 1).then(|| sizes.first().copied()).flatten();
+        let bulk = one.filter(|bytes| *bytes >= BULK_BYTES);
+        Group {
+            name: name.to_owned(),
+            about: "measured elsewhere".to_owned(),
+            bulk: bulk.is_some(),
+            response_bytes: bulk.unwrap_or(0),
+        }
+    };
+    sizes.into_iter().map(group).collect()
+}
+
+fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> Cell {
+    let last_ns = calls
+        .iter()
+        .map(|call| call.start_ns.saturating_add(call.end_ns));
+    Cell {
+        format: record::FORMAT,
+        id: format!("{}_{block:03}_{}", slug(&network), slug(&arm)),
+        network,
+        block,
+        arm,
+        attempt: 1,
+        sitting: 1,
+        outcome: Outcome::Clean,
+        took_ns: last_ns.max().unwrap_or(0),
+        calls,
+        wire: Wire::default(),
+        cost: Cost::default(),
+        audit: Audit::default(),
+        parity: Vec::new(),
+        stack: Stack {
+            name: "elsewhere".to_owned(),
+            clock: "own".to_owned(),
+            ..Stack::default()
+        },
+        started_ns: 0,
+    }
+}
+
+fn planned(cell: &Cell) -> Planned {
+    Planned {
+        id: cell.id.clone(),
+        network: cell.network.clone(),
+        block: cell.block,
+        arm: cell.arm.clone(),
+        position: 0,
+    }
+}
+
+fn network(name: String) -> Network {
+    Network {
+        name,
+        numbers: "as it was: measured elsewhere".to_owned(),
+        rtt_ns: 0,
+        down_bps: None,
+        up_bps: None,
+        toml: String::new(),
+    }
+}
+
+/// Below, what is timed is the round trip rather than the rate.
+const BULK_BYTES: u64 = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<(usize, ImportedCall)> {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        (1..)
+            .zip(lines.map(|line| serde_json::from_str(line).unwrap()))
+            .collect()
+    }
+
+    fn options() -> ImportOptions {
+        ImportOptions {
+            study: "field".into(),
+            question: "?".into(),
+            reference: None,
+            seed: 1,
+        }
+    }
+
+    const TWO: &str = r#"
+        {"network":"train","arm":"ios h2","protocol":"h2","block":0,"tls_ns":90,"end_ns":100}
+        {"network":"train","arm":"ios h3","protocol":"h3","block":0,"end_ns":70,"result":"timed_out"}
+    "#;
+
+    #[test]
+    fn rows_become_cells_of_the_client_s_word() {
+        let (run, cells) = import(&rows(TWO), &options()).unwrap();
+        assert_eq!(
+            (run.arms.len(), run.reference.as_str(), run.blocks),
+            (2, "ios h2", 1)
+        );
+        assert_eq!(cells.len(), 2);
+        let call = &cells[0].calls[0];
+        assert_eq!(
+            (call.proof, call.first, call.state),
+            (Proof::Client, true, State::ColdConnection)
+        );
+        assert_eq!(cells[1].calls[0].result, CallResult::TimedOut);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_line() {
+        let wrong = |instead: &str| {
+            let text = TWO.replacen(r#""tls_ns":90"#, instead, 1);
+            import(&rows(&text), &options()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            wrong(r#""tls_ns":101"#),
+            "line 1: tls_ns = 101 is after end_ns = 100; all are ns from the call's start"
+        );
+        assert!(wrong(r#""result":"fine""#).contains("line 1: result `fine`"));
+        assert_eq!(import(&[], &options()), Err(ImportError::Empty));
+        let mut other = options();
+        other.reference = Some("ios h4".into());
+        let refused = import(&rows(TWO), &other).unwrap_err().to_string();
+        assert!(refused.contains("did you mean `ios h2`"), "{refused}");
+    }
+
+    #[test]
+    fn one_arm_speaks_one_protocol() {
+        let text = TWO.replace("ios h3", "ios h2");
+        let refused = import(&rows(&text), &options()).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("line 2: arm ios h2 speaks h3"),
+            "{refused}"
+        );
+    }
+}
