@@ -19,7 +19,7 @@ namespace Commute
         int uploaded;
         CurlConnections connections;
         Action ended;
-        long lookedNs, headNs;
+        long lookedNs, headNs, earlyBytes;
 
         public CurlCall(CurlSession session, Step step, bool earlyData) : base(step)
         {
@@ -111,6 +111,16 @@ namespace Commute
             ended();
         }
 
+        /// The opener of the connection, which knows of the handshake, may end after others.
+        public override void Settle()
+        {
+            Row.Resumed = connections.Resumed.Contains(Row.Connection);
+            // libcurl counts early bytes as sent even if the server then resumes nothing.
+            Row.EarlyData = earlyBytes > 0 && Row.Resumed;
+            if (earlyBytes != 0 && !Row.EarlyData)
+                Row.Attempts = 2;
+        }
+
         /// Reads libcurl's counters while they are there.
         void Fill()
         {
@@ -131,17 +141,15 @@ namespace Commute
             var connected = id >= 0 && port > 0 && (handshake || !opener);
             if (connected)
             {
-                var early = Get(Curl.Info.EarlyDataSentT);
                 Row.Connection = session.Number(connections, id);
                 Row.LocalPort = port;
                 Row.Reused = !opener;
-                Row.EarlyData = early > 0;
-                Row.Attempts = early < 0 ? 2 : 1;
+                earlyBytes = Get(Curl.Info.EarlyDataSentT);
+                Row.Attempts = 1;
                 Row.RequestBytes = Get(Curl.Info.SizeUploadT);
                 Row.RequestSentNs = at(Curl.Info.PostTransferTimeT);
                 if (opener && status > 0 && Curl.CertificatesSent(easy) == 0)
                     connections.Resumed.Add(Row.Connection);
-                Row.Resumed = connections.Resumed.Contains(Row.Connection);
             }
             if (opener)
             {

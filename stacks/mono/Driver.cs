@@ -13,7 +13,7 @@ namespace Commute
     {
         static void Main(string[] args)
         {
-            using (var requests = new StreamReader(Environment.GetEnvironmentVariable("COMMUTE_IN")))
+            using (var requests = Reader(Environment.GetEnvironmentVariable("COMMUTE_IN")))
             using (var replies = new StreamWriter(Environment.GetEnvironmentVariable("COMMUTE_OUT")))
             {
                 replies.NewLine = "\n";
@@ -26,6 +26,15 @@ namespace Commute
                 }
                 conversation.Close();
             }
+        }
+
+        /// Mono's FileStream has a buffer that it fills to the brim, however long a pipe lets it
+        /// wait; one too small to be used hands on what has come.
+        static StreamReader Reader(string path)
+        {
+            const int NoBuffer = 1, Buffer = 65536;
+            var pipe = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, NoBuffer);
+            return new StreamReader(pipe, new UTF8Encoding(false), false, Buffer);
         }
 
         static Stack NewStack(string name)

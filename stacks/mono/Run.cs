@@ -189,6 +189,7 @@ namespace Commute
                     continue;
                 foreach (var place in group)
                 {
+                    calls[place].Settle();
                     send(calls[place].Row.ToJson(calls[place].Response));
                     calls[place] = null;
                 }

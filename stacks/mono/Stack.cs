@@ -67,6 +67,11 @@ namespace Commute
         /// Returns at once; `ended` is called from any thread when the row is complete.
         public abstract void Start(Action ended);
 
+        /// Fills in what other calls had to end for; none is under way.
+        public virtual void Settle()
+        {
+        }
+
         /// Abandons the call, which ends soon with an error of this kind, unless it has ended already.
         public abstract void GiveUp(string kind);
     }
