@@ -1,0 +1,126 @@
+"""One fetch(): asked for in the page, timed by the events that DevTools reports of it."""
+
+import base64
+import json
+
+from bodies import seeded
+
+# net::ERR_... in the protocol's words; certificates are one family.
+KINDS = {
+    "dns": ("NAME_NOT_RESOLVED", "NAME_RESOLUTION_FAILED"),
+    "connect": ("CONNECTION_REFUSED", "CONNECTION_FAILED", "ADDRESS_UNREACHABLE",
+                "CONNECTION_TIMED_OUT", "INTERNET_DISCONNECTED", "ADDRESS_INVALID"),
+    "tls": ("CERT_", "SSL_", "BAD_SSL_CLIENT_AUTH_CERT", "QUIC_CERT_ROOT_NOT_KNOWN"),
+    "reset": ("CONNECTION_CLOSED", "CONNECTION_RESET", "CONNECTION_ABORTED", "EMPTY_RESPONSE",
+              "CONTENT_LENGTH_MISMATCH", "INCOMPLETE_CHUNKED_ENCODING", "SOCKET_NOT_CONNECTED"),
+    "protocol": ("HTTP2_", "QUIC_", "INVALID_", "RESPONSE_HEADERS_"),
+}
+
+
+class Call:
+    def __init__(self, step):
+        self.id = step["id"]
+        self.content_type, self.body, self.awaited_bytes = None, b"", 0
+        kind = step["step"]
+        if kind == "call":
+            self.method, self.path, self.body = "POST", "/echo", step["body"].encode()
+            self.content_type, self.awaited_bytes = "application/json", len(self.body)
+        elif kind == "put":
+            self.method, self.path, self.body = "PUT", "/upload", seeded(step["bytes"])
+            self.content_type = "application/octet-stream"
+        else:
+            self.method, self.path = "GET", f"/bytes/{step['bytes']}"
+            self.awaited_bytes = step["bytes"]
+        self.started = self.response = self.finished = self.failed = None  # events
+        self.received = 0
+        self.given_up = None  # the error's kind, if this driver ended the call
+        self.answered = False
+
+    def give_body(self, page):
+        if self.content_type:
+            page.evaluate(f"give({self.id}, {json.dumps(base64.b64encode(self.body).decode())})")
+
+    def start(self):
+        self.page = self.session.page
+        self.page.enter()
+        arguments = json.dumps([self.id, self.method, self.path, self.content_type])
+        self.session.calls[self.page.start(f"ask(...{arguments})")] = self
+
+    def give_up(self, kind):
+        self.given_up = self.given_up or kind
+        self.page.start(f"giveUp({self.id})")
+
+    def hear(self, event, parameters):
+        if event == "Network.requestWillBeSent":
+            self.started = parameters
+        elif event == "Network.responseReceived":
+            self.response = parameters["response"]
+        elif event == "Network.dataReceived":
+            self.received += parameters["dataLength"]
+        elif event == "Network.loadingFinished":
+            self.finished = parameters
+        elif event == "Network.loadingFailed":
+            self.failed = parameters
+
+    def is_over(self):
+        """The page has its answer, and DevTools has told of the end."""
+        return self.answered and bool(self.finished or self.failed)
+
+    def settle(self):
+        """Takes the body's digest from the page and finds the connection's number."""
+        self.response_bytes, self.digest = self.page.evaluate(f"digest({self.id})")
+        page, self.number, self.reused = self.page, 0, False
+        if self.response:
+            theirs = self.response["connectionId"]
+            if theirs not in page.wires:
+                page.wires[theirs] = self.session.new_number()
+            self.number = page.latest = page.wires[theirs]
+            self.reused = self.response["connectionReused"]
+
+    def row(self):
+        start_ns = ns(self.started["timestamp"])
+        row = {
+            "type": "row", "id": self.id, "connection": self.number, "start_ns": start_ns,
+            "end_ns": ns((self.finished or self.failed)["timestamp"]),
+            "request_bytes": len(self.body) if self.number else 0,
+            "response_bytes": self.response_bytes or self.received,
+            "reused": self.reused, "attempts": 1 if self.number else 0, "error": self.error(),
+        }
+        if self.response:
+            timing = self.response["timing"]
+
+            def at(phase):
+                ms = timing.get(phase, -1)
+                return ns(timing["requestTime"] + ms / 1000) if ms >= 0 else None
+
+            row |= {"status": self.response["status"], "protocol": self.response["protocol"],
+                    "first_byte_ns": at("receiveHeadersStart") or at("receiveHeadersEnd"),
+                    "digest": None if self.error() and self.failed else self.digest}
+            if not self.body:
+                row["request_sent_ns"] = at("sendEnd")
+            if not self.reused:
+                row |= {"dns_ns": at("dnsEnd"), "tls_ns": at("sslEnd"),
+                        "connect_ns": at("sslStart") if row["protocol"] == "h2" else None}
+        return {key: value for key, value in row.items() if value is not None}
+
+    def error(self):
+        if self.failed:
+            if self.given_up:
+                return {"kind": self.given_up, "detail": f"aborted: {self.given_up}"}
+            text = self.failed["errorText"]
+            name = text.removeprefix("net::ERR_")
+            kinds = [kind for kind, names in KINDS.items() if name.startswith(names)]
+            return {"kind": kinds[0] if kinds else "other", "detail": text}
+        if self.response["status"] >= 400:
+            return {"kind": "status", "detail": f"status {self.response['status']}"}
+        if self.response["status"] == 200 and self.response_bytes < self.awaited_bytes:
+            detail = f"{self.response_bytes} of {self.awaited_bytes} bytes, which Chromium lets pass"
+            return {"kind": "protocol", "detail": detail}
+        return None
+
+    def free(self):
+        self.page.leave()
+
+
+def ns(seconds):
+    return round(seconds * 1e9)
