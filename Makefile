@@ -3,7 +3,7 @@
 CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
 QUICK ?=
-BLOCKS = $(if $(QUICK),--blocks 2,)
+BLOCKS = $(if $(QUICK),--quick,)
 
 .PHONY: run test lint bench doctor stacks build clean
 

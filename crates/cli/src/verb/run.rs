@@ -21,7 +21,7 @@ use crate::verb::report::{Format, print, write_files};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute run studies/quickstart.toml --dry-run     what would be run, and how long it takes\n  \
-    commute run studies/quickstart.toml --blocks 2    a quick look; no verdicts below 6 blocks\n  \
+    commute run studies/quickstart.toml --quick       a quick look; no verdicts below 6 blocks\n  \
     commute run studies/quickstart.toml --shard 2/4   one quarter, to be merged by `report`")]
 pub(crate) struct Args {
     /// The study's TOML file
@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Blocks per network, instead of the study's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     blocks: Option<u32>,
+    /// Two blocks: a quick look, no verdicts
+    #[arg(long, conflicts_with = "blocks")]
+    quick: bool,
     /// Blocks side by side; `commute doctor --jobs N` tells whether this machine bears it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -61,10 +64,14 @@ pub(crate) struct Args {
     home: Option<PathBuf>,
 }
 
+/// Enough to see every arm twice.
+const QUICK_BLOCKS: u32 = 2;
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let plan = lab.plan(&args.study, |study| {
-        study.blocks = args.blocks.unwrap_or(study.blocks);
+        let quick = args.quick.then_some(QUICK_BLOCKS);
+        study.blocks = args.blocks.or(quick).unwrap_or(study.blocks);
         study.seed = args.seed.unwrap_or(study.seed);
     })?;
     let shard = args.shard.unwrap_or(Shard { index: 1, of: 1 });

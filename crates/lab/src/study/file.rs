@@ -30,6 +30,9 @@ struct RawStudy {
     timeout_s: Spanned<f64>,
     margin_ms: Option<Spanned<f64>>,
     min_clean_percent: Option<Spanned<f64>>,
+    /// Of every arm that does not say otherwise.
+    #[serde(default)]
+    warmup_calls: u32,
     #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
     #[serde(default)]
@@ -54,8 +57,7 @@ struct RawArm {
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
-    #[serde(default)]
-    warmup_calls: u32,
+    warmup_calls: Option<u32>,
     observe: Option<String>,
     discovery: Option<Discovery>,
 }
@@ -110,7 +112,7 @@ impl RawStudy {
         let mut arms: Vec<Arm> = Vec::new();
         for raw in self.arm {
             let span = raw.span();
-            let arm = raw.into_inner().check();
+            let arm = raw.into_inner().check(self.warmup_calls);
             if let Some(e) = contradiction(&arm) {
                 return Err(source.at(&span, e));
             }
@@ -181,14 +183,14 @@ impl RawStudy {
 }
 
 impl RawArm {
-    fn check(self) -> Arm {
+    fn check(self, warmup_calls: u32) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
         Arm {
             name: self.name.unwrap_or(plain.name),
             codec: self.codec.unwrap_or(plain.codec),
             security: self.security,
             congestion: self.congestion,
-            warmup_calls: self.warmup_calls,
+            warmup_calls: self.warmup_calls.unwrap_or(warmup_calls),
             observe: self.observe,
             discovery: self.discovery,
             stack: plain.stack,
