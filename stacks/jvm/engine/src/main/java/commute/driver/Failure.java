@@ -6,6 +6,7 @@ import java.net.NoRouteToHostException;
 import java.net.ProtocolException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertificateException;
 import java.util.Locale;
 import javax.net.ssl.SSLException;
@@ -49,7 +50,7 @@ public final class Failure {
         if (failure instanceof ProtocolException) {
             return words.contains("unexpected end of stream") ? "reset" : "protocol";
         }
-        if (failure instanceof SocketException || failure instanceof EOFException) {
+        if (failure instanceof SocketException || failure instanceof EOFException || failure instanceof ClosedChannelException) {
             return "reset";
         }
         return words.contains("unexpected end of stream") ? "reset" : null;

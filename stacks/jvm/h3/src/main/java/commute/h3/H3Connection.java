@@ -18,6 +18,7 @@ import io.netty.handler.codec.http3.Http3ErrorCode;
 import io.netty.handler.codec.quic.QuicChannel;
 import io.netty.handler.codec.quic.QuicConnectionCloseEvent;
 import io.netty.handler.codec.quic.QuicSslContext;
+import io.netty.handler.codec.quic.QuicStreamResetException;
 import io.netty.handler.codec.quic.SslEarlyDataReadyEvent;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.concurrent.Future;
@@ -46,9 +47,11 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
     private Channel socket;
     private QuicChannel quic;
     private boolean usable;
+    private boolean used;
     private boolean early;
     private boolean retired;
     private boolean over;
+    private long securedNs;
     private int calls;
     private QuicConnectionCloseEvent closed;
 
@@ -113,9 +116,11 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
         if (event instanceof SslEarlyDataReadyEvent && sendEarly) {
             early = true;
             number(true);
-            carryWaiting();
+            // Netty is in the middle of sending; what is written now would wait for the server's answer.
+            session.loop.execute(this::carryWaiting);
         } else if (event instanceof SslHandshakeCompletionEvent && ((SslHandshakeCompletionEvent) event).isSuccess()) {
-            opener.stamp(Phase.TLS);
+            securedNs = System.nanoTime();
+            opener.stamp(Phase.TLS, securedNs);
             early = false;
             number(session.witness.questions() == questionsBefore);
             carryWaiting();
@@ -163,7 +168,9 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
     }
 
     private void send(H3Exchange exchange) {
-        exchange.trace().carriedBy(wire, exchange.trace() == opener);
+        // The call that had it opened may have been given up.
+        exchange.trace().carriedBy(wire, !used);
+        used = true;
         exchange.send(quic, this);
     }
 
@@ -177,6 +184,11 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
     /** Whether what is written now goes as early data. */
     boolean isEarly() {
         return early;
+    }
+
+    /** When the handshake was done. */
+    long securedNs() {
+        return securedNs;
     }
 
     /** Early data that was refused, or lost, has been sent again by now. */
@@ -220,7 +232,9 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
 
     /** In the protocol's words; what the peer said when it closed weighs more than that it did. */
     void fail(Trace trace, Throwable failure) {
-        if (closed == null) {
+        if (failure instanceof QuicStreamResetException) {
+            trace.failed("reset", failure.toString());
+        } else if (closed == null) {
             trace.failed(failure);
         } else {
             String detail = "connection closed by the peer: error " + closed.error() + " " + new String(closed.reason(), StandardCharsets.UTF_8);

@@ -140,7 +140,12 @@ final class H3Exchange implements Stack.Exchange {
             if (!trace.has(Phase.FIRST_BYTE)) {
                 trace.stamp(Phase.FIRST_BYTE);
                 trace.status(Integer.parseInt(frame.headers().status().toString()));
-                trace.earlyData(sentEarly && !connection.hasResent());
+                boolean accepted = sentEarly && !connection.hasResent();
+                trace.earlyData(accepted);
+                if (sentEarly && !accepted) {
+                    // quiche has sent it again as soon as it could.
+                    trace.stamp(Phase.REQUEST_SENT, connection.securedNs());
+                }
                 promisedBytes = frame.headers().getLong("content-length", 0);
             }
         }
