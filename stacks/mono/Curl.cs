@@ -1,5 +1,5 @@
-// libcurl's easy, multi and share interfaces, as far as the driver uses them. Which file
-// `curl` is, driver.exe.config says, which install writes.
+// libcurl's easy, multi and share interfaces and two questions to its OpenSSL, as far as the
+// driver uses them. Which files `curl` and `ssl` are, driver.exe.config says, which install writes.
 
 using System;
 using System.Runtime.InteropServices;
@@ -85,6 +85,12 @@ namespace Commute
         [DllImport("curl", EntryPoint = "curl_multi_info_read")]
         static extern IntPtr MultiInfoRead(IntPtr multi, out int left);
 
+        [DllImport("ssl", EntryPoint = "SSL_session_reused")]
+        static extern int SessionReused(IntPtr ssl);
+
+        [DllImport("ssl", EntryPoint = "SSL_get_early_data_status")]
+        static extern int EarlyDataStatus(IntPtr ssl);
+
         /// size_t (*)(char *bytes, size_t size, size_t count, void *data)
         public delegate UIntPtr Transfer(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data);
 
@@ -93,6 +99,12 @@ namespace Commute
             public int Kind;
             public IntPtr Easy;
             public int Result;
+        }
+
+        struct TlsPointer
+        {
+            public int Library;
+            public IntPtr Ssl;
         }
 
         public static string Version => Marshal.PtrToStringAnsi(VersionText());
@@ -111,11 +123,14 @@ namespace Commute
         public static long Get(IntPtr easy, Info info) =>
             EasyGet(easy, (int)info, out var value) == Ok ? value : throw new Failed($"libcurl does not tell {info}");
 
-        /// How many certificates the server sent on the transfer's own connection.
-        public static int CertificatesSent(IntPtr easy)
+        /// What OpenSSL made of the session and of the early data that were offered to the server
+        /// of a transfer's connection. To be asked while the transfer is under way.
+        public static void Handshake(IntPtr easy, out bool resumed, out bool earlyDataAccepted)
         {
-            var list = (IntPtr)Get(easy, Info.CertInfo);
-            return list == IntPtr.Zero ? 0 : Marshal.ReadInt32(list);
+            const int Accepted = 2;
+            var ssl = Marshal.PtrToStructure<TlsPointer>((IntPtr)Get(easy, Info.TlsSslPtr)).Ssl;
+            resumed = ssl != IntPtr.Zero && SessionReused(ssl) == 1;
+            earlyDataAccepted = ssl != IntPtr.Zero && EarlyDataStatus(ssl) == Accepted;
         }
 
         /// The next transfer that has ended; false if there is none.
@@ -145,7 +160,7 @@ namespace Commute
 
         public enum Option
         {
-            Upload = 46, HttpVersion = 84, NoSignal = 99, Post = 47, CertInfo = 172, SslOptions = 216, PipeWait = 237,
+            Upload = 46, HttpVersion = 84, NoSignal = 99, Post = 47, SslOptions = 216, PipeWait = 237,
             WriteData = 10001, Url = 10002, Proxy = 10004, ReadData = 10009, PostFields = 10015, HttpHeader = 10023,
             SslCert = 10025, HeaderData = 10029, CaInfo = 10065, SslKey = 10087, Share = 10100,
             WriteFunction = 20011, ReadFunction = 20012, HeaderFunction = 20079, InFileSizeLarge = 30115, PostFieldSizeLarge = 30120,
@@ -154,7 +169,7 @@ namespace Commute
         public enum Info
         {
             ResponseCode = 0x200002, NumConnects = 0x20001a, LocalPort = 0x20002a, HttpVersion = 0x20002e,
-            CertInfo = 0x400022,
+            TlsSslPtr = 0x40002d,
             SizeUploadT = 0x600007, TotalTimeT = 0x600032, NameLookupTimeT = 0x600033, ConnectTimeT = 0x600034,
             StartTransferTimeT = 0x600036, AppConnectTimeT = 0x600038, ConnId = 0x600040,
             PostTransferTimeT = 0x600043, EarlyDataSentT = 0x600044,

@@ -19,7 +19,8 @@ namespace Commute
         int uploaded;
         CurlConnections connections;
         Action ended;
-        long lookedNs, headNs, earlyBytes;
+        long lookedNs, headNs;
+        bool resumed, earlyDataAccepted;
 
         public CurlCall(CurlSession session, Step step, bool earlyData) : base(step)
         {
@@ -62,7 +63,6 @@ namespace Commute
                 Curl.Set(easy, Curl.Option.SslKey, setup.ClientKeyFile);
             }
             Curl.Set(easy, Curl.Option.SslOptions, earlyData ? Curl.EarlyData : 0);
-            Curl.Set(easy, Curl.Option.CertInfo, 1);
             Curl.Set(easy, Curl.Option.Proxy, "");
             Curl.Set(easy, Curl.Option.NoSignal, 1);
             Curl.Set(easy, Curl.Option.HeaderFunction, OnHeader);
@@ -111,14 +111,10 @@ namespace Commute
             ended();
         }
 
-        /// The opener of the connection, which knows of the handshake, may end after others.
+        /// A call without a response learns of the handshake from others on its connection.
         public override void Settle()
         {
             Row.Resumed = connections.Resumed.Contains(Row.Connection);
-            // libcurl counts early bytes as sent even if the server then resumes nothing.
-            Row.EarlyData = earlyBytes > 0 && Row.Resumed;
-            if (earlyBytes != 0 && !Row.EarlyData)
-                Row.Attempts = 2;
         }
 
         /// Reads libcurl's counters while they are there.
@@ -144,11 +140,14 @@ namespace Commute
                 Row.Connection = session.Number(connections, id);
                 Row.LocalPort = port;
                 Row.Reused = !opener;
-                earlyBytes = Get(Curl.Info.EarlyDataSentT);
-                Row.Attempts = 1;
+                // libcurl counts early bytes as sent even if the server refused them.
+                var early = Get(Curl.Info.EarlyDataSentT) != 0;
+                Row.EarlyData = early && earlyDataAccepted;
+                Row.Attempts = early && !earlyDataAccepted ? 2 : 1;
+                // When it was sent for the second time, libcurl has not counted.
+                Row.RequestSentNs = Row.Attempts == 1 ? at(Curl.Info.PostTransferTimeT) : null;
                 Row.RequestBytes = Get(Curl.Info.SizeUploadT);
-                Row.RequestSentNs = at(Curl.Info.PostTransferTimeT);
-                if (opener && status > 0 && Curl.CertificatesSent(easy) == 0)
+                if (resumed)
                     connections.Resumed.Add(Row.Connection);
             }
             if (opener)
@@ -173,7 +172,10 @@ namespace Commute
         {
             var call = (CurlCall)GCHandle.FromIntPtr(data).Target;
             if (call.headNs == 0)
+            {
                 call.headNs = Clock.NowNs();
+                Curl.Handshake(call.easy, out call.resumed, out call.earlyDataAccepted);
+            }
             return (UIntPtr)((ulong)size * (ulong)count);
         }
 
