@@ -40,12 +40,12 @@ final class GrpcStack implements Stack {
         GrpcSession(Setup setup, Transport.Maker maker) throws Exception {
             witness = new Witness(new Credentials(setup).trust());
             transport = maker.of(setup, witness);
-            open();
+            open(Reconnect.COLD);
         }
 
-        private void open() throws Exception {
+        private void open(Reconnect mode) throws Exception {
             openings = new Openings(witness, opened);
-            channel = transport.channel(openings)
+            channel = transport.channel(mode, openings)
                     .disableRetry()
                     .proxyDetector(address -> null)
                     .addTransportFilter(openings)
@@ -55,7 +55,7 @@ final class GrpcStack implements Stack {
         @Override
         public void reconnect(Reconnect mode) throws Exception {
             channel.shutdown();
-            open();
+            open(mode);
         }
 
         @Override

@@ -2,6 +2,7 @@ package commute.grpc;
 
 import commute.driver.Identity;
 import commute.driver.Setup;
+import commute.driver.Stack;
 import commute.driver.Witness;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
@@ -43,8 +44,9 @@ final class NettyTransport implements Transport {
                 .setting("session tickets", "none kept (stock)");
     }
 
+    /** Always cold. */
     @Override
-    public ManagedChannelBuilder<?> channel(Openings openings) throws SSLException {
+    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, Openings openings) throws SSLException {
         SslContextBuilder tls = GrpcSslContexts.forClient().trustManager(witness);
         if (setup.clientCertFile != null) {
             tls.keyManager(setup.clientCertFile, setup.clientKeyFile);

@@ -3,6 +3,7 @@ package commute.grpc;
 import commute.driver.Credentials;
 import commute.driver.Identity;
 import commute.driver.Setup;
+import commute.driver.Stack;
 import commute.driver.Witness;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.okhttp.OkHttpChannelBuilder;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.security.GeneralSecurityException;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 import org.conscrypt.Conscrypt;
@@ -19,6 +21,7 @@ final class OkHttpTransport implements Transport {
     private final Setup setup;
     private final Witness witness;
     private final Credentials credentials;
+    private SSLContext tickets;
 
     OkHttpTransport(Setup setup, Witness witness) throws IOException, GeneralSecurityException {
         this.setup = setup;
@@ -29,18 +32,20 @@ final class OkHttpTransport implements Transport {
     static Identity identity() {
         Conscrypt.Version version = Conscrypt.version();
         return Transport.identity("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
-                .abilities("mtls", "stream", "parallel", "protobuf", "cancel")
+                .abilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "the transport asks for TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")
                 .setting("TCP_NODELAY", "on, but only after the handshake (stock)")
-                .setting("h2 receive window", "65535 bytes a stream and for the connection (stock)")
-                .setting("session tickets", "one SSLContext for each channel");
+                .setting("h2 receive window", "65535 bytes a stream and for the connection (stock)");
     }
 
     @Override
-    public ManagedChannelBuilder<?> channel(Openings openings) throws GeneralSecurityException {
+    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, Openings openings) throws GeneralSecurityException {
+        if (mode == Stack.Reconnect.COLD) {
+            tickets = credentials.newContext(witness);
+        }
         return OkHttpChannelBuilder.forAddress(setup.host, setup.port)
-                .sslSocketFactory(new Watched(credentials.newContext(witness).getSocketFactory(), openings));
+                .sslSocketFactory(new Watched(tickets.getSocketFactory(), openings));
     }
 
     /** The transport asks for sockets over connected ones only. */

@@ -2,14 +2,15 @@ package commute.grpc;
 
 import commute.driver.Identity;
 import commute.driver.Setup;
+import commute.driver.Stack;
 import commute.driver.Witness;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.internal.GrpcUtil;
 
 /** Makes channels over one of grpc-java's transports. */
 interface Transport {
-    /** One whose opening of connections is told to {@code openings}. */
-    ManagedChannelBuilder<?> channel(Openings openings) throws Exception;
+    /** One whose connections open in that mode, which is told to {@code openings}. */
+    ManagedChannelBuilder<?> channel(Stack.Reconnect mode, Openings openings) throws Exception;
 
     /** Its threads are no longer wanted. */
     default void close() {}
