@@ -32,7 +32,7 @@ class Call:
             self.method, self.path = "GET", f"/bytes/{step['bytes']}"
             self.awaited_bytes = step["bytes"]
         self.started = self.response = self.finished = self.failed = None  # events
-        self.received = 0
+        self.sent, self.received = False, 0
         self.given_up = None  # the error's kind, if this driver ended the call
         self.answered = False
 
@@ -53,6 +53,8 @@ class Call:
     def hear(self, event, parameters):
         if event == "Network.requestWillBeSent":
             self.started = parameters
+        elif event == "Network.requestWillBeSentExtraInfo":
+            self.sent = True
         elif event == "Network.responseReceived":
             self.response = parameters["response"]
         elif event == "Network.dataReceived":
@@ -67,22 +69,29 @@ class Call:
         return self.answered and bool(self.finished or self.failed)
 
     def settle(self):
-        """Takes the body's digest from the page and finds the connection's number."""
+        """Takes the body's digest from the page and finds the connection's number.
+
+        DevTools names the connection with the response. A request that was sent and had none was
+        on the connection last seen; if there was none, it had one opened that others find later.
+        """
         self.response_bytes, self.digest = self.page.evaluate(f"digest({self.id})")
         page, self.number, self.reused = self.page, 0, False
         if self.response:
-            theirs = self.response["connectionId"]
+            theirs, self.reused = self.response["connectionId"], self.response["connectionReused"]
             if theirs not in page.wires:
-                page.wires[theirs] = self.session.new_number()
+                page.wires[theirs] = (self.reused and page.unnamed) or self.session.new_number()
             self.number = page.latest = page.wires[theirs]
-            self.reused = self.response["connectionReused"]
+        elif self.sent:
+            self.reused = page.latest > 0
+            page.latest = self.number = page.latest or self.session.new_number()
+            page.unnamed = self.number
 
     def row(self):
         start_ns = ns(self.started["timestamp"])
         row = {
             "type": "row", "id": self.id, "connection": self.number, "start_ns": start_ns,
             "end_ns": ns((self.finished or self.failed)["timestamp"]),
-            "request_bytes": len(self.body) if self.number else 0,
+            "request_bytes": len(self.body) if self.response else 0,
             "response_bytes": self.response_bytes or self.received,
             "reused": self.reused, "attempts": 1 if self.number else 0, "error": self.error(),
         }
@@ -108,6 +117,8 @@ class Call:
             if self.given_up:
                 return {"kind": self.given_up, "detail": f"aborted: {self.given_up}"}
             text = self.failed["errorText"]
+            if "CERTIFICATE" in text:
+                return {"kind": "tls", "detail": text}
             name = text.removeprefix("net::ERR_")
             kinds = [kind for kind, names in KINDS.items() if name.startswith(names)]
             return {"kind": kinds[0] if kinds else "other", "detail": text}

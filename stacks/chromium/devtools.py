@@ -14,10 +14,13 @@ class Browser:
 
     def __init__(self, arguments):
         (theirs, self.commands), (self.messages, theirs_too) = os.pipe(), os.pipe()
-        # Chromium wants its ends as descriptors 3 and 4.
-        pipes = f'exec "$0" "$@" 3<&{theirs} 4>&{theirs_too}'
-        self.process = subprocess.Popen(["sh", "-c", pipes, *arguments, "--remote-debugging-pipe"],
-                                        pass_fds=(theirs, theirs_too), stdin=subprocess.DEVNULL)
+
+        def place():  # where Chromium looks for them
+            os.dup2(theirs, 3)
+            os.dup2(theirs_too, 4)
+
+        self.process = subprocess.Popen([*arguments, "--remote-debugging-pipe"], preexec_fn=place,
+                                        pass_fds=(3, 4), stdin=subprocess.DEVNULL)
         os.close(theirs)
         os.close(theirs_too)
         self.pending = b""  # of a message not yet whole

@@ -18,7 +18,8 @@ class Page:
         self.navigate(origin)
         self.command("Network.enable")
         self.wires = {}  # Chromium's number of a connection: ours
-        self.latest = 0  # our number of the one last seen
+        self.latest = 0   # our number of the one last seen
+        self.unnamed = 0  # our number of one whose opening call had no response
         self.under_way = 0
         self.retired = False
 

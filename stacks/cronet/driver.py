@@ -1,6 +1,5 @@
 """Drives Cronet by commute's driver protocol, version 1 (docs/driver-protocol.md)."""
 
-import json
 import os
 import sys
 
@@ -8,8 +7,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "common
 
 import library
 import trust
-from refusals import Failed, Unsupported
-from run import Run
+from conversation import converse
+from refusals import Failed
 from session import SETTINGS, Session
 
 # shim/verifier.c knows the memory layout of this build and of no other.
@@ -19,58 +18,24 @@ BUILD = "133.0.6943.98"
 def main():
     if sys.argv[1:] == ["--version"]:
         print("libcronet", load().cronet_version().decode())
-        return
-    with open(os.environ["COMMUTE_IN"], "rb") as requests, \
-            open(os.environ["COMMUTE_OUT"], "wb") as replies:
-        def send(reply):
-            replies.write(json.dumps(reply, separators=(",", ":")).encode() + b"\n")
-            replies.flush()
-
-        driver = Driver()
-        for line in requests:
-            try:
-                request = json.loads(line)
-                if request["type"] == "close":
-                    break
-                driver.answer(request, send)
-            except Unsupported as refusal:
-                send({"type": "unsupported", "what": refusal.what, "reason": refusal.reason})
-            except Failed as failure:
-                send({"type": "failed", "reason": str(failure)})
-            except (AttributeError, KeyError, TypeError, ValueError) as malformed:
-                send({"type": "failed", "reason": f"not a request: {malformed!r}"})
-        driver.close()
+    else:
+        converse(Driver())
 
 
 class Driver:
-    """One conversation: the library, the private HOME with its trust, the session under way."""
-
     def __init__(self):
-        self.shim = self.home = self.session = None
+        self.shim = self.home = None
 
-    def answer(self, request, send):
-        kind = request["type"]
+    def hello(self):
         self.shim = self.shim or load()
-        if kind == "hello":
-            send(hello(self.shim))
-        elif kind == "setup":
-            self.home = self.home or trust.private_home()
-            if self.session:
-                self.session.close()
-            self.session = Session(self.shim, request)
-            send({"type": "ready"})
-        elif kind == "run":
-            if self.session is None:
-                raise Failed("run came before setup")
-            Run(self.session, request["steps"]).follow(send)
-        elif isinstance(kind, str):
-            raise Unsupported(f"request {kind}", "this driver does not know it")
-        else:
-            raise TypeError(f"type {kind!r}")
+        return hello(self.shim)
+
+    def open(self, setup):
+        self.shim = self.shim or load()
+        self.home = self.home or trust.private_home()
+        return Session(self.shim, setup)
 
     def close(self):
-        if self.session:
-            self.session.close()
         if self.home:
             self.home.cleanup()
 
