@@ -3,9 +3,10 @@
 CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
 QUICK ?=
+STACKS ?=
 BLOCKS = $(if $(QUICK),--quick,)
 
-.PHONY: run test lint bench doctor stacks build clean
+.PHONY: run test conformance lint bench doctor stacks build clean
 
 run: build stacks
 	target/release/commute run $(STUDY) $(BLOCKS)
@@ -22,6 +23,12 @@ test: stacks
 stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
 
+# Every driver against its contract, held against what is known of it. `STACKS="rust curl"`: those.
+conformance:
+	$(CARGO) build --workspace --bins
+	target/debug/commute stacks install $(STACKS)
+	target/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
+
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
@@ -37,4 +44,4 @@ doctor: build
 
 clean:
 	$(CARGO) clean
-	rm -rf runs stacks/*/.venv
+	rm -rf runs stacks/*/.venv stacks/*/build
