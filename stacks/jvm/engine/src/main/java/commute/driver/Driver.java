@@ -62,7 +62,7 @@ public final class Driver {
                         lab.say(stack.identity().hello(lab.clock));
                         break;
                     case "setup":
-                        setUp(new Setup(request, stack.identity()));
+                        setUp(new Setup(request, stack.identity(), lab.credentials));
                         lab.say(answer.put("type", "ready"));
                         break;
                     case "run":

@@ -2,6 +2,7 @@ package commute.driver;
 
 import java.io.BufferedReader;
 import java.io.Closeable;
+import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -17,19 +18,22 @@ import org.json.JSONObject;
 public final class Lab implements Closeable {
     /** Whose clock the rows' times are of, as the lab sees it. */
     final String clock;
+    /** Where the credentials that the lab names are on this host; null: where it says. */
+    final File credentials;
     private final BufferedReader requests;
     private final OutputStream replies;
 
-    private Lab(InputStream requests, OutputStream replies, String clock) {
+    private Lab(InputStream requests, OutputStream replies, String clock, File credentials) {
         this.requests = new BufferedReader(new InputStreamReader(requests, StandardCharsets.UTF_8));
         this.replies = replies;
         this.clock = clock;
+        this.credentials = credentials;
     }
 
     public static Lab of(Map<String, String> environment) throws IOException {
         String address = environment.get("COMMUTE_CONNECT");
         if (address != null) {
-            return at(address);
+            return at(address, null);
         }
         String in = environment.get("COMMUTE_IN");
         String out = environment.get("COMMUTE_OUT");
@@ -37,15 +41,15 @@ public final class Lab implements Closeable {
             throw new IOException("neither COMMUTE_IN and COMMUTE_OUT nor COMMUTE_CONNECT is set: commute starts this program");
         }
         // System.nanoTime is CLOCK_MONOTONIC on Linux (HotSpot's os::javaTimeNanos).
-        return new Lab(new FileInputStream(in), new FileOutputStream(out), "monotonic");
+        return new Lab(new FileInputStream(in), new FileOutputStream(out), "monotonic", null);
     }
 
     /** Over TCP, for a phone: its clock is not the lab's. */
-    public static Lab at(String address) throws IOException {
+    public static Lab at(String address, File credentials) throws IOException {
         int colon = address.lastIndexOf(':');
         Socket socket = new Socket(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
         socket.setTcpNoDelay(true);
-        return new Lab(socket.getInputStream(), socket.getOutputStream(), "own");
+        return new Lab(socket.getInputStream(), socket.getOutputStream(), "own", credentials);
     }
 
     /** The next line, or null when the lab has gone. */

@@ -21,7 +21,7 @@ public final class Setup {
     final int warmupCalls;
 
     /** Refuses what the stack cannot do. */
-    Setup(JSONObject request, Identity identity) throws JSONException, IOException, Unsupported {
+    Setup(JSONObject request, Identity identity, File credentials) throws JSONException, IOException, Unsupported {
         protocol = request.getString("protocol");
         if (!identity.protocols.contains(protocol)) {
             throw new Unsupported("protocol " + protocol, identity.stack + " is not driven over it here");
@@ -44,9 +44,9 @@ public final class Setup {
         timeoutNs = request.getLong("timeout_ns");
         warmupUrl = request.isNull("warmup_url") ? null : request.getString("warmup_url");
         warmupCalls = request.optInt("warmup_calls", 1);
-        caFile = readable(request, "ca_file");
-        clientCertFile = readable(request, "client_cert_file");
-        clientKeyFile = readable(request, "client_key_file");
+        caFile = readable(request, "ca_file", credentials);
+        clientCertFile = readable(request, "client_cert_file", credentials);
+        clientKeyFile = readable(request, "client_key_file", credentials);
         if (caFile == null) {
             throw new IOException("setup names no ca_file");
         }
@@ -73,11 +73,12 @@ public final class Setup {
         return new Setup(this, otherUrl);
     }
 
-    private static File readable(JSONObject request, String key) throws JSONException, IOException {
+    private static File readable(JSONObject request, String key, File credentials) throws JSONException, IOException {
         if (request.isNull(key)) {
             return null;
         }
-        File file = new File(request.getString(key));
+        File named = new File(request.getString(key));
+        File file = credentials == null ? named : new File(credentials, named.getName());
         if (!file.canRead()) {
             throw new IOException("cannot read " + key + " " + file);
         }
