@@ -16,9 +16,6 @@ namespace Commute
         [DllImport("curl", EntryPoint = "curl_easy_strerror")]
         static extern IntPtr ErrorText(int code);
 
-        [DllImport("curl", EntryPoint = "curl_global_init")]
-        public static extern int GlobalInit(long flags);
-
         [DllImport("curl", EntryPoint = "curl_easy_init")]
         public static extern IntPtr EasyInit();
 

@@ -36,6 +36,8 @@ namespace Commute
                     ["calls"] = "one thread runs one multi handle; bodies come up through a callback into C#",
                     ["PIPEWAIT"] = "H2, H3: calls wait for a connection that is being opened (set)",
                     ["TCP_NODELAY"] = "on (libcurl's default)",
+                    ["MAXAGE_CONN"] = "118 s (libcurl's default): a connection idle for longer is not used again",
+                    ["DNS_CACHE_TIMEOUT"] = "60 s (libcurl's default); reconnect looks the name up again",
                     ["PROXY"] = "none (set)",
                     ["silent retries"] = "once, when a kept connection proves dead; libcurl does not tell",
                 },

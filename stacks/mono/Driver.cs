@@ -3,6 +3,7 @@
 
 using System;
 using System.IO;
+using System.Security.Cryptography;
 using System.Text;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
@@ -13,8 +14,8 @@ namespace Commute
     {
         static void Main(string[] args)
         {
-            using (var requests = Reader(Environment.GetEnvironmentVariable("COMMUTE_IN")))
-            using (var replies = new StreamWriter(Environment.GetEnvironmentVariable("COMMUTE_OUT")))
+            using (var requests = Reader(Pipe("COMMUTE_IN")))
+            using (var replies = new StreamWriter(Pipe("COMMUTE_OUT")))
             {
                 replies.NewLine = "\n";
                 replies.AutoFlush = true;
@@ -27,6 +28,9 @@ namespace Commute
                 conversation.Close();
             }
         }
+
+        static string Pipe(string name) =>
+            Environment.GetEnvironmentVariable(name) ?? throw new Failed(name + " names no pipe; commute starts this program");
 
         /// Mono's FileStream has a buffer that it fills to the brim, however long a pipe lets it
         /// wait; one too small to be used hands on what has come.
@@ -67,7 +71,7 @@ namespace Commute
         {
             try
             {
-                var request = Wire.Parse(line);
+                var request = Json.Parse(line);
                 var kind = request.Text("type");
                 switch (kind)
                 {
@@ -102,10 +106,14 @@ namespace Commute
             {
                 send(new JObject { ["type"] = "failed", ["reason"] = failure.Message });
             }
-            catch (Exception malformed) when (malformed is JsonException || malformed is FormatException
-                || malformed is OverflowException || malformed is ArgumentException)
+            catch (Exception error) when (error is JsonException || error is FormatException || error is OverflowException)
             {
-                send(new JObject { ["type"] = "failed", ["reason"] = "not a request: " + malformed.Message });
+                send(new JObject { ["type"] = "failed", ["reason"] = "not a request: " + error.Message });
+            }
+            catch (Exception error) when (error is IOException || error is UnauthorizedAccessException
+                || error is CryptographicException)
+            {
+                send(new JObject { ["type"] = "failed", ["reason"] = error.Message });
             }
             return true;
         }

@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Commute
 {
-    static class Wire
+    static class Json
     {
         public static JObject Parse(string line)
         {
