@@ -33,6 +33,7 @@ class Call:
             self.awaited_bytes = step["bytes"]
         self.started = self.response = self.finished = self.failed = None  # events
         self.sent, self.received = False, 0
+        self.redirected = False
         self.given_up = None  # the error's kind, if this driver ended the call
         self.answered = False
 
@@ -51,7 +52,9 @@ class Call:
         self.page.start(f"giveUp({self.id})")
 
     def hear(self, event, parameters):
-        if event == "Network.requestWillBeSent":
+        if "redirectResponse" in parameters:  # what DevTools takes for the next request is not sent
+            self.response, self.redirected = parameters["redirectResponse"], True
+        elif event == "Network.requestWillBeSent":
             self.started = parameters
         elif event == "Network.requestWillBeSentExtraInfo":
             self.sent = True
@@ -113,6 +116,8 @@ class Call:
         return {key: value for key, value in row.items() if value is not None}
 
     def error(self):
+        if self.redirected:
+            return None
         if self.failed:
             if self.given_up:
                 return {"kind": self.given_up, "detail": f"aborted: {self.given_up}"}

@@ -69,9 +69,9 @@ class Browser:
         return self.heard.pop(0) if self.heard else None
 
     def close(self):
-        self.send("Browser.close")
         try:
+            self.send("Browser.close")
             self.process.wait(5)
-        except subprocess.TimeoutExpired:
+        except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()

@@ -33,7 +33,7 @@ class Session:
         self.calls = {}  # by the number of the command that asked
         self.requests = {}  # by DevTools' name of the request
         self.numbered = 0
-        self.profile = tempfile.TemporaryDirectory(prefix="chromium.")
+        self.profile = tempfile.TemporaryDirectory(prefix="profile.", ignore_cleanup_errors=True)
         predict_nothing(self.profile.name)
         self.browser = Browser(["chromium", *flags(setup, self.profile.name)])
         self.page = None
@@ -99,7 +99,7 @@ class Session:
             return call
         event, parameters = message["method"], message["params"]
         name = parameters.get("requestId")
-        if event == "Network.requestWillBeSent":
+        if event == "Network.requestWillBeSent" and name not in self.requests:
             headers = {key.lower(): value for key, value in parameters["request"]["headers"].items()}
             number = headers.get("x-commute-id")
             asked = (call for call in self.calls.values() if str(call.id) == number)

@@ -42,7 +42,7 @@ def converse(driver):
                         raise TypeError(f"type {kind!r}")
                 except Unsupported as refusal:
                     send({"type": "unsupported", "what": refusal.what, "reason": refusal.reason})
-                except Failed as failure:
+                except (Failed, OSError) as failure:
                     send({"type": "failed", "reason": str(failure)})
                 except (AttributeError, KeyError, TypeError, ValueError) as malformed:
                     send({"type": "failed", "reason": f"not a request: {malformed!r}"})

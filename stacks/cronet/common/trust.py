@@ -12,7 +12,7 @@ CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE--
 
 def private_home():
     """Gives this process a HOME of its own, so that no user's database is written to."""
-    home = tempfile.TemporaryDirectory(prefix="cronet.")
+    home = tempfile.TemporaryDirectory(prefix="home.", ignore_cleanup_errors=True)
     os.environ["HOME"] = home.name
     os.makedirs(database())
     certutil("-N", "--empty-password")
