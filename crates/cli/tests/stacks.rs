@@ -62,6 +62,20 @@ fn a_stranger_s_driver_that_is_honest_passes() {
 }
 
 #[test]
+fn a_driver_may_connect_as_one_on_a_phone_does() {
+    let house = House::new();
+    driver("commute-driver-quinn");
+    house.stack("phone", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    let manifest = house.home().join("stacks/phone/stack.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap() + "wire = \"tcp\"\n";
+    std::fs::write(&manifest, text).unwrap();
+    for case in ["words", "calls", "early-data"] {
+        let check = ["stacks", "check", "phone", "--case", case];
+        house.run(&check).code(0).prints("✓");
+    }
+}
+
+#[test]
 fn what_passed_once_must_not_become_unsupported_or_go_missing() {
     let house = House::new();
     driver("commute-driver-hyper");

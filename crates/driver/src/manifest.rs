@@ -56,6 +56,9 @@ pub struct Entry {
     pub command: Vec<String>,
     /// What it can speak; `hello` has the last word.
     pub protocols: Vec<Protocol>,
+    /// How it talks with the lab.
+    #[serde(default)]
+    pub wire: Wire,
     /// Kind of the server's keys, where the library knows one only.
     #[serde(default)]
     pub certificate: Certificate,
@@ -66,6 +69,17 @@ pub struct Entry {
     /// `CASE` or `PROTOCOL/CASE`.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
+}
+
+/// How driver and lab talk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// Two pipes.
+    #[default]
+    Pipes,
+    /// One TCP connection that the driver makes, as from a phone.
+    Tcp,
 }
 
 /// Kind of the keys of server and client.

@@ -1,24 +1,21 @@
 //! Runs one cell on a bench: server and driver started, the workload followed, the driver's
 //! rows proven against the server's log.
 
-use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::protocol::{Ability, Clock, Hello, Protocol, Row, Setup};
-use driver::{Host, Limits, RunAnswer, SetupAnswer};
+use driver::{RunAnswer, SetupAnswer};
 use link::Network;
-use pump::{Bench, BenchError, Exit, Process, Side, Spawn, TapRecord, Window};
+use pump::{Bench, TapRecord, Window};
 use record::{Call, Parity, Socket, Stack};
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Signal;
 use server::log::Line;
 use tempfile::TempDir;
 
-use crate::introduce::SEARCH_PATH;
-use crate::origin::{Origin, ServerOptions, read_tail};
+use crate::driven::{Driven, STARTUP_LIMIT};
+use crate::origin::{Origin, ServerOptions};
 use crate::plan::slug;
 use crate::proof::{Claim, prove};
 use crate::stacks;
@@ -109,16 +106,16 @@ impl Job<'_> {
             server.args.push("--alt-svc".to_owned());
         }
         let origin = Origin::start(bench, exe, dir.path(), &server)?;
-        let mut driver = match Driver::start(bench, stack, &dir) {
+        let mut driver = match Driven::start(bench, stack, &dir) {
             Ok(driver) => driver,
             Err(trouble) => {
                 origin.stop()?;
                 return Err(trouble);
             }
         };
-        let ready = driver.ready(self, bench, exe, &dir, &server, &origin);
+        let ready = self.prepare(&mut driver, bench, exe, &dir, &server, &origin);
         let outcome = ready.and_then(|hello| {
-            let startup_ns = driver.since_spawn_ns();
+            let startup_ns = driver.spawned.elapsed().as_nanos() as u64;
             let measuring = turn.shared(starting);
             let steps = self.steps(bench, &mut driver);
             drop(measuring);
@@ -179,7 +176,38 @@ impl Job<'_> {
         })
     }
 
-    fn steps(&self, bench: &mut Bench, driver: &mut Driver) -> Result<Steps, Trouble> {
+    /// Hears who the driver is and tells it where to and how, warm if it is to be.
+    fn prepare(
+        &self,
+        driver: &mut Driven,
+        bench: &mut Bench,
+        exe: &Path,
+        dir: &TempDir,
+        server: &ServerOptions,
+        origin: &Origin,
+    ) -> Result<Hello, Trouble> {
+        let deadline = driver.spawned + STARTUP_LIMIT;
+        let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
+        let hello = driver.host.hello(deadline).map_err(fail)?;
+        lacks(&hello, self).map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
+        let near = match self.arm.warmup_calls {
+            0 => None,
+            _ => Some(Origin::near(bench, exe, dir.path(), server)?),
+        };
+        let setup = self.setup(origin, near.as_ref(), dir.path())?;
+        let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
+        if let Some(near) = near {
+            near.stop()?;
+        }
+        match answer.map_err(fail)? {
+            SetupAnswer::Ready => Ok(hello),
+            SetupAnswer::Unsupported { what, reason } => {
+                Err(Trouble::Unsupported(format!("{what}: {reason}")))
+            }
+        }
+    }
+
+    fn steps(&self, bench: &mut Bench, driver: &mut Driven) -> Result<Steps, Trouble> {
         bench.set_capture(if self.capture.is_some() {
             CAPTURE_BYTES
         } else {
@@ -274,144 +302,6 @@ struct Steps {
     took_ns: u64,
 }
 
-/// A driver's process and our end of its pipes.
-struct Driver {
-    host: Host,
-    process: Process,
-    spawned: Instant,
-    log: PathBuf,
-}
-
-impl Driver {
-    fn start(bench: &mut Bench, stack: &stacks::Driver, dir: &TempDir) -> Result<Driver, Trouble> {
-        let home = dir.path().join("home");
-        std::fs::create_dir(&home).map_err(|e| failed("the driver's home", &e))?;
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()));
-        let (their_in, our_out) = pipe()?;
-        let (our_in, their_out) = pipe()?;
-        let log = dir.path().join("driver.log");
-        let output = std::fs::File::create(&log).map_err(|e| failed("driver.log", &e))?;
-        let errors = output.try_clone().map_err(|e| failed("driver.log", &e))?;
-        let env: [(&str, &OsStr); 6] = [
-            ("HOME", home.as_os_str()),
-            ("TMPDIR", home.as_os_str()),
-            ("PATH", SEARCH_PATH.as_ref()),
-            ("LANG", "C.UTF-8".as_ref()),
-            (driver::pipes::ENV_IN, "/proc/self/fd/3".as_ref()),
-            (driver::pipes::ENV_OUT, "/proc/self/fd/4".as_ref()),
-        ];
-        let spawn = Spawn {
-            program: (&stack.command[0]).into(),
-            args: stack.command[1..].iter().map(Into::into).collect(),
-            env: env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
-            cwd: Some(home),
-            fds: vec![
-                (output.into(), 1),
-                (errors.into(), 2),
-                (their_in, 3),
-                (their_out, 4),
-            ],
-            foreground: false,
-        };
-        let spawned = Instant::now();
-        let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
-            BenchError::NotRun { what, .. } => {
-                Trouble::Unsupported(format!("{what}: {}", stack.way_in()))
-            }
-            other => Trouble::Bench(other),
-        })?;
-        let host = Host::new(our_in, our_out, Limits::default())
-            .map_err(|e| failed("the driver's pipes", &e))?;
-        Ok(Driver {
-            host,
-            process,
-            spawned,
-            log,
-        })
-    }
-
-    fn ready(
-        &mut self,
-        job: &Job<'_>,
-        bench: &mut Bench,
-        exe: &Path,
-        dir: &TempDir,
-        server: &ServerOptions,
-        origin: &Origin,
-    ) -> Result<Hello, Trouble> {
-        let deadline = self.spawned + STARTUP_LIMIT;
-        let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
-        let hello = self.host.hello(deadline).map_err(fail)?;
-        lacks(&hello, job).map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
-        let near = match job.arm.warmup_calls {
-            0 => None,
-            _ => Some(Origin::near(bench, exe, dir.path(), server)?),
-        };
-        let setup = job.setup(origin, near.as_ref(), dir.path())?;
-        let answer = self.host.setup(&setup, deadline + WARMUP_LIMIT);
-        if let Some(near) = near {
-            near.stop()?;
-        }
-        match answer.map_err(fail)? {
-            SetupAnswer::Ready => Ok(hello),
-            SetupAnswer::Unsupported { what, reason } => {
-                Err(Trouble::Unsupported(format!("{what}: {reason}")))
-            }
-        }
-    }
-
-    fn since_spawn_ns(&self) -> u64 {
-        self.spawned.elapsed().as_nanos() as u64
-    }
-
-    /// Tells it to close, and makes sure that it is gone.
-    fn stop(self) -> Result<Stopped, Trouble> {
-        let Driver {
-            host,
-            mut process,
-            log,
-            ..
-        } = self;
-        // A driver that is gone already cannot be told.
-        host.close();
-        let exit = finish(&mut process, CLOSE_LIMIT)?;
-        Ok(Stopped { exit, log })
-    }
-}
-
-/// Waits for a process to end by itself, then ends it.
-pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, pump::BenchError> {
-    if let Some(exit) = process.wait(Some(limit))? {
-        return Ok(exit);
-    }
-    process.kill(Signal::KILL.as_raw())?;
-    loop {
-        if let Some(exit) = process.wait(None)? {
-            return Ok(exit);
-        }
-    }
-}
-
-/// What is left of a driver.
-struct Stopped {
-    exit: Exit,
-    log: PathBuf,
-}
-
-impl Stopped {
-    /// Adds the last line of the driver's log to a failure.
-    fn explain(&self, trouble: Trouble) -> Trouble {
-        let Trouble::Failed(reason) = trouble else {
-            return trouble;
-        };
-        let text = read_tail(&self.log);
-        match text.lines().rfind(|l| !l.trim().is_empty()) {
-            Some(line) => Trouble::Failed(format!("{reason}; its log ends: {}", line.trim())),
-            None => Trouble::Failed(reason),
-        }
-    }
-}
-
 /// For the writer of a driver, with `COMMUTE_LOG=debug`: what it said, what the server saw.
 fn show(rows: &[Row], log: &[Line]) {
     for row in rows {
@@ -492,12 +382,8 @@ fn stack_of(hello: &Hello) -> Stack {
     }
 }
 
-/// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
-const STARTUP_LIMIT: Duration = Duration::from_secs(20);
 /// More for one that warms up.
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
-/// For a driver told to close.
-const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 /// Removes what cells left in a run's folder that were killed before they could.
 pub(crate) fn sweep(place: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(place)? {

@@ -1,10 +1,12 @@
 //! Asks a driver who it is, without a bench: nothing is measured, no packet is sent.
 
 use std::fs::File;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use driver::manifest::Wire;
 use driver::protocol::Hello;
 use driver::{Host, Limits};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -12,6 +14,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 
+use crate::driven::{SEARCH_PATH, accept};
 use crate::origin::read_tail;
 use crate::stacks::Driver;
 
@@ -64,28 +67,25 @@ impl Meeting {
         let fail = |e: std::io::Error| e.to_string();
         let home = tempfile::tempdir().map_err(fail)?;
         let log = File::create(home.path().join(LOG)).map_err(fail)?;
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| e.to_string());
-        let (their_in, our_out) = pipe()?;
-        let (our_in, their_out) = pipe()?;
-        // Another process may open a pipe by the name it has in ours.
-        let name = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
-        let child = Command::new(&driver.command[0])
+        let mut command = Command::new(&driver.command[0]);
+        command
             .args(&driver.command[1..])
             .env_clear()
             .env("HOME", home.path())
             .env("TMPDIR", home.path())
             .env("PATH", SEARCH_PATH)
             .env("LANG", "C.UTF-8")
-            .env(driver::pipes::ENV_IN, name(&their_in))
-            .env(driver::pipes::ENV_OUT, name(&their_out))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
-            .stderr(log)
-            .spawn()
-            .map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.way_in()))?;
-        keep_while_alive(&child, [their_in, their_out]).map_err(fail)?;
-        let host = Host::new(our_in, our_out, Limits::default()).map_err(fail)?;
+            .stderr(log);
+        let begun = match driver.entry.wire {
+            Wire::Pipes => over_pipes(command),
+            Wire::Tcp => over_tcp(command),
+        };
+        let (child, read, write) =
+            begun.map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.way_in()))?;
+        let host = Host::new(read, write, Limits::default()).map_err(fail)?;
         Ok(Meeting { host, child, home })
     }
 
@@ -113,6 +113,35 @@ impl Meeting {
     }
 }
 
+type Begun = (Child, OwnedFd, OwnedFd);
+
+fn over_pipes(mut command: Command) -> std::io::Result<Begun> {
+    let (their_in, our_out) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (our_in, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
+    // Another process may open a pipe by the name it has in ours.
+    let name = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
+    let child = command
+        .env(driver::pipes::ENV_IN, name(&their_in))
+        .env(driver::pipes::ENV_OUT, name(&their_out))
+        .spawn()?;
+    keep_while_alive(&child, [their_in, their_out])?;
+    Ok((child, our_in, our_out))
+}
+
+fn over_tcp(mut command: Command) -> std::io::Result<Begun> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?.to_string();
+    let mut child = command.env(driver::pipes::ENV_CONNECT, address).spawn()?;
+    match accept(&listener, Instant::now() + PATIENCE) {
+        Ok(stream) => Ok((child, stream.try_clone()?.into(), stream.into())),
+        Err(e) => {
+            child.kill().ok();
+            child.wait().ok();
+            Err(e)
+        }
+    }
+}
+
 /// Keeps the driver's ends open until it has ended, so that it may open them when it likes and
 /// its death is still the end of the file.
 fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> std::io::Result<()> {
@@ -126,8 +155,6 @@ fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a driver finds programs by, here and in a cell.
-pub(crate) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const LOG: &str = "driver.log";
 const PATIENCE: Duration = Duration::from_secs(20);
 const CLOSE_LIMIT: Duration = Duration::from_secs(3);

@@ -18,6 +18,7 @@ mod audit;
 mod cell;
 mod conformance;
 mod doctor;
+mod driven;
 mod home;
 mod host;
 mod import;

@@ -14,7 +14,8 @@ use rustix::process::Signal;
 use serde::Deserialize;
 use server::log::Line;
 
-use crate::cell::{Trouble, failed, finish};
+use crate::cell::{Trouble, failed};
+use crate::driven::finish;
 
 /// The name under which drivers know the server; the bench's hosts file has it.
 pub(crate) const NAME: &str = "origin.test";
