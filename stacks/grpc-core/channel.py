@@ -274,26 +274,25 @@ def echo_request(body):
 def explain(error):
     """The status if it is the server's, and the error in the protocol's words.
 
-    C-core makes a status of every failure; only its words tell who and what.
+    C-core makes a status of every failure. Nothing but its words tells its own from the
+    server's, so what is not known to be its own is the server's.
     """
-    code, detail = error.code(), f"{error.code().name}: {error.details()}"
-    if "Error received from peer" in (error.debug_error_string() or ""):
-        return code.value[0], {"kind": "status", "detail": detail}
+    code, detail = error.code(), f"{error.code().name}: {error.details()}"[:4096]
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return None, {"kind": "timeout", "detail": detail}
     for kind, words in KINDS:
         if re.search(words, detail):
-            return None, {"kind": kind, "detail": detail[:4096]}
-    return None, {"kind": "other", "detail": detail[:4096]}
+            return None, {"kind": kind, "detail": detail}
+    return code.value[0], {"kind": "status", "detail": detail}
 
 
-# First match wins.
+# C-core's own words. First match wins.
 KINDS = [
-    ("dns", "resolving|DNS resolution"),
-    ("tls", "handshake failed|TSI_|certificate"),
-    ("connect", "[Ff]ailed to connect"),
-    ("reset", "RST_STREAM|^UNAVAILABLE"),
-    ("protocol", "^(INTERNAL|UNKNOWN)"),
+    ("dns", "errors resolving|DNS resolution failed"),
+    ("tls", "handshake failed|TSI_|[Vv]erification [Cc]heck"),
+    ("connect", "^UNAVAILABLE: failed to connect"),
+    ("reset", "Stream removed|Socket closed|Connection reset|Broken pipe|RST_STREAM|GOAWAY"),
+    ("protocol", "deserializ|parsing|larger than max|[Mm]issing"),
 ]
 
 
