@@ -69,7 +69,7 @@ class Call:
 
     def is_over(self):
         """The page has its answer, and DevTools has told of the end."""
-        return self.answered and bool(self.finished or self.failed)
+        return self.answered and (self.finished or self.failed)
 
     def settle(self):
         """Takes the body's digest from the page and finds the connection's number.
@@ -90,9 +90,9 @@ class Call:
             page.unnamed = self.number
 
     def row(self):
-        start_ns = ns(self.started["timestamp"])
         row = {
-            "type": "row", "id": self.id, "connection": self.number, "start_ns": start_ns,
+            "type": "row", "id": self.id, "connection": self.number,
+            "start_ns": ns(self.started["timestamp"]),
             "end_ns": ns((self.finished or self.failed)["timestamp"]),
             "request_bytes": len(self.body) if self.response else 0,
             "response_bytes": self.response_bytes or self.received,
@@ -118,12 +118,14 @@ class Call:
     def error(self):
         if self.redirected:
             return None
+        if self.failed and self.given_up:
+            return {"kind": self.given_up, "detail": f"aborted: {self.given_up}"}
         if self.failed:
-            if self.given_up:
-                return {"kind": self.given_up, "detail": f"aborted: {self.given_up}"}
             text = self.failed["errorText"]
             if "CERTIFICATE" in text:
                 return {"kind": "tls", "detail": text}
+            if "QUIC" in text and not self.response:
+                return {"kind": "reset", "detail": text}  # the peer closed it, why is not told
             name = text.removeprefix("net::ERR_")
             kinds = [kind for kind, names in KINDS.items() if name.startswith(names)]
             return {"kind": kinds[0] if kinds else "other", "detail": text}

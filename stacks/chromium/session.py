@@ -158,6 +158,6 @@ def refuse_step(step):
     kind = step["step"]
     if kind == "reconnect":
         if step["mode"] != "cold":
-            raise Unsupported(f"reconnect {step['mode']}", "Chromium does not tell whether it resumed")
+            raise Unsupported(f"reconnect {step['mode']}", "Chromium does not tell if it resumed")
     elif kind not in CALLS + ("pause",):
         raise Unsupported(f"step {kind}", "fetch() has no messages to stream")

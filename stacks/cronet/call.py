@@ -57,7 +57,8 @@ class Call:
 
     def opened_nothing(self):
         """Whether it failed before it had a connection."""
-        return self.facts.opened == -1 and self.error()["kind"] in ("dns", "connect", "tls", "other")
+        kind = (self.error() or {}).get("kind")
+        return self.facts.opened == -1 and kind in ("dns", "connect", "tls", "other")
 
     def row(self):
         """What the lab is told, once settled."""

@@ -1,6 +1,5 @@
 """A Cronet engine, and what can be known of its connections."""
 
-import ctypes
 import json
 from collections import namedtuple
 from urllib.parse import urlsplit

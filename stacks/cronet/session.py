@@ -19,7 +19,9 @@ SETTINGS = {
     "h3": "QUIC hint for the origin; Cronet opens TCP beside it, and falls back to it",
     "h3 by Alt-Svc": "QUIC on, no hint",
     "silent retries": "as shipped: on, after a kept connection proved dead",
-    "cache": "none",
+    "cache": "none, as shipped",
+    "proxy": "none: the environment's are removed",
+    "QUIC stream window": "6291456, as a server saw it run full",
 }
 
 
