@@ -36,6 +36,7 @@ final class H3Exchange implements Stack.Exchange {
     private H3Connection connection;
     private QuicStreamChannel stream;
     private boolean sentEarly;
+    private boolean aborted;
     private boolean released;
 
     H3Exchange(H3Stack.H3Session session, Step step) {
@@ -74,12 +75,17 @@ final class H3Exchange implements Stack.Exchange {
     @Override
     public void abort() {
         session.loop.execute(() -> {
+            aborted = true;
             if (stream != null) {
-                stream.shutdown(Http3ErrorCode.H3_REQUEST_CANCELLED.code(), stream.newPromise());
+                cancel();
             } else if (connection != null) {
                 connection.forget(this);
             }
         });
+    }
+
+    private void cancel() {
+        stream.shutdown(Http3ErrorCode.H3_REQUEST_CANCELLED.code(), stream.newPromise());
     }
 
     /** It waits for that connection to be open. */
@@ -92,7 +98,11 @@ final class H3Exchange implements Stack.Exchange {
         Http3.newRequestStream(quic, new Response()).addListener((Future<QuicStreamChannel> made) -> {
             if (made.isSuccess()) {
                 stream = made.getNow();
-                write();
+                if (aborted) {
+                    cancel();
+                } else {
+                    write();
+                }
             } else {
                 failed(made.cause(), connection);
             }

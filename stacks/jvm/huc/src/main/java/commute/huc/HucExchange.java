@@ -2,6 +2,7 @@ package commute.huc;
 
 import commute.driver.Received;
 import commute.driver.Seeded;
+import commute.driver.Stack;
 import commute.driver.Step;
 import commute.driver.Trace;
 import java.io.IOException;
@@ -10,10 +11,12 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import javax.net.ssl.HttpsURLConnection;
 
 /** One blocking call on a thread of its own. Its sockets find it by that thread. */
-final class HucExchange implements Runnable {
+final class HucExchange implements Stack.Exchange, Runnable {
     private static final ThreadLocal<HucExchange> OF_THREAD = new ThreadLocal<>();
 
     private final String id;
@@ -23,13 +26,17 @@ final class HucExchange implements Runnable {
     /** Null when the request has none. */
     private final byte[] body;
     private final int bodyBytes;
+    private final Executor threads;
+    private final Supplier<Urls> current;
     private Trace trace;
     private Urls urls;
     private TappedSocket socket;
     private Socket wire;
     private boolean aborted;
 
-    HucExchange(String origin, Step step) throws IOException {
+    HucExchange(String origin, Step step, Executor threads, Supplier<Urls> current) throws IOException {
+        this.threads = threads;
+        this.current = current;
         id = Long.toString(step.id);
         switch (step.kind) {
             case CALL:
@@ -64,9 +71,11 @@ final class HucExchange implements Runnable {
         return trace;
     }
 
-    void begin(Trace trace, Urls urls) {
+    @Override
+    public void start(Trace trace) {
         this.trace = trace;
-        this.urls = urls;
+        urls = current.get();
+        threads.execute(this);
     }
 
     @Override
@@ -76,7 +85,7 @@ final class HucExchange implements Runnable {
         try {
             exchange(urls.open(url), received);
             trace.ended(() -> received);
-        } catch (IOException failure) {
+        } catch (IOException | RuntimeException failure) {
             trace.failed(failure);
         } finally {
             OF_THREAD.remove();
@@ -128,8 +137,9 @@ final class HucExchange implements Runnable {
         return socket;
     }
 
-    /** Whoever blocks on the connection gets an exception. */
-    synchronized void abort() {
+    /** The thread that blocks on the connection gets an exception. */
+    @Override
+    public synchronized void abort() {
         aborted = true;
         if (wire != null) {
             try {

@@ -5,7 +5,6 @@ import commute.driver.Identity;
 import commute.driver.Setup;
 import commute.driver.Stack;
 import commute.driver.Step;
-import commute.driver.Trace;
 import commute.driver.Witness;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
@@ -71,19 +70,7 @@ final class HucStack implements Stack {
 
         @Override
         public Exchange prepare(Step step) throws IOException {
-            HucExchange exchange = new HucExchange(setup.url, step);
-            return new Exchange() {
-                @Override
-                public void start(Trace trace) {
-                    exchange.begin(trace, urls);
-                    threads.execute(exchange);
-                }
-
-                @Override
-                public void abort() {
-                    exchange.abort();
-                }
-            };
+            return new HucExchange(setup.url, step, threads, () -> urls);
         }
 
         @Override

@@ -4,7 +4,7 @@ import commute.driver.Identity;
 import commute.driver.Setup;
 import commute.driver.Stack;
 import javax.net.SocketFactory;
-import okhttp3.OkHttpClient;
+import okhttp3.Dispatcher;
 
 /** OkHttp, any version from 3.14 on, over the runtime's first TLS provider. */
 public final class OkHttpStack implements Stack {
@@ -21,7 +21,6 @@ public final class OkHttpStack implements Stack {
 
     @Override
     public Identity identity() throws Exception {
-        OkHttpClient stock = new OkHttpClient();
         return new Identity("OkHttp", version, tls)
                 .protocols("h1", "h2")
                 .abilities("mtls", "resume", "parallel", "cancel")
@@ -35,8 +34,8 @@ public final class OkHttpStack implements Stack {
                 .setting("pool", "5 idle connections, 5 min (stock)")
                 .setting("h2 receive window", "16 MiB for a stream and for the connection (stock)")
                 .setting("h2 connections", "calls that start while the first connection is being opened open their own, and all but one of these are thrown away")
-                .setting("h2 ping interval", stock.pingIntervalMillis() + " ms, 0 is none (stock)")
-                .setting("dispatcher", "no limit on calls a host (stock: " + stock.dispatcher().getMaxRequestsPerHost() + ")")
+                .setting("h2 pings", "none (stock)")
+                .setting("dispatcher", "no limit on calls a host (stock: " + new Dispatcher().getMaxRequestsPerHost() + ")")
                 .setting("retries", "retryOnConnectionFailure(false)")
                 .setting("redirects", "not followed")
                 .setting("accept-encoding", "identity (stock: gzip)");
