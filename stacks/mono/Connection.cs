@@ -1,3 +1,4 @@
+using System;
 using System.Net;
 using System.Net.Sockets;
 using System.Reflection;
@@ -13,8 +14,8 @@ namespace Commute
         static readonly FieldInfo Operation = Private(typeof(HttpWebRequest).GetField("currentOperation", Instance));
         static readonly PropertyInfo Transport = Private(Operation.FieldType.GetProperty("Connection", Instance));
         static readonly FieldInfo SocketOf = Private(Transport.PropertyType.GetField("socket", Instance));
+        static readonly FieldInfo StreamOf = Private(Transport.PropertyType.GetField("networkStream", Instance));
 
-        static readonly ConditionalWeakTable<Socket, Connection> Known = new ConditionalWeakTable<Socket, Connection>();
         /// Of Mono's connection objects, which outlive their sockets.
         static readonly ConditionalWeakTable<object, Connection> Latest = new ConditionalWeakTable<object, Connection>();
 
@@ -26,26 +27,47 @@ namespace Commute
             LocalPort = ((IPEndPoint)socket.LocalEndPoint).Port;
         }
 
-        /// The request's connection, open or just closed; null if it has none.
+        /// Fails if there are no such fields.
+        public static void Look()
+        {
+            try
+            {
+                RuntimeHelpers.RunClassConstructor(typeof(Connection).TypeHandle);
+            }
+            catch (TypeInitializationException error)
+            {
+                throw error.InnerException;
+            }
+        }
+
+        /// To be called in the handshake of the request that opens a connection.
+        public static Connection Opened(HttpWebRequest request)
+        {
+            var transport = TransportOf(request);
+            var connection = new Connection((Socket)SocketOf.GetValue(transport));
+            Latest.Remove(transport);
+            Latest.Add(transport, connection);
+            return connection;
+        }
+
+        /// The connection the request was given, perhaps closed since; null if it had none.
         public static Connection Of(HttpWebRequest request)
         {
+            var transport = TransportOf(request);
+            return transport != null && Latest.TryGetValue(transport, out var connection) ? connection : null;
+        }
+
+        /// Whether the request has a connection whose handshake is done.
+        public static bool IsOpen(HttpWebRequest request)
+        {
+            var transport = TransportOf(request);
+            return transport != null && StreamOf.GetValue(transport) != null;
+        }
+
+        static object TransportOf(HttpWebRequest request)
+        {
             var operation = Operation.GetValue(request);
-            var transport = operation == null ? null : Transport.GetValue(operation);
-            if (transport == null)
-                return null;
-            lock (transport)
-            {
-                Connection connection;
-                if (SocketOf.GetValue(transport) is Socket socket && socket.Connected)
-                {
-                    connection = Known.GetValue(socket, key => new Connection(key));
-                    Latest.Remove(transport);
-                    Latest.Add(transport, connection);
-                }
-                else
-                    Latest.TryGetValue(transport, out connection);
-                return connection;
-            }
+            return operation == null ? null : Transport.GetValue(operation);
         }
 
         static T Private<T>(T member) where T : MemberInfo =>

@@ -19,7 +19,8 @@ namespace Commute
             return new JObject
             {
                 ["type"] = "hello", ["version"] = 1, ["stack"] = "libcurl from C#",
-                ["stack_version"] = $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {Runtime.Version}",
+                ["stack_version"] =
+                    $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {Runtime.Version}",
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
                 ["abilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
@@ -104,7 +105,8 @@ namespace Commute
         }
 
         /// For each step, whether its transfer is to have the early data option. libcurl keeps
-        /// tickets of transfers with and without it apart, so all between two cold reconnects have it or none.
+        /// tickets of transfers with and without it apart, so all between two cold reconnects have
+        /// it or none.
         bool[] EarlyData(List<Step> steps)
         {
             var chosen = new bool[steps.Count];
@@ -113,11 +115,13 @@ namespace Commute
             {
                 if (end < steps.Count && steps[end].Mode != "cold")
                     continue;
-                var modes = steps.GetRange(begin, end - begin).Select(step => step.Mode).Where(mode => mode != null && mode != "cold").Distinct().ToList();
+                var modes = steps.GetRange(begin, end - begin).Select(step => step.Mode)
+                    .Where(mode => mode != null && mode != "cold").Distinct().ToList();
                 foreach (var mode in modes.Where(mode => mode != "resume" && mode != "early_data"))
                     throw new Unsupported("reconnect " + mode, "this driver does not know it");
                 if (modes.Count > 1)
-                    throw new Unsupported("reconnect resume and early_data without a cold one between", "libcurl would use one's ticket for neither");
+                    throw new Unsupported("reconnect resume and early_data without a cold one between",
+                        "libcurl would use one's ticket for neither");
                 if (modes.Contains("early_data") && Setup.Protocol != "h3")
                     throw new Unsupported("reconnect early_data", "libcurl's early data was seen on H3 only");
                 for (var place = begin; place < end; place++)

@@ -16,6 +16,7 @@ namespace Commute
         HttpWebRequest request;
         Connection opened;
         string givenUp;
+        bool givenUpConnected;
 
         public WebRequestCall(WebRequestSession session, Step step) : base(step)
         {
@@ -50,7 +51,10 @@ namespace Commute
             lock (door)
             {
                 givenUp = kind;
-                request?.Abort();
+                if (request == null)
+                    return;
+                givenUpConnected = Connection.IsOpen(request);
+                request.Abort();
             }
         }
 
@@ -150,7 +154,7 @@ namespace Commute
         /// Called in the handshake of the call that opens a connection, and only there.
         bool Handshake(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
         {
-            opened = Connection.Of(request);
+            opened = Connection.Opened(request);
             return session.Trust.Believes(chain, errors);
         }
 
@@ -158,6 +162,8 @@ namespace Commute
         void Attribute()
         {
             if (Row.ErrorKind == "dns" || Row.ErrorKind == "connect" || Row.ErrorKind == "tls")
+                return;
+            if (Row.ErrorKind != null && givenUp != null && !givenUpConnected)
                 return;
             var connection = opened ?? Connection.Of(request);
             if (connection == null)

@@ -18,6 +18,7 @@ namespace Commute
 
         public WebRequestStack()
         {
+            Connection.Look();
             // Two connections, the default, would make a third call at a time wait for a first.
             ServicePointManager.DefaultConnectionLimit = Connections;
             // Left alone, the pool lets a process's first call wait half a second for its second thread.
@@ -51,11 +52,14 @@ namespace Commute
                 ["code"] = "compiled as it first runs: a process's first call takes some 0.1 s more",
                 ["ThreadPool.SetMinThreads"] = $"{PoolThreads} (set), the pool in use before the run",
                 ["ServicePointManager.DefaultConnectionLimit"] = $"{Connections} (set; Mono's is 2)",
-                ["ServicePointManager.Expect100Continue"] = $"{ServicePointManager.Expect100Continue}; Mono does not wait for the answer",
+                ["ServicePointManager.Expect100Continue"] =
+                    $"{ServicePointManager.Expect100Continue}; Mono does not wait for the answer",
                 ["ServicePointManager.UseNagleAlgorithm"] = $"{ServicePointManager.UseNagleAlgorithm}",
                 ["ServicePointManager.MaxServicePointIdleTime"] = $"{ServicePointManager.MaxServicePointIdleTime} ms",
-                ["ServicePointManager.DnsRefreshTimeout"] = $"{ServicePointManager.DnsRefreshTimeout} ms: a name is not looked up again before",
-                ["head and body"] = "written one after the other; a body is kept whole, and copied anew for each TLS record",
+                ["ServicePointManager.DnsRefreshTimeout"] =
+                    $"{ServicePointManager.DnsRefreshTimeout} ms: a name is not looked up again before",
+                ["head and body"] =
+                    "written one after the other; what is left of a body is copied anew for each TLS record",
                 ["AllowAutoRedirect"] = "False (set)",
                 ["Proxy"] = "none (set)",
                 ["silent retries"] = "none; a kept connection that the server has closed is replaced before it is used",
