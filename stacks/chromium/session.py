@@ -88,6 +88,8 @@ class Session:
                 return None
             call = self.concerned(message)
             if call and call.is_over():
+                # Events may trail behind; they concern nobody.
+                self.requests[call.started["requestId"]] = None
                 return call
 
     def concerned(self, message):
