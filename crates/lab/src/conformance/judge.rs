@@ -291,11 +291,13 @@ pub(super) fn phases(seen: &Seen<'_>) -> Judged {
                 p.direction == direction && ours == port && p.payload_bytes > ACK_BYTES
             })
         };
-        // Whatever goes up between two calls went before its call began.
+        // Whatever goes up over TCP between two calls went before its call began. QUIC has
+        // reasons of its own to send, as probes of the path's MTU.
         let before = |p: &&TapRecord| {
             row.start_ns - REST_NS / 2 < p.arrival_ns && p.arrival_ns < row.start_ns
         };
-        if row.reused && crossing(Direction::Up).any(|p| before(&p)) {
+        let over_tcp = seen.protocol != Protocol::H3;
+        if over_tcp && row.reused && crossing(Direction::Up).any(|p| before(&p)) {
             return Err(format!(
                 "call {}: its request left before its start",
                 row.id
@@ -406,5 +408,5 @@ pub(super) const CANCEL_NS: u64 = 300_000_000;
 pub(super) const MESSAGES: u32 = 10;
 /// Between calls, so that their packets do not mix.
 pub(super) const REST_NS: u64 = 200_000_000;
-/// A QUIC packet of acknowledgements alone is smaller, a request's is not.
+/// A QUIC packet of acknowledgements alone is smaller, a response's is not.
 const ACK_BYTES: u16 = 60;
