@@ -96,11 +96,13 @@ class Wires:
         self.chat = self.channel.stream_stream(
             call + "Chat", EchoRequest.SerializeToString, EchoReply.FromString)
         self.under_way, self.retired = [], False
-        self.openers = {}  # by socket
+        self.openers, self.seen = {}, None  # by socket; the connection seen last
         self.ready_ns, self.watcher = None, None
 
     def enter(self, call):
         self.under_way.append(call)
+        if self.channel.get_state() is not grpc.ChannelConnectivity.READY:
+            self.seen = None
         if self.watcher is None:
             self.watcher = asyncio.create_task(self.watch())
 
@@ -126,8 +128,18 @@ class Wires:
                 self.watcher.cancel()
             await self.channel.close()
 
-    def connection(self):
-        """The newest connection: its number, local port and opener; None if there is none."""
+    def connection(self, failed):
+        """The connection of a call that has ended; None if it had none.
+
+        channelz costs more than a call, so it is asked only when it may have news: a call
+        that found the channel READY, and did not fail, went over the connection known.
+        """
+        if failed or self.seen is None:
+            self.seen = self.newest() or self.seen
+        return self.seen
+
+    def newest(self):
+        """The newest connection: its number, local port and opener."""
         newest = 0
         channel = json.loads(cygrpc.channelz_get_channel(self.id))["channel"]
         for reference in channel["subchannelRef"]:
@@ -189,7 +201,7 @@ class Call:
                 raise
             self.error = {"kind": "cancelled", "detail": "cancelled, as was asked"}
         self.end_ns = now_ns()
-        self.connection = wires.connection()
+        self.connection = wires.connection(failed=self.error is not None)
         self.ready_ns = wires.ready_ns if len(wires.openers) == 1 else None
         await wires.leave(self)
 
@@ -258,7 +270,7 @@ class Call:
             "request_bytes": self.sent_bytes if number else 0, "response_bytes": size,
             "digest": digest.hexdigest() if self.first_byte_ns else None,
             "protocol": "grpc" if number else None, "reused": number > 0 and opener is not self,
-            "attempts": 1 if number else 0, "error": self.error,
+            "attempts": 1 if number or self.first_byte_ns else 0, "error": self.error,
         }
         return {key: value for key, value in row.items() if value is not None}
 
