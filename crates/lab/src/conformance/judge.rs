@@ -409,4 +409,4 @@ pub(super) const MESSAGES: u32 = 10;
 /// Between calls, so that their packets do not mix.
 pub(super) const REST_NS: u64 = 200_000_000;
 /// A QUIC packet of acknowledgements alone is smaller, a response's is not.
-const ACK_BYTES: u16 = 60;
+const ACK_BYTES: u16 = 45;
