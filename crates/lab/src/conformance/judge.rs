@@ -233,13 +233,14 @@ pub(super) fn cancelled(seen: &Seen<'_>) -> Judged {
 
 pub(super) fn parallel(seen: &Seen<'_>) -> Judged {
     all_answered(seen)?;
-    let begun: Vec<&Request> = (2..=7)
-        .map(|id| seen.request(id))
-        .collect::<Result<_, _>>()?;
-    let last_start = begun.iter().map(|r| r.start_ns).max().unwrap_or(0);
-    let first_end = seen.rows[1..].iter().map(|r| r.end_ns).min().unwrap_or(0);
-    if seen.monotonic && last_start > first_end {
-        return Err("one call was sent only after another had ended".into());
+    // The kept connection of HTTP/1.1 is three round trips ahead of those to be opened, so
+    // that its call may be over before they carry any: not all six need overlap.
+    let mut spans = (2..=7)
+        .map(|id| Ok((seen.request(id)?.start_ns, row(seen, id)?.end_ns)))
+        .collect::<Result<Vec<_>, String>>()?;
+    spans.sort_unstable();
+    if seen.monotonic && spans.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+        return Err("the calls were made one after another".into());
     }
     let carriers = seen.carriers().len();
     match seen.protocol {
