@@ -1,5 +1,7 @@
 //! `commute link --between`: two machines, here two namespaces, with the link as their cable.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::process::{Child, Command, Stdio};

@@ -1,6 +1,8 @@
 //! `commute stacks`: what is there is listed, what is asked for is prepared, and the suite
 //! passes the honest and no other.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::os::unix::fs::PermissionsExt as _;

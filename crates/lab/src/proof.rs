@@ -26,13 +26,11 @@ pub(crate) struct Claim<'a> {
     pub(crate) warmed_up: bool,
 }
 
-/// The calls of a cell as proven, and what each connection, known by the client's port,
-/// agreed on; or the lie.
-pub(crate) fn prove(
-    claim: &Claim<'_>,
-    rows: &[Row],
-    log: &[Line],
-) -> Result<(Vec<Call>, Vec<(Parity, u16)>), String> {
+/// Calls as proven, and what each connection, known by the client's port, agreed on.
+pub(crate) type Proven = (Vec<Call>, Vec<(Parity, u16)>);
+
+/// A cell as proven, or the lie.
+pub(crate) fn prove(claim: &Claim<'_>, rows: &[Row], log: &[Line]) -> Result<Proven, String> {
     let seen = Seen::new(log);
     let origin_ns = match claim.clock {
         Clock::Monotonic => claim.run_ns,

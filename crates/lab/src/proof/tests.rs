@@ -67,7 +67,7 @@ fn row(id: u32, start_ns: u64) -> Row {
     }
 }
 
-fn try_rows(rows: &[Row]) -> Result<(Vec<Call>, Vec<(Parity, u16)>), String> {
+fn try_rows(rows: &[Row]) -> Result<Proven, String> {
     let w = workload();
     let claim = Claim {
         workload: &w,

@@ -59,7 +59,11 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         let name = &driver.entry.name;
         let progress = Progress::new(index + 1, drivers.len());
         match suite.examine(driver, args.case.as_deref(), &|f| progress.tell(f)) {
-            Ok(report) => matrix.add(Examined::new(name, &report.hello), report.findings),
+            Ok(report) => {
+                progress.clear();
+                eprintln!("{} {name}: {} cases", progress.head, report.findings.len());
+                matrix.add(Examined::new(name, &report.hello), report.findings);
+            }
             Err(reason) => {
                 progress.clear();
                 eprintln!("{name}: NOT TRIED: {reason}");

@@ -1,7 +1,6 @@
 //! Stacks against cases: as text, Markdown, HTML and JSON.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -131,7 +130,7 @@ impl Matrix {
                 .iter()
                 .map(|cell| format!("{} ", cell.mark()))
                 .collect();
-            let _ = writeln!(text, "{:width$}  {}", line.name(), marks.trim_end());
+            text += &format!("{:width$}  {}\n", line.name(), marks.trim_end());
         }
         text += &format!(
             "{:width$}  ✓ pass  ✗ fail  – unsupported  · no such case; in this order:\n",
@@ -139,10 +138,10 @@ impl Matrix {
         );
         let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
         for part in names.chunks(10) {
-            let _ = writeln!(text, "{:width$}  {}", "", part.join(", "));
+            text += &format!("{:width$}  {}\n", "", part.join(", "));
         }
         for (what, why) in self.notes() {
-            let _ = writeln!(text, "{what}: {why}");
+            text += &format!("{what}: {why}\n");
         }
         text
     }
@@ -154,33 +153,32 @@ impl Matrix {
             .to_owned();
         text += "| stack | protocol |";
         for number in 1..=CASES.len() {
-            let _ = write!(text, " {number} |");
+            text += &format!(" {number} |");
         }
         text += "\n|---|---|";
         text += &"---|".repeat(CASES.len());
         text += "\n";
         for line in self.lines() {
-            let _ = write!(text, "| {} | {} |", line.driver, line.protocol);
+            text += &format!("| {} | {} |", line.driver, line.protocol);
             for cell in &line.cells {
-                let _ = write!(text, " {} |", cell.mark());
+                text += &format!(" {} |", cell.mark());
             }
             text += "\n";
         }
         text += "\n## Cases\n\n";
         for (number, case) in (1..).zip(CASES) {
-            let _ = writeln!(text, "{number}. **{}**: {}", case.name, case.about);
+            text += &format!("{number}. **{}**: {}\n", case.name, case.about);
         }
         text += "\n## Versions\n\n| driver | stack | version | TLS |\n|---|---|---|---|\n";
         for s in &self.stacks {
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} |",
+            text += &format!(
+                "| {} | {} | {} | {} |\n",
                 s.driver, s.stack, s.version, s.tls
             );
         }
         text += "\n## Not supported, and why\n\n";
         for (what, why) in self.notes() {
-            let _ = writeln!(text, "- {what}: {why}");
+            text += &format!("- {what}: {why}\n");
         }
         text
     }
@@ -189,14 +187,14 @@ impl Matrix {
         let mut body = String::from("<table><tr><th>stack<th>protocol");
         for case in CASES {
             let (name, about) = (escape(case.name), escape(case.about));
-            let _ = write!(body, "<th class=case title=\"{about}\"><span>{name}</span>");
+            body += &format!("<th class=case title=\"{about}\"><span>{name}</span>");
         }
         for line in self.lines() {
             let (driver, protocol) = (escape(line.driver), escape(line.protocol));
-            let _ = write!(body, "<tr><th>{driver}<td>{protocol}");
+            body += &format!("<tr><th>{driver}<td>{protocol}");
             for cell in &line.cells {
                 let (class, mark, why) = (cell.class(), cell.mark(), escape(cell.why()));
-                let _ = write!(body, "<td class={class} title=\"{why}\">{mark}");
+                body += &format!("<td class={class} title=\"{why}\">{mark}");
             }
         }
         body += "</table>";
