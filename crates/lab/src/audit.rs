@@ -1,23 +1,30 @@
 //! Was the cell disturbed? The rule of the house, the same as root and rootless.
 
+use pump::Window;
 use record::{Audit, Call};
 
 /// What the audit is held against.
 pub(crate) struct Bounds {
     /// How long driver and server may have waited for a core, over all calls.
     pub(crate) wait_ns: u64,
+    /// Share of the window in which driver or server wanted a core, 0 to 1.
+    pub(crate) demand: f64,
 }
 
 impl Bounds {
     /// Each call allows the larger of 0.25 ms and a tenth of its margin; the margin is the
     /// study's, or by default the larger of 2 ms and 5 % of what the call took (DESIGN 4, 7).
-    pub(crate) fn new(calls: &[Call], margin_ns: Option<u64>) -> Bounds {
+    pub(crate) fn new(calls: &[Call], margin_ns: Option<u64>, window: &Window) -> Bounds {
         let allowed_ns = |call: &Call| {
             let default_ns = DEFAULT_MARGIN_NS.max(call.end_ns / 20);
             MIN_WAIT_BOUND_NS.max(margin_ns.unwrap_or(default_ns) / 10)
         };
+        let (client, server) = (&window.client, &window.server);
+        let wanted_ns =
+            client.cpu_ns + client.run_queue_wait_ns + server.cpu_ns + server.run_queue_wait_ns;
         Bounds {
             wait_ns: calls.iter().map(allowed_ns).sum(),
+            demand: (wanted_ns as f64 / window.took_ns.max(1) as f64).min(1.0),
         }
     }
 }
@@ -26,10 +33,14 @@ impl Bounds {
 pub(crate) fn objections(audit: &Audit, bounds: &Bounds) -> Vec<String> {
     let mut out = Vec::new();
     // Threads of one cell that wait for each other are no disturbance: a runtime's compiler
-    // and its application do so in every cell, and the report tells it as a cost. Others can
-    // have made them wait at most for as long as others ran.
-    let others_ns = audit.others_cpu_ns.unwrap_or(u64::MAX);
-    if audit.run_queue_wait_ns.min(others_ns) > bounds.wait_ns {
+    // and its application do so in every cell, and the report tells it as a cost. Others made
+    // them wait for as long as others ran while they wanted to run, taken that others run at
+    // any time alike.
+    let by_others_ns = match audit.others_cpu_ns {
+        Some(ns) => (ns as f64 * bounds.demand) as u64,
+        None => u64::MAX,
+    };
+    if audit.run_queue_wait_ns.min(by_others_ns) > bounds.wait_ns {
         let others = match audit.others_cpu_ns {
             Some(ns) => format!("while other programs ran for {:.2} ms ", ms(ns)),
             None => String::new(),
@@ -93,7 +104,10 @@ const MAX_CLOCK_STEP_NS: u64 = 10_000_000;
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { wait_ns: 2_500_000 };
+    const BOUNDS: Bounds = Bounds {
+        wait_ns: 2_500_000,
+        demand: 0.25,
+    };
 
     fn quiet() -> Audit {
         Audit {
@@ -130,8 +144,8 @@ mod tests {
             others_cpu_ns,
             ..quiet()
         };
-        assert!(objections(&waited(Some(2_500_000)), &BOUNDS).is_empty());
-        assert_eq!(objections(&waited(Some(2_500_001)), &BOUNDS).len(), 1);
+        assert!(objections(&waited(Some(10_000_000)), &BOUNDS).is_empty());
+        assert_eq!(objections(&waited(Some(10_000_008)), &BOUNDS).len(), 1);
         assert_eq!(objections(&waited(None), &BOUNDS).len(), 1);
     }
 
@@ -159,13 +173,29 @@ mod tests {
         }
     }
 
+    fn bounds(calls: &[Call], margin_ns: Option<u64>) -> Bounds {
+        Bounds::new(calls, margin_ns, &Window::default())
+    }
+
     #[test]
     fn each_call_allows_a_tenth_of_its_margin() {
         // 0.25 ms for the short call, a tenth of 5 % for the long one.
         let calls = [call(50_000_000), call(400_000_000)];
-        assert_eq!(Bounds::new(&calls, None).wait_ns, 250_000 + 2_000_000);
-        assert_eq!(Bounds::new(&calls, Some(10_000_000)).wait_ns, 2 * 1_000_000);
-        assert_eq!(Bounds::new(&[], None).wait_ns, 0);
+        assert_eq!(bounds(&calls, None).wait_ns, 250_000 + 2_000_000);
+        assert_eq!(bounds(&calls, Some(10_000_000)).wait_ns, 2 * 1_000_000);
+        assert_eq!(bounds(&[], None).wait_ns, 0);
+    }
+
+    #[test]
+    fn demand_is_what_wanted_a_core() {
+        let mut window = Window {
+            took_ns: 1_000,
+            ..Window::default()
+        };
+        (window.client.cpu_ns, window.server.run_queue_wait_ns) = (200, 50);
+        assert_eq!(Bounds::new(&[], None, &window).demand, 0.25);
+        window.server.cpu_ns = 5_000;
+        assert_eq!(Bounds::new(&[], None, &window).demand, 1.0);
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Seat<'_> {
         cell.wire = crate::packets::wire(&m);
         cell.audit = crate::packets::audit(&m.window);
         cell.cost = crate::packets::cost(&m);
-        let bounds = Bounds::new(&m.calls, self.plan.study.margin_ns);
+        let bounds = Bounds::new(&m.calls, self.plan.study.margin_ns, &m.window);
         let reasons = objections(&cell.audit, &bounds);
         cell.outcome = if cell.audit.oversize_frames > 0 {
             let n = cell.audit.oversize_frames;

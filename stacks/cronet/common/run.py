@@ -123,7 +123,16 @@ class Run:
                 ended.append(place)
             elif self.calls[place] in self.under_way:
                 self.calls[place].give_up("cancelled" if what == CANCEL else "timeout")
+        self.forget_limits()
         return ended, ready
+
+    def forget_limits(self):
+        """The run is not to wait for the limits of calls that have ended."""
+        while self.timers:
+            _, place, what = self.timers[0]
+            if what not in (TIME_OUT, CANCEL) or self.calls[place] in self.under_way:
+                break
+            heapq.heappop(self.timers)
 
     def report(self, send):
         """Sends the rows of the groups that are complete. No call is under way."""

@@ -207,7 +207,7 @@ impl<'a> Surgery<'a> {
                 Err(e) => return vec![not_made(&stack.label(), &e)],
             };
             let mut checks = judge(&measured);
-            let bounds = Bounds::new(&measured.calls, None);
+            let bounds = Bounds::new(&measured.calls, None, &measured.window);
             let objections = objections(&crate::packets::audit(&measured.window), &bounds);
             let broken = self.broken.is_some();
             if broken || objections.is_empty() || checks.iter().all(|c| c.pass) {
