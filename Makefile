@@ -4,12 +4,13 @@ CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
 QUICK ?=
 STACKS ?=
+TARGET = $(or $(CARGO_TARGET_DIR),target)
 BLOCKS = $(if $(QUICK),--quick,)
 
 .PHONY: run test conformance lint bench doctor stacks build clean
 
 run: build stacks
-	target/release/commute run $(STUDY) $(BLOCKS)
+	$(TARGET)/release/commute run $(STUDY) $(BLOCKS)
 
 build:
 	$(CARGO) build --release --workspace --bins
@@ -26,8 +27,8 @@ stacks:
 # Every driver against its contract, held against what is known of it. `STACKS="rust curl"`: those.
 conformance:
 	$(CARGO) build --workspace --bins
-	target/debug/commute stacks install $(STACKS)
-	target/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
+	$(TARGET)/debug/commute stacks install $(STACKS)
+	$(TARGET)/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
 
 lint:
 	$(CARGO) fmt --all --check
@@ -40,7 +41,7 @@ bench:
 	$(CARGO) run --release -p commute-server --example abuse
 
 doctor: build
-	target/release/commute doctor
+	$(TARGET)/release/commute doctor
 
 clean:
 	$(CARGO) clean
