@@ -106,6 +106,11 @@ impl Job<'_> {
             server.args.push("--alt-svc".to_owned());
         }
         let origin = Origin::start(bench, exe, dir.path(), &server)?;
+        // Before the driver: making its keys is no part of the driver's start.
+        let near = match self.arm.warmup_calls {
+            0 => None,
+            _ => Some(Origin::near(bench, exe, dir.path(), &server)?),
+        };
         let mut driver = match Driven::start(bench, stack, &dir) {
             Ok(driver) => driver,
             Err(trouble) => {
@@ -113,7 +118,7 @@ impl Job<'_> {
                 return Err(trouble);
             }
         };
-        let ready = self.prepare(&mut driver, bench, exe, &dir, &server, &origin);
+        let ready = self.prepare(&mut driver, &origin, near, dir.path());
         let outcome = ready.and_then(|hello| {
             let startup_ns = driver.spawned.elapsed().as_nanos() as u64;
             let measuring = turn.shared(starting);
@@ -180,21 +185,15 @@ impl Job<'_> {
     fn prepare(
         &self,
         driver: &mut Driven,
-        bench: &mut Bench,
-        exe: &Path,
-        dir: &TempDir,
-        server: &ServerOptions,
         origin: &Origin,
+        near: Option<Origin>,
+        dir: &Path,
     ) -> Result<Hello, Trouble> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
         let hello = driver.host.hello(deadline).map_err(fail)?;
         lacks(&hello, self).map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
-        let near = match self.arm.warmup_calls {
-            0 => None,
-            _ => Some(Origin::near(bench, exe, dir.path(), server)?),
-        };
-        let setup = self.setup(origin, near.as_ref(), dir.path())?;
+        let setup = self.setup(origin, near.as_ref(), dir)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(near) = near {
             near.stop()?;
