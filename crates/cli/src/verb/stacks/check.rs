@@ -25,7 +25,8 @@ pub(super) struct Args {
     /// Hold against the matrix in this folder
     #[arg(long, value_name = "DIR")]
     expect: Option<PathBuf>,
-    /// Write the matrix to this folder: matrix.json, README.md, index.html
+    /// Write the matrix to this folder: matrix.json, README.md, index.html; drivers that were
+    /// not tried keep what it says of them
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the findings as JSON
@@ -79,9 +80,6 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     } else if !args.name.is_empty() {
         wrong.extend(absent.iter().map(|(name, why)| format!("{name}: {why}")));
     }
-    if let Some(dir) = &args.out {
-        matrix.write(dir)?;
-    }
     match args.json {
         true => out::json(&matrix)?,
         false => out::print(&matrix.text())?,
@@ -95,6 +93,12 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         eprintln!("wrong: {line}");
     }
     let held = wrong.is_empty() && !matrix.has_failures();
+    if let Some(dir) = &args.out {
+        if let Ok(earlier) = Matrix::read(dir) {
+            matrix.keep_others(earlier);
+        }
+        matrix.write(dir)?;
+    }
     Ok(if held { exit::PASS } else { exit::THRESHOLD })
 }
 

@@ -41,6 +41,16 @@ impl Matrix {
         self.findings.extend(findings);
     }
 
+    /// Takes over from an earlier matrix what it has of drivers that were not examined now.
+    pub(super) fn keep_others(&mut self, earlier: Matrix) {
+        let mut kept = earlier;
+        let examined = |name: &str| self.stacks.iter().any(|s| s.driver == name);
+        kept.stacks.retain(|s| !examined(&s.driver));
+        kept.findings.retain(|f| !examined(&f.driver));
+        self.stacks.append(&mut kept.stacks);
+        self.findings.append(&mut kept.findings);
+    }
+
     /// The matrix that lies in `dir`.
     pub(super) fn read(dir: &Path) -> anyhow::Result<Matrix> {
         let path = dir.join(JSON);
