@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use driver::manifest::Wire;
@@ -42,12 +42,7 @@ impl Driven {
             Wire::Pipes => pipes()?,
             Wire::Tcp => tcp(bench)?,
         };
-        let mut env: Vec<(OsString, OsString)> = vec![
-            ("HOME".into(), home.clone().into()),
-            ("TMPDIR".into(), home.clone().into()),
-            ("PATH".into(), SEARCH_PATH.into()),
-            ("LANG".into(), "C.UTF-8".into()),
-        ];
+        let mut env = surroundings(&home);
         env.extend(theirs.env);
         let mut fds: Vec<(OwnedFd, RawFd)> = vec![(output.into(), 1), (errors.into(), 2)];
         fds.extend(theirs.fds);
@@ -117,11 +112,26 @@ impl Stopped {
         let Trouble::Failed(reason) = trouble else {
             return trouble;
         };
-        let text = read_tail(&self.log);
-        match text.lines().rfind(|l| !l.trim().is_empty()) {
-            Some(line) => Trouble::Failed(format!("{reason}; its log ends: {}", line.trim())),
-            None => Trouble::Failed(reason),
-        }
+        Trouble::Failed(with_last_words(&reason, &self.log))
+    }
+}
+
+/// What a driver finds around it, its wire apart: a home of its own and little else.
+pub(crate) fn surroundings(home: &Path) -> Vec<(OsString, OsString)> {
+    vec![
+        ("HOME".into(), home.into()),
+        ("TMPDIR".into(), home.into()),
+        ("PATH".into(), SEARCH_PATH.into()),
+        ("LANG".into(), "C.UTF-8".into()),
+    ]
+}
+
+/// A failure and the last line of the driver's log, which explains it better than we do.
+pub(crate) fn with_last_words(failure: &str, log: &Path) -> String {
+    let text = read_tail(log);
+    match text.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(last) => format!("{failure}; its log ends: {}", last.trim()),
+        None => failure.to_owned(),
     }
 }
 
@@ -192,8 +202,7 @@ pub(crate) fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Resu
     Ok(stream)
 }
 
-/// What a driver finds programs by.
-pub(crate) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
 pub(crate) const STARTUP_LIMIT: Duration = Duration::from_secs(20);
 /// For a driver told to close.

@@ -14,8 +14,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 
-use crate::driven::{SEARCH_PATH, accept};
-use crate::origin::read_tail;
+use crate::driven::{CLOSE_LIMIT, STARTUP_LIMIT, accept, surroundings, with_last_words};
 use crate::stacks::Driver;
 
 impl Driver {
@@ -23,7 +22,7 @@ impl Driver {
     pub fn introduce(&self) -> Result<Introduced, String> {
         let started = Instant::now();
         let mut meeting = Meeting::begin(self)?;
-        let hello = meeting.host.hello(started + PATIENCE);
+        let hello = meeting.host.hello(started + STARTUP_LIMIT);
         let hello = hello.map_err(|e| meeting.explain(&e.to_string()))?;
         let startup = started.elapsed();
         meeting.end();
@@ -33,7 +32,7 @@ impl Driver {
     /// Says words it cannot know. Right is to answer `unsupported` and to go on.
     pub(crate) fn provoke(&self) -> Result<(), String> {
         let mut meeting = Meeting::begin(self)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + STARTUP_LIMIT;
         let heard = meeting.host.hello(deadline);
         let heard = heard.and_then(|_| meeting.host.provoke(r#"{"type":"sing"}"#, deadline));
         // It must still be there.
@@ -71,10 +70,7 @@ impl Meeting {
         command
             .args(&driver.command[1..])
             .env_clear()
-            .env("HOME", home.path())
-            .env("TMPDIR", home.path())
-            .env("PATH", SEARCH_PATH)
-            .env("LANG", "C.UTF-8")
+            .envs(surroundings(home.path()))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
@@ -92,11 +88,7 @@ impl Meeting {
     fn explain(&mut self, error: &str) -> String {
         self.child.kill().ok();
         self.child.wait().ok();
-        let log = read_tail(&self.home.path().join(LOG));
-        match log.lines().rfind(|line| !line.trim().is_empty()) {
-            Some(last) => format!("{error}; its log ends: {}", last.trim()),
-            None => error.to_owned(),
-        }
+        with_last_words(error, &self.home.path().join(LOG))
     }
 
     fn end(mut self) {
@@ -132,7 +124,7 @@ fn over_tcp(mut command: Command) -> std::io::Result<Begun> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?.to_string();
     let mut child = command.env(driver::pipes::ENV_CONNECT, address).spawn()?;
-    match accept(&listener, Instant::now() + PATIENCE) {
+    match accept(&listener, Instant::now() + STARTUP_LIMIT) {
         Ok(stream) => Ok((child, stream.try_clone()?.into(), stream.into())),
         Err(e) => {
             child.kill().ok();
@@ -156,5 +148,3 @@ fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> std::io::Result<()> {
 }
 
 const LOG: &str = "driver.log";
-const PATIENCE: Duration = Duration::from_secs(20);
-const CLOSE_LIMIT: Duration = Duration::from_secs(3);

@@ -2,6 +2,7 @@
 
 use driver::protocol::{Ability, Action, Discovery, Protocol, Reconnect, Setup, Start, Step};
 
+use super::How::{self, Cell};
 use super::judge::{self, Seen};
 use super::sizes::{LARGE, SIZES, body_of};
 use super::{Case, Foreign, Trial};
@@ -13,68 +14,65 @@ const ALL: &[Protocol] = &[H1, H2, H3, Grpc];
 const HTTP: &[Protocol] = &[H1, H2, H3];
 const SHARED: &[Protocol] = &[H2, H3, Grpc];
 
-/// The case that needs no bench.
-pub(super) const WORDS: &str = "words";
-
 /// Every case, in the order of trying: the negative probe first, for a driver that says yes
 /// to everything would pass the rest by talking.
 #[rustfmt::skip] // A table: a line for the code, a line for people.
 pub const CASES: &[Case] = &[
-    case(WORDS, ALL, None, plain,
+    case("words", ALL, None, How::Provoke,
          "unknown words are answered `unsupported`"),
-    case("calls", ALL, None, calls,
+    case("calls", ALL, None, Cell(calls),
          "echoes of 26 B, 1 kB and 100 kB come back whole"),
-    case("downloads", ALL, None, downloads,
+    case("downloads", ALL, None, Cell(downloads),
          "0 B, 1 B, 100 kB and 10 MB arrive whole"),
-    case("uploads", ALL, None, uploads,
+    case("uploads", ALL, None, Cell(uploads),
          "0 B, 1 B, 100 kB and 10 MB are received whole"),
-    case("reused", ALL, None, reused,
+    case("reused", ALL, None, Cell(reused),
          "calls one after another share a connection"),
-    case("fresh", ALL, None, fresh,
+    case("fresh", ALL, None, Cell(fresh),
          "`reconnect cold` opens a connection that resumes nothing"),
-    case("resumed", ALL, Some(Ability::Resume), resumed,
+    case("resumed", ALL, Some(Ability::Resume), Cell(resumed),
          "`reconnect resume` resumes a session"),
-    case("early-data", ALL, Some(Ability::EarlyData), early_data,
+    case("early-data", ALL, Some(Ability::EarlyData), Cell(early_data),
          "a request goes as 0-RTT"),
-    case("early-refused", ALL, Some(Ability::EarlyData), early_refused,
+    case("early-refused", ALL, Some(Ability::EarlyData), Cell(early_refused),
          "refused 0-RTT is sent again"),
-    case("mtls", ALL, Some(Ability::Mtls), mtls,
+    case("mtls", ALL, Some(Ability::Mtls), Cell(mtls),
          "the client proves itself"),
-    case("mtls-wrong", ALL, Some(Ability::Mtls), mtls_wrong,
+    case("mtls-wrong", ALL, Some(Ability::Mtls), Cell(mtls_wrong),
          "a certificate of another authority gets no answer"),
-    case("mtls-none", ALL, None, mtls_none,
+    case("mtls-none", ALL, None, Cell(mtls_none),
          "no certificate gets no answer"),
-    case("wrong-ca", ALL, None, wrong_ca,
+    case("wrong-ca", ALL, None, Cell(wrong_ca),
          "a server of another authority is refused"),
-    case("wrong-name", ALL, None, wrong_name,
+    case("wrong-name", ALL, None, Cell(wrong_name),
          "a server of another name is refused"),
-    case("reset", ALL, None, reset,
+    case("reset", ALL, None, Cell(reset),
          "a body broken off is an error; the next call works"),
-    case("truncated", ALL, None, truncated,
+    case("truncated", ALL, None, Cell(truncated),
          "a body too short is an error; the next call works"),
-    case("slow", ALL, None, slow,
+    case("slow", ALL, None, Cell(slow),
          "the first byte of a slow body is seen long before its end"),
-    case("status", ALL, None, status,
+    case("status", ALL, None, Cell(status),
          "503 (gRPC: UNAVAILABLE) is an error with its status"),
-    case("redirect", HTTP, None, redirect,
+    case("redirect", HTTP, None, Cell(redirect),
          "302 is reported, not followed"),
-    case("timeout", ALL, None, timeout,
+    case("timeout", ALL, None, Cell(timeout),
          "`timeout_ns` is kept within 10 %; the next call works"),
-    case("cancel", ALL, Some(Ability::Cancel), cancel,
+    case("cancel", ALL, Some(Ability::Cancel), Cell(cancel),
          "`cancel_after_ns` is kept; the next call works"),
-    case("parallel", ALL, Some(Ability::Parallel), parallel,
+    case("parallel", ALL, Some(Ability::Parallel), Cell(parallel),
          "six at once come back whole"),
-    case("shared", SHARED, Some(Ability::Parallel), shared,
+    case("shared", SHARED, Some(Ability::Parallel), Cell(shared),
          "six at once, from the start, share one connection"),
-    case("stream", &[Grpc], Some(Ability::Stream), stream,
+    case("stream", &[Grpc], Some(Ability::Stream), Cell(stream),
          "messages of a stream come back in order"),
-    case("phases", ALL, None, phases,
+    case("phases", ALL, None, Cell(phases),
          "phases are in order and agree with packets and server"),
-    case("warm-up", ALL, None, warm_up,
+    case("warm-up", ALL, None, Cell(warm_up),
          "warming up leaves the measured origin untouched"),
-    case("frames", ALL, Some(Ability::Observe), frames,
+    case("frames", ALL, Some(Ability::Observe), Cell(frames),
          "calls end on a 60 Hz grid"),
-    case("alt-svc", &[H3], Some(Ability::AltSvc), alt_svc,
+    case("alt-svc", &[H3], Some(Ability::AltSvc), Cell(alt_svc),
          "HTTP/2 until Alt-Svc is learnt, then HTTP/3"),
 ];
 
@@ -82,7 +80,7 @@ const fn case(
     name: &'static str,
     over: &'static [Protocol],
     needs: Option<Ability>,
-    make: fn(Protocol) -> Trial,
+    how: How,
     about: &'static str,
 ) -> Case {
     Case {
@@ -90,7 +88,7 @@ const fn case(
         about,
         over,
         needs,
-        make,
+        how,
     }
 }
 

@@ -74,10 +74,19 @@ pub struct Case {
     over: &'static [Protocol],
     /// What the driver must offer; else it is unsupported.
     needs: Option<Ability>,
-    make: fn(Protocol) -> Trial,
+    how: How,
 }
 
 /// How a case is tried.
+#[derive(Clone, Copy)]
+enum How {
+    /// A word the driver cannot know, said to it without a bench.
+    Provoke,
+    /// A cell.
+    Cell(fn(Protocol) -> Trial),
+}
+
+/// A cell of a case.
 struct Trial {
     steps: Vec<Step>,
     /// More arguments for the server.
@@ -145,12 +154,15 @@ impl<'a> Conformance<'a> {
                 if !wanted || !case.over.contains(&protocol) {
                     continue;
                 }
-                let outcome = match case.excused(driver, protocol, &hello.abilities) {
-                    Some(reason) => Verdict::Unsupported(reason),
-                    None if case.name == cases::WORDS => driver
+                let excuse = case.excused(driver, protocol, &hello.abilities);
+                let outcome = match (excuse, case.how) {
+                    (Some(reason), _) => Verdict::Unsupported(reason),
+                    (None, How::Provoke) => driver
                         .provoke()
                         .map_or_else(Verdict::Fail, |()| Verdict::Pass),
-                    None => self.try_case(driver, protocol, case, &foreign),
+                    (None, How::Cell(make)) => {
+                        self.try_cell(driver, protocol, make(protocol), &foreign)
+                    }
                 };
                 let finding = Finding {
                     driver: driver.entry.name.clone(),
@@ -165,14 +177,13 @@ impl<'a> Conformance<'a> {
         Ok(Report { hello, findings })
     }
 
-    fn try_case(
+    fn try_cell(
         &mut self,
         driver: &Driver,
         protocol: Protocol,
-        case: &Case,
+        trial: Trial,
         foreign: &Foreign,
     ) -> Verdict {
-        let trial = (case.make)(protocol);
         let name = &driver.entry.name;
         let arm = Arm {
             security: trial.security,
