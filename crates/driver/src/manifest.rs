@@ -1,4 +1,5 @@
-//! `stacks/<folder>/stack.toml`: which drivers a folder offers, and how to start them.
+//! `stacks/<folder>/stack.toml`: which drivers and codec runners a folder offers, and how to
+//! start them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 use crate::protocol::Protocol;
 
-/// One folder's drivers.
+/// One folder's drivers and runners.
 ///
 /// ```
 /// let manifest = driver::manifest::Manifest::parse(r#"
@@ -25,10 +26,14 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What all its drivers share.
+    /// What all of them share.
     pub stack: Stack,
-    /// At least one.
+    /// Its drivers.
+    #[serde(default)]
     pub driver: Vec<Entry>,
+    /// Its runners for the codec bench.
+    #[serde(default)]
+    pub runner: Vec<Runner>,
 }
 
 /// How to prepare a folder's drivers.
@@ -69,6 +74,16 @@ pub struct Entry {
     /// `CASE` or `PROTOCOL/CASE`.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
+}
+
+/// One runner (`docs/codec-runner.md`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runner {
+    /// The name of its runtime, as `commute codec --runtime` knows it.
+    pub runtime: String,
+    /// Program and arguments, as of a driver.
+    pub command: Vec<String>,
 }
 
 /// How driver and lab talk.
@@ -118,16 +133,38 @@ pub enum ManifestError {
         /// What to change.
         problem: &'static str,
     },
+    /// A runner that cannot be named or started.
+    #[error("runner {runtime:?}: {problem}")]
+    Runner {
+        /// Its runtime.
+        runtime: String,
+        /// What to change.
+        problem: &'static str,
+    },
+    /// A folder that offers nothing.
+    #[error("no [[driver]] and no [[runner]]: a stack offers at least one")]
+    Empty,
 }
 
 impl Manifest {
     /// Reads the text of a manifest.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = toml::from_str(text)?;
+        if manifest.driver.is_empty() && manifest.runner.is_empty() {
+            return Err(ManifestError::Empty);
+        }
         for (index, entry) in manifest.driver.iter().enumerate() {
             if let Some(problem) = entry.problem(&manifest.driver[..index]) {
                 return Err(ManifestError::Entry {
                     name: entry.name.clone(),
+                    problem,
+                });
+            }
+        }
+        for (index, runner) in manifest.runner.iter().enumerate() {
+            if let Some(problem) = runner.problem(&manifest.runner[..index]) {
+                return Err(ManifestError::Runner {
+                    runtime: runner.runtime.clone(),
                     problem,
                 });
             }
@@ -139,11 +176,7 @@ impl Manifest {
 impl Entry {
     /// Its command line, for a manifest in `stack` and a `commute` command in `bin`.
     pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        let fill = |word: &String| {
-            word.replace("{stack}", &stack.to_string_lossy())
-                .replace("{bin}", &bin.to_string_lossy())
-        };
-        self.command.iter().map(fill).collect()
+        filled(&self.command, stack, bin)
     }
 
     fn speaks(&self, name: &str) -> bool {
@@ -165,8 +198,7 @@ impl Entry {
     }
 
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.name.is_empty() || !self.name.chars().all(plain) {
+        if !plain(&self.name) {
             Some("a name is lower-case letters, digits and dashes")
         } else if earlier.iter().any(|entry| entry.name == self.name) {
             Some("the name stands twice")
@@ -184,6 +216,38 @@ impl Entry {
             None
         }
     }
+}
+
+impl Runner {
+    /// Its command line, for a manifest in `stack` and a `commute` command in `bin`.
+    pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
+        filled(&self.command, stack, bin)
+    }
+
+    fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
+        if !plain(&self.runtime) {
+            Some("a runtime's name is lower-case letters, digits and dashes")
+        } else if earlier.iter().any(|r| r.runtime == self.runtime) {
+            Some("the runtime stands twice")
+        } else if self.command.is_empty() {
+            Some("`command` needs a program")
+        } else {
+            None
+        }
+    }
+}
+
+fn filled(command: &[String], stack: &Path, bin: &Path) -> Vec<String> {
+    let fill = |word: &String| {
+        word.replace("{stack}", &stack.to_string_lossy())
+            .replace("{bin}", &bin.to_string_lossy())
+    };
+    command.iter().map(fill).collect()
+}
+
+fn plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.chars().all(plain)
 }
 
 #[cfg(test)]
@@ -215,6 +279,21 @@ mod tests {
         assert_eq!(entry.limit(Protocol::H2, "wrong-ca"), None);
         assert_eq!(entry.limit(Protocol::H3, "wrong-ca"), Some("no chain"));
         assert_eq!(entry.limit(Protocol::H2, "cancel"), Some("no way"));
+    }
+
+    #[test]
+    fn a_folder_may_have_runners_only_but_not_nothing() {
+        let head = "[stack]\nneeds = \"\"\n";
+        let runner = |runtime: &str| {
+            format!("[[runner]]\nruntime = {runtime:?}\ncommand = [\"{{bin}}/x\"]\n")
+        };
+        let manifest = Manifest::parse(&format!("{head}{}", runner("perl"))).unwrap();
+        let argv = manifest.runner[0].argv("/s".as_ref(), "/b".as_ref());
+        assert_eq!(argv, ["/b/x"]);
+        assert!(refused(head).contains("at least one"));
+        assert!(refused(&format!("{head}{}", runner("Perl 5"))).contains("lower-case"));
+        let twice = format!("{head}{}{}", runner("go"), runner("go"));
+        assert!(refused(&twice).contains("twice"));
     }
 
     #[test]
