@@ -48,11 +48,16 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn word(index: u64) -> [u8; WORD as usize] {
+/// Output `index` of SplitMix64 seeded with 0.
+pub(crate) fn split_mix(index: u64) -> u64 {
     let mut z = index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)).to_le_bytes()
+    z ^ (z >> 31)
+}
+
+fn word(index: u64) -> [u8; WORD as usize] {
+    split_mix(index).to_le_bytes()
 }
 
 const WORD: u64 = 8;

@@ -9,15 +9,40 @@
 //!   prefixes of; [`digest_of`] is the SHA-256 that a whole and right copy must have. The
 //!   bytes are incompressible, so no middlebox or codec shortens them unseen.
 //! - [`v1`] is the generated gRPC client and server of `proto/commute/v1/echo.proto`.
+//! - A [`Message`] is one of the codec bench's, found by its [`Name`] and made from a seed;
+//!   [`to_value`] writes it down so that any language can read it to the bit.
+//! - A [`Codec`] makes bytes of a message and a message of bytes, and trusts no bytes.
 
+#[macro_use]
+mod message;
+
+mod catalogue;
+mod codec;
 mod echo;
 mod file;
+mod random;
+mod schema;
+mod value;
 
+pub use catalogue::{Name, NameError};
+pub use codec::{
+    Codec, CodecError, Coder, Compression, Compressor, DecodeError, DecompressError, Form,
+    SIZE_LIMIT_BYTES,
+};
 pub use echo::{Echo, EchoError};
 pub use file::{digest_of, fill, hex};
+pub use message::{Kind, Message};
+pub use schema::schema_json;
+pub use value::{ValueError, from_value, to_value};
 
 /// Package `commute.v1`, generated from the schema: messages, client and server.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
 pub mod v1 {
     tonic::include_proto!("commute.v1");
+}
+
+/// Package `commute.bench.v1`, generated from the schema: the messages of the codec bench.
+#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
+pub mod bench {
+    include!(concat!(env!("OUT_DIR"), "/commute.bench.v1.rs"));
 }

@@ -1,0 +1,30 @@
+//! Writes every message of the bench into a folder, as value file and in every form of this
+//! crate: what to try a new codec runner with.
+//!
+//! `cargo run -p commute-wire --example values FOLDER`
+
+use std::path::PathBuf;
+
+use wire::{Codec, Form, Name};
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args_os().nth(1);
+    let Some(folder) = folder.map(PathBuf::from) else {
+        eprintln!("usage: values FOLDER");
+        std::process::exit(2);
+    };
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("schema.json"), wire::schema_json())?;
+    for name in Name::ALL {
+        let message = name.message(1);
+        let write = |suffix: &str, bytes: &[u8]| {
+            std::fs::write(folder.join(format!("{name}.{suffix}")), bytes)
+        };
+        write("kind", format!("{}\n", message.kind().name()).as_bytes())?;
+        write("value", wire::to_value(&message).as_bytes())?;
+        for form in Form::ALL {
+            write(form.name(), &Codec::plain(form).coder().encode(&message))?;
+        }
+    }
+    Ok(())
+}
