@@ -4,17 +4,18 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-use crate::DriverError;
-
 /// Most bytes taken in one read; a pipe on Linux holds 64 KiB (pipe(7)).
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// The lab's ends of a driver's pipes.
-pub(crate) struct Channel {
+/// Our ends of the pipes of a program that speaks lines of JSON: a driver, a codec runner.
+pub struct Channel {
     read: OwnedFd,
     write: OwnedFd,
     line_limit_bytes: usize,
@@ -22,14 +23,75 @@ pub(crate) struct Channel {
     read_ns: u64,
 }
 
-/// A line, and when the read that completed it returned.
-pub(crate) struct Line {
-    pub(crate) text: Vec<u8>,
-    pub(crate) read_ns: u64,
+/// What the other side said, and when the read that completed its line returned.
+#[derive(Clone, Debug)]
+pub struct Heard<T> {
+    /// Its words.
+    pub said: T,
+    /// `CLOCK_MONOTONIC`.
+    pub read_ns: u64,
+}
+
+/// Why no line came, or none could be sent. The subject is left to whoever knows it: "the
+/// driver was silent".
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The deadline passed.
+    #[error("was silent: no {awaited} within {waited_ms} ms")]
+    Silence {
+        /// The message that should have come.
+        awaited: &'static str,
+        /// How long it was waited for.
+        waited_ms: u128,
+    },
+    /// End of file where a line was due.
+    #[error("died: it closed its pipe before {awaited}")]
+    Died {
+        /// The message that should have come.
+        awaited: &'static str,
+    },
+    /// Bytes came, but no end of line.
+    #[error("left a line of {bytes} bytes without a newline")]
+    NoNewline {
+        /// How many.
+        bytes: usize,
+    },
+    /// A line beyond the bound; its rest was not read.
+    #[error("sent a line of more than {limit} bytes")]
+    LineTooLong {
+        /// The bound.
+        limit: usize,
+    },
+    /// It does not read.
+    #[error("did not take its {request} within {waited_ms} ms")]
+    Deaf {
+        /// What was to be sent.
+        request: &'static str,
+        /// For how long it was tried.
+        waited_ms: u128,
+    },
+    /// A line, but none that is understood.
+    #[error("sent a line that is no reply ({detail}): {excerpt:?}")]
+    NotAReply {
+        /// What the parser says.
+        detail: String,
+        /// The first characters of the line.
+        excerpt: String,
+    },
+    /// The pipe itself failed.
+    #[error("cannot be reached over its pipe: {0}")]
+    Pipe(#[from] io::Error),
+}
+
+struct Line {
+    text: Vec<u8>,
+    read_ns: u64,
 }
 
 impl Channel {
-    pub(crate) fn new(read: OwnedFd, write: OwnedFd, line_limit_bytes: usize) -> io::Result<Self> {
+    /// Takes over the read end of its output and the write end of its input; no line of more
+    /// than `line_limit_bytes` (without its newline) is taken.
+    pub fn new(read: OwnedFd, write: OwnedFd, line_limit_bytes: usize) -> io::Result<Self> {
         for fd in [&read, &write] {
             fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
         }
@@ -42,13 +104,44 @@ impl Channel {
         })
     }
 
+    /// Says one thing; `request` is its name.
+    pub fn say(
+        &self,
+        what: &impl Serialize,
+        request: &'static str,
+        deadline: Instant,
+    ) -> Result<(), ChannelError> {
+        let mut line = serde_json::to_vec(what).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.send(&line, request, deadline)
+    }
+
+    /// Hears one thing; `awaited` is its name.
+    pub fn hear<T: DeserializeOwned>(
+        &mut self,
+        awaited: &'static str,
+        deadline: Instant,
+    ) -> Result<Heard<T>, ChannelError> {
+        let Line { text, read_ns } = self.receive(awaited, deadline)?;
+        match serde_json::from_slice(&text) {
+            Ok(said) => Ok(Heard { said, read_ns }),
+            Err(error) => {
+                let start = &text[..text.len().min(EXCERPT_BYTES)];
+                Err(ChannelError::NotAReply {
+                    detail: error.to_string(),
+                    excerpt: printable(&String::from_utf8_lossy(start)),
+                })
+            }
+        }
+    }
+
     /// Writes all of `line`, which ends in a newline.
     pub(crate) fn send(
         &self,
         mut line: &[u8],
         request: &'static str,
         deadline: Instant,
-    ) -> Result<(), DriverError> {
+    ) -> Result<(), ChannelError> {
         let began = Instant::now();
         while !line.is_empty() {
             match rustix::io::write(&self.write, line) {
@@ -56,11 +149,11 @@ impl Channel {
                 Err(Errno::AGAIN) => {
                     if !ready(&self.write, PollFlags::OUT, deadline)? {
                         let waited_ms = began.elapsed().as_millis();
-                        return Err(DriverError::Deaf { request, waited_ms });
+                        return Err(ChannelError::Deaf { request, waited_ms });
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE) => return Err(DriverError::Died { awaited: request }),
+                Err(Errno::PIPE) => return Err(ChannelError::Died { awaited: request }),
                 Err(error) => return Err(io::Error::from(error).into()),
             }
         }
@@ -68,11 +161,7 @@ impl Channel {
     }
 
     /// Reads the next line, without its newline.
-    pub(crate) fn receive(
-        &mut self,
-        awaited: &'static str,
-        deadline: Instant,
-    ) -> Result<Line, DriverError> {
+    fn receive(&mut self, awaited: &'static str, deadline: Instant) -> Result<Line, ChannelError> {
         let began = Instant::now();
         let mut searched = 0;
         loop {
@@ -81,7 +170,7 @@ impl Channel {
                 .position(|&byte| byte == b'\n');
             let length = newline.map_or(self.buffer.len(), |at| searched + at);
             if length > self.line_limit_bytes {
-                return Err(DriverError::LineTooLong {
+                return Err(ChannelError::LineTooLong {
                     limit: self.line_limit_bytes,
                 });
             }
@@ -98,15 +187,15 @@ impl Channel {
             match self.fill(deadline)? {
                 Filled::Some => {}
                 Filled::End if searched > 0 => {
-                    return Err(DriverError::NoNewline { bytes: searched });
+                    return Err(ChannelError::NoNewline { bytes: searched });
                 }
-                Filled::End => return Err(DriverError::Died { awaited }),
+                Filled::End => return Err(ChannelError::Died { awaited }),
                 Filled::Late if searched > 0 => {
-                    return Err(DriverError::NoNewline { bytes: searched });
+                    return Err(ChannelError::NoNewline { bytes: searched });
                 }
                 Filled::Late => {
                     let waited_ms = began.elapsed().as_millis();
-                    return Err(DriverError::Silence { awaited, waited_ms });
+                    return Err(ChannelError::Silence { awaited, waited_ms });
                 }
             }
         }
@@ -155,6 +244,18 @@ fn ready(fd: &OwnedFd, what: PollFlags, deadline: Instant) -> io::Result<bool> {
         }
     }
 }
+
+/// Words of a stranger, fit for a terminal and a report: one line, no control characters.
+pub fn printable(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().take(TEXT_CHARS).map(clean).collect()
+}
+
+/// Longest text of a stranger that is passed on.
+const TEXT_CHARS: usize = 400;
+
+/// How much of a bad line is quoted.
+const EXCERPT_BYTES: usize = 80;
 
 /// This host's `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic_ns() -> u64 {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use crate::DriverError;
-use crate::channel::{Channel, monotonic_ns};
+use crate::channel::{Channel, Heard, monotonic_ns, printable};
 use crate::protocol::{Clock, Hello, Reply, Request, Row, Setup, Step, VERSION};
 use crate::rows::Rows;
 
@@ -147,15 +147,13 @@ impl Host {
     }
 
     fn send(&self, request: &Request, deadline: Instant) -> Result<(), DriverError> {
-        let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
-        line.push(b'\n');
         let name = match request {
             Request::Hello { .. } => "hello",
             Request::Setup(_) => "setup",
             Request::Run { .. } => "run",
             Request::Close => "close",
         };
-        self.channel.send(&line, name, deadline)
+        Ok(self.channel.say(request, name, deadline)?)
     }
 
     fn receive(
@@ -163,18 +161,8 @@ impl Host {
         awaited: &'static str,
         deadline: Instant,
     ) -> Result<(Reply, u64), DriverError> {
-        let line = self.channel.receive(awaited, deadline)?;
-        match serde_json::from_slice(&line.text) {
-            Ok(reply) => Ok((reply, line.read_ns)),
-            Err(error) => {
-                let start = &line.text[..line.text.len().min(EXCERPT_BYTES)];
-                let excerpt = printable(&String::from_utf8_lossy(start));
-                Err(DriverError::NotAReply {
-                    detail: error.to_string(),
-                    excerpt,
-                })
-            }
-        }
+        let Heard { said, read_ns } = self.channel.hear(awaited, deadline)?;
+        Ok((said, read_ns))
     }
 }
 
@@ -212,15 +200,3 @@ fn unexpected(reply: Reply, awaited: &'static str) -> DriverError {
     };
     DriverError::Unexpected { said, awaited }
 }
-
-/// A driver's words, fit for a terminal and a report: one line, no control characters.
-fn printable(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(TEXT_CHARS).map(clean).collect()
-}
-
-/// Longest text of a driver that is passed on.
-const TEXT_CHARS: usize = 400;
-
-/// How much of a bad line is quoted.
-const EXCERPT_BYTES: usize = 80;

@@ -31,6 +31,7 @@
 pub mod host;
 pub mod manifest;
 pub mod pipes;
+pub mod process;
 pub mod protocol;
 pub mod rows;
 
@@ -39,5 +40,6 @@ mod error;
 mod parse;
 mod row_error;
 
+pub use channel::{Channel, ChannelError, Heard, printable};
 pub use error::DriverError;
 pub use host::{Host, Limits, RunAnswer, SetupAnswer};

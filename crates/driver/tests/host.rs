@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use driver::protocol::{Action, Clock, Codec, Protocol, Setup, Step};
-use driver::{DriverError, Host, Limits, RunAnswer, SetupAnswer};
+use driver::{ChannelError, DriverError, Host, Limits, RunAnswer, SetupAnswer};
 
 const HELLO: &str = r#"{"type":"hello","version":1,"stack":"toy","stack_version":"1","tls":"none","protocols":["h2"],"abilities":[],"clock":"own","resolution_ns":1,"phases":{},"mood":"fine"}"#;
 const READY: &str = r#"{"type":"ready"}"#;
@@ -161,7 +161,10 @@ fn bytes_that_are_no_text() {
         replies.write_all(b"{\"type\":\"\xff\"}\n").unwrap();
     });
     let error = host.hello(soon()).unwrap_err();
-    assert!(matches!(error, DriverError::NotAReply { .. }), "{error}");
+    assert!(
+        matches!(error, DriverError::Channel(ChannelError::NotAReply { .. })),
+        "{error}"
+    );
     thread.join().unwrap();
 }
 
@@ -242,10 +245,10 @@ fn silence_ends_at_the_deadline() {
     assert!(
         matches!(
             error,
-            DriverError::Silence {
+            DriverError::Channel(ChannelError::Silence {
                 awaited: "hello",
                 ..
-            }
+            })
         ),
         "{error}"
     );
@@ -260,7 +263,7 @@ fn a_drip_of_bytes_does_not_move_the_deadline() {
     let error = host.hello(deadline).unwrap_err();
     let bounded = matches!(
         error,
-        DriverError::NoNewline { .. } | DriverError::LineTooLong { .. }
+        DriverError::Channel(ChannelError::NoNewline { .. } | ChannelError::LineTooLong { .. })
     );
     assert!(bounded, "{error}");
     drop(host);
@@ -284,7 +287,10 @@ fn a_driver_that_does_not_read_is_not_waited_for() {
         .run(&steps, Instant::now() + Duration::from_millis(50))
         .unwrap_err();
     assert!(
-        matches!(error, DriverError::Deaf { request: "run", .. }),
+        matches!(
+            error,
+            DriverError::Channel(ChannelError::Deaf { request: "run", .. })
+        ),
         "{error}"
     );
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use driver::{DriverError, Host, Limits};
+use driver::{ChannelError, DriverError, Host, Limits};
 
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -34,7 +34,10 @@ fn a_line_of_a_gigabyte_costs_no_memory() {
         .hello(Instant::now() + Duration::from_secs(20))
         .unwrap_err();
     assert!(
-        matches!(error, DriverError::LineTooLong { limit: 65_536 }),
+        matches!(
+            error,
+            DriverError::Channel(ChannelError::LineTooLong { limit: 65_536 })
+        ),
         "{error}"
     );
     drop(host);

@@ -42,7 +42,7 @@ impl Driven {
             Wire::Pipes => pipes()?,
             Wire::Tcp => tcp(bench)?,
         };
-        let mut env = surroundings(&home);
+        let mut env = driver::process::surroundings(&home);
         env.extend(theirs.env);
         let mut fds: Vec<(OwnedFd, RawFd)> = vec![(output.into(), 1), (errors.into(), 2)];
         fds.extend(theirs.fds);
@@ -114,16 +114,6 @@ impl Stopped {
         };
         Trouble::Failed(with_last_words(&reason, &self.log))
     }
-}
-
-/// What a driver finds around it, its wire apart: a home of its own and little else.
-pub(crate) fn surroundings(home: &Path) -> Vec<(OsString, OsString)> {
-    vec![
-        ("HOME".into(), home.into()),
-        ("TMPDIR".into(), home.into()),
-        ("PATH".into(), SEARCH_PATH.into()),
-        ("LANG".into(), "C.UTF-8".into()),
-    ]
 }
 
 /// A failure and the last line of the driver's log, which explains it better than we do.
@@ -202,7 +192,6 @@ pub(crate) fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Resu
     Ok(stream)
 }
 
-const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
 pub(crate) const STARTUP_LIMIT: Duration = Duration::from_secs(20);
 /// For a driver told to close.

@@ -2,19 +2,16 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use driver::manifest::Wire;
 use driver::protocol::Hello;
 use driver::{Host, Limits};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 
-use crate::driven::{CLOSE_LIMIT, STARTUP_LIMIT, accept, surroundings, with_last_words};
+use crate::driven::{CLOSE_LIMIT, STARTUP_LIMIT, accept, with_last_words};
 use crate::stacks::Driver;
 
 impl Driver {
@@ -70,7 +67,7 @@ impl Meeting {
         command
             .args(&driver.command[1..])
             .env_clear()
-            .envs(surroundings(home.path()))
+            .envs(driver::process::surroundings(home.path()))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
@@ -107,17 +104,9 @@ impl Meeting {
 
 type Begun = (Child, OwnedFd, OwnedFd);
 
-fn over_pipes(mut command: Command) -> std::io::Result<Begun> {
-    let (their_in, our_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (our_in, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    // Another process may open a pipe by the name it has in ours.
-    let name = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
-    let child = command
-        .env(driver::pipes::ENV_IN, name(&their_in))
-        .env(driver::pipes::ENV_OUT, name(&their_out))
-        .spawn()?;
-    keep_while_alive(&child, [their_in, their_out])?;
-    Ok((child, our_in, our_out))
+fn over_pipes(command: Command) -> std::io::Result<Begun> {
+    let started = driver::process::start(command)?;
+    Ok((started.child, started.read, started.write))
 }
 
 fn over_tcp(mut command: Command) -> std::io::Result<Begun> {
@@ -132,19 +121,6 @@ fn over_tcp(mut command: Command) -> std::io::Result<Begun> {
             Err(e)
         }
     }
-}
-
-/// Keeps the driver's ends open until it has ended, so that it may open them when it likes and
-/// its death is still the end of the file.
-fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> std::io::Result<()> {
-    let pid = Pid::from_child(child);
-    let alive = pidfd_open(pid, PidfdFlags::empty())?;
-    std::thread::spawn(move || {
-        let mut over = [PollFd::new(&alive, PollFlags::IN)];
-        while poll(&mut over, None).is_err() {}
-        drop(ends);
-    });
-    Ok(())
 }
 
 const LOG: &str = "driver.log";
