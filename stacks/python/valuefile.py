@@ -1,0 +1,167 @@
+"""Value files (docs/codec-runner.md) to plain objects and back.
+
+A plain object is a dict by the names of JSON, as json.loads gives it to an app. Its floats are
+doubles: one of kind `float` is the double of the shortest decimal that reads back as the same
+float, so that it prints as that.
+"""
+
+import math
+import struct
+
+
+class BadValue(Exception):
+    """The file, or the object, is no such message; says why."""
+
+
+def read(schema, message, text):
+    lines = iter(text.split("\n"))
+    try:
+        plain = read_message(schema, message, lines)
+    except (KeyError, StopIteration, ValueError, OverflowError, struct.error) as error:
+        raise BadValue(f"not the value of a {message}: {error!r}") from error
+    if list(lines) != [""]:
+        raise BadValue(f"more lines follow the {message}")
+    return plain
+
+
+def write(schema, message, plain):
+    lines = []
+    write_message(schema, message, plain, lines.append)
+    lines.append("")
+    return "\n".join(lines)
+
+
+def read_message(schema, message, lines):
+    expect("{", lines)
+    plain = {field.json: read_field(schema, field, lines) for field in schema.messages[message]}
+    expect("}", lines)
+    return plain
+
+
+def read_field(schema, field, lines):
+    count = int(rest("[", lines)) if field.repeated else 1
+    if field.kind == "message":
+        values = [read_message(schema, field.type, lines) for _ in range(count)]
+    elif field.kind == "null":
+        values = [expect("z", lines)]
+    else:
+        letter, parse, _ = KINDS[field.kind]
+        values = [parse(rest(letter, lines)) for _ in range(count)]
+    return values if field.repeated else values[0]
+
+
+def rest(letter, lines):
+    """What follows the letter on the next line."""
+    line = next(lines)
+    if not line.startswith(letter + " "):
+        raise ValueError(f"{line[:40]!r} where {letter!r} belongs")
+    return line[2:]
+
+
+def expect(want, lines):
+    line = next(lines)
+    if line != want:
+        raise ValueError(f"{line[:40]!r} where {want!r} belongs")
+
+
+def write_message(schema, message, plain, line):
+    if not isinstance(plain, dict):
+        raise BadValue(f"{type(plain).__name__} where a {message} belongs")
+    line("{")
+    for field in schema.messages[message]:
+        missing = [] if field.repeated else {} if field.kind == "message" else DEFAULTS[field.kind]
+        value = plain.get(field.json, missing)
+        if field.repeated:
+            if not isinstance(value, list):
+                raise BadValue(f"{type(value).__name__} where the array {message}.{field.json} belongs")
+            line(f"[ {len(value)}")
+        for one in value if field.repeated else [value]:
+            if field.kind == "message":
+                write_message(schema, field.type, one, line)
+            else:
+                line(leaf(message, field, one))
+    line("}")
+
+
+def leaf(message, field, value):
+    if field.kind == "null" and value is None:
+        return "z"
+    letter, _, form = KINDS[field.kind]
+    try:
+        text = form(value)
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
+        raise BadValue(f"{message}.{field.json} is no {field.kind}: {error}") from error
+    return f"{letter} {text}"
+
+
+def integer(low, high):
+    def check(value):
+        if type(value) is not int:  # a bool is an int too
+            raise TypeError(type(value).__name__)
+        if not low <= value <= high:
+            raise ValueError("beyond its range")
+        return value
+    return (lambda text: check(int(text))), (lambda value: str(check(value)))
+
+
+def number(form):
+    def write(value):
+        if type(value) not in (int, float):
+            raise TypeError(type(value).__name__)
+        return struct.pack(form, value).hex()
+    return write
+
+
+def read_float(text):
+    (value,) = struct.unpack(">f", bytes.fromhex(text))
+    if not math.isfinite(value):
+        return value
+    # Nine digits always do.
+    decimals = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next(short for short in decimals if fits(short) and struct.pack(">f", short).hex() == text)
+
+
+def fits(value):
+    """Rounding up the largest floats makes a double that is no float any more."""
+    return abs(value) <= LARGEST_FLOAT
+
+
+def read_double(text):
+    return struct.unpack(">d", bytes.fromhex(text))[0]
+
+
+def write_bool(value):
+    if value is True or value is False:
+        return int(value)
+    raise TypeError(type(value).__name__)
+
+
+def write_string(value):
+    if not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return value.encode().hex()  # refuses what UTF-8 cannot say
+
+
+def write_bytes(value):
+    if not isinstance(value, bytes):
+        raise TypeError(type(value).__name__)
+    return value.hex()
+
+
+LARGEST_FLOAT = struct.unpack(">f", bytes.fromhex("7f7fffff"))[0]
+
+INT32 = ("i", *integer(-1 << 31, (1 << 31) - 1))
+# Letter, reader and writer of each kind.
+KINDS = {
+    "int32": INT32,
+    "int64": ("i", *integer(-1 << 63, (1 << 63) - 1)),
+    "uint64": ("i", *integer(0, (1 << 64) - 1)),
+    "float": ("f", read_float, number(">f")),
+    "double": ("d", read_double, number(">d")),
+    "bool": ("b", {"0": False, "1": True}.__getitem__, write_bool),
+    "string": ("s", lambda text: bytes.fromhex(text).decode(), write_string),
+    "bytes": ("x", bytes.fromhex, write_bytes),
+    "null": INT32,  # never set; but a decoder may find it so
+}
+DEFAULTS = {"int32": 0, "int64": 0, "uint64": 0, "float": 0, "double": 0, "bool": False, "string": "",
+            "bytes": b"", "null": None}
