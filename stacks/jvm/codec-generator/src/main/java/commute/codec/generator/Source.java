@@ -1,0 +1,22 @@
+package commute.codec.generator;
+
+/** Source text, indented by its braces. */
+final class Source {
+    private final StringBuilder text = new StringBuilder();
+    private int depth;
+
+    void line(String line) {
+        if (line.startsWith("}")) {
+            depth--;
+        }
+        text.append(line.isEmpty() ? "" : "    ".repeat(depth)).append(line).append('\n');
+        if (line.endsWith("{")) {
+            depth++;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return text.toString();
+    }
+}
