@@ -1,0 +1,113 @@
+//! A sample in every encoding that an app could take.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{Sample, SampleError, Schema, transcode};
+
+/// A sample in one encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Its name, as in the codec bench: `json`, `protobuf+gzip-6`, `msgpack`.
+    pub codec: &'static str,
+    /// What goes over the wire.
+    pub bytes: Vec<u8>,
+}
+
+/// The sample as JSON, Protobuf, MessagePack and CBOR, the first two also compressed: by gzip at
+/// its fastest and its usual level, and by zstd at its usual one.
+///
+/// JSON is the sample without the white space between its parts: digits and escapes stay as its
+/// author's encoder wrote them. All forms are held at once, about three times the sample.
+pub fn forms(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Form>, SampleError> {
+    let protobuf = schema.encode(sample)?;
+    let json = compact(sample.text()?);
+    let msgpack = transcode::msgpack(sample)?;
+    let cbor = transcode::cbor(sample)?;
+    let form = |codec, bytes| Form { codec, bytes };
+    Ok(vec![
+        form("json+gzip-1", gzip(&json, 1)),
+        form("json+gzip-6", gzip(&json, 6)),
+        form("json+zstd-3", zstd(&json)),
+        form("json", json),
+        form("protobuf+gzip-1", gzip(&protobuf, 1)),
+        form("protobuf+gzip-6", gzip(&protobuf, 6)),
+        form("protobuf+zstd-3", zstd(&protobuf)),
+        form("protobuf", protobuf),
+        form("msgpack", msgpack),
+        form("cbor", cbor),
+    ])
+}
+
+/// JSON, known to be valid, without the white space between its parts.
+fn compact(json: &[u8]) -> Vec<u8> {
+    let (mut in_string, mut escaped) = (false, false);
+    let kept = json.iter().copied().filter(|&byte| {
+        if !in_string {
+            in_string = byte == b'"';
+            return !byte.is_ascii_whitespace();
+        }
+        in_string = escaped || byte != b'"';
+        escaped = !escaped && byte == b'\\';
+        true
+    });
+    kept.collect()
+}
+
+fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    written.expect("memory takes every byte")
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("the buffer is made for the worst case")
+}
+
+/// The level that zstd's own command takes.
+const ZSTD_LEVEL: i32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer;
+    use std::io::Read;
+
+    #[test]
+    fn white_space_goes_only_between_the_parts() {
+        let json = br#" { "a b" : [ 1.10 , "\" \\" , "x\\" ] } "#;
+        assert_eq!(compact(json), br#"{"a b":[1.10,"\" \\","x\\"]}"#);
+    }
+
+    #[test]
+    fn every_form_reads_back() {
+        let json = br#"{"name": "a sample, a sample", "numbers": [1, 2, 3], "none": null}"#;
+        let sample = Sample { name: "s", json };
+        let schema = infer(&[sample]).unwrap();
+        let forms = forms(&schema, &sample).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(json).unwrap();
+        for Form { codec, bytes } in &forms {
+            let (codec, compression) = codec.split_once('+').unwrap_or((codec, ""));
+            let bytes = match compression.split_once('-') {
+                None => bytes.clone(),
+                Some(("gzip", _)) => {
+                    let mut plain = Vec::new();
+                    let mut decoder = flate2::read::GzDecoder::new(&bytes[..]);
+                    decoder.read_to_end(&mut plain).unwrap();
+                    plain
+                }
+                Some(_) => zstd::bulk::decompress(bytes, 1 << 20).unwrap(),
+            };
+            let back = match codec {
+                "json" => serde_json::from_slice(&bytes).unwrap(),
+                "protobuf" => schema.decode(&bytes).unwrap(),
+                "msgpack" => rmp_serde::from_slice(&bytes).unwrap(),
+                _ => minicbor_serde::from_slice(&bytes).unwrap(),
+            };
+            assert_eq!(back, value, "{codec} {compression}");
+        }
+        assert_eq!(forms.len(), 10);
+    }
+}

@@ -1,0 +1,183 @@
+//! Names: of JSON's keys, what Protobuf lets stand.
+
+use std::collections::BTreeSet;
+
+/// From so many keys on, an object whose keys look like ids is a map. Fewer might be fields that
+/// happen to be named so.
+const MIN_MAP_KEYS: usize = 8;
+
+/// The names given out so far in one scope.
+#[derive(Default)]
+pub(crate) struct Names(BTreeSet<String>);
+
+impl Names {
+    /// A name for a message: `wish`, or with `scope` before it, or with a number behind.
+    pub(crate) fn message(&mut self, scope: &str, wish: &str) -> String {
+        let mut wish = wish.to_owned();
+        // `UsersEntry` is what Protobuf itself calls the entries of a map `users`.
+        if wish.ends_with("Entry") {
+            wish.push_str("Message");
+        }
+        let longer = [wish.clone(), format!("{scope}{wish}")];
+        let numbered = (2..).map(|number| format!("{wish}{number}"));
+        self.first_free(longer.into_iter().chain(numbered), str::to_owned)
+    }
+
+    /// A name for the field of a key, in lower snake case.
+    pub(crate) fn field(&mut self, key: &str, number: u32) -> String {
+        let name = snake(key);
+        let name = match name.chars().next() {
+            None => format!("field_{number}"),
+            Some(first) if first.is_ascii_digit() => format!("field_{name}"),
+            Some(_) => name,
+        };
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        // Protobuf wants the names of fields to differ in JSON too, where `a_b` is `aB`.
+        self.first_free(std::iter::once(name.clone()).chain(numbered), |name| {
+            name.replace('_', "")
+        })
+    }
+
+    /// What JSON calls the field of a key in Protobuf's own JSON: the key, but for a few that
+    /// protoc refuses.
+    pub(crate) fn json(&mut self, key: &str) -> String {
+        let refused = key.contains('\0') || key.starts_with('[') && key.ends_with(']');
+        let name = if refused {
+            format!("key {}", key.replace('\0', "\u{fffd}"))
+        } else {
+            key.to_owned()
+        };
+        let longer = (0..).map(|length| format!("{name}{}", "_".repeat(length)));
+        self.first_free(longer, str::to_owned)
+    }
+
+    fn first_free(
+        &mut self,
+        mut wishes: impl Iterator<Item = String>,
+        compared: impl Fn(&str) -> String,
+    ) -> String {
+        wishes
+            .find(|name| self.0.insert(compared(name)))
+            .unwrap_or_default()
+    }
+}
+
+/// What a message for a key is called: `line items` gives `LineItems`.
+pub(crate) fn pascal(key: &str) -> String {
+    let words = snake(key);
+    let name: String = words.split('_').map(capital).collect();
+    match name.chars().next() {
+        None => "Message".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("Message{name}"),
+        Some(_) => name,
+    }
+}
+
+/// The JSON name that Protobuf gives a field by itself.
+pub(crate) fn default_json(field: &str) -> String {
+    let mut words = field.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| name + &capital(word))
+}
+
+/// Whether these keys name things of one kind, and not the parts of one thing: many, and all
+/// numbers, UUIDs, hexadecimal ids, dates, or one word with numbers behind.
+pub(crate) fn are_ids(keys: &[&str]) -> bool {
+    let stem = |key: &str| key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let first = keys.first().map_or("", |key| &key[..stem(key)]);
+    let counted = |key: &&str| stem(key) < key.len() && key[..stem(key)] == *first;
+    keys.len() >= MIN_MAP_KEYS && (keys.iter().all(counted) || keys.iter().all(|key| is_id(key)))
+}
+
+fn is_id(key: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_hexdigit() || "-_:.".contains(c);
+    key.chars().all(allowed) && key.chars().any(|c| c.is_ascii_digit())
+}
+
+fn snake(key: &str) -> String {
+    let chars: Vec<char> = key.chars().collect();
+    let mut name = String::new();
+    for (index, &c) in chars.iter().enumerate() {
+        let before = index.checked_sub(1).map_or('_', |before| chars[before]);
+        let after = chars.get(index + 1).copied().unwrap_or('_');
+        let word = c.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || before.is_ascii_digit()
+                || before.is_ascii_uppercase() && after.is_ascii_lowercase());
+        if !c.is_ascii_alphanumeric() || word {
+            name.push('_');
+        }
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        }
+    }
+    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
+    words.join("_")
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_become_names_in_the_style_of_protobuf() {
+        for (key, name) in [
+            ("userId", "user_id"),
+            ("user_id", "user_id_2"),
+            ("HTTPServer", "http_server"),
+            ("2fa", "field_2fa"),
+            ("日本", "field_7"),
+            ("", "field_7_2"),
+            ("line items", "line_items"),
+            ("_private__x_", "private_x"),
+            ("ip4Address", "ip4_address"),
+        ]
+        .iter()
+        .scan(Names::default(), |names, (key, name)| {
+            Some((names.field(key, 7), *name))
+        }) {
+            assert_eq!(key, name);
+        }
+        assert_eq!(pascal("line items"), "LineItems");
+        assert_eq!(pascal("日本"), "Message");
+        assert_eq!(default_json("user_id_2"), "userId2");
+    }
+
+    #[test]
+    fn messages_keep_clear_of_each_other_and_of_maps() {
+        let mut names = Names::default();
+        let mut name = |wish| names.message("Order", wish);
+        assert_eq!(name("Lines"), "Lines");
+        assert_eq!(name("Lines"), "OrderLines");
+        assert_eq!(name("Lines"), "Lines2");
+        assert_eq!(name("UsersEntry"), "UsersEntryMessage");
+    }
+
+    #[test]
+    fn json_names_that_protoc_refuses_are_changed() {
+        let mut names = Names::default();
+        assert_eq!(names.json("a"), "a");
+        assert_eq!(names.json("[a]"), "key [a]");
+        assert_eq!(names.json("key [a]"), "key [a]_");
+    }
+
+    #[test]
+    fn ids_are_told_from_fields() {
+        let counted: Vec<String> = (0..8).map(|number| format!("user_{number}")).collect();
+        let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
+        assert!(are_ids(&counted));
+        assert!(!are_ids(&counted[1..]), "seven might be fields");
+        let eight = |key| are_ids(&[key; 8]);
+        assert!(eight("6f1e1a2c-7d3b-4a55-9d8f-0c5e2f7b1a90"));
+        assert!(eight("2026-11-22"));
+        assert!(!eight("face"), "a word");
+        assert!(!are_ids(&[]));
+        assert!(!are_ids(&["a", "b", "c", "d", "e", "f", "created1", "x2"]));
+    }
+}

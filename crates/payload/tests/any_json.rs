@@ -1,0 +1,152 @@
+//! Whatever JSON says, its schema holds.
+
+use std::collections::BTreeMap;
+
+use payload::{Sample, infer};
+use proptest::prelude::*;
+use serde_json::{Map, Number, Value, json};
+
+/// Keys that are names, that are none, that become the same name, and that look like ids.
+fn key() -> impl Strategy<Value = String> {
+    const NAMED: &[&str] = &[
+        "id",
+        "userId",
+        "user_id",
+        "UserID",
+        "user id",
+        "",
+        "1st",
+        "[a]",
+        "a\0b",
+        "message",
+        "日本",
+        "\"quoted\\",
+        "users_entry",
+        "users",
+        "value",
+        "items",
+        "key",
+        "_x",
+        "x_",
+        "a.b",
+        "\u{7f}\n",
+    ];
+    prop_oneof![
+        6 => proptest::sample::select(NAMED).prop_map(str::to_owned),
+        2 => (100..112_u32).prop_map(|id| id.to_string()),
+        1 => ".{0,4}",
+    ]
+}
+
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        2 => Just(Value::Null),
+        2 => any::<bool>().prop_map(Value::from),
+        3 => any::<i32>().prop_map(Value::from),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => any::<u64>().prop_map(Value::from),
+        2 => any::<f64>().prop_filter_map("JSON has no such number", |number| {
+            Number::from_f64(number).map(Value::Number)
+        }),
+        3 => ".{0,8}".prop_map(Value::from),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    scalar().prop_recursive(5, 64, 12, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+            object(inner),
+        ]
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    proptest::collection::btree_map(key(), inner, 0..12)
+        .prop_map(|members: BTreeMap<String, Value>| Value::Object(Map::from_iter(members)))
+}
+
+fn top() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => object(value()),
+        1 => proptest::collection::vec(value(), 0..6).prop_map(Value::Array),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    #[test]
+    fn samples_survive_their_own_schema(values in proptest::collection::vec(top(), 1..4)) {
+        let texts: Vec<String> = values.iter().map(Value::to_string).collect();
+        let samples: Vec<Sample> = texts
+            .iter()
+            .map(|text| Sample { name: "any.json", json: text.as_bytes() })
+            .collect();
+        let schema = infer(&samples).unwrap();
+        for sample in &samples {
+            prop_assert_eq!(schema.check(sample), Ok(()));
+            payload::forms(&schema, sample).unwrap();
+        }
+        prop_assert!(schema.to_proto().contains("message Payload"));
+    }
+
+    #[test]
+    fn bytes_that_were_harmed_are_refused_or_read(value in top(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
+        let text = value.to_string();
+        let sample = Sample { name: "any.json", json: text.as_bytes() };
+        let schema = infer(&[sample]).unwrap();
+        let bytes = schema.encode(&sample).unwrap();
+        // An error or a value, and never a panic.
+        for end in 0..bytes.len() {
+            drop(schema.decode(&bytes[..end]));
+        }
+        if !bytes.is_empty() {
+            let mut flipped = bytes.clone();
+            flipped[at.index(bytes.len())] ^= 1_u8 << bit;
+            drop(schema.decode(&flipped));
+        }
+    }
+
+    #[test]
+    fn harmed_json_is_refused_with_its_place_or_read(value in top(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
+        let mut json = value.to_string().into_bytes();
+        let index = at.index(json.len());
+        json[index] ^= 1_u8 << bit;
+        match infer(&[Sample { name: "any.json", json: &json }]) {
+            Ok(_) => {}
+            Err(error) => prop_assert!(error.to_string().starts_with("any.json"), "{}", error),
+        }
+    }
+}
+
+#[test]
+fn messages_inside_each_other_end_where_readers_do() {
+    // Lists in lists need a message a level, unions two.
+    let nested = |depth: usize, inner: &str| {
+        let json = format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
+        let sample = Sample {
+            name: "deep.json",
+            json: json.as_bytes(),
+        };
+        infer(&[sample]).map(|schema| assert_eq!(schema.check(&sample), Ok(())))
+    };
+    assert_eq!(nested(100, "1"), Ok(()));
+    let error = nested(101, "1").unwrap_err().to_string();
+    assert!(
+        error.ends_with("deeper than the 100 levels that Protobuf's readers accept"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_object_without_members_is_told_from_none() {
+    let json = json!({"a": [{}, {"x": 1}], "b": {}}).to_string();
+    let sample = Sample {
+        name: "s",
+        json: json.as_bytes(),
+    };
+    let schema = infer(&[sample]).unwrap();
+    let back = schema.decode(&schema.encode(&sample).unwrap()).unwrap();
+    assert_eq!(back, json!({"a": [{}, {"x": 1}], "b": {}}));
+}
