@@ -6,10 +6,13 @@ use std::error::Error;
 
 const SERVICE: &str = "proto/commute/v1/echo.proto";
 const MESSAGES: &str = "proto/commute/bench/v1/bench.proto";
+/// Only its description is kept: whoever carries these messages encodes them itself.
+const EXCHANGE: &str = "proto/commute/bench/v1/exchange.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={SERVICE}");
     println!("cargo:rerun-if-changed={MESSAGES}");
+    println!("cargo:rerun-if-changed={EXCHANGE}");
     let mut config = config()?;
     // File contents stay in the buffers they arrived in.
     config.bytes(["."]);
@@ -28,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (field, name) in RENAMED {
         config.field_attribute(field, format!("#[serde(rename = {name:?})]"));
     }
-    config.compile_protos(&[MESSAGES], &["proto"])?;
+    config.compile_protos(&[MESSAGES, EXCHANGE], &["proto"])?;
     Ok(())
 }
 

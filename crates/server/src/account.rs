@@ -10,7 +10,7 @@
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, request};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use sha2::{Digest, Sha256};
+use wire::Codec;
 
 use crate::clock::monotonic_ns;
 use crate::journal::Journal;
@@ -31,6 +32,7 @@ struct Inner {
     head: Head,
     request: Mutex<Tally>,
     response: Mutex<Tally>,
+    exchange: OnceLock<Exchange>,
     activity: Activity,
     journal: Journal,
 }
@@ -43,6 +45,13 @@ struct Head {
     path: String,
     start_ns: u64,
     early_data: bool,
+}
+
+/// What decoding and encoding came to.
+struct Exchange {
+    codec: Codec,
+    decode_ns: u64,
+    encode_ns: u64,
 }
 
 /// When something last moved on a connection.
@@ -98,13 +107,14 @@ impl Account {
             },
             request: Mutex::default(),
             response: Mutex::default(),
+            exchange: OnceLock::new(),
             activity: ledger.activity.clone(),
             journal: ledger.journal.clone(),
         }))
     }
 
     /// Whether the service enters the content itself.
-    fn is_grpc(&self) -> bool {
+    pub(crate) fn is_grpc(&self) -> bool {
         self.0.head.protocol == GRPC
     }
 
@@ -118,6 +128,15 @@ impl Account {
     pub(crate) fn sent(&self, content: &[u8]) {
         self.0.activity.touch();
         add(&self.0.response, content);
+    }
+
+    /// A message was decoded and encoded anew; there is one in a request.
+    pub(crate) fn exchanged(&self, codec: Codec, decode_ns: u64, encode_ns: u64) {
+        self.0.exchange.get_or_init(|| Exchange {
+            codec,
+            decode_ns,
+            encode_ns,
+        });
     }
 
     /// The client went before there was an answer.
@@ -137,6 +156,7 @@ impl Account {
         } = &self.0.head;
         let (request_bytes, request_digest) = sum(&self.0.request);
         let (response_bytes, response_digest) = sum(&self.0.response);
+        let exchange = self.0.exchange.get();
         self.0.journal.write(log::Line::Request(log::Request {
             id: *id,
             connection: *connection,
@@ -152,6 +172,9 @@ impl Account {
             response_digest,
             status,
             broken,
+            codec: exchange.map(|exchange| exchange.codec.to_string()),
+            decode_ns: exchange.map(|exchange| exchange.decode_ns),
+            encode_ns: exchange.map(|exchange| exchange.encode_ns),
         }));
     }
 }

@@ -111,6 +111,9 @@ pub struct Limits {
     pub body_bytes: u64,
     /// Small message (echo), bytes.
     pub message_bytes: usize,
+    /// Message of an exchange, bytes as sent and bytes as decompressed. Decoded, a message
+    /// may take a hundred times as much; no thread holds more than one.
+    pub exchange_bytes: usize,
     /// Largest file to be had.
     pub file_bytes: u64,
     /// Requests at a time on one connection.
@@ -134,6 +137,7 @@ impl Default for Limits {
             header_bytes: 16 << 10,
             body_bytes: 1 << 30,
             message_bytes: 1 << 20,
+            exchange_bytes: 4 << 20,
             file_bytes: 16 << 30,
             // RFC 9114 section 6.1 and RFC 9113 section 5.1.2 both ask for at least 100.
             streams: 100,

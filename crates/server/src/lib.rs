@@ -11,6 +11,7 @@
 //!
 //! ```text
 //!   tcp.rs  --\                                       /-- routes.rs   HTTP
+//!              |                                      |-- exchange.rs codecs, HTTP and gRPC
 //!              >-- connection.rs -> account.rs (in) -<--- grpc.rs     gRPC
 //!   http3.rs -/                          |            \-- faults.rs   on demand
 //!      ^      <------------------- account.rs (out) <-/   inject.rs   by the call's id
@@ -43,6 +44,7 @@ mod config;
 mod connection;
 mod credentials;
 mod early;
+mod exchange;
 mod faults;
 mod files;
 mod grpc;

@@ -86,4 +86,13 @@ pub struct Request {
     pub status: u16,
     /// The answer was not sent whole.
     pub broken: bool,
+    /// Of an exchange: the codec of request and answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codec: Option<String>,
+    /// Of an exchange: how long decoding the request took, decompression included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_ns: Option<u64>,
+    /// Of an exchange: how long encoding the answer took, compression included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encode_ns: Option<u64>,
 }

@@ -15,6 +15,7 @@ use wire::v1::bench_server::BenchServer;
 
 use crate::account::BodyError;
 use crate::config::Limits;
+use crate::exchange;
 use crate::faults;
 use crate::files::{self, FileBody, Wanted};
 use crate::grpc::Bench;
@@ -33,6 +34,7 @@ pub(crate) fn router(limits: &Limits, with_faults: bool) -> Router {
         .prepare()
         .into_axum_router();
     let router = http.merge(grpc.reset_fallback());
+    let router = router.merge(exchange::router(limits));
     if with_faults {
         router.merge(faults::router())
     } else {
@@ -41,8 +43,12 @@ pub(crate) fn router(limits: &Limits, with_faults: bool) -> Router {
 }
 
 /// Why a request gets no answer of the kind it asked for.
-enum Refusal {
+pub(crate) enum Refusal {
     NoMessage(wire::EchoError),
+    NoSuchKind,
+    NoSuchCodec(wire::MediaError),
+    NotGrpc,
+    Undecodable(wire::DecodeError),
     TooLong,
     NoSuchFile { most: u64 },
     NoSuchPart { len: u64 },
@@ -130,7 +136,7 @@ fn json(text: Vec<u8>) -> Response {
 }
 
 impl Refusal {
-    fn of(error: axum::BoxError) -> Self {
+    pub(crate) fn of(error: axum::BoxError) -> Self {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
         while let Some(error) = cause {
             if error.is::<LengthLimitError>()
@@ -148,6 +154,13 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, text) = match self {
             Self::NoMessage(error) => (StatusCode::BAD_REQUEST, error.to_string()),
+            Self::NoSuchKind => (StatusCode::NOT_FOUND, exchange::kinds()),
+            Self::NoSuchCodec(error) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, error.to_string()),
+            Self::NotGrpc => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "this is a gRPC method; over HTTP it is /exchange/{kind}".to_owned(),
+            ),
+            Self::Undecodable(error) => (StatusCode::BAD_REQUEST, error.to_string()),
             Self::Unread(error) => (StatusCode::BAD_REQUEST, format!("body not read: {error}")),
             Self::TooLong => (
                 StatusCode::PAYLOAD_TOO_LARGE,

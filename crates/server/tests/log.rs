@@ -43,9 +43,31 @@ fn golden_lines() {
         response_digest: "bb".into(),
         status: 200,
         broken: true,
+        codec: None,
+        decode_ns: None,
+        encode_ns: None,
+    });
+    let exchange = Line::Request(Request {
+        id: Some(8),
+        connection: 1,
+        protocol: "h3".into(),
+        method: "POST".into(),
+        path: "/exchange/Big".into(),
+        start_ns: 2_220_165_257_161,
+        end_ns: 2_220_165_298_773,
+        early_data: false,
+        request_bytes: 1187,
+        request_digest: "cc".into(),
+        response_bytes: 1187,
+        response_digest: "cc".into(),
+        status: 200,
+        broken: false,
+        codec: Some("json+gzip-6".into()),
+        decode_ns: Some(12_001),
+        encode_ns: Some(23_456),
     });
     let golden = include_str!("golden.ndjson");
-    let lines = [connection, request];
+    let lines = [connection, request, exchange];
     let text: Vec<_> = lines
         .iter()
         .map(|line| serde_json::to_string(line).unwrap())

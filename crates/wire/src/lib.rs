@@ -20,6 +20,7 @@ mod catalogue;
 mod codec;
 mod echo;
 mod file;
+mod grpc;
 mod random;
 mod schema;
 mod value;
@@ -27,13 +28,18 @@ mod value;
 pub use catalogue::{Name, NameError};
 pub use codec::{
     Codec, CodecError, Coder, Compression, Compressor, DecodeError, DecompressError, Form,
-    SIZE_LIMIT_BYTES,
+    MediaError, SIZE_LIMIT_BYTES,
 };
 pub use echo::{Echo, EchoError};
 pub use file::{digest_of, fill, hex};
+pub use grpc::PassThrough;
 pub use message::{Kind, Message};
 pub use schema::schema_json;
 pub use value::{ValueError, from_value, to_value};
+
+/// The gRPC service that exchanges messages, one method for each [`Kind`]:
+/// `proto/commute/bench/v1/exchange.proto`.
+pub const EXCHANGE: &str = "/commute.bench.v1.Exchange";
 
 /// Package `commute.v1`, generated from the schema: messages, client and server.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]

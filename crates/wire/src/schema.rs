@@ -9,8 +9,7 @@ use serde::Serialize;
 
 /// The schema of the bench's messages, in the form `docs/codec-runner.md` describes.
 pub fn schema_json() -> String {
-    let set = FileDescriptorSet::decode(DESCRIPTORS).expect("protoc wrote it for this build");
-    let messages = set
+    let messages = descriptors()
         .file
         .into_iter()
         .flat_map(|file| file.message_type)
@@ -22,6 +21,10 @@ pub fn schema_json() -> String {
         .collect();
     let schema = Schema { messages };
     serde_json::to_string(&schema).expect("text and numbers always have a JSON form")
+}
+
+fn descriptors() -> FileDescriptorSet {
+    FileDescriptorSet::decode(DESCRIPTORS).expect("protoc wrote it for this build")
 }
 
 #[derive(Serialize)]
@@ -71,3 +74,31 @@ impl Field {
 }
 
 const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bench.fds"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn every_kind_can_be_exchanged_over_grpc() {
+        let services = descriptors().file.into_iter().flat_map(|file| file.service);
+        let [exchange] = &services.collect::<Vec<_>>()[..] else {
+            panic!("one service");
+        };
+        assert_eq!(
+            format!("/commute.bench.v1.{}", exchange.name()),
+            crate::EXCHANGE
+        );
+        let methods = exchange.method.iter().map(|method| {
+            let kind = format!(".commute.bench.v1.{}", method.name());
+            assert_eq!(
+                (method.input_type(), method.output_type()),
+                (&*kind, &*kind)
+            );
+            method.name()
+        });
+        let kinds: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(methods.collect::<Vec<_>>(), kinds);
+    }
+}

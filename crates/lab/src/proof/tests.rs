@@ -45,6 +45,9 @@ fn request(id: u32, start_ns: u64) -> Line {
         response_digest: "aa".into(),
         status: 200,
         broken: false,
+        codec: None,
+        decode_ns: None,
+        encode_ns: None,
     })
 }
 

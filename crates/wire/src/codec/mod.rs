@@ -2,6 +2,7 @@
 //! called as its authors advise.
 
 mod compression;
+mod media;
 mod msgpack_old;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use compression::{Compression, Compressor, DecompressError};
+pub use media::MediaError;
 
 use crate::{Kind, Message};
 
@@ -105,7 +107,17 @@ impl Coder {
 
     /// Decodes what should be a message of `kind`.
     pub fn decode(&mut self, kind: Kind, bytes: &[u8]) -> Result<Message, DecodeError> {
-        let bytes = self.compressor.decompress(bytes, SIZE_LIMIT_BYTES)?;
+        self.decode_within(kind, bytes, SIZE_LIMIT_BYTES)
+    }
+
+    /// The same, of bytes that may unfold to at most `limit`.
+    pub fn decode_within(
+        &mut self,
+        kind: Kind,
+        bytes: &[u8],
+        limit: usize,
+    ) -> Result<Message, DecodeError> {
+        let bytes = self.compressor.decompress(bytes, limit)?;
         with_kind!(kind, T => match self.form.decode::<T>(&bytes) {
             Ok(message) => Ok(message.into()),
             Err(problem) => Err(DecodeError::Form { kind, form: self.form, problem }),
