@@ -1,0 +1,130 @@
+package Codecs;
+
+# Perl's codec libraries, called as their authors advise an app to (docs/codec-runner.md). An
+# offer's `make` takes a schema and the name of a message, and gives a codec: a hash of the
+# functions `encode` and `decode`, of which some have one only.
+
+use v5.36;
+use Compress::Raw::Zlib     ();
+use Cpanel::JSON::XS        ();
+use Data::MessagePack       ();
+use IO::Compress::Gzip      ();
+use IO::Uncompress::Gunzip  ();
+use JSON::XS                ();
+use MIME::Base64            ();
+
+my $LONGEST  = 64 << 20;    # what may come out of a decompressor
+my $MESSAGES = { map { $_ => 1 } qw(Small AddressBook Newsfeed Large Diag Big PerlData ApiPage Echo) };
+
+sub messages { return $MESSAGES }
+
+sub offers {
+    my $both     = [qw(encode decode)];
+    my $no_order = "a hash's keys stand in no order";
+    my $digits   = "a double is written with 15 digits; $no_order";
+    my $reads    = "$digits; its reader of numbers may miss the nearest double";
+    my $doubles  = "floats are written as doubles, bytes as str; $no_order";
+    my $gzip     = "IO::Compress::Gzip $IO::Compress::Gzip::VERSION (zlib "
+      . Compress::Raw::Zlib::zlib_version() . ')';
+    my $xs = [\&json, 'JSON::XS', $JSON::XS::VERSION, $reads];
+    my $cp = [\&json, 'Cpanel::JSON::XS', $Cpanel::JSON::XS::VERSION, $digits];
+    my @offers;
+    for my $json ($xs, $cp) {
+        my ($make, $library, $version, $caveat) = @$json;
+        my $made = sub (@of) { $make->($library, @of) };
+        push @offers, offer('json', $library, $version, $both, $made, $caveat);
+        push @offers, offer("json+gzip-$_", "$library + IO::Compress::Gzip", "$version, $gzip", $both,
+            gzip($made, $_), $caveat)
+          for 1, 6;
+    }
+    return @offers,
+      offer('msgpack', 'Data::MessagePack', $Data::MessagePack::VERSION, $both, \&msgpack, $doubles),
+      offer('msgpack-old', 'Data::MessagePack', $Data::MessagePack::VERSION, ['decode'], \&msgpack, undef),
+      offer('empty', 'none', 'none', $both, \&empty, undef);
+}
+
+sub offer ($codec, $library, $version, $parts, $make, $caveat) {
+    return {
+        make  => $make,
+        hello => {
+            codec           => $codec,
+            library         => $library,
+            library_version => "$version",
+            parts           => $parts,
+            defined $caveat ? (caveat => $caveat) : (),
+        },
+    };
+}
+
+sub json ($class, $schema, $message) {
+    my $json   = $class->new->utf8;
+    my $base64 = $schema->converter($message, 'bytes', sub ($bytes) { MIME::Base64::encode_base64($bytes, '') });
+    if (!$base64) {
+        return { encode => sub ($plain) { $json->encode($plain) }, decode => sub ($octets) { $json->decode($octets) } };
+    }
+    my $bytes = $schema->converter($message, 'bytes', \&from_base64);
+    return {
+        encode => sub ($plain) { $json->encode($base64->($plain)) },
+        decode => sub ($octets) { $bytes->($json->decode($octets)) },
+    };
+}
+
+sub from_base64 ($text) {
+    # decode_base64 skips what does not belong.
+    die "no base64\n" if !defined $text || ref $text || $text !~ m{\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\z};
+    return MIME::Base64::decode_base64($text);
+}
+
+sub msgpack ($schema, $message) {
+    my $pack = Data::MessagePack->new->utf8;
+    # It knows one kind of string: bytes that happen to be UTF-8 come as text.
+    my $bytes  = $schema->converter($message, 'bytes', \&octets);
+    my $encode = sub ($plain) { $pack->pack($plain) };
+    if (!$bytes) {
+        return { encode => $encode, decode => sub ($octets) { $pack->unpack($octets) } };
+    }
+    return { encode => $encode, decode => sub ($octets) { $bytes->($pack->unpack($octets)) } };
+}
+
+sub octets ($string) {
+    utf8::encode($string) if defined $string && utf8::is_utf8($string);
+    return $string;
+}
+
+# Compression of what another codec makes, a whole message in one call.
+sub gzip ($make, $level) {
+    return sub ($schema, $message) {
+        my ($encode, $decode) = $make->($schema, $message)->@{qw(encode decode)};
+        return {
+            encode => sub ($plain) {
+                my $octets = $encode->($plain);
+                IO::Compress::Gzip::gzip(\$octets, \my $compressed, -Level => $level)
+                  or die "gzip: $IO::Compress::Gzip::GzipError\n";
+                return $compressed;
+            },
+            decode => sub ($compressed) { $decode->(gunzip($compressed)) },
+        };
+    };
+}
+
+# What is not gzip is refused, not passed on; the checksum is looked at.
+sub gunzip ($compressed) {
+    my $stream = IO::Uncompress::Gunzip->new(\$compressed, Transparent => 0, Strict => 1)
+      or die "gunzip: $IO::Uncompress::Gunzip::GunzipError\n";
+    my $octets = '';
+    while (length $octets <= $LONGEST) {
+        my $read = $stream->read($octets, $LONGEST, length $octets);
+        die "gunzip: $IO::Uncompress::Gunzip::GunzipError\n" if $read < 0;
+        if ($read == 0) {
+            die "more bytes follow the compressed message\n" if length $stream->trailingData;
+            return $octets;
+        }
+    }
+    die "more than $LONGEST bytes came out\n";
+}
+
+sub empty ($schema, $message) {
+    return { encode => sub ($plain) { '' }, decode => sub ($octets) { {} } };
+}
+
+1;

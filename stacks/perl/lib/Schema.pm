@@ -1,0 +1,45 @@
+package Schema;
+
+# The schema of the bench's messages, and what is done by walking it.
+
+use v5.36;
+use JSON::XS ();
+
+sub new ($class, $text) {
+    return bless JSON::XS->new->utf8->decode($text), $class;
+}
+
+sub knows ($self, $message) {
+    return exists $self->{messages}{$message};
+}
+
+sub fields ($self, $message) {
+    return @{ $self->{messages}{$message} };
+}
+
+# What gives a copy of a message in which every field of a kind went through a function; undef
+# if the message has none.
+sub converter ($self, $message, $kind, $function) {
+    my @steps;
+    for my $field ($self->fields($message)) {
+        my $step =
+            $field->{kind} eq $kind ? $function
+          : $field->{kind} eq 'message' ? $self->converter($field->{type}, $kind, $function)
+          :                               undef;
+        next if !$step;
+        my $one = $step;
+        $step = sub ($list) { [map { $one->($_) } @$list] } if $field->{repeated};
+        push @steps, [$field->{json}, $step];
+    }
+    return undef if !@steps;
+    return sub ($plain) {
+        my %copy = %$plain;
+        for my $step (@steps) {
+            my ($name, $convert) = @$step;
+            $copy{$name} = $convert->($copy{$name}) if exists $copy{$name};
+        }
+        return \%copy;
+    };
+}
+
+1;
