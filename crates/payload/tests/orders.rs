@@ -1,5 +1,6 @@
 //! A page of orders as an API answers it: its schema is kept beside it, and Google's own protoc
 //! agrees with it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "protoc reads and writes files")]
 
 use std::fs;
