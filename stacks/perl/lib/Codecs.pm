@@ -21,8 +21,8 @@ sub messages { return $MESSAGES }
 sub offers {
     my $both     = [qw(encode decode)];
     my $no_order = "a hash's keys stand in no order";
-    my $digits   = "a double is written with 15 digits; $no_order";
-    my $reads    = "$digits; its reader of numbers may miss the nearest double";
+    my $digits   = 'a double is written with 15 digits';
+    my $reads    = "$digits and may be read as a neighbour of the nearest";
     my $doubles  = "floats are written as doubles, bytes as str; $no_order";
     my $gzip     = "IO::Compress::Gzip $IO::Compress::Gzip::VERSION (zlib "
       . Compress::Raw::Zlib::zlib_version() . ')';
@@ -30,20 +30,20 @@ sub offers {
     my $cp = [\&json, 'Cpanel::JSON::XS', $Cpanel::JSON::XS::VERSION, $digits];
     my @offers;
     for my $json ($xs, $cp) {
-        my ($make, $library, $version, $caveat) = @$json;
+        my ($make, $library, $version, $lossy) = @$json;
         my $made = sub (@of) { $make->($library, @of) };
-        push @offers, offer('json', $library, $version, $both, $made, $caveat);
+        push @offers, offer('json', $library, $version, $both, $made, $no_order, $lossy);
         push @offers, offer("json+gzip-$_", "$library + IO::Compress::Gzip", "$version, $gzip", $both,
-            gzip($made, $_), $caveat)
+            gzip($made, $_), $no_order, $lossy)
           for 1, 6;
     }
     return @offers,
       offer('msgpack', 'Data::MessagePack', $Data::MessagePack::VERSION, $both, \&msgpack, $doubles),
-      offer('msgpack-old', 'Data::MessagePack', $Data::MessagePack::VERSION, ['decode'], \&msgpack, undef),
-      offer('empty', 'none', 'none', $both, \&empty, undef);
+      offer('msgpack-old', 'Data::MessagePack', $Data::MessagePack::VERSION, ['decode'], \&msgpack),
+      offer('empty', 'none', 'none', $both, \&empty);
 }
 
-sub offer ($codec, $library, $version, $parts, $make, $caveat) {
+sub offer ($codec, $library, $version, $parts, $make, $caveat = undef, $lossy = undef) {
     return {
         make  => $make,
         hello => {
@@ -52,6 +52,7 @@ sub offer ($codec, $library, $version, $parts, $make, $caveat) {
             library_version => "$version",
             parts           => $parts,
             defined $caveat ? (caveat => $caveat) : (),
+            defined $lossy  ? (lossy  => $lossy)  : (),
         },
     };
 }
