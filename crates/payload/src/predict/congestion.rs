@@ -1,0 +1,166 @@
+//! How much may be in flight: slow start, HyStart and CUBIC.
+
+use super::Protocol;
+
+/// The congestion window, in bytes of payload.
+pub(super) struct Congestion {
+    window: f64,
+    slow_start_until: f64,
+    segment: f64,
+    hystart: Option<HyStart>,
+    /// Since when it grows as CUBIC has it.
+    curve: Option<Curve>,
+}
+
+/// CUBIC's curve (RFC 9438 section 4.2), in segments and seconds.
+#[derive(Clone, Copy)]
+struct Curve {
+    since_ns: u64,
+    /// Where it is flat.
+    plateau: f64,
+    /// When.
+    k: f64,
+}
+
+impl Congestion {
+    pub(super) fn new(protocol: Protocol, segment: u32, rtt_ns: u64) -> Congestion {
+        let segment = f64::from(segment);
+        let (window, hystart) = match protocol {
+            Protocol::H2 => (TCP_INITIAL_SEGMENTS * segment, Some(HyStart::new(rtt_ns))),
+            Protocol::H3 => (QUIC_INITIAL_BYTES, None),
+        };
+        Congestion {
+            window,
+            slow_start_until: f64::INFINITY,
+            segment,
+            hystart,
+            curve: None,
+        }
+    }
+
+    pub(super) fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Packets that were sent after the last loss have arrived.
+    pub(super) fn acknowledged(&mut self, ack: &Ack) {
+        if self.window >= self.slow_start_until {
+            self.avoid(ack);
+            return;
+        }
+        self.window += ack.bytes;
+        if let Some(hystart) = &mut self.hystart
+            && hystart.ends(ack, self.window / self.segment)
+        {
+            self.slow_start_until = self.window;
+        }
+    }
+
+    /// A packet that was sent after the last loss is lost.
+    pub(super) fn lost(&mut self, now_ns: u64) {
+        let plateau = self.window / self.segment;
+        self.curve = Some(Curve {
+            since_ns: now_ns,
+            plateau,
+            k: (plateau * (1.0 - BETA) / C).cbrt(),
+        });
+        self.window = (self.window * BETA).max(2.0 * self.segment);
+        self.slow_start_until = self.window;
+    }
+
+    /// Growth beyond slow start (RFC 9438 sections 4.2 to 4.5).
+    fn avoid(&mut self, ack: &Ack) {
+        let window = self.window / self.segment;
+        // Where nothing was lost yet, the curve begins flat.
+        let curve = *self.curve.get_or_insert(Curve {
+            since_ns: ack.now_ns,
+            plateau: window,
+            k: 0.0,
+        });
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let (t, rtt) = (seconds(ack.now_ns - curve.since_ns), seconds(ack.rtt_ns));
+        let cubic = C * (t + rtt - curve.k).powi(3) + curve.plateau;
+        let reno = curve.plateau * BETA + 3.0 * (1.0 - BETA) / (1.0 + BETA) * (t / rtt.max(1e-6));
+        let wanted = cubic.max(reno).clamp(window, 1.5 * window);
+        self.window += (wanted - window) / window * ack.bytes;
+    }
+}
+
+/// An acknowledgement, as far as congestion control looks.
+pub(super) struct Ack {
+    pub(super) now_ns: u64,
+    pub(super) bytes: f64,
+    pub(super) rtt_ns: u64,
+    /// The latest packet it tells of, by the order in which they were sent.
+    pub(super) order: u64,
+    /// The packet to be sent next.
+    pub(super) next_order: u64,
+}
+
+/// Linux leaves slow start before packets are lost (net/ipv4/tcp_cubic.c): when acknowledgements
+/// have come close together for half a round trip, or when a round trip has become longer.
+struct HyStart {
+    least_rtt_ns: u64,
+    /// The round ends with the acknowledgement of this packet.
+    round_end: u64,
+    round_start_ns: u64,
+    last_ack_ns: u64,
+    round_rtt_ns: u64,
+    samples: u32,
+}
+
+impl HyStart {
+    fn new(rtt_ns: u64) -> HyStart {
+        HyStart {
+            least_rtt_ns: rtt_ns,
+            round_end: 0,
+            round_start_ns: 0,
+            last_ack_ns: 0,
+            round_rtt_ns: u64::MAX,
+            samples: 0,
+        }
+    }
+
+    fn ends(&mut self, ack: &Ack, segments: f64) -> bool {
+        self.least_rtt_ns = self.least_rtt_ns.min(ack.rtt_ns);
+        if ack.order >= self.round_end {
+            self.round_end = ack.next_order;
+            self.round_start_ns = ack.now_ns;
+            self.last_ack_ns = ack.now_ns;
+            self.round_rtt_ns = u64::MAX;
+            self.samples = 0;
+        }
+        if segments < LOW_WINDOW {
+            return false;
+        }
+        if ack.now_ns - self.last_ack_ns <= TRAIN_GAP_NS {
+            self.last_ack_ns = ack.now_ns;
+            if ack.now_ns - self.round_start_ns > self.least_rtt_ns / 2 {
+                return true;
+            }
+        }
+        self.round_rtt_ns = self.round_rtt_ns.min(ack.rtt_ns);
+        self.samples += 1;
+        let threshold_ns = (self.least_rtt_ns / 8).clamp(DELAY_MIN_NS, DELAY_MAX_NS);
+        self.samples > MIN_SAMPLES && self.round_rtt_ns > self.least_rtt_ns + threshold_ns
+    }
+}
+
+/// RFC 6928.
+const TCP_INITIAL_SEGMENTS: f64 = 10.0;
+/// What quinn begins with: RFC 9002's 14,720, but at most ten datagrams of 1200.
+const QUIC_INITIAL_BYTES: f64 = 12_000.0;
+/// RFC 9438 section 4.6; Linux has 717 / 1024.
+const BETA: f64 = 0.7;
+/// RFC 9438 section 5.
+const C: f64 = 0.4;
+/// hystart_low_window.
+const LOW_WINDOW: f64 = 16.0;
+/// hystart_ack_delta_us.
+const TRAIN_GAP_NS: u64 = 2_000_000;
+/// HYSTART_MIN_SAMPLES.
+const MIN_SAMPLES: u32 = 8;
+/// HYSTART_DELAY_MIN.
+const DELAY_MIN_NS: u64 = 4_000_000;
+/// HYSTART_DELAY_MAX.
+const DELAY_MAX_NS: u64 = 16_000_000;

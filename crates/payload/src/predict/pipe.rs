@@ -1,0 +1,102 @@
+//! The link with the chance taken out.
+
+use link::{Departure, Direction, Network, Packet, Path, PathSpec, Transport};
+
+use super::Protocol;
+
+/// Both directions.
+pub(super) struct Pipe {
+    up: Path,
+    down: Path,
+    transport: Transport,
+}
+
+/// A packet came out.
+pub(super) struct Arrival {
+    pub(super) at_ns: u64,
+    pub(super) direction: Direction,
+    pub(super) token: u64,
+}
+
+impl Pipe {
+    pub(super) fn new(network: &Network, protocol: Protocol) -> Pipe {
+        let path = |spec: &PathSpec, direction| {
+            let spec = PathSpec {
+                loss: None,
+                jitter_ns: 0,
+                reorder: None,
+                ..spec.clone()
+            };
+            let mut path = Path::new(&spec, direction, 0);
+            path.start(0);
+            path
+        };
+        Pipe {
+            up: path(&network.up, Direction::Up),
+            down: path(&network.down, Direction::Down),
+            transport: match protocol {
+                Protocol::H2 => Transport::Tcp,
+                Protocol::H3 => Transport::Udp,
+            },
+        }
+    }
+
+    pub(super) fn send(&mut self, now_ns: u64, direction: Direction, token: u64, ip_bytes: u32) {
+        let (src_port, dst_port) = match direction {
+            Direction::Up => (CLIENT, SERVER),
+            Direction::Down => (SERVER, CLIENT),
+        };
+        let packet = Packet {
+            token,
+            ip_bytes,
+            transport: self.transport,
+            src_port,
+            dst_port,
+            flow: 0,
+        };
+        self.path(direction).offer(now_ns, packet);
+    }
+
+    /// When something may come out next.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        let deadlines = [self.up.next_deadline(), self.down.next_deadline()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// What came out by now.
+    pub(super) fn arrival(&mut self, now_ns: u64) -> Option<Arrival> {
+        [Direction::Up, Direction::Down]
+            .into_iter()
+            .find_map(|direction| {
+                loop {
+                    match self.path(direction).poll(now_ns)? {
+                        Departure::Deliver { at_ns, token } => {
+                            return Some(Arrival {
+                                at_ns,
+                                direction,
+                                token,
+                            });
+                        }
+                        Departure::Drop { .. } => {}
+                    }
+                }
+            })
+    }
+
+    /// Packets from server to client that were dropped.
+    pub(super) fn dropped(&self) -> u64 {
+        self.down.counters().dropped.total()
+    }
+
+    fn path(&mut self, direction: Direction) -> &mut Path {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+}
+
+/// Any port of a client.
+const CLIENT: u16 = 50_000;
+/// Where policies expect QUIC.
+const SERVER: u16 = 443;

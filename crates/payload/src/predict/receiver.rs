@@ -1,0 +1,72 @@
+//! The client: it acknowledges.
+
+use super::Protocol;
+
+/// What has come, and what of it was acknowledged.
+pub(super) struct Receiver {
+    protocol: Protocol,
+    there: Vec<bool>,
+    missing: usize,
+    /// All before this one are there.
+    in_order: usize,
+    unacknowledged: Vec<u64>,
+    arrivals: u64,
+    /// When what is not acknowledged will be.
+    ack_at_ns: Option<u64>,
+}
+
+impl Receiver {
+    pub(super) fn new(protocol: Protocol, packets: usize) -> Receiver {
+        Receiver {
+            protocol,
+            there: vec![false; packets],
+            missing: packets,
+            in_order: 0,
+            unacknowledged: Vec::new(),
+            arrivals: 0,
+            ack_at_ns: None,
+        }
+    }
+
+    /// A packet with a part of the response, sent as the `order`th.
+    pub(super) fn packet(&mut self, now_ns: u64, order: u64, part: usize) {
+        self.arrivals += 1;
+        self.unacknowledged.push(order);
+        if !std::mem::replace(&mut self.there[part], true) {
+            self.missing -= 1;
+        }
+        let gap = part != self.in_order;
+        while self.there.get(self.in_order) == Some(&true) {
+            self.in_order += 1;
+        }
+        let (quick, delay_ns) = match self.protocol {
+            Protocol::H2 => (QUICK_ACKS, TCP_ACK_DELAY_NS),
+            Protocol::H3 => (0, QUIC_ACK_DELAY_NS),
+        };
+        let at_once = gap || self.arrivals <= quick || self.unacknowledged.len() >= 2;
+        self.ack_at_ns = Some(if at_once { now_ns } else { now_ns + delay_ns });
+    }
+
+    /// All parts are there.
+    pub(super) fn complete(&self) -> bool {
+        self.missing == 0
+    }
+
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.ack_at_ns
+    }
+
+    /// The packets that an acknowledgement due by now tells of.
+    pub(super) fn acknowledge(&mut self, now_ns: u64) -> Option<Vec<u64>> {
+        self.ack_at_ns.take_if(|at_ns| *at_ns <= now_ns)?;
+        Some(std::mem::take(&mut self.unacknowledged))
+    }
+}
+
+/// Linux acknowledges this many segments one by one while a connection is young or was idle
+/// (TCP_MAX_QUICKACKS), so as not to slow slow start; later every second.
+const QUICK_ACKS: u64 = 16;
+/// TCP_DELACK_MIN.
+const TCP_ACK_DELAY_NS: u64 = 40_000_000;
+/// max_ack_delay as it begins (RFC 9000 section 18.2); every second packet is acknowledged at once.
+const QUIC_ACK_DELAY_NS: u64 = 25_000_000;
