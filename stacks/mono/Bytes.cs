@@ -1,42 +1,11 @@
-// The clock, and the bytes of requests and responses.
+// The bytes of requests and responses.
 
 using System;
 using System.Collections.Generic;
-using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 
 namespace Commute
 {
-    static class Clock
-    {
-        const int Monotonic = 1;
-
-        /// CLOCK_MONOTONIC. Mono's Stopwatch reads the same clock in steps of 100 ns.
-        public static long NowNs()
-        {
-            clock_gettime(Monotonic, out var now);
-            return now.Seconds * 1000000000 + now.Nanoseconds;
-        }
-
-        public static void SleepNs(long ns)
-        {
-            var time = new TimeSpec { Seconds = ns / 1000000000, Nanoseconds = ns % 1000000000 };
-            nanosleep(ref time, IntPtr.Zero);
-        }
-
-        // As on 64-bit Linux.
-        struct TimeSpec
-        {
-            public long Seconds, Nanoseconds;
-        }
-
-        [DllImport("libc")]
-        static extern int clock_gettime(int clock, out TimeSpec time);
-
-        [DllImport("libc")]
-        static extern int nanosleep(ref TimeSpec time, IntPtr rest);
-    }
-
     /// A response's body, kept in blocks while the call is under way and digested after it.
     sealed class Body
     {

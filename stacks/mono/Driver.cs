@@ -4,7 +4,6 @@
 using System;
 using System.IO;
 using System.Security.Cryptography;
-using System.Text;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
 
@@ -14,11 +13,9 @@ namespace Commute
     {
         static void Main(string[] args)
         {
-            using (var requests = Reader(Pipe("COMMUTE_IN")))
-            using (var replies = new StreamWriter(Pipe("COMMUTE_OUT")))
+            using (var requests = Pipes.Requests())
+            using (var replies = Pipes.Replies())
             {
-                replies.NewLine = "\n";
-                replies.AutoFlush = true;
                 var conversation = new Conversation(
                     () => NewStack(args.Length == 1 ? args[0] : ""),
                     reply => replies.WriteLine(reply.ToString(Formatting.None)));
@@ -27,18 +24,6 @@ namespace Commute
                 }
                 conversation.Close();
             }
-        }
-
-        static string Pipe(string name) =>
-            Environment.GetEnvironmentVariable(name) ?? throw new Failed(name + " names no pipe; commute starts this program");
-
-        /// Mono's FileStream has a buffer that it fills to the brim, however long a pipe lets it
-        /// wait; one too small to be used hands on what has come.
-        static StreamReader Reader(string path)
-        {
-            const int NoBuffer = 1, Buffer = 65536;
-            var pipe = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, NoBuffer);
-            return new StreamReader(pipe, new UTF8Encoding(false), false, Buffer);
         }
 
         static Stack NewStack(string name)
@@ -125,22 +110,5 @@ namespace Commute
         }
 
         Stack Library => stack ?? (stack = newStack());
-    }
-
-    /// The request makes no sense, or what it names is not there.
-    sealed class Failed : Exception
-    {
-        public Failed(string reason) : base(reason) { }
-    }
-
-    /// This stack cannot do it; the driver is well.
-    sealed class Unsupported : Exception
-    {
-        public readonly string What;
-
-        public Unsupported(string what, string reason) : base(reason)
-        {
-            What = what;
-        }
     }
 }

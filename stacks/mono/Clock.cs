@@ -1,0 +1,35 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Commute
+{
+    static class Clock
+    {
+        const int Monotonic = 1;
+
+        /// CLOCK_MONOTONIC. Mono's Stopwatch reads the same clock in steps of 100 ns.
+        public static long NowNs()
+        {
+            clock_gettime(Monotonic, out var now);
+            return now.Seconds * 1000000000 + now.Nanoseconds;
+        }
+
+        public static void SleepNs(long ns)
+        {
+            var time = new TimeSpec { Seconds = ns / 1000000000, Nanoseconds = ns % 1000000000 };
+            nanosleep(ref time, IntPtr.Zero);
+        }
+
+        // As on 64-bit Linux.
+        struct TimeSpec
+        {
+            public long Seconds, Nanoseconds;
+        }
+
+        [DllImport("libc")]
+        static extern int clock_gettime(int clock, out TimeSpec time);
+
+        [DllImport("libc")]
+        static extern int nanosleep(ref TimeSpec time, IntPtr rest);
+    }
+}

@@ -1,0 +1,78 @@
+// Study 4's message, and the rule that makes it.
+
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Commute.Bench
+{
+    sealed class Big
+    {
+        public int id;
+        public string name;
+        public int @int;
+        public float @float;
+        public bool @bool;
+        public int? nil;
+        public string str;
+        public List<int> arr;
+        public BigMap map;
+        public List<int> intarr;
+        public List<string> strarr;
+        public List<bool> boolarr;
+        public List<BigRecord> maparr;
+
+        /// As the study's client makes it, `n` elements in each list.
+        public static Big Make(int n)
+        {
+            var record = BigRecord.Make("test", 1);
+            var numbers = Enumerable.Range(0, n);
+            return new Big
+            {
+                id = record.id,
+                name = record.name,
+                @int = record.@int,
+                @float = record.@float,
+                @bool = record.@bool,
+                str = record.str,
+                arr = record.arr,
+                map = record.map,
+                intarr = numbers.ToList(),
+                strarr = numbers.Select(i => "text_" + i).ToList(),
+                boolarr = numbers.Select(i => i % 2 == 1).ToList(),
+                maparr = numbers.Select(i => BigRecord.Make("map" + i, 10000 + i)).ToList(),
+            };
+        }
+    }
+
+    sealed class BigRecord
+    {
+        public int id;
+        public string name;
+        public int @int;
+        public float @float;
+        public bool @bool;
+        public int? nil;
+        public string str;
+        public List<int> arr;
+        public BigMap map;
+
+        public static BigRecord Make(string name, int id) => new BigRecord
+        {
+            id = id,
+            name = name,
+            @int = 14142,
+            @float = 3.141565f,
+            @bool = true,
+            str = "test",
+            arr = new List<int> { 1, 2, 8, 9 },
+            map = new BigMap { foo = "bar", buzz = 551, piyo = 2.14 },
+        };
+    }
+
+    sealed class BigMap
+    {
+        public string foo;
+        public int buzz;
+        public double piyo;
+    }
+}
