@@ -34,6 +34,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Run(verb::run::Args),
+    Codec(verb::codec::Args),
     Report(verb::report::Args),
     Doctor(verb::doctor::Args),
     Link(verb::link::Args),
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         .init();
     let done = match Cli::parse().verb {
         Verb::Run(args) => verb::run::run(&args),
+        Verb::Codec(args) => verb::codec::run(&args),
         Verb::Report(args) => verb::report::run(&args),
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Import(args) => verb::import::run(&args),

@@ -57,7 +57,7 @@ impl Driven {
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
             BenchError::NotRun { what, .. } => {
-                Trouble::Unsupported(format!("{what}: {}", driver.way_in()))
+                Trouble::Unsupported(format!("{what}: {}", driver.folder.way_in()))
             }
             other => Trouble::Bench(other),
         })?;

@@ -77,7 +77,7 @@ impl Meeting {
             Wire::Tcp => over_tcp(command),
         };
         let (child, read, write) =
-            begun.map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.way_in()))?;
+            begun.map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.folder.way_in()))?;
         let host = Host::new(read, write, Limits::default()).map_err(fail)?;
         Ok(Meeting { host, child, home })
     }

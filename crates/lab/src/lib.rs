@@ -47,6 +47,6 @@ pub use introduce::Introduced;
 pub use plan::{Block, Plan, PlannedCell, Shard, slug};
 pub use run::{Ended, Event};
 pub use session::{Lab, LabError, RunOptions, network};
-pub use stacks::{Driver, Stacks, StacksError};
+pub use stacks::{Driver, Folder, Runner, Stacks, StacksError};
 pub use study::{Arm, Security, Step, Study, StudyError};
 pub use workload::Workload;

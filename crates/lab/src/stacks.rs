@@ -8,10 +8,32 @@ use driver::manifest::{Certificate, Entry, Manifest, ManifestError, Stack, Wire}
 
 use crate::home::Home;
 
-/// Every driver found under `stacks/`, by name.
+/// Every driver and every codec runner found under `stacks/`, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
+    folders: Vec<Folder>,
     drivers: BTreeMap<String, Driver>,
+    runners: BTreeMap<String, Runner>,
+}
+
+/// One folder under `stacks/`, and how to prepare it.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// Where its manifest is.
+    pub path: PathBuf,
+    /// As the manifest says.
+    pub stack: Stack,
+}
+
+/// One codec runner and where it is.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// Its runtime.
+    pub runtime: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where it belongs.
+    pub folder: Folder,
 }
 
 /// One driver and where it is.
@@ -21,10 +43,8 @@ pub struct Driver {
     pub entry: Entry,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// The folder of the manifest.
-    pub folder: PathBuf,
-    /// How to prepare that folder.
-    pub stack: Stack,
+    /// Where it belongs.
+    pub folder: Folder,
 }
 
 /// The stacks could not be read, or one does not exist.
@@ -80,15 +100,27 @@ impl Stacks {
                 path: file.clone(),
                 source,
             })?;
+            let folder = Folder {
+                path: folder,
+                stack: manifest.stack,
+            };
             for entry in manifest.driver {
                 let driver = Driver {
-                    command: entry.argv(&folder, &home.bin),
+                    command: entry.argv(&folder.path, &home.bin),
                     folder: folder.clone(),
-                    stack: manifest.stack.clone(),
                     entry,
                 };
                 stacks.drivers.insert(driver.entry.name.clone(), driver);
             }
+            for runner in manifest.runner {
+                let runner = Runner {
+                    command: runner.argv(&folder.path, &home.bin),
+                    folder: folder.clone(),
+                    runtime: runner.runtime,
+                };
+                stacks.runners.insert(runner.runtime.clone(), runner);
+            }
+            stacks.folders.push(folder);
         }
         Ok(stacks)
     }
@@ -98,10 +130,20 @@ impl Stacks {
         self.drivers.values()
     }
 
+    /// All codec runners, by runtime.
+    pub fn runners(&self) -> impl Iterator<Item = &Runner> {
+        self.runners.values()
+    }
+
+    /// All folders, by name.
+    pub fn folders(&self) -> impl Iterator<Item = &Folder> {
+        self.folders.iter()
+    }
+
     /// The drivers of one folder.
     pub fn in_folder(&self, name: &str) -> impl Iterator<Item = &Driver> {
         self.all()
-            .filter(move |driver| driver.folder_name() == name)
+            .filter(move |driver| driver.folder.name() == name)
     }
 
     /// The driver of this name.
@@ -131,41 +173,52 @@ impl Driver {
                 limits: BTreeMap::new(),
             },
             command,
-            folder: path.parent().unwrap_or(Path::new("/")).to_owned(),
-            stack: Stack {
-                needs: "a program that can be executed".to_owned(),
-                install: None,
-                debian: Vec::new(),
+            folder: Folder {
+                path: path.parent().unwrap_or(Path::new("/")).to_owned(),
+                stack: Stack {
+                    needs: "a program that can be executed".to_owned(),
+                    install: None,
+                    debian: Vec::new(),
+                },
             },
         })
     }
 
     /// Why it cannot be run, with the way out; none when it can.
     pub fn missing(&self) -> Option<String> {
-        let absent = self
-            .command
+        self.folder.missing(&self.command)
+    }
+}
+
+impl Runner {
+    /// Why it cannot be run, with the way out; none when it can.
+    pub fn missing(&self) -> Option<String> {
+        self.folder.missing(&self.command)
+    }
+}
+
+impl Folder {
+    /// Its name, by which stacks are installed.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// How to get what is in it.
+    pub fn way_in(&self) -> String {
+        let needs = &self.stack.needs;
+        match self.stack.install {
+            Some(_) => format!("commute stacks install {} (needs {needs})", self.name()),
+            None => needs.clone(),
+        }
+    }
+
+    fn missing(&self, command: &[String]) -> Option<String> {
+        let absent = command
             .iter()
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
         let name = absent.file_name().unwrap_or_default().display();
         Some(format!("{name} is not there: {}", self.way_in()))
-    }
-
-    /// How to get it.
-    pub fn way_in(&self) -> String {
-        let needs = &self.stack.needs;
-        match self.stack.install {
-            Some(_) => format!(
-                "commute stacks install {} (needs {needs})",
-                self.folder_name()
-            ),
-            None => needs.clone(),
-        }
-    }
-
-    /// The folder's name, by which stacks are installed.
-    pub fn folder_name(&self) -> String {
-        let name = self.folder.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
     }
 }

@@ -34,6 +34,7 @@ pub use echo::{Echo, EchoError};
 pub use file::{digest_of, fill, hex};
 pub use grpc::PassThrough;
 pub use message::{Kind, Message};
+pub use random::Random;
 pub use schema::schema_json;
 pub use value::{ValueError, from_value, to_value};
 

@@ -1,15 +1,16 @@
-//! Seeded luck for messages.
+//! Seeded luck.
 
 use crate::file::split_mix;
 
-/// A stream of SplitMix64 outputs: one seed, the same message everywhere.
-pub(crate) struct Random {
+/// A stream of SplitMix64 outputs: one seed, the same message (or order) everywhere.
+pub struct Random {
     seed: u64,
     drawn: u64,
 }
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The stream of this seed.
+    pub fn new(seed: u64) -> Self {
         // Streams of neighbouring seeds would otherwise be shifts of one another.
         let seed = split_mix(seed);
         Self { seed, drawn: 0 }
@@ -55,6 +56,13 @@ impl Random {
         (0..length)
             .map(|_| char::from(self.among(32, 126) as u8))
             .collect()
+    }
+
+    /// Puts these into an order drawn from all orders alike (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, of: &mut [T]) {
+        for last in (1..of.len()).rev() {
+            of.swap(last, self.count(0, last as u64));
+        }
     }
 
     /// One of these, alike.

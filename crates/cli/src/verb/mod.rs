@@ -1,5 +1,6 @@
 //! One file a verb: its arguments and its `run`.
 
+pub(crate) mod codec;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod link;

@@ -4,9 +4,8 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::process::Command;
 
 use anyhow::Context as _;
-use lab::{Driver, Lab};
+use lab::{Folder, Lab};
 
-use super::chosen;
 use crate::exit;
 
 /// Prepare stacks: download what they need through the ordinary package clients, and build
@@ -23,18 +22,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
-    let drivers = chosen(lab, &args.name)?;
-    let mut folders: Vec<&Driver> = Vec::new();
-    for driver in drivers {
-        if folders.iter().all(|known| known.folder != driver.folder) {
-            folders.push(driver);
-        }
-    }
+    let folders = chosen(lab, &args.name)?;
     let mut failed = Vec::new();
-    for (index, driver) in folders.iter().enumerate() {
-        let name = driver.folder_name();
+    for (index, folder) in folders.iter().enumerate() {
+        let name = folder.name();
         eprintln!("[{}/{}] {name}", index + 1, folders.len());
-        if let Err(e) = prepare(driver, args.system) {
+        if let Err(e) = prepare(folder, args.system) {
             eprintln!("{name}: {e:#}");
             failed.push(name);
         }
@@ -47,27 +40,45 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     Ok(exit::THRESHOLD)
 }
 
-fn prepare(driver: &Driver, system: bool) -> anyhow::Result<()> {
-    packages(driver, system)?;
-    let Some(script) = &driver.stack.install else {
+/// The folders of these names, or of the drivers of these names; none for all.
+fn chosen<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Folder>> {
+    if names.is_empty() {
+        return Ok(lab.stacks.folders().collect());
+    }
+    let mut found: Vec<&Folder> = Vec::new();
+    for name in names {
+        let folder = match lab.stacks.folders().find(|folder| folder.name() == *name) {
+            Some(folder) => folder,
+            None => &lab.stacks.find(name)?.folder,
+        };
+        if found.iter().all(|known| known.path != folder.path) {
+            found.push(folder);
+        }
+    }
+    Ok(found)
+}
+
+fn prepare(folder: &Folder, system: bool) -> anyhow::Result<()> {
+    packages(folder, system)?;
+    let Some(script) = &folder.stack.install else {
         return Ok(());
     };
-    let script = driver.folder.join(script);
+    let script = folder.path.join(script);
     let status = Command::new("sh")
         .arg(&script)
-        .current_dir(&driver.folder)
+        .current_dir(&folder.path)
         .status()
         .with_context(|| format!("cannot run {}", script.display()))?;
     if !status.success() {
-        let needs = &driver.stack.needs;
+        let needs = &folder.stack.needs;
         anyhow::bail!("its install script failed (see above); it needs {needs}");
     }
     Ok(())
 }
 
 /// Installs the Debian packages that are not there, if the user agrees.
-fn packages(driver: &Driver, system: bool) -> anyhow::Result<()> {
-    let wanted = &driver.stack.debian;
+fn packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
+    let wanted = &folder.stack.debian;
     let missing: Vec<&str> = (wanted.iter().map(String::as_str))
         .filter(|package| !installed(package))
         .collect();

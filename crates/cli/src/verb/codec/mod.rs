@@ -1,0 +1,184 @@
+//! `commute codec`: what the payload costs, in every runtime.
+
+mod watch;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use codec::{Bench, Options, Program, Table};
+use wire::Name;
+
+use self::watch::Watch;
+use crate::{exit, out};
+
+/// Measure what encoding and decoding costs, in every runtime that an app may be written in.
+///
+/// Every runtime encodes the same values, with the libraries an app would ship. Encoding and
+/// decoding are timed apart, in random order and interleaved; bytes stand beside the times.
+#[derive(clap::Args)]
+#[command(after_help = "Try it:\n  \
+    commute codec --message api-2kB\n  \
+    commute codec --message small --message big-100 --runtime rust,mono --codec json,msgpack\n  \
+    commute codec --all --html codecs.html --format csv > codecs.csv\n  \
+    commute codec --check")]
+pub(crate) struct Args {
+    /// A message to measure, may be repeated: small, address-book, newsfeed, large, large-dense,
+    /// large-sparse (study 1); diag-100kB, diag-1MB (study 3); big-N, perl-N (study 4);
+    /// api-100B, api-2kB, api-20kB, api-100kB [default: api-2kB]
+    #[arg(long, value_name = "NAME")]
+    message: Vec<Name>,
+    /// Every message
+    #[arg(long, conflicts_with = "message")]
+    all: bool,
+    /// Runtimes, separated by commas [default: all that are here]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    runtime: Vec<String>,
+    /// Codecs, separated by commas, as json,json+gzip-6,protobuf [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    codec: Vec<String>,
+    /// Where random messages and the order of measuring come from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Samples of each figure
+    #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u16).range(6..=1000))]
+    rounds: u16,
+    /// Seconds that all samples may take together, about
+    #[arg(long, value_name = "SECONDS", default_value_t = 270)]
+    budget: u64,
+    /// Fresh processes for each cold figure; with more than four messages, of api-2kB only
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    cold: u16,
+    /// Measure everything twice and compare: does the bench find differences that are not there?
+    #[arg(long)]
+    twice: bool,
+    /// Measure nothing; check that every language reads what every other writes
+    ///
+    /// Exits with 3 when one does not.
+    #[arg(long, conflicts_with_all = ["twice", "html"])]
+    check: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Write a page with plots there, too
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Folder with stacks/ [default: nearest at or above this one]
+    #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
+    home: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// All that is known
+    Json,
+    /// A row for each message, codec, runtime and library
+    Csv,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let (programs, missing) = programs(args)?;
+    let bench =
+        Bench::open(programs, missing, options(args)).context("cannot prepare the bench")?;
+    let mut watch = Watch::new()?;
+    if args.check {
+        let matrix = bench.matrix(&mut watch)?;
+        watch.finish();
+        match args.format {
+            Format::Json => out::json(&matrix)?,
+            Format::Table | Format::Csv => out::print(&matrix.text())?,
+        }
+        return Ok(match (watch.stopped(), matrix.is_green()) {
+            (true, _) => exit::INTERRUPTED,
+            (false, true) => exit::PASS,
+            (false, false) => exit::THRESHOLD,
+        });
+    }
+    let table = bench.run(&mut watch)?;
+    watch.finish();
+    print(&table, args)?;
+    Ok(if watch.stopped() {
+        exit::INTERRUPTED
+    } else {
+        exit::PASS
+    })
+}
+
+fn options(args: &Args) -> Options {
+    let messages = match (
+        args.all || args.check && args.message.is_empty(),
+        &args.message[..],
+    ) {
+        (true, _) => Name::ALL.to_vec(),
+        (false, []) => vec![Name::Api { bytes: 2_000 }],
+        (false, named) => named.to_vec(),
+    };
+    let cold_messages = match messages.len() {
+        ..=4 => messages.clone(),
+        _ => vec![Name::Api { bytes: 2_000 }],
+    };
+    Options {
+        messages,
+        codecs: args.codec.clone(),
+        seed: args.seed,
+        rounds: usize::from(args.rounds),
+        budget_ns: args.budget.saturating_mul(1_000_000_000),
+        cold: usize::from(args.cold),
+        cold_messages,
+        twice: args.twice,
+    }
+}
+
+/// The runners that are here, and why the others are not.
+fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<(String, String)>)> {
+    let lab = crate::home::open(args.home.as_deref())?;
+    let known: Vec<&str> = lab.stacks.runners().map(|r| r.runtime.as_str()).collect();
+    if let Some(unknown) = args.runtime.iter().find(|r| !known.contains(&r.as_str())) {
+        anyhow::bail!(
+            "no runtime is named `{unknown}`; known: {}",
+            known.join(", ")
+        );
+    }
+    let mut programs = Vec::new();
+    let mut missing = Vec::new();
+    for runner in lab.stacks.runners() {
+        if !args.runtime.is_empty() && !args.runtime.contains(&runner.runtime) {
+            continue;
+        }
+        match runner.missing() {
+            Some(reason) => missing.push((runner.runtime.clone(), reason)),
+            None => programs.push(Program {
+                runtime: runner.runtime.clone(),
+                command: runner.command.clone(),
+            }),
+        }
+    }
+    anyhow::ensure!(
+        !programs.is_empty(),
+        "no runtime is here: {}",
+        missing
+            .iter()
+            .map(|(runtime, reason)| format!("{runtime}: {reason}"))
+            .collect::<Vec<_>>()
+            .join("; ")
+    );
+    Ok((programs, missing))
+}
+
+fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
+    if let Some(file) = &args.html {
+        write(file, &codec::html(table))?;
+    }
+    match args.format {
+        Format::Table => out::print(&table.text()),
+        Format::Json => out::json(table),
+        Format::Csv => out::print(&table.csv()?),
+    }
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    eprintln!("{}", file.display());
+    Ok(())
+}

@@ -1,0 +1,548 @@
+//! The bench at work: runners, messages, and what is asked of them in which order.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use stats::Span;
+use tempfile::TempDir;
+use wire::{Name, to_value};
+
+use crate::measure::{self, Measured, Rule, Stage};
+use crate::protocol::{CodecEntry, Part};
+use crate::runner::{Program, Runner, RunnerError, Subject, Timed};
+use crate::table::{AaCheck, Absent, Cost, Harness, Row, Table};
+
+/// What is measured, and how well.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which messages.
+    pub messages: Vec<Name>,
+    /// Codecs, as `json+gzip-6`; empty: all.
+    pub codecs: Vec<String>,
+    /// Where messages and the order's luck come from.
+    pub seed: u64,
+    /// Samples of each part.
+    pub rounds: usize,
+    /// About how long all samples may take together.
+    pub budget_ns: u64,
+    /// Fresh processes for each cold figure; 0: none.
+    pub cold: usize,
+    /// Messages whose cold figures are taken.
+    pub cold_messages: Vec<Name>,
+    /// Measure everything twice and compare: an A/A check of the bench itself.
+    pub twice: bool,
+}
+
+/// Who watches.
+pub trait Progress {
+    /// A new part of the work begins: so many steps of this.
+    fn begin(&mut self, what: &str, steps: usize);
+    /// So many steps are done. False: stop, with what there is.
+    fn step(&mut self, done: usize) -> bool;
+}
+
+/// The runners and the messages they are given.
+pub struct Bench {
+    programs: Vec<Program>,
+    /// By program; none when it could not be started.
+    pub(crate) runners: Vec<Option<Runner>>,
+    absent: Vec<Absent>,
+    pub(crate) messages: Vec<Loaded>,
+    pub(crate) folder: TempDir,
+    schema_file: PathBuf,
+    options: Options,
+}
+
+/// A message and its value file.
+pub(crate) struct Loaded {
+    pub(crate) name: Name,
+    pub(crate) value: String,
+    pub(crate) value_file: PathBuf,
+}
+
+/// A row in the making: whose, and of what.
+struct Place {
+    runner: usize,
+    entry: usize,
+    message: usize,
+}
+
+impl Bench {
+    /// Makes the messages and starts every program. One that cannot be started is absent from
+    /// the table, which says why, as it does for those known to be `missing`.
+    pub fn open(
+        programs: Vec<Program>,
+        missing: Vec<(String, String)>,
+        options: Options,
+    ) -> io::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let schema_file = folder.path().join("schema.json");
+        std::fs::write(&schema_file, wire::schema_json())?;
+        let load = |name: &Name| -> io::Result<Loaded> {
+            let value = to_value(&name.message(options.seed));
+            let value_file = folder.path().join(format!("{name}.value"));
+            std::fs::write(&value_file, &value)?;
+            Ok(Loaded {
+                name: *name,
+                value,
+                value_file,
+            })
+        };
+        let messages = options
+            .messages
+            .iter()
+            .map(load)
+            .collect::<io::Result<_>>()?;
+        let mut bench = Self {
+            runners: Vec::new(),
+            absent: missing
+                .into_iter()
+                .map(|(runtime, reason)| Absent { runtime, reason })
+                .collect(),
+            messages,
+            folder,
+            schema_file,
+            options,
+            programs,
+        };
+        for program in &bench.programs {
+            bench
+                .runners
+                .push(match Runner::start(program, &bench.schema_file) {
+                    Ok(runner) => Some(runner),
+                    Err(error) => {
+                        bench.absent.push(Absent {
+                            runtime: program.runtime.clone(),
+                            reason: error.to_string(),
+                        });
+                        None
+                    }
+                });
+        }
+        Ok(bench)
+    }
+
+    /// Measures everything; stops early, with what there is, when `progress` says so.
+    pub fn run(mut self, progress: &mut dyn Progress) -> Result<Table, RunnerError> {
+        let (places, mut rows) = self.prepare(progress)?;
+        let aa = self.warm(&places, &mut rows, progress);
+        let harness = self.harness();
+        self.cold(&places, &mut rows, progress);
+        let runtimes = self.runners.iter().flatten();
+        Ok(Table {
+            seed: self.options.seed,
+            rounds: self.options.rounds,
+            heap: runtimes
+                .filter_map(|r| Some((r.runtime().to_owned(), r.heap()?.to_owned())))
+                .collect(),
+            harness,
+            aa,
+            absent: self.absent,
+            rows,
+        })
+    }
+
+    /// Encodes every message by every codec and decodes what came out: a codec whose value does
+    /// not come back is a row with a problem and no figures.
+    fn prepare(
+        &mut self,
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Place>, Vec<Row>), RunnerError> {
+        let places = self.places();
+        progress.begin("checking round trips", places.len());
+        let mut rows = Vec::with_capacity(places.len());
+        for (done, place) in places.iter().enumerate() {
+            if !progress.step(done) {
+                break;
+            }
+            let tried = self.round_trip(place);
+            let Some(runner) = &self.runners[place.runner] else {
+                continue;
+            };
+            let entry = &runner.codecs()[place.entry];
+            let mut row = Row::new(
+                self.messages[place.message].name,
+                runner.runtime(),
+                runner.runtime_version(),
+                entry,
+            );
+            match tried {
+                Ok(bytes) => row.bytes = Some(bytes),
+                Err(error) => {
+                    row.problem = Some(error.to_string());
+                    if error.is_fatal() {
+                        self.restart(place.runner)?;
+                    }
+                }
+            }
+            rows.push(row);
+        }
+        Ok((places, rows))
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for message in 0..self.messages.len() {
+            for (runner, running) in self.runners.iter().enumerate() {
+                let codecs = running.iter().flat_map(|r| r.codecs().iter().enumerate());
+                for (entry, codec) in codecs {
+                    if codec.codec != EMPTY && self.wanted(&codec.codec) {
+                        places.push(Place {
+                            runner,
+                            entry,
+                            message,
+                        });
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    pub(crate) fn absent_runtimes(&self) -> Vec<(String, String)> {
+        let absent = self.absent.iter();
+        absent
+            .map(|a| (a.runtime.clone(), a.reason.clone()))
+            .collect()
+    }
+
+    pub(crate) fn wanted(&self, codec: &str) -> bool {
+        self.options.codecs.is_empty() || self.options.codecs.iter().any(|c| c == codec)
+    }
+
+    /// Bytes that the message became, if the same value came back.
+    fn round_trip(&mut self, place: &Place) -> Result<u64, RunnerError> {
+        let message = &self.messages[place.message];
+        let encoded = self.folder.path().join("encoded");
+        let decoded = self.folder.path().join("decoded");
+        let runner = live(&mut self.runners, place.runner)?;
+        let entry = &runner.codecs()[place.entry].clone();
+        let subject = Subject {
+            entry,
+            kind: message.name.kind().name(),
+        };
+        if !entry.has(Part::Encode) {
+            let kept = self.folder.path().join("reference");
+            write_reference(message, entry, self.options.seed, &kept)?;
+            runner.decode(subject, &kept, &decoded)?;
+        } else {
+            runner.encode(subject, &message.value_file, &encoded)?;
+            if entry.has(Part::Decode) {
+                runner.decode(subject, &encoded, &decoded)?;
+            }
+        }
+        if entry.has(Part::Decode) && entry.lossy.is_none() {
+            same_value(&message.value, &decoded)?;
+        }
+        let written = match entry.has(Part::Encode) {
+            true => &encoded,
+            false => &self.folder.path().join("reference"),
+        };
+        file_len(written)
+    }
+
+    /// Warm figures: everything in one long shuffle.
+    fn warm(
+        &mut self,
+        places: &[Place],
+        rows: &mut [Row],
+        progress: &mut dyn Progress,
+    ) -> Option<AaCheck> {
+        let mut subjects: Vec<(usize, Part)> = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            if row.problem.is_none() {
+                subjects.extend(self.parts(&places[i]).map(|part| (i, part)));
+            }
+        }
+        let once = subjects.len();
+        if self.options.twice {
+            subjects.extend_from_within(..);
+        }
+        let rule = self.rule(subjects.len());
+        let mut stage = None;
+        let found = measure::measure(
+            subjects.len(),
+            rule,
+            |subject, n| {
+                let (row, part) = subjects[subject];
+                self.time(&places[row], part, n)
+            },
+            |now| {
+                let (what, done, steps) = match now {
+                    Stage::Calibrating(n) => ("warming up", n, subjects.len()),
+                    Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
+                };
+                if stage != Some(what) {
+                    progress.begin(what, steps);
+                    stage = Some(what);
+                }
+                progress.step(done)
+            },
+        );
+        for ((row, part), measured) in subjects.iter().zip(&found).take(once) {
+            match measured {
+                Ok(measured) => {
+                    *rows[*row].cost_mut(*part) = Cost::new(measured, self.options.seed);
+                }
+                Err(error) => rows[*row].problem = Some(error.to_string()),
+            }
+        }
+        self.options.twice.then(|| {
+            let pairs = found[..once].iter().zip(&found[once..]);
+            let both = pairs.filter_map(|(a, b)| Some((a.as_ref().ok()?, b.as_ref().ok()?)));
+            a_a(both, self.options.seed)
+        })
+    }
+
+    fn parts(&self, place: &Place) -> impl Iterator<Item = Part> {
+        let runner = self.runners[place.runner].as_ref();
+        let parts = runner.map_or(Vec::new(), |r| r.codecs()[place.entry].parts.clone());
+        Part::ALL
+            .into_iter()
+            .filter(move |part| parts.contains(part))
+    }
+
+    /// Samples as long as the budget allows, within what makes sense.
+    fn rule(&self, subjects: usize) -> Rule {
+        let Options { rounds, seed, .. } = self.options;
+        let samples = subjects.max(1) * (rounds + WARM_UP_ROUNDS);
+        let sample_ns = (self.options.budget_ns / samples as u64).clamp(SHORTEST_NS, LONGEST_NS);
+        Rule {
+            sample_ns,
+            rounds,
+            seed,
+        }
+    }
+
+    fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
+        let message = &self.messages[place.message];
+        let runner = live(&mut self.runners, place.runner)?;
+        let entry = &runner.codecs()[place.entry].clone();
+        let subject = Subject {
+            entry,
+            kind: message.name.kind().name(),
+        };
+        let given = match entry.has(Part::Encode) {
+            true => None,
+            false => {
+                let file = self
+                    .folder
+                    .path()
+                    .join(format!("{}.{}", message.name, entry.codec));
+                if !file.exists() {
+                    write_reference(message, entry, self.options.seed, &file)?;
+                }
+                Some(file)
+            }
+        };
+        runner.time(subject, part, &message.value_file, given.as_deref(), n)
+    }
+
+    /// What the loop itself costs in each runtime: the codec that does nothing.
+    fn harness(&mut self) -> Vec<Harness> {
+        let Some(message) = self.messages.first() else {
+            return Vec::new();
+        };
+        let kind = message.name.kind().name();
+        let mut harness = Vec::new();
+        for runner in self.runners.iter_mut().flatten() {
+            let Some(entry) = runner.codecs().iter().find(|e| e.codec == EMPTY).cloned() else {
+                continue;
+            };
+            let subject = Subject {
+                entry: &entry,
+                kind,
+            };
+            let rule = Rule {
+                sample_ns: LONGEST_NS,
+                rounds: 7,
+                seed: self.options.seed,
+            };
+            let parts = [Part::Encode, Part::Decode];
+            let found = measure::measure(
+                parts.len(),
+                rule,
+                |i, n| runner.time(subject, parts[i], &message.value_file, None, n),
+                |_| true,
+            );
+            let ns = |i: usize| {
+                let measured = found[i].as_ref().ok()?;
+                measured.time_ns(self.options.seed)?.value.known()
+            };
+            if let (Some(encode_ns), Some(decode_ns)) = (ns(0), ns(1)) {
+                harness.push(Harness {
+                    runtime: runner.runtime().to_owned(),
+                    encode_ns,
+                    decode_ns,
+                });
+            }
+        }
+        harness
+    }
+
+    /// Cold figures: the first call of a fresh process, a process for each.
+    fn cold(&mut self, places: &[Place], rows: &mut [Row], progress: &mut dyn Progress) {
+        let chosen: Vec<usize> = (0..rows.len())
+            .filter(|i| {
+                let name = self.messages[places[*i].message].name;
+                rows[*i].problem.is_none() && self.options.cold_messages.contains(&name)
+            })
+            .collect();
+        progress.begin("starting fresh processes", chosen.len());
+        for (done, i) in chosen.into_iter().enumerate() {
+            if self.options.cold == 0 || !progress.step(done) {
+                return;
+            }
+            let cold = self
+                .encoded_elsewhere(&places[i])
+                .and_then(|bytes| self.first_calls(&places[i], &bytes));
+            match cold {
+                Ok([encode, decode]) => {
+                    rows[i].cold_encode = Cost::of_few(&encode);
+                    rows[i].cold_decode = Cost::of_few(&decode);
+                }
+                Err(error) => rows[i].problem = Some(error.to_string()),
+            }
+        }
+    }
+
+    /// This message in this codec, written by a process that is warm already: encoding would
+    /// warm the one whose first decoding is timed.
+    fn encoded_elsewhere(&mut self, place: &Place) -> Result<PathBuf, RunnerError> {
+        let message = &self.messages[place.message];
+        let bytes = self.folder.path().join("cold");
+        let runner = live(&mut self.runners, place.runner)?;
+        let entry = &runner.codecs()[place.entry].clone();
+        let subject = Subject {
+            entry,
+            kind: message.name.kind().name(),
+        };
+        match entry.has(Part::Encode) {
+            true => runner
+                .encode(subject, &message.value_file, &bytes)
+                .map(drop)?,
+            false => write_reference(message, entry, self.options.seed, &bytes)?,
+        }
+        Ok(bytes)
+    }
+
+    /// From plain objects to bytes, and from bytes to plain objects, each first in a process.
+    fn first_calls(&self, place: &Place, bytes: &Path) -> Result<[Vec<Span>; 2], RunnerError> {
+        let message = &self.messages[place.message];
+        let ways = [
+            ([Part::Populate, Part::Encode], None),
+            ([Part::Decode, Part::Convert], Some(bytes)),
+        ];
+        let mut samples = [Vec::new(), Vec::new()];
+        for _ in 0..self.options.cold {
+            for ((parts, given), samples) in ways.into_iter().zip(&mut samples) {
+                let program = &self.programs[place.runner];
+                let mut runner = Runner::start(program, &self.schema_file)?;
+                let entry = &runner.codecs()[place.entry].clone();
+                let subject = Subject {
+                    entry,
+                    kind: message.name.kind().name(),
+                };
+                let parts = parts.into_iter().filter(|part| entry.has(*part));
+                let times = parts.map(|part| {
+                    let timed = runner.time(subject, part, &message.value_file, given, 1)?;
+                    Ok(timed.elapsed_ns as f64)
+                });
+                let times: Vec<f64> = times.collect::<Result<_, RunnerError>>()?;
+                if !times.is_empty() {
+                    samples.push(Span::exact(times.iter().sum()));
+                }
+            }
+        }
+        Ok(samples)
+    }
+
+    /// A runner that broke down gets a successor, lest one bad codec cost all that follow.
+    pub(crate) fn restart(&mut self, index: usize) -> Result<(), RunnerError> {
+        let runner = Runner::start(&self.programs[index], &self.schema_file)?;
+        self.runners[index] = Some(runner);
+        Ok(())
+    }
+}
+
+/// A codec that only reads is given what our own codec writes.
+pub(crate) fn write_reference(
+    message: &Loaded,
+    entry: &CodecEntry,
+    seed: u64,
+    file: &Path,
+) -> Result<(), RunnerError> {
+    let unsupported = |reason: String| RunnerError::Unsupported {
+        what: format!("codec {}", entry.codec),
+        reason,
+    };
+    let codec: wire::Codec = entry
+        .codec
+        .parse()
+        .map_err(|e: wire::CodecError| unsupported(e.to_string()))?;
+    let bytes = codec.coder().encode(&message.name.message(seed));
+    std::fs::write(file, bytes).map_err(|e| unsupported(e.to_string()))
+}
+
+/// Compares a value file with the value; an error names the first line that differs.
+pub(crate) fn same_value(value: &str, file: &Path) -> Result<(), RunnerError> {
+    let read = std::fs::read(file).map_err(|e| RunnerError::Refused(e.to_string()))?;
+    if read == value.as_bytes() {
+        return Ok(());
+    }
+    let read = String::from_utf8_lossy(&read);
+    let mut lines = value.lines().zip(read.lines()).enumerate();
+    let shown = |line: &str| -> String { line.chars().take(40).collect() };
+    let what = match lines.find(|(_, (a, b))| a != b) {
+        Some((at, (was, is))) => format!(
+            "line {} of the value was `{}`, came back as `{}`",
+            at + 1,
+            shown(was),
+            shown(is)
+        ),
+        None => format!(
+            "{} lines of value came back as {}",
+            value.lines().count(),
+            read.lines().count()
+        ),
+    };
+    Err(RunnerError::Refused(what))
+}
+
+pub(crate) fn live(
+    runners: &mut [Option<Runner>],
+    index: usize,
+) -> Result<&mut Runner, RunnerError> {
+    runners[index].as_mut().ok_or(RunnerError::Refused(
+        "its runner could not be started".to_owned(),
+    ))
+}
+
+fn file_len(file: &Path) -> Result<u64, RunnerError> {
+    let meta = std::fs::metadata(file).map_err(|e| RunnerError::Refused(e.to_string()))?;
+    Ok(meta.len())
+}
+
+/// Of all pairs of the same thing measured twice, how many differ by less than they should.
+fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64) -> AaCheck {
+    let mut check = AaCheck::default();
+    for (a, b) in pairs {
+        let samples = a.samples_ns.iter().zip(&b.samples_ns);
+        let differences: Vec<Span> = samples.map(|(a, b)| Span::exact(a - b)).collect();
+        let level = stats::Level::NINETY_FIVE;
+        if let Some(difference) = stats::estimate(&differences, level, seed) {
+            check.pairs += 1;
+            let interval = difference.interval;
+            check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);
+        }
+    }
+    check
+}
+
+/// The codec that does nothing.
+pub(crate) const EMPTY: &str = "empty";
+/// About what calibration takes, in samples.
+const WARM_UP_ROUNDS: usize = 6;
+/// Below it the reading of the clock and the line over the pipe would show.
+const SHORTEST_NS: u64 = 2_000_000;
+const LONGEST_NS: u64 = 20_000_000;

@@ -1,0 +1,179 @@
+//! How often, in which order, until when: the bench's rules, without a clock of their own.
+//!
+//! The rule for the number of iterations is that of study 1 (mobile-grpc): from one, double
+//! until the loop takes a good part of the time wanted, then scale. What differs: the study
+//! took one sample of 10 s, here many short ones are taken in rounds, interleaved with all
+//! other subjects, because two things measured minutes apart differ by what the machine did in
+//! between.
+
+use stats::{Estimate, Level, Span, estimate};
+use wire::Random;
+
+use crate::runner::Timed;
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Wanted length of a sample.
+    pub sample_ns: u64,
+    /// Samples of each subject.
+    pub rounds: usize,
+    /// Where the order's luck comes from.
+    pub seed: u64,
+}
+
+/// What was found of one subject.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Time of one operation, by round.
+    pub samples_ns: Vec<f64>,
+    /// Operations in a sample.
+    pub iterations: u64,
+    /// What one operation allocates; the median of the rounds.
+    pub heap_bytes: Option<f64>,
+    /// Samples in which the runner waited for a core, even when taken again.
+    pub disturbed: usize,
+}
+
+/// What is told while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// This subject is being calibrated.
+    Calibrating(usize),
+    /// So many samples were taken.
+    Sampled(usize),
+}
+
+impl Measured {
+    /// The median with its interval of 95 %.
+    pub fn time_ns(&self, seed: u64) -> Option<Estimate> {
+        let samples: Vec<Span> = self.samples_ns.iter().map(|ns| Span::exact(*ns)).collect();
+        estimate(&samples, Level::NINETY_FIVE, seed)
+    }
+}
+
+/// Measures `subjects` things. `time` runs one of them so many times; an error ends that
+/// subject's part. `go_on` is asked before each sample; when it says no, what there is is
+/// returned.
+pub fn measure<E>(
+    subjects: usize,
+    rule: Rule,
+    mut time: impl FnMut(usize, u64) -> Result<Timed, E>,
+    mut go_on: impl FnMut(Stage) -> bool,
+) -> Vec<Result<Measured, E>> {
+    let mut found: Vec<Result<Measured, E>> = Vec::with_capacity(subjects);
+    for subject in 0..subjects {
+        let calibrated = match go_on(Stage::Calibrating(subject)) {
+            true => calibrate(rule, |n| time(subject, n)),
+            false => Ok(1),
+        };
+        found.push(calibrated.map(|iterations| Measured {
+            samples_ns: Vec::with_capacity(rule.rounds),
+            iterations,
+            heap_bytes: None,
+            disturbed: 0,
+        }));
+    }
+    let mut random = Random::new(rule.seed);
+    let mut order: Vec<usize> = (0..subjects).collect();
+    let mut heap: Vec<Vec<Span>> = vec![Vec::new(); subjects];
+    let mut sampled = 0;
+    'rounds: for _ in 0..rule.rounds {
+        random.shuffle(&mut order);
+        for &subject in &order {
+            if !go_on(Stage::Sampled(sampled)) {
+                break 'rounds;
+            }
+            sampled += 1;
+            let Ok(measured) = &mut found[subject] else {
+                continue;
+            };
+            let n = measured.iterations;
+            match undisturbed(|| time(subject, n)) {
+                Ok((timed, clean)) => {
+                    measured.samples_ns.push(timed.elapsed_ns as f64 / n as f64);
+                    measured.disturbed += usize::from(!clean);
+                    let bytes = timed.heap_bytes.map(|b| Span::exact(b as f64 / n as f64));
+                    heap[subject].extend(bytes);
+                }
+                Err(error) => found[subject] = Err(error),
+            }
+        }
+    }
+    for (measured, heap) in found.iter_mut().zip(&heap) {
+        if let Ok(measured) = measured {
+            measured.heap_bytes = stats::median(heap).and_then(Span::known);
+        }
+    }
+    found
+}
+
+/// How many iterations fill a sample, found while everything warms up: classes load, code is
+/// compiled, caches fill. It ends when three samples in a row agree, or patience does.
+fn calibrate<E>(rule: Rule, mut time: impl FnMut(u64) -> Result<Timed, E>) -> Result<u64, E> {
+    let mut n = 1;
+    let mut spent_ns = 0;
+    let mut last: Vec<f64> = Vec::new();
+    loop {
+        let elapsed_ns = time(n)?.elapsed_ns.max(1);
+        spent_ns += elapsed_ns;
+        if elapsed_ns < rule.sample_ns / 2 && n < MOST_ITERATIONS {
+            n *= 2;
+            continue;
+        }
+        last.push(elapsed_ns as f64 / n as f64);
+        n = scaled(n, elapsed_ns, rule.sample_ns);
+        let steady = last.len() >= 3 && {
+            let three = &last[last.len() - 3..];
+            let (low, high) = ends(three);
+            high <= low * STEADY
+        };
+        if steady || spent_ns >= rule.sample_ns * WARM_UP_SAMPLES {
+            return Ok(n);
+        }
+    }
+}
+
+fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
+    let n = n as f64 * wanted_ns as f64 / elapsed_ns as f64;
+    (n.round() as u64).clamp(1, MOST_ITERATIONS)
+}
+
+/// A sample during which the runner did not have to wait for a core; after some attempts, the
+/// one that waited least.
+fn undisturbed<E>(mut time: impl FnMut() -> Result<Timed, E>) -> Result<(Timed, bool), E> {
+    let mut best = time()?;
+    for _ in 1..ATTEMPTS {
+        if is_clean(&best) {
+            return Ok((best, true));
+        }
+        let again = time()?;
+        if again.waited_ns * best.elapsed_ns < best.waited_ns * again.elapsed_ns {
+            best = again;
+        }
+    }
+    let clean = is_clean(&best);
+    Ok((best, clean))
+}
+
+fn is_clean(timed: &Timed) -> bool {
+    timed.waited_ns as f64 <= WAIT_SHARE * timed.elapsed_ns as f64
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    (low, high)
+}
+
+const MOST_ITERATIONS: u64 = 1 << 32;
+/// Warm-up ends at latest after so many samples' time.
+const WARM_UP_SAMPLES: u64 = 12;
+/// Samples this near to one another are the same.
+const STEADY: f64 = 1.03;
+/// Half of the half-width that is aimed at.
+const WAIT_SHARE: f64 = 0.01;
+const ATTEMPTS: usize = 3;
+
+#[cfg(test)]
+mod tests;
