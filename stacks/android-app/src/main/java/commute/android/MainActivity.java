@@ -59,7 +59,7 @@ public final class MainActivity extends Activity {
     /** Until the lab closes; what to show then. */
     private String follow(String address) {
         try (Lab lab = Lab.at(address, getExternalFilesDir(null))) {
-            Driver.follow(new OkHttpStack(OkHttp.VERSION, tls(), SocketFactory.getDefault()), lab);
+            Driver.follow(new OkHttpStack(OkHttp.VERSION, tls(), SocketFactory.getDefault()), null, lab);
             return "done";
         } catch (IOException | GeneralSecurityException | RuntimeException failure) {
             return failure.toString();

@@ -9,7 +9,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** All that this runner offers. */
+/** All that this runner offers. Of several libraries for a codec, drivers use the first. */
 final class Codecs {
     private static final Library PROTOBUF = new Library("com/google/protobuf/MessageLite.class", "protobuf-javalite");
     private static final Library ORG_JSON = new Library("org/json/JSONObject.class", "json");
@@ -27,8 +27,8 @@ final class Codecs {
         add("protobuf", "protobuf-javalite byte[]", PROTOBUF.version(), Part.ALL, null, ProtobufCodec.Bytes::new);
         add("protobuf", "protobuf-javalite coded", PROTOBUF.version(), Part.ALL, null, ProtobufCodec.Coded::new);
         add("protobuf", "protobuf-javalite stream", PROTOBUF.version(), Part.ALL, null, ProtobufCodec.Stream::new);
-        add("json", "org.json", ORG_JSON.version(), Part.ALL, UNORDERED, OrgJsonCodec::new);
         add("json", "moshi", MOSHI.version(), Part.BOTH, null, MoshiCodec::new);
+        add("json", "org.json", ORG_JSON.version(), Part.ALL, UNORDERED, OrgJsonCodec::new);
         add("msgpack", "msgpack-core", MESSAGE_PACK.version(), Part.BOTH, null, MessagePackCodec.Named::new);
         add("msgpack-array", "msgpack-core", MESSAGE_PACK.version(), Part.BOTH, null, MessagePackCodec.Positional::new);
         add("msgpack-old", "msgpack-core", MESSAGE_PACK.version(), EnumSet.of(Part.DECODE), null, MessagePackCodec.Named::new);

@@ -32,14 +32,28 @@ final class Offer {
     }
 
     /** The same for the same kind: what it keeps between calls stays. */
-    @SuppressWarnings("unchecked") // A kind's plain objects, and what their codec made, are all it gets.
     MessageCodec<Object, Object> of(Class<?> type) throws ReflectiveOperationException {
         MessageCodec<Object, Object> known = made.get(type);
         if (known == null) {
-            known = (MessageCodec<Object, Object>) maker.make(type);
+            known = make(type);
             made.put(type, known);
         }
         return known;
+    }
+
+    /** Another one. */
+    @SuppressWarnings("unchecked") // A kind's plain objects, and what their codec made, are all it gets.
+    MessageCodec<Object, Object> make(Class<?> type) throws ReflectiveOperationException {
+        return (MessageCodec<Object, Object>) maker.make(type);
+    }
+
+    /** Whether it goes both ways, and anywhere. */
+    boolean carriesMessages() {
+        return parts.containsAll(Part.BOTH) && !codec.equals("empty");
+    }
+
+    String libraryAndVersion() {
+        return library + " " + version;
     }
 
     /** Refuses a part that does not exist. */

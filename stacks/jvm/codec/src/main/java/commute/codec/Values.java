@@ -21,14 +21,18 @@ final class Values {
     Object read(Path file, Class<?> type) throws IOException {
         Object known = read.get(file);
         if (known == null || known.getClass() != type) {
-            try (BufferedReader lines = Files.newBufferedReader(file)) {
-                known = new ValueReader(lines).message(type);
-            }
+            known = parse(file, type);
             // Last in, even if it was there of another kind.
             read.remove(file);
             read.put(file, known);
         }
         return known;
+    }
+
+    static Object parse(Path file, Class<?> type) throws IOException {
+        try (BufferedReader lines = Files.newBufferedReader(file)) {
+            return new ValueReader(lines).message(type);
+        }
     }
 
     void write(Path file, String lines) throws IOException {

@@ -9,13 +9,16 @@ import org.json.JSONObject;
 public final class Driver {
     private final Stack stack;
     private final Lab lab;
+    /** Null when exchanges are not done. */
+    private final Messages messages;
     /** Null until first asked for, which may fail. */
     private Identity identity;
     private Setup setup;
     private Stack.Session session;
 
-    private Driver(Stack stack, Lab lab) {
+    private Driver(Stack stack, Messages messages, Lab lab) {
         this.stack = stack;
+        this.messages = messages;
         this.lab = lab;
     }
 
@@ -28,11 +31,11 @@ public final class Driver {
     }
 
     /** A program's whole life: until the lab says close. Library threads may still be about. */
-    public static void main(Stack stack) {
+    public static void main(Stack stack, Messages messages) {
         // Nothing is logged while calls run.
         LogManager.getLogManager().reset();
         try (Lab lab = Lab.of(System.getenv())) {
-            follow(stack, lab);
+            follow(stack, messages, lab);
         } catch (IOException gone) {
             System.err.println("commute-driver: " + gone.getMessage());
             System.exit(1);
@@ -40,9 +43,9 @@ public final class Driver {
         System.exit(0);
     }
 
-    /** Answers the lab's lines until it closes or goes. */
-    public static void follow(Stack stack, Lab lab) throws IOException {
-        Driver driver = new Driver(stack, lab);
+    /** Answers the lab's lines until it closes or goes. Without messages there are no exchanges. */
+    public static void follow(Stack stack, Messages messages, Lab lab) throws IOException {
+        Driver driver = new Driver(stack, messages, lab);
         try {
             String line = lab.hear();
             while (line != null && driver.answer(line)) {
@@ -61,10 +64,10 @@ public final class Driver {
                 JSONObject request = new JSONObject(line);
                 switch (request.getString("type")) {
                     case "hello":
-                        lab.say(identity().hello(lab.clock));
+                        lab.say(identity().hello(lab.clock, messages));
                         break;
                     case "setup":
-                        setUp(new Setup(request, identity(), lab.credentials));
+                        setUp(new Setup(request, identity(), messages, lab.credentials));
                         lab.say(answer.put("type", "ready"));
                         break;
                     case "run":

@@ -53,12 +53,29 @@ public final class Identity {
         return protocols.contains("grpc") ? "protobuf" : "json";
     }
 
-    JSONObject hello(String clock) throws JSONException {
+    /** Over gRPC there is Protobuf only. */
+    Map<String, String> exchangeCodecs(Messages messages) {
+        Map<String, String> codecs = new TreeMap<>();
+        if (messages != null) {
+            codecs.putAll(messages.codecs());
+            if (protocols.contains("grpc")) {
+                codecs.keySet().retainAll(Arrays.asList("protobuf"));
+            }
+        }
+        return codecs;
+    }
+
+    JSONObject hello(String clock, Messages messages) throws JSONException {
+        Map<String, String> codecs = exchangeCodecs(messages);
+        if (!codecs.isEmpty()) {
+            settings.put("codecs of exchanges", codecs.toString());
+        }
         return new JSONObject()
                 .put("type", "hello").put("version", 1)
                 .put("stack", stack).put("stack_version", version).put("tls", tls)
                 .put("protocols", new JSONArray(protocols)).put("abilities", new JSONArray(abilities))
                 .put("clock", clock).put("resolution_ns", 1)
+                .put("codecs", new JSONArray(codecs.keySet()))
                 .put("phases", new JSONObject(phases)).put("settings", new JSONObject(settings));
     }
 }

@@ -51,6 +51,18 @@ public final class Received {
         return bytes;
     }
 
+    /** All of it in one array. */
+    byte[] whole() {
+        byte[] whole = new byte[(int) bytes];
+        int at = 0;
+        for (byte[] chunk : full) {
+            System.arraycopy(chunk, 0, whole, at, chunk.length);
+            at += chunk.length;
+        }
+        System.arraycopy(last, 0, whole, at, lastBytes);
+        return whole;
+    }
+
     String sha256() {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");

@@ -38,7 +38,7 @@ final class Run {
         this.session = session;
         this.timeoutNs = setup.timeoutNs;
         for (int place = 0; place < asked.length(); place++) {
-            steps.add(new Step(asked.getJSONObject(place), identity));
+            steps.add(new Step(asked.getJSONObject(place), identity, setup));
         }
         schedule = new Schedule(steps);
         for (Step step : steps) {

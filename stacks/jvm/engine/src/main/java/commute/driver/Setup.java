@@ -3,6 +3,8 @@ package commute.driver;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
+import java.util.HashMap;
+import java.util.Map;
 import org.json.JSONException;
 import org.json.JSONObject;
 
@@ -17,18 +19,25 @@ public final class Setup {
     public final File clientCertFile;
     public final File clientKeyFile;
     public final long timeoutNs;
+    final String codec;
+    /** Null when exchanges are not done. */
+    final Messages messages;
+    /** Value files by the message's name. */
+    private final JSONObject values;
+    private final Map<String, Object> read = new HashMap<>();
     final String warmupUrl;
     final int warmupCalls;
 
     /** Refuses what the stack cannot do. */
-    Setup(JSONObject request, Identity identity, File credentials) throws JSONException, IOException, Unsupported {
+    Setup(JSONObject request, Identity identity, Messages messages, File credentials) throws JSONException, IOException, Unsupported {
+        this.messages = messages;
         protocol = request.getString("protocol");
         if (!identity.protocols.contains(protocol)) {
             throw new Unsupported("protocol " + protocol, identity.stack + " is not driven over it here");
         }
-        String codec = request.getString("codec");
-        if (!codec.equals(identity.codec())) {
-            throw new Unsupported("codec " + codec, protocol + " carries " + identity.codec());
+        codec = request.getString("codec");
+        if (!codec.equals(identity.codec()) && !identity.exchangeCodecs(messages).containsKey(codec)) {
+            throw new Unsupported("codec " + codec, identity.stack + " is not given it here");
         }
         for (String wish : new String[] {"congestion", "observe", "discovery"}) {
             if (!request.optString(wish, "").isEmpty()) {
@@ -42,6 +51,7 @@ public final class Setup {
             throw new IOException("url " + url + " names no host and port");
         }
         timeoutNs = request.getLong("timeout_ns");
+        values = request.isNull("values") ? new JSONObject() : request.getJSONObject("values");
         warmupUrl = request.isNull("warmup_url") ? null : request.getString("warmup_url");
         warmupCalls = request.optInt("warmup_calls", 1);
         caFile = readable(request, "ca_file", credentials);
@@ -60,6 +70,9 @@ public final class Setup {
         host = URI.create(url).getHost();
         port = URI.create(url).getPort();
         protocol = other.protocol;
+        codec = other.codec;
+        messages = other.messages;
+        values = other.values;
         caFile = other.caFile;
         clientCertFile = other.clientCertFile;
         clientKeyFile = other.clientKeyFile;
@@ -71,6 +84,16 @@ public final class Setup {
     /** The same at another origin. */
     Setup at(String otherUrl) {
         return new Setup(this, otherUrl);
+    }
+
+    /** The message of that name, which the lab has made. */
+    Object value(String name, String kind) throws Exception {
+        Object known = read.get(name);
+        if (known == null) {
+            known = messages.read(kind, new File(values.getString(name)));
+            read.put(name, known);
+        }
+        return known;
     }
 
     private static File readable(JSONObject request, String key, File credentials) throws JSONException, IOException {

@@ -14,7 +14,9 @@ import org.json.JSONObject;
 public final class Trace {
     /** What is stamped, in the protocol's words. */
     public enum Phase {
-        DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns");
+        DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns"),
+        /** Of an exchange: the message is made, its bytes are, the last byte of the answer is here. */
+        CREATED("created_ns"), ENCODED("encoded_ns"), RECEIVED("received_ns");
 
         final String field;
 
@@ -39,6 +41,8 @@ public final class Trace {
     private Integer status;
     private long requestBytes;
     private Supplier<Received> content;
+    /** What an exchange's response said; null if it was not decoded. */
+    private Object echo;
     private String errorKind;
     private String errorDetail;
 
@@ -107,6 +111,26 @@ public final class Trace {
         }
     }
 
+    /** The response came whole; what an exchange still does with it is part of the call. */
+    public void ended(Received received) {
+        if (step.message == null || isBadStatus()) {
+            ended(() -> received);
+            return;
+        }
+        if (!has(Phase.RECEIVED)) {
+            stamp(Phase.RECEIVED);
+        }
+        try {
+            Object decoded = step.message.decode(received);
+            synchronized (this) {
+                echo = decoded;
+            }
+            ended(() -> received);
+        } catch (Exception noMessage) {
+            failed("protocol", "the echo cannot be decoded: " + Failure.words(noMessage));
+        }
+    }
+
     /** The response came whole. Its content is asked for later, when no call is under way. */
     public void ended(Supplier<Received> content) {
         end(content, null, null);
@@ -138,8 +162,11 @@ public final class Trace {
 
     /** Why it failed, or null. */
     synchronized String error() {
-        boolean badStatus = errorKind == null && status != null && status >= 400;
-        return badStatus ? "status " + status : errorDetail;
+        return errorKind == null && isBadStatus() ? "status " + status : errorDetail;
+    }
+
+    private synchronized boolean isBadStatus() {
+        return status != null && status >= 400;
     }
 
     synchronized JSONObject row() throws JSONException {
@@ -175,6 +202,10 @@ public final class Trace {
             Received received = content.get();
             row.put("response_bytes", received.bytes());
             row.put("digest", received.sha256());
+        }
+        if (echo != null && error() == null && !step.message.isEchoedBy(echo)) {
+            errorKind = "protocol";
+            errorDetail = "the echo differs";
         }
         if (error() != null) {
             JSONObject error = new JSONObject();

@@ -16,6 +16,7 @@ import commute.v1.Echo.EchoRequest;
 import io.grpc.Channel;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,7 +61,7 @@ final class GrpcExchange implements Stack.Exchange {
     }
 
     @Override
-    public void start(Trace trace) {
+    public void start(Trace trace) throws Exception {
         this.trace = trace;
         watch = new Watch(trace, step.id, openings.get());
         BenchGrpc.BenchStub stub = BenchGrpc.newStub(channel.get()).withInterceptors(watch);
@@ -75,6 +76,11 @@ final class GrpcExchange implements Stack.Exchange {
             case PUT:
                 stub.upload(new Upload<>());
                 break;
+            case EXCHANGE:
+                byte[] encoded = step.message.encode(trace);
+                ClientCalls.asyncUnaryCall(
+                        stub.getChannel().newCall(ByteMessages.method(step.message.kind), stub.getCallOptions()), encoded, new Echo(encoded.length));
+                break;
             default:
                 stub.chat(new Chat<>());
         }
@@ -85,17 +91,30 @@ final class GrpcExchange implements Stack.Exchange {
         watch.cancel();
     }
 
+    private abstract class Outcome<Q, R> implements ClientResponseObserver<Q, R> {
+        @Override
+        public void beforeStart(ClientCallStreamObserver<Q> request) {}
+
+        @Override
+        public void onError(Throwable failure) {
+            Status status = Status.fromThrowable(failure);
+            if (watch.answered()) {
+                trace.status(status.getCode().value());
+                trace.failed("status", status.getCode() + " " + status.getDescription());
+            } else {
+                trace.failed(kind(status), Failure.words(failure));
+            }
+        }
+    }
+
     /** Keeps the replies; they are encoded again for their digest when the call is over. */
-    private class Replies<Q, R extends MessageLite> implements ClientResponseObserver<Q, R> {
+    private class Replies<Q, R extends MessageLite> extends Outcome<Q, R> {
         final List<R> replies = new ArrayList<>();
         private final long requestBytes;
 
         Replies(long requestBytes) {
             this.requestBytes = requestBytes;
         }
-
-        @Override
-        public void beforeStart(ClientCallStreamObserver<Q> request) {}
 
         @Override
         public void onNext(R reply) {
@@ -109,21 +128,32 @@ final class GrpcExchange implements Stack.Exchange {
             trace.ended(this::content);
         }
 
-        @Override
-        public void onError(Throwable failure) {
-            Status status = Status.fromThrowable(failure);
-            if (watch.answered()) {
-                trace.status(status.getCode().value());
-                trace.failed("status", status.getCode() + " " + status.getDescription());
-            } else {
-                trace.failed(kind(status), Failure.words(failure));
-            }
-        }
-
         Received content() {
             Received received = new Received();
             replies.forEach(reply -> received.add(reply.toByteArray()));
             return received;
+        }
+    }
+
+    private final class Echo extends Outcome<byte[], byte[]> {
+        private final Received received = new Received();
+        private final long requestBytes;
+
+        Echo(long requestBytes) {
+            this.requestBytes = requestBytes;
+        }
+
+        @Override
+        public void onNext(byte[] reply) {
+            trace.stamp(Phase.RECEIVED);
+            received.add(reply);
+        }
+
+        @Override
+        public void onCompleted() {
+            trace.status(Status.Code.OK.value());
+            trace.requestBytes(requestBytes);
+            trace.ended(received);
         }
     }
 

@@ -1,5 +1,6 @@
 package commute.grpc;
 
+import commute.driver.CodecFolder;
 import commute.driver.Driver;
 import java.security.Security;
 import org.conscrypt.Conscrypt;
@@ -14,10 +15,10 @@ final class Main {
             case "okhttp":
                 // First, as on Android; grpc-okhttp looks for it among the providers.
                 Security.insertProviderAt(Conscrypt.newProvider(), 1);
-                Driver.main(new GrpcStack(OkHttpTransport.identity(), OkHttpTransport::new));
+                Driver.main(new GrpcStack(OkHttpTransport.identity(), OkHttpTransport::new), CodecFolder.messages());
                 break;
             case "netty":
-                Driver.main(new GrpcStack(NettyTransport.identity(), NettyTransport::new));
+                Driver.main(new GrpcStack(NettyTransport.identity(), NettyTransport::new), CodecFolder.messages());
                 break;
             default:
                 throw new IllegalArgumentException("one argument: okhttp or netty");

@@ -1,5 +1,6 @@
 package commute.h3;
 
+import commute.driver.Message;
 import commute.driver.Received;
 import commute.driver.Seeded;
 import commute.driver.Stack;
@@ -30,8 +31,10 @@ import java.nio.charset.StandardCharsets;
 final class H3Exchange implements Stack.Exchange {
     private final H3Stack.H3Session session;
     private final Http3HeadersFrame head = new DefaultHttp3HeadersFrame();
-    /** Null when the request has none. */
-    private final ByteBuf body;
+    /** Null when the request has none, or until a message is encoded. */
+    private ByteBuf body;
+    /** Null but for an exchange. */
+    private final Message message;
     private Trace trace;
     private H3Connection connection;
     private QuicStreamChannel stream;
@@ -41,6 +44,7 @@ final class H3Exchange implements Stack.Exchange {
 
     H3Exchange(H3Stack.H3Session session, Step step) {
         this.session = session;
+        message = step.message;
         Http3Headers headers = head.headers()
                 .scheme("https").authority(session.setup.host + ":" + session.setup.port);
         headers.add("x-commute-id", Long.toString(step.id));
@@ -53,12 +57,22 @@ final class H3Exchange implements Stack.Exchange {
                 body = Unpooled.wrappedBuffer(Seeded.file(step.bytes), 0, step.bytes);
                 headers.method("PUT").path("/upload").add("content-type", "application/octet-stream");
                 break;
+            case EXCHANGE:
+                headers.method("POST").path("/exchange/" + message.kind)
+                        .add("content-type", message.contentType).add("accept-encoding", message.contentEncoding);
+                if (message.isCompressed()) {
+                    headers.add("content-encoding", message.contentEncoding);
+                }
+                break;
             default:
-                body = null;
                 headers.method("GET").path("/bytes/" + step.bytes);
         }
+        announceLength();
+    }
+
+    private void announceLength() {
         if (body != null) {
-            headers.add("content-length", Integer.toString(body.readableBytes()));
+            head.headers().add("content-length", Integer.toString(body.readableBytes()));
         }
     }
 
@@ -67,8 +81,12 @@ final class H3Exchange implements Stack.Exchange {
     }
 
     @Override
-    public void start(Trace trace) {
+    public void start(Trace trace) throws Exception {
         this.trace = trace;
+        if (message != null) {
+            body = Unpooled.wrappedBuffer(message.encode(trace));
+            announceLength();
+        }
         session.loop.execute(() -> session.begin(this));
     }
 
@@ -171,7 +189,7 @@ final class H3Exchange implements Stack.Exchange {
             complete = true;
             try {
                 received.mustHave(promisedBytes);
-                trace.ended(() -> received);
+                trace.ended(received);
             } catch (EOFException failure) {
                 trace.failed(failure);
             }

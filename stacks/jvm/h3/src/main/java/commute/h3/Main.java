@@ -1,5 +1,6 @@
 package commute.h3;
 
+import commute.driver.CodecFolder;
 import commute.driver.Driver;
 import io.netty.handler.codec.quic.Quic;
 
@@ -10,6 +11,6 @@ final class Main {
     public static void main(String[] arguments) throws Exception {
         Driver.keepToTemporaryFolder();
         Quic.ensureAvailability();
-        Driver.main(new H3Stack());
+        Driver.main(new H3Stack(), CodecFolder.messages());
     }
 }

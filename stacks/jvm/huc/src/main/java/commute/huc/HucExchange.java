@@ -1,5 +1,6 @@
 package commute.huc;
 
+import commute.driver.Message;
 import commute.driver.Received;
 import commute.driver.Seeded;
 import commute.driver.Stack;
@@ -23,9 +24,11 @@ final class HucExchange implements Stack.Exchange, Runnable {
     private final URL url;
     private final String method;
     private final String type;
-    /** Null when the request has none. */
-    private final byte[] body;
-    private final int bodyBytes;
+    /** Null when the request has none, or until a message is encoded. */
+    private byte[] body;
+    private int bodyBytes;
+    /** Null but for an exchange. */
+    private final Message message;
     private final Executor threads;
     private final Supplier<Urls> current;
     private Trace trace;
@@ -38,6 +41,7 @@ final class HucExchange implements Stack.Exchange, Runnable {
         this.threads = threads;
         this.current = current;
         id = Long.toString(step.id);
+        message = step.message;
         switch (step.kind) {
             case CALL:
                 url = new URL(origin + "/echo");
@@ -53,12 +57,15 @@ final class HucExchange implements Stack.Exchange, Runnable {
                 body = Seeded.file(step.bytes);
                 bodyBytes = step.bytes;
                 break;
+            case EXCHANGE:
+                url = new URL(origin + "/exchange/" + message.kind);
+                method = "POST";
+                type = message.contentType;
+                break;
             default:
                 url = new URL(origin + "/bytes/" + step.bytes);
                 method = "GET";
                 type = null;
-                body = null;
-                bodyBytes = 0;
         }
     }
 
@@ -83,9 +90,13 @@ final class HucExchange implements Stack.Exchange, Runnable {
         OF_THREAD.set(this);
         Received received = new Received();
         try {
+            if (message != null) {
+                body = message.encode(trace);
+                bodyBytes = body.length;
+            }
             exchange(urls.open(url), received);
-            trace.ended(() -> received);
-        } catch (IOException | RuntimeException failure) {
+            trace.ended(received);
+        } catch (Exception failure) {
             trace.failed(failure);
         } finally {
             OF_THREAD.remove();
@@ -102,6 +113,12 @@ final class HucExchange implements Stack.Exchange, Runnable {
         connection.setRequestProperty("x-commute-id", id);
         if (body != null) {
             connection.setRequestProperty("content-type", type);
+            if (message != null) {
+                connection.setRequestProperty("accept-encoding", message.contentEncoding);
+                if (message.isCompressed()) {
+                    connection.setRequestProperty("content-encoding", message.contentEncoding);
+                }
+            }
             connection.setDoOutput(true);
             connection.setFixedLengthStreamingMode(bodyBytes);
             try (OutputStream out = connection.getOutputStream()) {

@@ -1,5 +1,6 @@
 package commute.huc;
 
+import commute.driver.CodecFolder;
 import commute.driver.Driver;
 import commute.driver.Identity;
 import java.security.Security;
@@ -15,12 +16,12 @@ final class Main {
         switch (arguments.length == 1 ? arguments[0] : "") {
             case "android":
                 Security.insertProviderAt(Conscrypt.newProvider(), 1);
-                Driver.main(new HucStack(android(), OkUrls::new));
+                Driver.main(new HucStack(android(), OkUrls::new), CodecFolder.messages());
                 break;
             case "jdk":
                 // Else a POST whose kept connection proves dead is sent again without a word.
                 System.setProperty("sun.net.http.retryPost", "false");
-                Driver.main(new HucStack(jdk(), JdkUrls::new));
+                Driver.main(new HucStack(jdk(), JdkUrls::new), CodecFolder.messages());
                 break;
             default:
                 throw new IllegalArgumentException("one argument: android or jdk");

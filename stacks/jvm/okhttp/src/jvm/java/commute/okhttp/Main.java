@@ -1,5 +1,6 @@
 package commute.okhttp;
 
+import commute.driver.CodecFolder;
 import commute.driver.Driver;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -34,7 +35,7 @@ final class Main {
                 throw new IllegalArgumentException("one argument: conscrypt, nodelay or jdk");
         }
         SocketFactory sockets = variant.equals("nodelay") ? new NoDelay() : SocketFactory.getDefault();
-        Driver.main(new OkHttpStack(Loaded.version(), tls, sockets));
+        Driver.main(new OkHttpStack(Loaded.version(), tls, sockets), CodecFolder.messages());
     }
 
     /** Plain sockets with Nagle's algorithm off. OkHttp asks for unconnected ones only. */

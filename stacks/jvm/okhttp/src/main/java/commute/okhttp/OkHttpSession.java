@@ -1,6 +1,7 @@
 package commute.okhttp;
 
 import commute.driver.Credentials;
+import commute.driver.Message;
 import commute.driver.Received;
 import commute.driver.Seeded;
 import commute.driver.Setup;
@@ -78,16 +79,21 @@ final class OkHttpSession implements Stack.Session {
     public Stack.Exchange prepare(Step step) {
         Request.Builder request = new Request.Builder()
                 .header("x-commute-id", Long.toString(step.id))
-                .header("accept-encoding", "identity");
+                .header("accept-encoding", step.message == null ? "identity" : step.message.contentEncoding);
         switch (step.kind) {
             case CALL:
                 byte[] body = step.body.getBytes(StandardCharsets.UTF_8);
-                return new Exchange(request.url(setup.url + "/echo").post(new Bytes("application/json", body, body.length)));
+                return new Exchange(request.url(setup.url + "/echo").post(new Bytes("application/json", body, body.length)), null);
+            case EXCHANGE:
+                if (step.message.isCompressed()) {
+                    request.header("content-encoding", step.message.contentEncoding);
+                }
+                return new Exchange(request.url(setup.url + "/exchange/" + step.message.kind), step.message);
             case PUT:
                 byte[] file = Seeded.file(step.bytes);
-                return new Exchange(request.url(setup.url + "/upload").put(new Bytes("application/octet-stream", file, step.bytes)));
+                return new Exchange(request.url(setup.url + "/upload").put(new Bytes("application/octet-stream", file, step.bytes)), null);
             default:
-                return new Exchange(request.url(setup.url + "/bytes/" + step.bytes));
+                return new Exchange(request.url(setup.url + "/bytes/" + step.bytes), null);
         }
     }
 
@@ -100,17 +106,24 @@ final class OkHttpSession implements Stack.Session {
 
     private final class Exchange implements Stack.Exchange, Callback {
         private final Request.Builder request;
+        /** Null when the request has its body. */
+        private final Message message;
         private ConnectionPool pool;
         private Trace trace;
         private Call call;
 
-        Exchange(Request.Builder request) {
+        Exchange(Request.Builder request, Message message) {
             this.request = request;
+            this.message = message;
         }
 
         @Override
-        public void start(Trace trace) {
+        public void start(Trace trace) throws Exception {
             this.trace = trace;
+            if (message != null) {
+                byte[] body = message.encode(trace);
+                request.post(new Bytes(message.contentType, body, body.length));
+            }
             pool = client.connectionPool();
             call = client.newCall(request.tag(Trace.class, trace).build());
             call.enqueue(this);
@@ -128,7 +141,7 @@ final class OkHttpSession implements Stack.Session {
             try {
                 received.readAll(response.body().byteStream());
                 received.mustHave(response.body().contentLength());
-                trace.ended(() -> received);
+                trace.ended(received);
             } catch (IOException failure) {
                 failed(failure);
             }
