@@ -118,12 +118,14 @@ def read_float(text):
         return value
     # Nine digits always do.
     decimals = (float(f"{value:.{digits}g}") for digits in range(1, 10))
-    return next(short for short in decimals if fits(short) and struct.pack(">f", short).hex() == text)
+    return next(short for short in decimals if is_float(short, text))
 
 
-def fits(value):
-    """Rounding up the largest floats makes a double that is no float any more."""
-    return abs(value) <= LARGEST_FLOAT
+def is_float(value, text):
+    try:
+        return struct.pack(">f", value).hex() == text
+    except OverflowError:  # a largest float, rounded up
+        return False
 
 
 def read_double(text):
@@ -147,8 +149,6 @@ def write_bytes(value):
         raise TypeError(type(value).__name__)
     return value.hex()
 
-
-LARGEST_FLOAT = struct.unpack(">f", bytes.fromhex("7f7fffff"))[0]
 
 INT32 = ("i", *integer(-1 << 31, (1 << 31) - 1))
 # Letter, reader and writer of each kind.

@@ -90,10 +90,11 @@ sub octets ($text, $length = undef) {
 sub float ($text) {
     my $value = unpack 'f>', octets($text, 4);
     return $value if $value != $value || abs $value > $LARGEST_FLOAT;
-    for my $digits (1 .. 9) {    # nine always do
+    for my $digits (1 .. 9) {
         my $short = 0 + sprintf "%.${digits}g", $value;
         return $short if unpack('H*', pack 'f>', $short) eq $text;
     }
+    return $value;    # nine would do, but Perl makes 0 of -0, and infinity of a largest float's decimal
 }
 
 sub bool ($text) {
