@@ -1,0 +1,80 @@
+//! What the runner times, timed by divan: figures to hold the runner's loops against. Results
+//! are freed inside the timed loop, as the runner frees them.
+
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wire::{Name, with_message};
+
+fn main() {
+    divan::main();
+}
+
+const NAMES: [Name; 3] = [
+    Name::Api { bytes: 2_000 },
+    Name::Big { n: 100 },
+    Name::AddressBook,
+];
+
+macro_rules! codec {
+    ($module:ident, $encode:expr, $decode:expr) => {
+        #[divan::bench_group]
+        mod $module {
+            use super::*;
+
+            #[divan::bench(args = NAMES)]
+            fn encode(bencher: Bencher<'_, '_>, name: &Name) {
+                with_message!(name.message(1), message => {
+                    bencher
+                        .counter(BytesCount::new($encode(&message).len()))
+                        .bench_local(|| black_box(&$encode(black_box(&message))).len());
+                });
+            }
+
+            #[divan::bench(args = NAMES)]
+            fn decode(bencher: Bencher<'_, '_>, name: &Name) {
+                with_message!(name.message(1), message => {
+                    let bytes: Vec<u8> = $encode(&message);
+                    bencher.counter(BytesCount::new(bytes.len())).bench_local(|| {
+                        black_box(&same_type(&message, $decode(black_box(&bytes))));
+                    });
+                });
+            }
+        }
+    };
+}
+
+codec!(json, to_json, from_json);
+codec!(protobuf, to_protobuf, from_protobuf);
+codec!(msgpack, to_msgpack, from_msgpack);
+
+fn same_type<T>(_: &T, decoded: T) -> T {
+    decoded
+}
+
+fn to_json<T: Serialize>(message: &T) -> Vec<u8> {
+    serde_json::to_vec(message).expect(WHY)
+}
+
+fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> T {
+    serde_json::from_slice(bytes).expect(WHY)
+}
+
+fn to_protobuf<T: prost::Message>(message: &T) -> Vec<u8> {
+    message.encode_to_vec()
+}
+
+fn from_protobuf<T: prost::Message + Default>(bytes: &[u8]) -> T {
+    T::decode(bytes).expect(WHY)
+}
+
+fn to_msgpack<T: Serialize>(message: &T) -> Vec<u8> {
+    rmp_serde::to_vec_named(message).expect(WHY)
+}
+
+fn from_msgpack<T: DeserializeOwned>(bytes: &[u8]) -> T {
+    rmp_serde::from_slice(bytes).expect(WHY)
+}
+
+const WHY: &str = "the bytes are of this library";

@@ -1,0 +1,56 @@
+//! FlatBuffers by planus.
+
+use planus::Builder;
+
+use super::{Library, Own, Refused};
+
+/// planus, all of a message: its owned tables are written, and read back into owned tables.
+/// The builder is kept, as its `clear` is there for.
+#[derive(Default)]
+pub(crate) struct Planus(Builder);
+
+/// A plain type with its table.
+pub(crate) trait Tabled: Sized {
+    type Table: Own<Self> + Table;
+}
+
+/// An owned table. planus writes `impl`s for each of its types, but no trait that has both ways.
+pub(crate) trait Table: Sized {
+    fn write(&self, builder: &mut Builder) -> Vec<u8>;
+    fn read(bytes: &[u8]) -> planus::Result<Self>;
+}
+
+impl<T: Tabled> Library<T> for Planus {
+    type Own = T::Table;
+
+    fn encode(&mut self, own: &T::Table) -> Result<Vec<u8>, Refused> {
+        self.0.clear();
+        Ok(own.write(&mut self.0))
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<T::Table, Refused> {
+        Ok(T::Table::read(bytes)?)
+    }
+}
+
+/// What `planus rust` makes of `bench.fbs`.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::all,
+    clippy::pedantic
+)]
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/flat.rs"));
+}
+
+/// From the plain types to the tables and back.
+mod mirror {
+    use planus::ReadAsRoot;
+
+    use super::generated::commute::bench::*;
+    use super::{Own, Table, Tabled};
+
+    include!(concat!(env!("OUT_DIR"), "/flat_mirror.rs"));
+}

@@ -1,0 +1,102 @@
+//! The table: a codec and a library a line.
+
+use wire::Compression::{Gzip, Zstd};
+use wire::{Kind, with_kind};
+
+use super::cbor::MinicborSerde;
+use super::empty::Empty;
+use super::flat::Planus;
+use super::json::{SerdeJson, SonicRs};
+use super::msgpack::{Old, RmpArray, RmpNamed};
+use super::packed::Packed;
+use super::protobuf::Prost;
+use super::{At, Codec, Part, zeromp};
+
+/// One library for one codec.
+pub(crate) struct Offer {
+    pub(crate) codec: &'static str,
+    /// The library and the way it is called.
+    pub(crate) library: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) parts: &'static [Part],
+    /// What every result of it must say.
+    pub(crate) caveat: Option<&'static str>,
+    /// Takes it up for a kind of message.
+    pub(crate) open: fn(Kind) -> Box<dyn Codec>,
+}
+
+/// An [`Offer`] of a library that works on plain objects, or one of the parts given.
+macro_rules! offer {
+    ($codec:literal, $library:literal, $version:expr, $new:expr) => {
+        offer!($codec, $library, $version, $new, [Encode, Decode], None)
+    };
+    (
+        $codec:literal, $library:literal, $version:expr, $new:expr,
+        [$($part:ident),*], $caveat:expr
+    ) => {
+        Offer {
+            codec: $codec,
+            library: $library,
+            version: $version,
+            parts: &[$(Part::$part),*],
+            caveat: $caveat,
+            open: |kind| with_kind!(kind, T => Box::new(At::<_, T>::new($new))),
+        }
+    };
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) const OFFERS: &[Offer] = &[
+    offer!("json", "serde_json", SERDE_JSON, SerdeJson),
+    offer!("json", "sonic-rs", SONIC_RS, SonicRs, [Encode, Decode], Some(DEPTH)),
+    offer!("protobuf", "prost", PROST, Prost),
+    offer!("msgpack", "rmp-serde", RMP_SERDE, RmpNamed),
+    offer!("msgpack", "zerompk", ZEROMPK, zeromp::Named, [Encode, Decode], Some(STRICT)),
+    offer!("msgpack-array", "rmp-serde", RMP_SERDE, RmpArray),
+    offer!("msgpack-array", "zerompk", ZEROMPK, zeromp::Positional,
+        [Encode, Decode], Some(STRICT)),
+    offer!("msgpack-old", "our own serializer on rmp", RMP, Old),
+    offer!("cbor", "minicbor-serde", MINICBOR_SERDE, MinicborSerde),
+    offer!("flatbuffers", "planus owned", PLANUS, Planus::default(),
+        [Populate, Encode, Decode, Convert], Some(COPIES)),
+    offer!("json+gzip-1", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(1))),
+    offer!("json+gzip-6", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(6))),
+    offer!("json+zstd-3", "serde_json, zstd", JSON_ZSTD, Packed::new(SerdeJson, Zstd(3))),
+    offer!("protobuf+gzip-6", "prost, flate2 on zlib-rs", PROTOBUF_GZIP, Packed::new(Prost, Gzip(6))),
+    offer!("protobuf+zstd-3", "prost, zstd", PROTOBUF_ZSTD, Packed::new(Prost, Zstd(3))),
+    offer!("empty", "none", env!("CARGO_PKG_VERSION"), Empty),
+];
+
+const DEPTH: &str = "skips unknown fields by recursion without bound: an app must check the depth of what it is \
+     sent, which is not timed";
+const STRICT: &str = "refuses a positive number in an unsigned form where the field is signed, which other \
+     libraries write";
+const COPIES: &str =
+    "convert copies strings and arrays, which an app that is done with the table would move";
+
+// The versions are those of the lock file, so those that are called.
+const JSON_GZIP: &str = concat!(
+    env!("SERDE_JSON_VERSION"),
+    ", ",
+    env!("FLATE2_VERSION"),
+    " on ",
+    env!("ZLIB_RS_VERSION")
+);
+const JSON_ZSTD: &str = concat!(env!("SERDE_JSON_VERSION"), ", ", env!("ZSTD_VERSION"));
+const PROTOBUF_GZIP: &str = concat!(
+    env!("PROST_VERSION"),
+    ", ",
+    env!("FLATE2_VERSION"),
+    " on ",
+    env!("ZLIB_RS_VERSION")
+);
+const PROTOBUF_ZSTD: &str = concat!(env!("PROST_VERSION"), ", ", env!("ZSTD_VERSION"));
+const MINICBOR_SERDE: &str = env!("MINICBOR_SERDE_VERSION");
+const PLANUS: &str = env!("PLANUS_VERSION");
+const PROST: &str = env!("PROST_VERSION");
+const RMP: &str = env!("RMP_VERSION");
+const RMP_SERDE: &str = env!("RMP_SERDE_VERSION");
+const SERDE_JSON: &str = env!("SERDE_JSON_VERSION");
+const SONIC_RS: &str = env!("SONIC_RS_VERSION");
+const ZEROMPK: &str = env!("ZEROMPK_VERSION");

@@ -1,0 +1,33 @@
+//! A library whose bytes are compressed.
+
+use wire::{Compression, Compressor, SIZE_LIMIT_BYTES};
+
+use super::{Library, Refused};
+
+pub(crate) struct Packed<L> {
+    library: L,
+    compressor: Compressor,
+}
+
+impl<L> Packed<L> {
+    pub(crate) fn new(library: L, compression: Compression) -> Self {
+        let compressor = Compressor::new(compression);
+        Self {
+            library,
+            compressor,
+        }
+    }
+}
+
+impl<T, L: Library<T>> Library<T> for Packed<L> {
+    type Own = L::Own;
+
+    fn encode(&mut self, own: &L::Own) -> Result<Vec<u8>, Refused> {
+        Ok(self.compressor.compress(self.library.encode(own)?))
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<L::Own, Refused> {
+        let bytes = self.compressor.decompress(bytes, SIZE_LIMIT_BYTES)?;
+        self.library.decode(&bytes)
+    }
+}

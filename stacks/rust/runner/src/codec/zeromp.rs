@@ -1,0 +1,44 @@
+//! MessagePack by zerompk, which has no serde: its derives are on types of its own. An app
+//! would have these types as its plain ones, so making them is not a part that is timed.
+
+use zerompk::{FromMessagePackOwned, ToMessagePack};
+
+use super::{Library, Own, Refused};
+
+/// zerompk, maps with names.
+pub(crate) struct Named;
+
+/// zerompk, fields by position.
+pub(crate) struct Positional;
+
+/// A plain type with its counterparts here.
+pub(crate) trait Mirrored: Sized {
+    type Named: Own<Self> + ToMessagePack + FromMessagePackOwned;
+    type Positional: Own<Self> + ToMessagePack + FromMessagePackOwned;
+}
+
+impl<T: Mirrored> Library<T> for Named {
+    type Own = T::Named;
+
+    fn encode(&mut self, own: &T::Named) -> Result<Vec<u8>, Refused> {
+        Ok(zerompk::to_msgpack_vec(own)?)
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<T::Named, Refused> {
+        Ok(zerompk::from_msgpack(bytes)?)
+    }
+}
+
+impl<T: Mirrored> Library<T> for Positional {
+    type Own = T::Positional;
+
+    fn encode(&mut self, own: &T::Positional) -> Result<Vec<u8>, Refused> {
+        Ok(zerompk::to_msgpack_vec(own)?)
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<T::Positional, Refused> {
+        Ok(zerompk::from_msgpack(bytes)?)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/zerompk.rs"));
