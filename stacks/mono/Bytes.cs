@@ -33,6 +33,19 @@ namespace Commute
             Length += count;
         }
 
+        public byte[] ToArray()
+        {
+            var bytes = new byte[Length];
+            var at = 0;
+            foreach (var block in blocks)
+            {
+                var count = Math.Min(block.Length, bytes.Length - at);
+                Buffer.BlockCopy(block, 0, bytes, at, count);
+                at += count;
+            }
+            return bytes;
+        }
+
         public string Digest()
         {
             using (var sha256 = SHA256.Create())

@@ -13,46 +13,34 @@ namespace Commute
 
         readonly CurlSession session;
         readonly IntPtr easy = Curl.EasyInit();
-        readonly IntPtr headers, text;
+        readonly IntPtr headers;
         readonly byte[] upload;
         readonly GCHandle self;
+        IntPtr text;
         int uploaded;
         CurlConnections connections;
         Action ended;
         long lookedNs, headNs;
         bool resumed, earlyDataAccepted;
 
-        public CurlCall(CurlSession session, Step step, bool earlyData) : base(step)
+        public CurlCall(CurlSession session, Step step, bool earlyData) : base(session, step)
         {
             this.session = session;
             self = GCHandle.Alloc(this);
             var setup = session.Setup;
-            string path;
-            headers = Curl.ListAppend(IntPtr.Zero, "x-commute-id: " + step.Id);
+            foreach (var header in setup.Headers(step))
+                headers = Curl.ListAppend(headers, header.Key + ": " + header.Value);
             if (step.Kind == "call")
-            {
-                path = "/echo";
-                headers = Curl.ListAppend(headers, "content-type: application/json");
-                var body = Encoding.UTF8.GetBytes(step.Body);
-                text = Marshal.AllocHGlobal(body.Length);
-                Marshal.Copy(body, 0, text, body.Length);
-                Curl.Set(easy, Curl.Option.Post, 1);
-                Curl.Set(easy, Curl.Option.PostFieldSizeLarge, body.Length);
-                Curl.Set(easy, Curl.Option.PostFields, text);
-            }
+                Post(Encoding.UTF8.GetBytes(step.Body));
             else if (step.Kind == "put")
             {
-                path = "/upload";
-                headers = Curl.ListAppend(headers, "content-type: application/octet-stream");
                 upload = Seeded.AtLeast(step.Bytes);
                 Curl.Set(easy, Curl.Option.Upload, 1);
                 Curl.Set(easy, Curl.Option.InFileSizeLarge, step.Bytes);
                 Curl.Set(easy, Curl.Option.ReadFunction, OnRead);
                 Curl.Set(easy, Curl.Option.ReadData, GCHandle.ToIntPtr(self));
             }
-            else
-                path = "/bytes/" + step.Bytes;
-            Curl.Set(easy, Curl.Option.Url, new Uri(setup.Url, path).AbsoluteUri);
+            Curl.Set(easy, Curl.Option.Url, new Uri(setup.Url, step.Path).AbsoluteUri);
             Curl.Set(easy, Curl.Option.HttpHeader, headers);
             Curl.Set(easy, Curl.Option.HttpVersion, CurlSession.Versions[setup.Protocol]);
             Curl.Set(easy, Curl.Option.PipeWait, setup.Protocol == "h1" ? 0 : 1);
@@ -79,6 +67,8 @@ namespace Commute
                 connections = session.Current;
                 Curl.Set(easy, Curl.Option.Share, session.Share);
                 Row.StartNs = Clock.NowNs();
+                if (Exchange != null)
+                    Post(Exchange.Encode(Row));
                 connections.Add(easy, this);
                 lookedNs = Clock.NowNs();
             });
@@ -103,6 +93,11 @@ namespace Commute
                 Row.Fail(Kind(result), Curl.Error(result));
             else if (Row.Status >= 400)
                 Row.Fail("status", "status " + Row.Status);
+            else if (Exchange != null)
+            {
+                Row.ReceivedNs = Row.EndNs;
+                Exchange.Decode(Response.ToArray(), Row);
+            }
             connections.Remove(easy);
             Curl.EasyCleanup(easy);
             Curl.ListFree(headers);
@@ -114,7 +109,17 @@ namespace Commute
         /// A call without a response learns of the handshake from others on its connection.
         public override void Settle()
         {
+            base.Settle();
             Row.Resumed = connections.Resumed.Contains(Row.Connection);
+        }
+
+        void Post(byte[] body)
+        {
+            text = Marshal.AllocHGlobal(body.Length);
+            Marshal.Copy(body, 0, text, body.Length);
+            Curl.Set(easy, Curl.Option.Post, 1);
+            Curl.Set(easy, Curl.Option.PostFieldSizeLarge, body.Length);
+            Curl.Set(easy, Curl.Option.PostFields, text);
         }
 
         /// Reads libcurl's counters while they are there.

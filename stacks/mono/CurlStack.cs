@@ -24,6 +24,7 @@ namespace Commute
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
                 ["abilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
+                ["codecs"] = new JArray(Messages.CodecNames),
                 ["clock"] = "monotonic", ["resolution_ns"] = 1000,
                 ["phases"] = new JObject
                 {
@@ -34,7 +35,7 @@ namespace Commute
                 },
                 ["settings"] = new JObject
                 {
-                    ["calls"] = "one thread runs one multi handle; bodies come up through a callback into C#",
+                    ["calls"] = "one thread runs one multi handle; bodies come up through a callback into C#, messages are encoded and decoded there too",
                     ["PIPEWAIT"] = "H2, H3: calls wait for a connection that is being opened (set)",
                     ["TCP_NODELAY"] = "on (libcurl's default)",
                     ["MAXAGE_CONN"] = "118 s (libcurl's default): a connection idle for longer is not used again",

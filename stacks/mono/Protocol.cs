@@ -44,6 +44,13 @@ namespace Commute
             return (long)value;
         }
 
+        /// Names and the files they stand for; none if the object is not there.
+        public static Dictionary<string, string> Files(this JObject json, string name)
+        {
+            var files = json[name] as JObject ?? new JObject();
+            return files.Properties().ToDictionary(file => file.Name, file => files.Text(file.Name));
+        }
+
         public static List<Step> Steps(this JObject run)
         {
             var steps = run["steps"] as JArray ?? throw new FormatException("no steps");
@@ -58,15 +65,17 @@ namespace Commute
         public readonly long WarmupCalls;
         public readonly string CaFile, ClientCertFile, ClientKeyFile;
         public readonly string Protocol;
+        /// What `exchange` steps exchange.
+        public readonly Messages Messages;
         public readonly long TimeoutNs;
         /// Frames a second of the loop in which the application sees its calls end; 0: no loop.
         public readonly int FramesPerSecond;
 
         public Setup(JObject json)
         {
-            Refuse("codec " + json.Text("codec"), json.Text("codec") != "json", "the HTTP stacks carry JSON");
             Refuse("congestion", json.TextOrNull("congestion") != null, "these stacks cannot choose it");
             Refuse("discovery", json.TextOrNull("discovery") != null, "this driver forces its protocol");
+            Messages = new Messages(json.Text("codec"), json.Files("values"));
             Url = new Uri(json.Text("url"));
             WarmupUrl = json.TextOrNull("warmup_url") is string warmup ? new Uri(warmup) : null;
             WarmupCalls = json.NumberOrNull("warmup_calls") ?? 1;
@@ -89,6 +98,25 @@ namespace Commute
             Protocol = setup.Protocol;
             TimeoutNs = setup.TimeoutNs;
         }
+
+        /// What a call's request says of itself.
+        public IEnumerable<KeyValuePair<string, string>> Headers(Step step)
+        {
+            yield return Header("x-commute-id", step.Id.ToString());
+            if (step.Kind == "call")
+                yield return Header("content-type", "application/json");
+            else if (step.Kind == "put")
+                yield return Header("content-type", "application/octet-stream");
+            else if (step.Kind == "exchange")
+            {
+                yield return Header("content-type", Messages.ContentType);
+                yield return Header("accept-encoding", Messages.ContentEncoding ?? "identity");
+                if (Messages.ContentEncoding != null)
+                    yield return Header("content-encoding", Messages.ContentEncoding);
+            }
+        }
+
+        static KeyValuePair<string, string> Header(string name, string value) => new KeyValuePair<string, string>(name, value);
 
         static int Frames(string observe)
         {
@@ -116,7 +144,7 @@ namespace Commute
     sealed class Step
     {
         public readonly long Id, Group;
-        public readonly string Kind, Body, Mode;
+        public readonly string Kind, Body, Mode, Message, MessageKind;
         public readonly long Bytes, PauseNs;
         public readonly long? After, AtNs, CancelAfterNs;
 
@@ -129,6 +157,7 @@ namespace Commute
             {
                 case "call": Body = json.Text("body"); break;
                 case "get": case "put": Bytes = json.Number("bytes"); break;
+                case "exchange": Message = json.Text("message"); MessageKind = json.Text("kind"); break;
                 case "pause": PauseNs = json.Number("ns"); break;
                 case "reconnect": Mode = json.Text("mode"); break;
                 case "stream": throw new Unsupported("step stream", "these stacks have no messages to stream");
@@ -148,7 +177,12 @@ namespace Commute
             ["id"] = id, ["group"] = 1, ["step"] = "get", ["bytes"] = bytes,
         });
 
-        public bool IsCall => Kind == "call" || Kind == "get" || Kind == "put";
+        public string Method => Kind == "get" ? "GET" : Kind == "put" ? "PUT" : "POST";
+
+        public string Path =>
+            Kind == "call" ? "/echo" : Kind == "put" ? "/upload" : Kind == "get" ? "/bytes/" + Bytes : "/exchange/" + MessageKind;
+
+        public bool IsCall => Kind == "call" || Kind == "get" || Kind == "put" || Kind == "exchange";
     }
 
     sealed class Row
@@ -156,7 +190,7 @@ namespace Commute
         const int LongestDetail = 1000;
 
         public long Id, Connection, StartNs, EndNs, RequestBytes;
-        public long? LocalPort, DnsNs, ConnectNs, TlsNs, RequestSentNs, FirstByteNs, Status;
+        public long? LocalPort, DnsNs, ConnectNs, TlsNs, CreatedNs, EncodedNs, RequestSentNs, FirstByteNs, ReceivedNs, Status;
         public string Protocol, ErrorKind, ErrorDetail;
         public bool Reused, Resumed, EarlyData;
         public int Attempts;
@@ -175,8 +209,11 @@ namespace Commute
             Add(row, "dns_ns", DnsNs);
             Add(row, "connect_ns", ConnectNs);
             Add(row, "tls_ns", TlsNs);
+            Add(row, "created_ns", CreatedNs);
+            Add(row, "encoded_ns", EncodedNs);
             Add(row, "request_sent_ns", RequestSentNs);
             Add(row, "first_byte_ns", FirstByteNs);
+            Add(row, "received_ns", ReceivedNs);
             row["end_ns"] = EndNs;
             Add(row, "status", Status);
             row["request_bytes"] = RequestBytes;

@@ -57,20 +57,22 @@ namespace Commute
         public readonly Row Row = new Row();
         public readonly Body Response = new Body();
         protected readonly Step Step;
+        /// What the call exchanges; null if its step is another.
+        protected readonly Exchange Exchange;
 
-        protected Call(Step step)
+        protected Call(Session session, Step step)
         {
             Step = step;
             Row.Id = step.Id;
+            if (step.Kind == "exchange")
+                Exchange = session.Setup.Messages.Prepare(step);
         }
 
         /// Returns at once; `ended` is called from any thread when the row is complete.
         public abstract void Start(Action ended);
 
         /// Fills in what other calls had to end for; none is under way.
-        public virtual void Settle()
-        {
-        }
+        public virtual void Settle() => Exchange?.Compare(Row);
 
         /// Abandons the call, which ends soon with an error of this kind, unless it has ended already.
         public abstract void GiveUp(string kind);

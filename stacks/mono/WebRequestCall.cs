@@ -10,15 +10,15 @@ namespace Commute
     sealed class WebRequestCall : Call
     {
         readonly WebRequestSession session;
-        readonly byte[] body;
-        readonly int bodyLength;
+        byte[] body;
+        int bodyLength;
         readonly object door = new object();
         HttpWebRequest request;
         Connection opened;
         string givenUp;
         bool givenUpConnected;
 
-        public WebRequestCall(WebRequestSession session, Step step) : base(step)
+        public WebRequestCall(WebRequestSession session, Step step) : base(session, step)
         {
             this.session = session;
             if (step.Kind == "call")
@@ -60,15 +60,13 @@ namespace Commute
 
         void Ask(string group)
         {
-            var path = Step.Kind == "call" ? "/echo" : Step.Kind == "put" ? "/upload" : "/bytes/" + Step.Bytes;
-            var asked = (HttpWebRequest)WebRequest.Create(new Uri(session.Setup.Url, path));
-            asked.Method = Step.Kind == "call" ? "POST" : Step.Kind == "put" ? "PUT" : "GET";
-            asked.Headers["x-commute-id"] = Step.Id.ToString();
-            if (body != null)
-            {
-                asked.ContentType = Step.Kind == "call" ? "application/json" : "application/octet-stream";
-                asked.ContentLength = bodyLength;
-            }
+            var asked = (HttpWebRequest)WebRequest.Create(new Uri(session.Setup.Url, Step.Path));
+            asked.Method = Step.Method;
+            foreach (var header in session.Setup.Headers(Step))
+                if (header.Key == "content-type")
+                    asked.ContentType = header.Value;
+                else
+                    asked.Headers[header.Key] = header.Value;
             asked.ConnectionGroupName = group;
             asked.Proxy = null;
             asked.AllowAutoRedirect = false;
@@ -89,6 +87,11 @@ namespace Commute
             Row.StartNs = Clock.NowNs();
             try
             {
+                if (Exchange != null)
+                {
+                    body = Exchange.Encode(Row);
+                    bodyLength = body.Length;
+                }
                 if (body != null)
                     Send();
                 using (var response = Respond())
@@ -96,6 +99,11 @@ namespace Commute
                 Row.EndNs = Clock.NowNs();
                 if (Row.Status >= 400)
                     Row.Fail("status", "status " + Row.Status);
+                else if (Exchange != null)
+                {
+                    Row.ReceivedNs = Row.EndNs;
+                    Exchange.Decode(Response.ToArray(), Row);
+                }
             }
             catch (Exception error)
             {
@@ -107,6 +115,7 @@ namespace Commute
 
         void Send()
         {
+            request.ContentLength = bodyLength;
             using (var stream = request.GetRequestStream())
             {
                 if (opened != null)

@@ -38,6 +38,7 @@ namespace Commute
                 ? "Mono's BoringSSL (btls), at most TLS 1.2" : MonoTlsProviderFactory.GetProvider().Name,
             ["protocols"] = new JArray("h1"),
             ["abilities"] = new JArray("mtls", "parallel", "cancel", "observe"),
+            ["codecs"] = new JArray(Messages.CodecNames),
             ["clock"] = "monotonic", ["resolution_ns"] = 1,
             ["phases"] = new JObject
             {

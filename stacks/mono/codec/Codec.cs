@@ -30,7 +30,7 @@ namespace Commute.Bench
     }
 
     /// One codec's parts for one kind of message. Each takes and gives what its name says, as
-    /// `object` for the sake of the one loop that times them.
+    /// `object` for the sake of the one loop that times them, in any thread.
     sealed class Coder
     {
         /// From the plain object to the library's own.

@@ -16,7 +16,7 @@ namespace Commute.Bench
 
         public static Type Find(string name) =>
             All.FirstOrDefault(kind => kind.Name == name)
-                ?? throw new Unsupported("message " + name, "this runner does not know it");
+                ?? throw new Unsupported("message " + name, "no such kind of message is known here");
 
         /// A message of any kind, those inside others too.
         public static bool IsMessage(Type type) => type.Namespace == typeof(Kinds).Namespace;

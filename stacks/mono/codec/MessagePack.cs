@@ -7,6 +7,7 @@ using System.Linq;
 using System.Linq.Expressions;
 using System.Reflection;
 using System.Text;
+using System.Threading;
 
 namespace Commute.Bench
 {
@@ -33,21 +34,23 @@ namespace Commute.Bench
 
         Coder NewCoder<T>() where T : class
         {
-            var packer = newPacker();
-            var write = (Action<Packer, T>)new WriterMaker(named).For(typeof(T));
-            var read = (Func<Unpacker, T>)new ReaderMaker().For(typeof(T));
+            // Compiled by the first call that needs it, in any thread; each keeps a buffer.
+            var packers = new ThreadLocal<Packer>(newPacker);
+            var write = new Lazy<Action<Packer, T>>(() => (Action<Packer, T>)new WriterMaker(named).For(typeof(T)));
+            var read = new Lazy<Func<Unpacker, T>>(() => (Func<Unpacker, T>)new ReaderMaker().For(typeof(T)));
             return new Coder
             {
                 Encode = message =>
                 {
+                    var packer = packers.Value;
                     packer.Clear();
-                    write(packer, (T)message);
+                    write.Value(packer, (T)message);
                     return packer.ToArray();
                 },
                 Decode = bytes =>
                 {
                     var unpacker = new Unpacker((byte[])bytes);
-                    var message = read(unpacker);
+                    var message = read.Value(unpacker);
                     return unpacker.AtEnd ? message : throw new InvalidDataException("something follows the message");
                 },
             };
