@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::protocol::{Action, Codec, Protocol, Reconnect, Request};
+use crate::protocol::{Action, Protocol, Reconnect, Request};
 
 /// Why a line is not a request to follow.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -25,10 +25,8 @@ impl Request {
         let value: Value = serde_json::from_str(line).map_err(malformed)?;
         let verb = value.get("type").and_then(Value::as_str);
         match verb.ok_or_else(|| Refusal::Malformed("no \"type\"".into()))? {
-            "setup" => {
-                known::<Protocol>("protocol", value.get("protocol"))?;
-                known::<Codec>("codec", value.get("codec"))?;
-            }
+            // Its codec is the driver's to know.
+            "setup" => known::<Protocol>("protocol", value.get("protocol"))?,
             "run" => {
                 let steps = value.get("steps").and_then(Value::as_array);
                 steps.into_iter().flatten().try_for_each(known_step)?;
@@ -96,10 +94,6 @@ mod tests {
         unsupported_is(
             r#"{"type":"setup","url":"https://a:1","ca_file":"ca","protocol":"h9","codec":"json","timeout_ns":1}"#,
             "protocol h9",
-        );
-        unsupported_is(
-            r#"{"type":"setup","url":"https://a:1","ca_file":"ca","protocol":"h2","codec":"asn1","timeout_ns":1}"#,
-            "codec asn1",
         );
         unsupported_is(
             r#"{"type":"run","steps":[{"id":1,"group":0,"step":"teleport"}]}"#,

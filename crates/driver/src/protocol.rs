@@ -66,7 +66,8 @@ pub struct Setup {
     pub client_key_file: Option<String>,
     /// What to speak.
     pub protocol: Protocol,
-    /// How to encode a call's body.
+    /// How to encode the messages of `exchange` steps; of `call`, `json` over HTTP and
+    /// `protobuf` over gRPC.
     pub codec: Codec,
     /// Give up on a call after this long.
     pub timeout_ns: u64,
@@ -80,6 +81,13 @@ pub struct Setup {
     /// How HTTP/3 is found; absent: it is forced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<Discovery>,
+    /// Files that hold the messages of `exchange` steps, by name, in the form that
+    /// `docs/codec-runner.md` describes; those made by rule have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// File with the messages' schema as JSON, for runtimes that have no classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_file: Option<String>,
 }
 
 /// How a client comes to use HTTP/3.
@@ -118,14 +126,32 @@ impl Protocol {
     }
 }
 
-/// How a call's body is encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Codec {
-    /// The step's JSON text, byte for byte.
-    Json,
-    /// The same message as Protobuf (`commute.v1`).
-    Protobuf,
+/// How a message is encoded, by name: `json`, `protobuf+zstd-3`. Which there are, the driver
+/// says ([`Hello::codecs`]); this crate knows none but two.
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Codec(pub String);
+
+impl Codec {
+    /// The plain codec of a protocol, in which its `call` steps go: Protobuf over gRPC, JSON
+    /// over all others.
+    pub fn plain(protocol: Protocol) -> Self {
+        Self(
+            if protocol == Protocol::Grpc {
+                "protobuf"
+            } else {
+                "json"
+            }
+            .to_owned(),
+        )
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
 }
 
 /// One step of a workload. Flat: the lab has expanded every repetition.
@@ -183,6 +209,14 @@ pub enum Action {
         /// How often.
         messages: u32,
     },
+    /// An app's whole loop: make the message, encode it, POST `/exchange/{kind}` or gRPC
+    /// `Exchange`, receive an equal one whole, decode it.
+    Exchange {
+        /// The message's name: `big-N` is made in the call, others were read at `setup`.
+        message: String,
+        /// Its kind in the schema.
+        kind: String,
+    },
     /// Do nothing for a while, connections kept.
     Pause {
         /// How long.
@@ -197,7 +231,15 @@ pub enum Action {
 
 impl Action {
     /// The value of `step` of each variant.
-    pub const NAMES: [&str; 6] = ["call", "get", "put", "stream", "pause", "reconnect"];
+    pub const NAMES: [&str; 7] = [
+        "call",
+        "get",
+        "put",
+        "stream",
+        "exchange",
+        "pause",
+        "reconnect",
+    ];
 
     /// Its name on the wire.
     pub fn name(&self) -> &'static str {
@@ -206,6 +248,7 @@ impl Action {
             Self::Get { .. } => "get",
             Self::Put { .. } => "put",
             Self::Stream { .. } => "stream",
+            Self::Exchange { .. } => "exchange",
             Self::Pause { .. } => "pause",
             Self::Reconnect { .. } => "reconnect",
         }
@@ -280,6 +323,9 @@ pub struct Hello {
     /// limits, buffers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+    /// With which codecs it can do `exchange`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub codecs: Vec<Codec>,
 }
 
 /// Something not every stack can do.
@@ -323,7 +369,8 @@ pub enum Clock {
 ///
 /// `start <= dns <= connect <= tls`; `request_sent` and `first_byte` lie between `start`
 /// and `end`, and after `tls` unless `early_data`. The response may begin before the
-/// request is sent whole, so these two have no order.
+/// request is sent whole, so these two have no order. Of an exchange, `start <= created <=
+/// encoded <= request_sent` and `first_byte <= received <= end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The step's id.
@@ -351,7 +398,16 @@ pub struct Row {
     /// The first byte of the response (its head) arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ns: Option<u64>,
-    /// The call ended, well or not.
+    /// Of an exchange: the message was made; absent if it was there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_ns: Option<u64>,
+    /// Of an exchange: the request's bytes were there, encoded and compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoded_ns: Option<u64>,
+    /// Of an exchange: the last byte of the response's body was here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_ns: Option<u64>,
+    /// The call ended, well or not; of an exchange, the answer is decoded.
     pub end_ns: u64,
     /// HTTP status, or gRPC status code for gRPC.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -84,6 +84,10 @@ fn check_order(row: &Row) -> Result<(), RowError> {
     let (dns, connect) = (("dns", row.dns_ns), ("connect", row.connect_ns));
     let (tls, sent) = (("tls", row.tls_ns), ("request_sent", row.request_sent_ns));
     let first = ("first_byte", row.first_byte_ns);
+    let (created, encoded) = (("created", row.created_ns), ("encoded", row.encoded_ns));
+    let received = ("received", row.received_ns);
+    in_order(row.id, &[start, created, encoded, sent, end])?;
+    in_order(row.id, &[first, received, end])?;
     in_order(row.id, &[start, dns, connect, tls, end])?;
     // Early data goes before the handshake is done, and may be answered before it.
     let up = if row.early_data { connect } else { tls };
@@ -150,12 +154,21 @@ fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
             got: row.response_bytes,
         });
     }
+    let exchanged = matches!(action, Action::Exchange { .. });
     let needs = [
         (row.connection > 0, "a connection"),
         (row.first_byte_ns.is_some(), "a first byte"),
         (row.status.is_some(), "a status"),
         (row.digest.is_some(), "a digest"),
         (row.protocol.is_some(), "a protocol"),
+        (
+            !exchanged || row.encoded_ns.is_some(),
+            "a moment of encoding",
+        ),
+        (
+            !exchanged || row.received_ns.is_some(),
+            "a moment of receiving",
+        ),
     ];
     match needs.iter().find(|(there, _)| !there) {
         Some(&(_, what)) => Err(RowError::Without { id, what }),
@@ -339,6 +352,73 @@ mod tests {
             }),
             Ok(())
         );
+    }
+
+    #[test]
+    fn an_exchange_has_its_moments_in_order() {
+        let exchange = step(
+            1,
+            1,
+            Action::Exchange {
+                message: "big-7".into(),
+                kind: "Big".into(),
+            },
+        );
+        let steps = [exchange];
+        let take = |row| Rows::new(&steps, Clock::Monotonic, SENT_NS).take(row, READ_NS);
+        let honest = || Row {
+            created_ns: Some(1_110),
+            encoded_ns: Some(1_120),
+            received_ns: Some(1_650),
+            ..row(1)
+        };
+        assert_eq!(take(honest()), Ok(()));
+        let ready_before = Row {
+            created_ns: None,
+            ..honest()
+        };
+        assert_eq!(take(ready_before), Ok(()));
+        let order = |earlier, later| {
+            Err(RowError::Order {
+                id: 1,
+                earlier,
+                later,
+                by_ns: 1,
+            })
+        };
+        type Spoil = fn(&mut Row);
+        let spoilt: [(Spoil, Result<(), RowError>); 7] = [
+            (|r| r.created_ns = Some(1_099), order("start", "created")),
+            (|r| r.encoded_ns = Some(1_109), order("created", "encoded")),
+            (
+                |r| r.encoded_ns = Some(1_501),
+                order("encoded", "request_sent"),
+            ),
+            (
+                |r| r.received_ns = Some(1_599),
+                order("first_byte", "received"),
+            ),
+            (|r| r.received_ns = Some(1_701), order("received", "end")),
+            (
+                |r| r.encoded_ns = None,
+                Err(RowError::Without {
+                    id: 1,
+                    what: "a moment of encoding",
+                }),
+            ),
+            (
+                |r| r.received_ns = None,
+                Err(RowError::Without {
+                    id: 1,
+                    what: "a moment of receiving",
+                }),
+            ),
+        ];
+        for (spoil, expected) in spoilt {
+            let mut row = honest();
+            spoil(&mut row);
+            assert_eq!(take(row), expected);
+        }
     }
 
     #[test]

@@ -53,12 +53,14 @@ fn setup() -> Setup {
         client_cert_file: None,
         client_key_file: None,
         protocol: Protocol::H2,
-        codec: Codec::Json,
+        codec: Codec::plain(Protocol::H2),
         timeout_ns: 1,
         congestion: None,
         warmup_calls: None,
         observe: None,
         discovery: None,
+        values: std::collections::BTreeMap::new(),
+        schema_file: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn action() -> impl Strategy<Value = Action> {
         any::<u64>().prop_map(|bytes| Action::Get { bytes }),
         any::<u64>().prop_map(|bytes| Action::Put { bytes }),
         any::<(String, u32)>().prop_map(|(body, messages)| Action::Stream { body, messages }),
+        any::<(String, String)>().prop_map(|(message, kind)| Action::Exchange { message, kind }),
         any::<u64>().prop_map(|ns| Action::Pause { ns }),
         mode.prop_map(|mode| Action::Reconnect { mode }),
     ]
@@ -52,32 +53,46 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
+    let codec = prop_oneof![
+        Just("json".to_owned()),
+        Just("protobuf+zstd-3".to_owned()),
+        any::<String>(),
+    ];
+    let values = prop::collection::btree_map(any::<String>(), any::<String>(), 0..3);
     (
         any::<(String, Option<String>, Option<String>, u64)>(),
         protocol(),
+        codec.prop_map(Codec),
+        values,
     )
-        .prop_map(|((url, warmup_url, file, timeout_ns), protocol)| Setup {
-            url,
-            warmup_url,
-            ca_file: "ca".into(),
-            client_cert_file: file.clone(),
-            client_key_file: file,
-            protocol,
-            codec: Codec::Protobuf,
-            timeout_ns,
-            congestion: None,
-            warmup_calls: None,
-            observe: None,
-            discovery: None,
-        })
+        .prop_map(
+            |((url, warmup_url, file, timeout_ns), protocol, codec, values)| Setup {
+                url,
+                warmup_url,
+                ca_file: "ca".into(),
+                client_cert_file: file.clone(),
+                client_key_file: file.clone(),
+                protocol,
+                codec,
+                timeout_ns,
+                congestion: None,
+                warmup_calls: None,
+                observe: None,
+                discovery: None,
+                values,
+                schema_file: file,
+            },
+        )
 }
 
 fn row() -> impl Strategy<Value = Row> {
     let times = any::<(u64, Option<u64>, Option<u64>, u64)>();
+    let moments = any::<(Option<u64>, Option<u64>, Option<u64>)>();
     let error = prop::option::of(any::<String>());
     (
         any::<(u32, u32, Option<u16>, bool)>(),
         times,
+        moments,
         prop::option::of(protocol()),
         error,
     )
@@ -85,6 +100,7 @@ fn row() -> impl Strategy<Value = Row> {
             |(
                 (id, attempts, local_port, flag),
                 (start_ns, dns_ns, tls_ns, end_ns),
+                (created_ns, encoded_ns, received_ns),
                 protocol,
                 error,
             )| {
@@ -99,6 +115,9 @@ fn row() -> impl Strategy<Value = Row> {
                     start_ns,
                     dns_ns,
                     tls_ns,
+                    created_ns,
+                    encoded_ns,
+                    received_ns,
                     end_ns,
                     protocol,
                     reused: flag,

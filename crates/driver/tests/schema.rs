@@ -95,6 +95,7 @@ fn same(text: &str, again: &Value) {
 fn golden_transcripts_parse_and_come_back() {
     check(include_str!("golden/calls-over-h2.ndjson"));
     check(include_str!("golden/early-data-over-h3.ndjson"));
+    check(include_str!("golden/exchanges-over-h1.ndjson"));
     check(include_str!("golden/failures-and-refusals.ndjson"));
     check(include_str!("golden/grpc-stream-with-mtls.ndjson"));
 }

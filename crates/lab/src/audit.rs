@@ -170,6 +170,7 @@ mod tests {
             result: record::CallResult::Ok,
             server_hits: 1,
             server_ns: None,
+            exchange: None,
         }
     }
 

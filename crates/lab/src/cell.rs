@@ -1,12 +1,13 @@
 //! Runs one cell on a bench: server and driver started, the workload followed, the driver's
 //! rows proven against the server's log.
 
+use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Ability, Clock, Hello, Protocol, Row, Setup};
+use driver::protocol::{Ability, Clock, Codec, Hello, Protocol, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -15,6 +16,7 @@ use server::log::Line;
 use tempfile::TempDir;
 
 use crate::driven::{Driven, STARTUP_LIMIT};
+use crate::messages;
 use crate::origin::{Origin, ServerOptions};
 use crate::plan::slug;
 use crate::proof::{Claim, prove};
@@ -30,6 +32,8 @@ pub(crate) struct Job<'a> {
     pub(crate) luck: u64,
     pub(crate) arm: &'a Arm,
     pub(crate) workload: &'a Workload,
+    /// Where the messages of its exchanges come from.
+    pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
     /// Where its temporary folder is made; the system's place when none.
@@ -134,6 +138,7 @@ impl Job<'_> {
         let claim = Claim {
             workload: self.workload,
             protocol: self.arm.protocol,
+            codec: self.arm.codec.name(),
             discovery: self.arm.discovery,
             clock: hello.clock,
             run_ns: steps.run_ns,
@@ -242,6 +247,12 @@ impl Job<'_> {
     fn setup(&self, origin: &Origin, near: Option<&Origin>, dir: &Path) -> Result<Setup, Trouble> {
         let mtls = self.arm.security == Security::Mtls;
         let path = |name: &str| origin.credentials().join(name).display().to_string();
+        let files = messages::write(&self.workload.steps, self.seed, dir);
+        let files = files.map_err(|e| failed("value files", &e))?;
+        let (values, schema_file) = match files {
+            Some(files) => (files.values, Some(files.schema)),
+            None => (BTreeMap::new(), None),
+        };
         let mut setup = Setup {
             url: origin.url(mtls),
             warmup_url: None,
@@ -250,7 +261,7 @@ impl Job<'_> {
             client_cert_file: mtls.then(|| path("client.pem")),
             client_key_file: mtls.then(|| path("client.key")),
             protocol: self.arm.protocol,
-            codec: self.arm.codec,
+            codec: self.arm.codec.clone(),
             timeout_ns: self.timeout_ns,
             // TCP's is the route's, see `set_congestion`; QUIC's is the stack's own.
             congestion: match self.arm.protocol {
@@ -259,6 +270,8 @@ impl Job<'_> {
             },
             observe: self.arm.observe.clone(),
             discovery: self.arm.discovery,
+            values,
+            schema_file,
         };
         if let Some(near) = near {
             let both = near.bundle_with(origin, &dir.join("ca.pem"));
@@ -340,6 +353,19 @@ fn lacks(hello: &Hello, job: &Job<'_>) -> Option<String> {
             "find HTTP/3 by Alt-Svc",
         ),
     ];
+    let exchanges = job
+        .workload
+        .steps
+        .iter()
+        .any(|s| messages::exchanged(s).is_some());
+    if exchanges && !hello.codecs.contains(&job.arm.codec) {
+        let (codec, names) = (job.arm.codec.name(), hello.codecs.iter().map(Codec::name));
+        let names: Vec<_> = names.collect();
+        return Some(match names.is_empty() {
+            true => format!("exchange: {} does not offer it", hello.stack),
+            false => format!("codec {codec}: {} has {}", hello.stack, names.join(", ")),
+        });
+    }
     let lacking = needs
         .iter()
         .find(|(needed, ability, _)| *needed && !hello.abilities.contains(ability));

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
-    Arm, Audit, Call, CallResult, Cell, Cost, Group, Host, Network, Outcome, Planned, Proof, Run,
-    Stack, State, Wire,
+    Arm, Audit, Call, CallResult, Cell, Cost, Exchange, Group, Host, Network, Outcome, Planned,
+    Proof, Run, Stack, State, Wire,
 };
 use serde::Deserialize;
 
@@ -45,6 +45,16 @@ pub struct ImportedCall {
     pub request_sent_ns: Option<u64>,
     /// First byte of the response.
     pub first_byte_ns: Option<u64>,
+    /// Of an exchange: message made.
+    pub created_ns: Option<u64>,
+    /// Of an exchange: request's bytes there.
+    pub encoded_ns: Option<u64>,
+    /// Of an exchange: response's last byte here.
+    pub received_ns: Option<u64>,
+    /// Of an exchange: how long the server decoded.
+    pub server_decode_ns: Option<u64>,
+    /// Of an exchange: how long the server encoded.
+    pub server_encode_ns: Option<u64>,
     /// Body bytes sent.
     pub request_bytes: Option<u64>,
     /// Body bytes received.
@@ -197,6 +207,18 @@ impl ImportedCall {
         }
     }
 
+    /// The codec's part, if the client told anything of it.
+    fn exchange(&self) -> Option<Exchange> {
+        let exchange = Exchange {
+            created_ns: self.created_ns,
+            encoded_ns: self.encoded_ns,
+            received_ns: self.received_ns,
+            server_decode_ns: self.server_decode_ns,
+            server_encode_ns: self.server_encode_ns,
+        };
+        (exchange != Exchange::default()).then_some(exchange)
+    }
+
     fn as_call(&self, id: u32) -> Call {
         let first = self.first.unwrap_or(self.tls_ns.is_some());
         let fresh = if first {
@@ -234,6 +256,7 @@ impl ImportedCall {
             },
             server_hits: 0,
             server_ns: None,
+            exchange: self.exchange(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod home;
 mod host;
 mod import;
 mod introduce;
+mod messages;
 mod nearest;
 mod origin;
 mod packets;

@@ -99,7 +99,7 @@ impl Plan {
                 name: a.name.clone(),
                 stack: a.stack.clone(),
                 protocol: a.protocol.name().to_owned(),
-                codec: format!("{:?}", a.codec).to_lowercase(),
+                codec: a.codec.name().to_owned(),
                 security: format!("{:?}", a.security).to_lowercase(),
                 congestion: a.congestion.clone(),
                 warmup_calls: a.warmup_calls,

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row};
-use record::{Call, CallResult, Parity, Proof, State};
+use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
+use record::{Call, CallResult, Exchange, Parity, Proof, State};
 use server::log::{Connection, Line, Request, Transport};
 
 use crate::workload::Workload;
@@ -16,6 +16,8 @@ use crate::workload::Workload;
 pub(crate) struct Claim<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) protocol: Protocol,
+    /// In which exchanges go.
+    pub(crate) codec: &'a str,
     /// How HTTP/3 is found; until it is, HTTP/2 is what was asked for.
     pub(crate) discovery: Option<Discovery>,
     pub(crate) clock: Clock,
@@ -24,6 +26,17 @@ pub(crate) struct Claim<'a> {
     /// Round trip of the empty link: no answer comes sooner.
     pub(crate) rtt_ns: u64,
     pub(crate) warmed_up: bool,
+}
+
+impl Claim<'_> {
+    /// The kind of message that the step with this id exchanges, if it does.
+    fn exchanged(&self, id: u32) -> Option<&str> {
+        let step = self.workload.steps.get((id as usize).checked_sub(1)?)?;
+        match &step.action {
+            Action::Exchange { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
 }
 
 /// Calls as proven, and what each connection, known by the client's port, agreed on.
@@ -153,6 +166,13 @@ impl<'a> Seen<'a> {
             result,
             server_hits: hits.len() as u32,
             server_ns: hit.map(|h| h.end_ns.saturating_sub(h.start_ns)),
+            exchange: claim.exchanged(row.id).map(|_| Exchange {
+                created_ns: row.created_ns.map(since),
+                encoded_ns: row.encoded_ns.map(since),
+                received_ns: row.received_ns.map(since),
+                server_decode_ns: hit.and_then(|h| h.decode_ns),
+                server_encode_ns: hit.and_then(|h| h.encode_ns),
+            }),
         })
     }
 
@@ -250,6 +270,9 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&Request>) -> Result<(
             hit.response_digest
         ));
     }
+    if let Some(kind) = claim.exchanged(id) {
+        check_exchange(claim, row, hit, kind)?;
+    }
     let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
     if claim.clock == Clock::Monotonic {
         if hit.start_ns < row.start_ns {
@@ -272,6 +295,42 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&Request>) -> Result<(
             "call {id}: first byte after {:.3} ms on a link with {:.3} ms round trip",
             waited as f64 / 1e6,
             claim.rtt_ns as f64 / 1e6
+        ));
+    }
+    Ok(())
+}
+
+/// What was exchanged is of the kind and in the codec that was asked for.
+fn check_exchange(claim: &Claim<'_>, row: &Row, hit: &Request, kind: &str) -> Result<(), String> {
+    let id = row.id;
+    let route = match claim.protocol {
+        Protocol::Grpc => wire::EXCHANGE,
+        _ => "/exchange",
+    };
+    let path = format!("{route}/{kind}");
+    if hit.path != path {
+        return Err(format!(
+            "call {id}: asked to exchange at {path}, the server was asked for {}",
+            hit.path
+        ));
+    }
+    let Some(codec) = &hit.codec else {
+        return Err(format!(
+            "call {id}: the driver claims an exchange, the server answered {} and exchanged \
+             nothing",
+            hit.status
+        ));
+    };
+    if codec != claim.codec {
+        return Err(format!(
+            "call {id}: asked for codec {}, the server saw {codec}",
+            claim.codec
+        ));
+    }
+    if row.request_bytes != hit.request_bytes {
+        return Err(format!(
+            "call {id}: the driver claims to have sent {} B of body, the server got {} B",
+            row.request_bytes, hit.request_bytes
         ));
     }
     Ok(())

@@ -71,6 +71,7 @@ impl<'a> Seat<'a> {
             luck: ticket.block.luck,
             arm: &study.arms[ticket.cell.arm],
             workload: &self.plan.workload,
+            seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions::default(),
             scratch: Some(&self.options.out),

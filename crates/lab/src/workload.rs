@@ -1,5 +1,7 @@
 //! From a study's workload to the flat list of steps a driver follows.
 
+use std::collections::BTreeMap;
+
 use driver::protocol as wire;
 
 use crate::study::Step;
@@ -63,6 +65,7 @@ impl Workload {
             Some(bps) => (u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64,
             None => 0,
         };
+        let mut json = BTreeMap::new();
         let mut total = 3 * rtt_ns;
         for step in &self.steps {
             total += match &step.action {
@@ -70,6 +73,10 @@ impl Workload {
                 wire::Action::Get { bytes } => 2 * rtt_ns + transfer(*bytes, down_bps),
                 wire::Action::Put { bytes } => 2 * rtt_ns + transfer(*bytes, up_bps),
                 wire::Action::Stream { messages, .. } => rtt_ns * u64::from(*messages),
+                wire::Action::Exchange { message, .. } => {
+                    let bytes = *json.entry(message).or_insert_with(|| json_bytes(message));
+                    rtt_ns + transfer(bytes, down_bps) + transfer(bytes, up_bps)
+                }
                 wire::Action::Pause { ns } => *ns,
                 wire::Action::Reconnect { .. } => 2 * rtt_ns,
             };
@@ -106,6 +113,20 @@ impl Workload {
                 let g = self.group(group, &about, None);
                 for _ in 0..*times {
                     self.push(start, Some(g), wire::Action::Call { body: body.clone() });
+                }
+            }
+            Step::Exchange {
+                group,
+                messages,
+                times,
+            } => {
+                let g = self.group(group, &format!("exchange {}", about(messages)), None);
+                for message in messages.iter().cycle().take(*times as usize) {
+                    let action = wire::Action::Exchange {
+                        message: message.to_string(),
+                        kind: message.kind().name().to_owned(),
+                    };
+                    self.push(start, Some(g), action);
                 }
             }
             Step::Get {
@@ -176,37 +197,61 @@ impl Workload {
     }
 }
 
+/// `api-2kB`, or `big-0..99` of a hundred.
+fn about(messages: &[::wire::Name]) -> String {
+    match messages {
+        [first, .., last] => {
+            let last = last.to_string();
+            let number = last.rsplit('-').next().unwrap_or_default();
+            format!("{first}..{number}")
+        }
+        few => few.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Length of a message's JSON: for an estimate, whatever the codec.
+fn json_bytes(message: &str) -> u64 {
+    let name: Result<::wire::Name, _> = message.parse();
+    let mut coder = ::wire::Codec::plain(::wire::Form::Json).coder();
+    name.map_or(0, |name| coder.encode(&name.message(1)).len() as u64)
+}
+
 /// How many steps a workload expands to.
+#[derive(Default)]
 pub(crate) struct Count {
     pub(crate) all: usize,
     pub(crate) calls: usize,
+    /// Of the calls.
+    pub(crate) exchanges: usize,
 }
 
 /// Counts without expanding: a small file may ask for a great many.
 pub(crate) fn count(steps: &[Step]) -> Count {
-    let mut total = Count { all: 0, calls: 0 };
+    let mut total = Count::default();
     for step in steps {
-        let (all, calls) = match step {
+        let (all, calls, exchanges) = match step {
             Step::Call { times, .. } | Step::Get { times, .. } | Step::Put { times, .. } => {
-                (*times as usize, *times as usize)
+                (*times as usize, *times as usize, 0)
             }
-            Step::Stream { .. } => (1, 1),
-            Step::Pause { .. } | Step::Reconnect(_) => (1, 0),
+            Step::Exchange { times, .. } => (*times as usize, *times as usize, *times as usize),
+            Step::Stream { .. } => (1, 1, 0),
+            Step::Pause { .. } | Step::Reconnect(_) => (1, 0, 0),
             Step::Repeat { times, steps } => {
-                let inner = count(steps);
-                let times = *times as usize;
+                let (inner, times) = (count(steps), *times as usize);
                 (
                     inner.all.saturating_mul(times),
                     inner.calls.saturating_mul(times),
+                    inner.exchanges.saturating_mul(times),
                 )
             }
             Step::Parallel(steps) => {
                 let inner = count(steps);
-                (inner.all, inner.calls)
+                (inner.all, inner.calls, inner.exchanges)
             }
         };
         total.all = total.all.saturating_add(all);
         total.calls = total.calls.saturating_add(calls);
+        total.exchanges = total.exchanges.saturating_add(exchanges);
     }
     total
 }
@@ -253,6 +298,26 @@ mod tests {
         assert_eq!(w.steps[7].start, Some(wire::Start::After(6)));
         assert_eq!(count(&steps).all, w.steps.len());
         assert_eq!(count(&steps).calls, w.call_ids().count());
+    }
+
+    #[test]
+    fn messages_are_taken_in_turn() {
+        let names = |text: &str| text.split(' ').map(|n| n.parse().unwrap()).collect();
+        let exchange = |messages, times| Step::Exchange {
+            group: "page".into(),
+            messages,
+            times,
+        };
+        let w = Workload::expand(&[exchange(names("big-0 big-1 big-2"), 5)]);
+        let sent = w.steps.iter().filter_map(crate::messages::exchanged);
+        let expected = ["big-0", "big-1", "big-2", "big-0", "big-1"];
+        assert_eq!(sent.collect::<Vec<_>>(), expected);
+        assert_eq!(w.groups[0].about, "exchange big-0..2");
+        let one = Workload::expand(&[exchange(names("api-2kB"), 1)]);
+        assert_eq!(one.groups[0].about, "exchange api-2kB");
+        // Four round trips, and 2,000 bytes up at 1 Mbit/s.
+        let estimate = one.estimate_ns(100, None, Some(1_000_000));
+        assert_eq!(estimate, 400 + 16_000_000);
     }
 
     #[test]

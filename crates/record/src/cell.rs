@@ -107,6 +107,24 @@ pub struct Call {
     pub server_hits: u32,
     /// Server's own time on it, when seen.
     pub server_ns: Option<u64>,
+    /// Of an exchange: when its message was made, encoded, received; and what the server did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
+}
+
+/// The codec's part in a call. Times are ns after the call's `start_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// The message was made; absent if it was there before.
+    pub created_ns: Option<u64>,
+    /// The request's bytes were there, encoded and compressed.
+    pub encoded_ns: Option<u64>,
+    /// The last byte of the response's body was there; from then to the end it was decoded.
+    pub received_ns: Option<u64>,
+    /// How long the server decoded, by its own clock.
+    pub server_decode_ns: Option<u64>,
+    /// How long the server encoded.
+    pub server_encode_ns: Option<u64>,
 }
 
 /// How a call ended.

@@ -224,6 +224,7 @@ fn call() -> impl Strategy<Value = Call> {
             },
             server_hits: id,
             server_ns: None,
+            exchange: None,
         },
     )
 }

@@ -6,11 +6,13 @@
 //! 1. [`serve()`] reads `hello`, `setup`, `run` from the lab. The stack prepares every
 //!    request of the run before the clock starts, so that making bodies is never timed.
 //! 2. The [`schedule`] says which steps may start: in order, after another, or at a time.
-//! 3. A call takes a connection from the pool (stacks that share one connection wait for
+//! 3. An exchange first makes its message and encodes it, and decodes the answer last
+//!    ([`exchange`]); between, it is a call like any other.
+//! 4. A call takes a connection from the pool (stacks that share one connection wait for
 //!    it together, HTTP/1.1 opens as many as it needs) and leaves its stamps in a
 //!    [`Trace`]. It is cut off at the time-out; what was stamped by then is kept.
-//! 4. When a group's last call has ended, and no call is under way, its bodies are
-//!    digested and its rows are sent: never between timed calls.
+//! 5. When a group's last call has ended, and no call is under way, its bodies are
+//!    digested, its messages compared and its rows sent: never between timed calls.
 //!
 //! Times are `CLOCK_MONOTONIC`, taken where a thing happens: name, socket and handshake as
 //! each is awaited ([`dial`]), *request sent* when the bytes have left TLS for the socket
@@ -22,6 +24,7 @@
 
 pub mod clock;
 pub mod dial;
+pub mod exchange;
 pub mod failure;
 pub mod request;
 pub mod schedule;

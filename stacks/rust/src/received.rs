@@ -29,6 +29,14 @@ impl Received {
         }
     }
 
+    /// All that was pushed, in one piece; what [`HELD_BYTES`] leaves of it.
+    pub(crate) fn whole(&self) -> Bytes {
+        match self.held.as_slices() {
+            ([one], []) => one.clone(),
+            (some, more) => some.iter().chain(more).flatten().copied().collect(),
+        }
+    }
+
     /// SHA-256 in lower-case hex.
     pub(crate) fn digest(mut self) -> String {
         for chunk in &self.held {

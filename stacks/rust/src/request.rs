@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use driver::protocol::{Action, Codec, Setup};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use driver::protocol::Action;
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
+};
 use http::{Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::dial::Origin;
-use crate::{Refused, Trace};
+use crate::{Refused, Trace, exchange};
 
 /// The header that carries a step's id to the server's log.
 pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
@@ -26,6 +28,8 @@ pub struct HttpRequest {
     path: String,
     id: u32,
     content_type: Option<HeaderValue>,
+    /// Of an exchange.
+    codec: Option<wire::Codec>,
     body: Bytes,
 }
 
@@ -43,6 +47,10 @@ impl HttpRequest {
             ),
             Action::Get { bytes } => (Method::GET, format!("/bytes/{bytes}"), None, Bytes::new()),
             Action::Put { bytes: length } => (Method::PUT, "/upload".into(), bytes, file(*length)?),
+            Action::Exchange { kind, .. } => {
+                let path = format!("/exchange/{}", exchange::kind(kind)?.name());
+                (Method::POST, path, None, Bytes::new())
+            }
             Action::Stream { .. } => {
                 let reason = "HTTP has no stream of messages here; gRPC has";
                 return Err(Refused::unsupported("step stream", reason));
@@ -59,8 +67,21 @@ impl HttpRequest {
             path,
             id,
             content_type,
+            codec: None,
             body,
         })
+    }
+
+    /// The same with a message for its body.
+    pub fn carrying(&self, codec: wire::Codec, message: Bytes) -> Self {
+        Self {
+            method: self.method.clone(),
+            path: self.path.clone(),
+            id: self.id,
+            content_type: Some(HeaderValue::from_static(codec.form.media_type())),
+            codec: Some(codec),
+            body: message,
+        }
     }
 
     /// Its head, without a body, with an absolute URI.
@@ -80,6 +101,15 @@ impl HttpRequest {
             head.headers_mut()
                 .insert(CONTENT_LENGTH, self.body.len().into());
         }
+        if let Some(codec) = self.codec {
+            let token = codec.compression.token();
+            let accepted = HeaderValue::from_static(token.unwrap_or("identity"));
+            head.headers_mut().insert(ACCEPT_ENCODING, accepted);
+            if let Some(token) = token {
+                let token = HeaderValue::from_static(token);
+                head.headers_mut().insert(CONTENT_ENCODING, token);
+            }
+        }
         head
     }
 
@@ -88,17 +118,6 @@ impl HttpRequest {
         Chunks {
             left: self.body.clone(),
             trace: trace.clone(),
-        }
-    }
-}
-
-/// The HTTP stacks speak JSON.
-pub fn require_json(setup: &Setup) -> Result<(), Refused> {
-    match setup.codec {
-        Codec::Json => Ok(()),
-        Codec::Protobuf => {
-            let reason = "the HTTP stacks carry the step's JSON as it is; gRPC carries Protobuf";
-            Err(Refused::unsupported("codec protobuf", reason))
         }
     }
 }

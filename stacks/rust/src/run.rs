@@ -8,6 +8,7 @@ use driver::protocol::{Ability, Action, CallError, ErrorKind, Reconnect, Reply, 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::exchange::{Exchanges, Source};
 use crate::failure::{cancelled, timed_out};
 use crate::pool::Pool;
 use crate::schedule::{Ready, Schedule};
@@ -17,17 +18,26 @@ use crate::{Out, Refused, Stack, Trace};
 /// Steps that are ready to run.
 pub(crate) struct Run<'a, S: Stack> {
     pool: &'a Pool<S>,
+    exchanges: &'a Exchanges,
     steps: &'a [Step],
-    requests: Vec<Option<S::Request>>,
+    requests: Vec<Option<Prepared<S>>>,
     timeout_ns: u64,
     schedule: Schedule,
     first: Vec<Ready>,
+}
+
+/// What is there of a call before the run begins.
+struct Prepared<S: Stack> {
+    request: S::Request,
+    /// Of an exchange, whose request has no body yet.
+    message: Option<Source>,
 }
 
 impl<'a, S: Stack> Run<'a, S> {
     /// Checks the steps and makes every request.
     pub(crate) fn prepare(
         pool: &'a Pool<S>,
+        exchanges: &'a Exchanges,
         steps: &'a [Step],
         timeout_ns: u64,
     ) -> Result<Self, Refused> {
@@ -37,11 +47,19 @@ impl<'a, S: Stack> Run<'a, S> {
         let request = |step: &Step| match &step.action {
             Action::Pause { .. } => Ok(None),
             Action::Reconnect { mode } => reconnects(&abilities, *mode).map(|()| None),
-            call => pool.stack().prepare(step.id, call).map(Some),
+            call => {
+                let message = match call {
+                    Action::Exchange { message, kind } => Some(exchanges.prepare(message, kind)?),
+                    _ => None,
+                };
+                let request = pool.stack().prepare(step.id, call)?;
+                Ok(Some(Prepared { request, message }))
+            }
         };
         let requests = steps.iter().map(request).collect::<Result<_, _>>()?;
         Ok(Self {
             pool,
+            exchanges,
             steps,
             requests,
             timeout_ns,
@@ -78,7 +96,7 @@ impl<'a, S: Stack> Run<'a, S> {
         }
         let step = &self.steps[place];
         match (&self.requests[place], &step.action) {
-            (Some(request), _) => (place, Some(self.call(step, request).await)),
+            (Some(prepared), _) => (place, Some(self.call(step, prepared).await)),
             (None, Action::Reconnect { mode }) => {
                 self.pool.reconnect(*mode).await;
                 (place, None)
@@ -91,12 +109,12 @@ impl<'a, S: Stack> Run<'a, S> {
         }
     }
 
-    async fn call(&self, step: &Step, request: &S::Request) -> Trace {
+    async fn call(&self, step: &Step, prepared: &Prepared<S>) -> Trace {
         let trace = Trace::new(step.id);
         let cancel_ns = step.cancel_after_ns.filter(|&ns| ns < self.timeout_ns);
         let limit = Duration::from_nanos(cancel_ns.unwrap_or(self.timeout_ns));
         trace.stamp(Phase::Start);
-        let outcome = timeout(limit, self.exchange(request, &trace)).await;
+        let outcome = timeout(limit, self.whole(prepared, &trace)).await;
         trace.stamp(Phase::End);
         let error = match outcome {
             Ok(Ok(())) => None,
@@ -107,7 +125,20 @@ impl<'a, S: Stack> Run<'a, S> {
         trace
     }
 
-    async fn exchange(&self, request: &S::Request, trace: &Trace) -> Result<(), CallError> {
+    /// A call with all that an application does for it.
+    async fn whole(&self, prepared: &Prepared<S>, trace: &Trace) -> Result<(), CallError> {
+        let Some(source) = &prepared.message else {
+            return self.send(&prepared.request, trace).await;
+        };
+        let (message, body) = self.exchanges.encode(source, trace);
+        let stack = self.pool.stack();
+        let request = stack.carrying(&prepared.request, self.exchanges.codec(), body);
+        self.send(&request, trace).await?;
+        trace.stamp(Phase::Received);
+        self.exchanges.decode(message, trace)
+    }
+
+    async fn send(&self, request: &S::Request, trace: &Trace) -> Result<(), CallError> {
         let lease = self.pool.lease(trace).await?;
         let outcome = self.pool.stack().call(lease.conn(), request, trace).await;
         // Again, for early data was sent before all was known.

@@ -10,6 +10,7 @@ use driver::pipes::{ENV_CONNECT, ENV_IN, ENV_OUT};
 use driver::protocol::{Action, Reconnect, Refusal, Reply, Request, Setup, Step};
 use tokio::sync::mpsc;
 
+use crate::exchange::Exchanges;
 use crate::pool::Pool;
 use crate::run::Run;
 use crate::{Refused, Stack, Trace};
@@ -116,6 +117,7 @@ pub fn drive<S: Stack>(mut requests: Requests, out: &mut dyn Out) -> io::Result<
 /// A stack that was set up.
 struct Session<S: Stack> {
     pool: Pool<S>,
+    exchanges: Exchanges,
     timeout_ns: u64,
 }
 
@@ -130,6 +132,7 @@ impl<S: Stack> Session<S> {
                 format!("{} does not speak it", hello.stack),
             ));
         }
+        let exchanges = Exchanges::new(&setup, &hello)?;
         let pool = Pool::new(S::new(&setup)?);
         if let Some(url) = &setup.warmup_url {
             let elsewhere = Setup {
@@ -140,12 +143,13 @@ impl<S: Stack> Session<S> {
         }
         Ok(Self {
             pool,
+            exchanges,
             timeout_ns: setup.timeout_ns,
         })
     }
 
     async fn run(&self, steps: &[Step], out: &mut dyn Out) -> io::Result<()> {
-        match Run::prepare(&self.pool, steps, self.timeout_ns) {
+        match Run::prepare(&self.pool, &self.exchanges, steps, self.timeout_ns) {
             Ok(run) => run.follow(out).await,
             Err(refused) => out.send(refusal(refused)),
         }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Setup};
 
 use crate::Trace;
@@ -9,7 +10,7 @@ use crate::Trace;
 /// One client library, set up for one origin.
 ///
 /// The engine calls `prepare` for each call before the run, `connect` when a call needs a
-/// connection, `call` on it, `usable` before it is used again, and `close` in the end.
+/// connection, `carrying` within an exchange, `call` on a connection, `usable` before it is used again, and `close` in the end.
 /// Any of these futures may be dropped at a time-out.
 pub trait Stack: Sized + 'static {
     /// A connection.
@@ -28,6 +29,14 @@ pub trait Stack: Sized + 'static {
 
     /// Makes the request of a step that [is a call](Action::is_call).
     fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, Refused>;
+
+    /// The request of an exchange, with the message it is to carry.
+    fn carrying(
+        &self,
+        request: &Self::Request,
+        codec: wire::Codec,
+        message: Bytes,
+    ) -> Self::Request;
 
     /// Opens a connection; stamps name, socket and handshake.
     fn connect(

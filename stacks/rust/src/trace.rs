@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use driver::protocol::Row;
+use driver::protocol::{CallError, ErrorKind, Row};
+use wire::Message;
 
 use crate::clock::now_ns;
 use crate::received::Received;
@@ -19,6 +20,8 @@ pub struct Trace(Arc<Mutex<Call>>);
 struct Call {
     row: Row,
     body: Received,
+    /// Of an exchange: the message sent and the one that came back.
+    messages: Option<(Arc<Message>, Message)>,
 }
 
 /// The moments a trace can be stamped with.
@@ -26,6 +29,10 @@ struct Call {
 pub enum Phase {
     /// The application asks for the call.
     Start,
+    /// The message is made.
+    Created,
+    /// The message is encoded.
+    Encoded,
     /// The name is resolved.
     Dns,
     /// TCP is connected.
@@ -36,6 +43,8 @@ pub enum Phase {
     RequestSent,
     /// The response's head is here.
     FirstByte,
+    /// The last byte of the response's body is here.
+    Received,
     /// The call is over.
     End,
 }
@@ -53,11 +62,14 @@ impl Trace {
         let now = now_ns();
         self.edit(|row| match phase {
             Phase::Start => row.start_ns = now,
+            Phase::Created => row.created_ns = Some(now),
+            Phase::Encoded => row.encoded_ns = Some(now),
             Phase::Dns => row.dns_ns = Some(now),
             Phase::Connect => row.connect_ns = Some(now),
             Phase::Tls => row.tls_ns = Some(now),
             Phase::RequestSent => row.request_sent_ns = Some(now),
             Phase::FirstByte => row.first_byte_ns = Some(now),
+            Phase::Received => row.received_ns = Some(now),
             Phase::End => row.end_ns = now,
         });
     }
@@ -74,13 +86,31 @@ impl Trace {
         call.body.push(chunk);
     }
 
-    /// The row as it stands, the body digested if its head had arrived.
+    /// The response's body as far as it is here.
+    pub fn body(&self) -> Bytes {
+        self.lock().body.whole()
+    }
+
+    /// Two messages that must be equal; it is seen to when the call is finished, for it takes
+    /// time.
+    pub fn compare_later(&self, sent: Arc<Message>, received: Message) {
+        self.lock().messages = Some((sent, received));
+    }
+
+    /// The row as it stands, the body digested if its head had arrived, messages compared.
     pub fn finish(&self) -> Row {
         let mut call = self.lock();
         let body = std::mem::take(&mut call.body);
+        let messages = call.messages.take();
         let mut row = std::mem::take(&mut call.row);
         if row.first_byte_ns.is_some() {
             row.digest = Some(body.digest());
+        }
+        if messages.is_some_and(|(sent, received)| *sent != received) {
+            row.error = Some(CallError {
+                kind: ErrorKind::Protocol,
+                detail: "the echo differs".into(),
+            });
         }
         row
     }

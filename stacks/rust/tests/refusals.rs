@@ -63,9 +63,9 @@ fn protocols_and_codecs_it_does_not_have() {
             },
         ),
         (
-            "codec protobuf",
+            "codec asn1",
             Setup {
-                codec: Codec::Protobuf,
+                codec: Codec("asn1".into()),
                 ..h2.clone()
             },
         ),

@@ -72,6 +72,8 @@ pub const CASES: &[Case] = &[
          "warming up leaves the measured origin untouched"),
     case("frames", ALL, Some(Ability::Observe), Cell(frames),
          "calls end on a 60 Hz grid"),
+    case("exchange", ALL, None, How::Exchange(exchange),
+         "messages come back equal in every codec named"),
     case("alt-svc", &[H3], Some(Ability::AltSvc), Cell(alt_svc),
          "HTTP/2 until Alt-Svc is learnt, then HTTP/3"),
 ];
@@ -101,6 +103,7 @@ fn plain(_: Protocol) -> Trial {
         discovery: None,
         observe: None,
         warmup_calls: 0,
+        codec: None,
         timeout_ns: 10 * SECOND_NS,
         amend: |_: &mut Setup, _: &Foreign| {},
         judge: judge::all_answered,
@@ -326,6 +329,15 @@ fn frames(_: Protocol) -> Trial {
             judge::on_frames,
         )
     }
+}
+
+fn exchange(_: Protocol) -> Trial {
+    let exchange = |message: &str, kind: &str| Action::Exchange {
+        message: message.into(),
+        kind: kind.into(),
+    };
+    let (by_rule, read) = (exchange("big-7", "Big"), exchange("api-2kB", "ApiPage"));
+    trial([by_rule, read.clone(), read], judge::exchanged)
 }
 
 fn alt_svc(_: Protocol) -> Trial {

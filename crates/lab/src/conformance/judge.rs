@@ -69,6 +69,23 @@ pub(super) fn all_answered(seen: &Seen<'_>) -> Judged {
     seen.rows.iter().try_for_each(answered)
 }
 
+/// That the codec was the one asked for, and each moment after the one before it, has been
+/// proven; here, that a message was made exactly where it was to be made.
+pub(super) fn exchanged(seen: &Seen<'_>) -> Judged {
+    all_answered(seen)?;
+    for row in seen.rows {
+        let by_rule = row.id == 1;
+        if row.created_ns.is_some() != by_rule {
+            let what = if by_rule { "within" } else { "before" };
+            return Err(format!(
+                "call {}: its message is to be made {what} the call, created_ns says otherwise",
+                row.id
+            ));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn uploads(seen: &Seen<'_>) -> Judged {
     all_answered(seen)?;
     for (row, bytes) in seen.rows.iter().zip(super::sizes::SIZES) {

@@ -12,7 +12,7 @@ mod sizes;
 
 use std::path::PathBuf;
 
-use driver::protocol::{Ability, Discovery, Hello, Protocol, Setup, Step};
+use driver::protocol::{Ability, Codec, Discovery, Hello, Protocol, Setup, Step};
 use link::{Network, PathSpec};
 use pump::Bench;
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,8 @@ enum How {
     Provoke,
     /// A cell.
     Cell(fn(Protocol) -> Trial),
+    /// A cell for each codec that the driver names.
+    Exchange(fn(Protocol) -> Trial),
 }
 
 /// A cell of a case.
@@ -97,6 +99,8 @@ struct Trial {
     discovery: Option<Discovery>,
     observe: Option<&'static str>,
     warmup_calls: u32,
+    /// The protocol's plain one when none.
+    codec: Option<Codec>,
     timeout_ns: u64,
     /// Changes what the driver is told; also knows credentials of another server.
     amend: fn(&mut Setup, &Foreign),
@@ -163,6 +167,14 @@ impl<'a> Conformance<'a> {
                     (None, How::Cell(make)) => {
                         self.try_cell(driver, protocol, make(protocol), &foreign)
                     }
+                    (None, How::Exchange(make)) => {
+                        let of = |codec: &Codec| Trial {
+                            codec: Some(codec.clone()),
+                            ..make(protocol)
+                        };
+                        let trials = hello.codecs.iter().map(of);
+                        self.try_codecs(driver, protocol, trials, &foreign)
+                    }
                 };
                 let finding = Finding {
                     driver: driver.entry.name.clone(),
@@ -177,6 +189,31 @@ impl<'a> Conformance<'a> {
         Ok(Report { hello, findings })
     }
 
+    /// All must pass. Over gRPC there is Protobuf alone.
+    fn try_codecs(
+        &mut self,
+        driver: &Driver,
+        protocol: Protocol,
+        trials: impl Iterator<Item = Trial>,
+        foreign: &Foreign,
+    ) -> Verdict {
+        let mut all = Verdict::Unsupported("the driver offers no codec for it".into());
+        for trial in trials {
+            let codec = trial.codec.clone().unwrap_or(Codec::plain(protocol));
+            if protocol == Protocol::Grpc && codec != Codec::plain(protocol) {
+                continue;
+            }
+            let named = |why: String| format!("{}: {why}", codec.name());
+            all = match self.try_cell(driver, protocol, trial, foreign) {
+                Verdict::Pass => Verdict::Pass,
+                Verdict::Fail(why) => return Verdict::Fail(named(why)),
+                // It was offered.
+                Verdict::Unsupported(why) => return Verdict::Fail(named(why)),
+            };
+        }
+        all
+    }
+
     fn try_cell(
         &mut self,
         driver: &Driver,
@@ -184,13 +221,14 @@ impl<'a> Conformance<'a> {
         trial: Trial,
         foreign: &Foreign,
     ) -> Verdict {
-        let name = &driver.entry.name;
+        let plain = Arm::plain(&driver.entry.name, protocol);
         let arm = Arm {
+            codec: trial.codec.unwrap_or(plain.codec),
             security: trial.security,
             discovery: trial.discovery,
             observe: trial.observe.map(Into::into),
             warmup_calls: trial.warmup_calls,
-            ..Arm::plain(name, protocol)
+            ..plain
         };
         let workload = Workload::of_steps(trial.steps);
         let amend = |setup: &mut Setup| (trial.amend)(setup, foreign);
@@ -199,6 +237,7 @@ impl<'a> Conformance<'a> {
             luck: 1,
             arm: &arm,
             workload: &workload,
+            seed: 1,
             timeout_ns: trial.timeout_ns,
             server: ServerOptions {
                 args: trial.server,

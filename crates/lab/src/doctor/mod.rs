@@ -179,6 +179,7 @@ impl<'a> Surgery<'a> {
             luck: 1,
             arm: &arm,
             workload,
+            seed: 1,
             timeout_ns: TIMEOUT_NS,
             server,
             scratch: None,

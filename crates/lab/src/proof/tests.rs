@@ -75,6 +75,7 @@ fn try_rows(rows: &[Row]) -> Result<Proven, String> {
     let claim = Claim {
         workload: &w,
         protocol: Protocol::H2,
+        codec: "json",
         clock: Clock::Monotonic,
         discovery: None,
         run_ns: 1_000,
@@ -161,6 +162,7 @@ fn calls_that_wait_for_one_handshake_may_overtake_each_other() {
     let claim = Claim {
         workload: &w,
         protocol: Protocol::H2,
+        codec: "json",
         clock: Clock::Monotonic,
         discovery: None,
         run_ns: 1_000,
@@ -186,4 +188,84 @@ fn a_timeout_is_censored_and_an_unreached_server_is_said() {
     let (calls, _) = try_rows(&[row(1, 1_100), late]).unwrap();
     assert_eq!(calls[1].result, CallResult::TimedOut);
     assert_eq!(calls[1].server_hits, 1);
+}
+
+/// An exchange of `big-7` in `json+gzip-6`, as row and log have it when nobody lies.
+fn exchanged() -> (Row, Request) {
+    let row = Row {
+        created_ns: Some(1_110),
+        encoded_ns: Some(1_120),
+        received_ns: Some(1_650),
+        ..row(1, 1_100)
+    };
+    let Line::Request(hit) = request(1, 1_400) else {
+        unreachable!()
+    };
+    let hit = Request {
+        path: "/exchange/Big".into(),
+        codec: Some("json+gzip-6".into()),
+        decode_ns: Some(3),
+        encode_ns: Some(4),
+        ..hit
+    };
+    (row, hit)
+}
+
+fn try_exchange(row: Row, hit: Request) -> Result<Call, String> {
+    let workload = Workload::expand(&[Step::Exchange {
+        group: "page".into(),
+        messages: vec!["big-7".parse().unwrap()],
+        times: 1,
+    }]);
+    let claim = Claim {
+        workload: &workload,
+        protocol: Protocol::H2,
+        codec: "json+gzip-6",
+        clock: Clock::Monotonic,
+        discovery: None,
+        run_ns: 1_000,
+        rtt_ns: 400,
+        warmed_up: false,
+    };
+    let (mut calls, _) = prove(&claim, &[row], &[connection(), Line::Request(hit)])?;
+    Ok(calls.remove(0))
+}
+
+#[test]
+fn an_exchange_is_recorded_with_both_sides_moments() {
+    let (row, hit) = exchanged();
+    let call = try_exchange(row, hit).unwrap();
+    let expected = Exchange {
+        created_ns: Some(10),
+        encoded_ns: Some(20),
+        received_ns: Some(550),
+        server_decode_ns: Some(3),
+        server_encode_ns: Some(4),
+    };
+    assert_eq!(call.exchange, Some(expected));
+    let (calls, _) = try_rows(&[super::tests::row(1, 1_100)]).unwrap();
+    assert_eq!(calls[0].exchange, None);
+}
+
+#[test]
+fn an_exchange_of_something_else_is_a_lie() {
+    type Spoil = fn(&mut Row, &mut Request);
+    let lies: [(Spoil, &str); 4] = [
+        (
+            |_, hit| hit.codec = Some("json".into()),
+            "asked for codec json+gzip-6, the server saw json",
+        ),
+        (|_, hit| hit.codec = None, "exchanged nothing"),
+        (
+            |_, hit| hit.path = "/exchange/Small".into(),
+            "asked for /exchange/Small",
+        ),
+        (|row, _| row.request_bytes = 1, "claims to have sent 1 B"),
+    ];
+    for (spoil, words) in lies {
+        let (mut row, mut hit) = exchanged();
+        spoil(&mut row, &mut hit);
+        let lie = try_exchange(row, hit).unwrap_err();
+        assert!(lie.contains(words), "{lie}");
+    }
 }

@@ -109,7 +109,7 @@ impl RawStudy {
                 "blocks = 0: the study has no cells; 10 blocks give verdicts",
             ));
         }
-        let mut arms: Vec<Arm> = Vec::new();
+        let (mut arms, mut spans): (Vec<Arm>, Vec<Range<usize>>) = Default::default();
         for raw in self.arm {
             let span = raw.span();
             let arm = raw.into_inner().check(self.warmup_calls);
@@ -127,6 +127,7 @@ impl RawStudy {
                 ));
             }
             arms.push(arm);
+            spans.push(span);
         }
         if arms.is_empty() {
             return Err(source.at(&(0..0), "no [[arm]]: the study has no cells"));
@@ -169,6 +170,22 @@ impl RawStudy {
             workload,
         };
         let steps = crate::workload::count(&study.workload);
+        if let Some((arm, span)) = study
+            .arms
+            .iter()
+            .zip(&spans)
+            .find(|(arm, _)| steps.exchanges == 0 && arm.codec != Codec::plain(arm.protocol))
+        {
+            return Err(source.at(
+                span,
+                format!(
+                    "arm `{}`: codec = \"{}\" changes nothing here, for no step is an exchange; \
+                     leave it out, or add a [[step]] with `exchange` and `message`",
+                    arm.name,
+                    arm.codec.name()
+                ),
+            ));
+        }
         if steps.calls == 0 {
             return Err(source.at(&(0..0), "no [[step]] makes a call: nothing to measure"));
         }
@@ -200,13 +217,13 @@ impl RawArm {
 }
 
 fn contradiction(arm: &Arm) -> Option<String> {
-    match (arm.protocol, arm.codec) {
-        (Protocol::Grpc, Codec::Json) => Some(format!(
+    let codec = arm.codec.name();
+    if let Err(e) = codec.parse::<wire::Codec>() {
+        return Some(format!("arm `{}`: {e}", arm.name));
+    }
+    match arm.protocol {
+        Protocol::Grpc if codec != "protobuf" => Some(format!(
             "arm `{}`: gRPC here speaks protobuf; leave `codec` out",
-            arm.name
-        )),
-        (Protocol::H1 | Protocol::H2 | Protocol::H3, Codec::Protobuf) => Some(format!(
-            "arm `{}`: protobuf over plain HTTP is not measured yet; use codec = \"json\"",
             arm.name
         )),
         _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => Some(format!(
@@ -326,7 +343,37 @@ mod tests {
             (
                 "protocol = \"h3\"",
                 "protocol = \"h3\"\ncodec = \"protobuf\"",
-                "not measured yet",
+                "no step is an exchange",
+            ),
+            (
+                "protocol = \"h3\"",
+                "protocol = \"h3\"\ncodec = \"asn1\"",
+                "no codec is named `asn1`",
+            ),
+            (
+                "call = \"echo\"",
+                "exchange = \"page\"",
+                "exchange needs `message`",
+            ),
+            (
+                "call = \"echo\"",
+                "exchange = \"page\"\nmessage = \"api-3kB\"",
+                "no message is named `api-3kB`; there are small",
+            ),
+            (
+                "call = \"echo\"",
+                "exchange = \"page\"\nmessage = \"big-9..3\"",
+                "from the smaller to the larger",
+            ),
+            (
+                "call = \"echo\"",
+                "exchange = \"page\"\nmessage = \"big-1..10001\"",
+                "no message is named `big-10001`",
+            ),
+            (
+                "call = \"echo\"",
+                "call = \"echo\"\nmessage = \"small\"",
+                "`message` goes with exchange",
             ),
             (
                 "protocol = \"h3\"",
@@ -379,7 +426,7 @@ mod tests {
             (
                 "call = \"echo\"\ntimes = 2",
                 "parallel = true\nsteps = [{ pause_ms = 1 }]",
-                "parallel takes call, get and put only",
+                "parallel takes call, get, put and exchange only",
             ),
         ];
         for (line, instead, message) in cases {

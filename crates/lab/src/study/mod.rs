@@ -43,7 +43,7 @@ pub struct Arm {
     pub stack: String,
     /// What it speaks.
     pub protocol: Protocol,
-    /// How bodies are encoded.
+    /// How the messages of exchanges are encoded.
     pub codec: Codec,
     /// Client certificates?
     pub security: Security,
@@ -64,10 +64,7 @@ impl Arm {
             name: format!("{stack} {}", protocol.name()),
             stack: stack.to_owned(),
             protocol,
-            codec: match protocol {
-                Protocol::Grpc => Codec::Protobuf,
-                _ => Codec::Json,
-            },
+            codec: Codec::plain(protocol),
             security: Security::Tls,
             congestion: None,
             warmup_calls: 0,
@@ -96,6 +93,15 @@ pub enum Step {
         group: String,
         /// JSON text.
         body: String,
+        /// How often, one after another.
+        times: u32,
+    },
+    /// A message there and back in the arm's codec.
+    Exchange {
+        /// Its group in the report.
+        group: String,
+        /// The messages, taken in turn.
+        messages: Vec<wire::Name>,
         /// How often, one after another.
         times: u32,
     },

@@ -15,6 +15,7 @@ pub(super) struct RawStep {
     get: Option<String>,
     put: Option<String>,
     stream: Option<String>,
+    exchange: Option<String>,
     pause_ms: Option<f64>,
     reconnect: Option<Reconnect>,
     repeat: Option<u32>,
@@ -24,6 +25,7 @@ pub(super) struct RawStep {
     bytes: Option<u64>,
     times: Option<u32>,
     messages: Option<u32>,
+    message: Option<String>,
     steps: Option<Vec<Spanned<RawStep>>>,
 }
 
@@ -42,6 +44,7 @@ pub(super) fn check_step(
         ("get", raw.get.is_some()),
         ("put", raw.put.is_some()),
         ("stream", raw.stream.is_some()),
+        ("exchange", raw.exchange.is_some()),
         ("pause_ms", raw.pause_ms.is_some()),
         ("reconnect", raw.reconnect.is_some()),
         ("repeat", raw.repeat.is_some()),
@@ -66,8 +69,13 @@ pub(super) fn check_step(
     let companions: &[(&str, bool, &[&str])] = &[
         ("body", raw.body.is_some(), &["call", "stream"]),
         ("bytes", raw.bytes.is_some(), &["get", "put"]),
-        ("times", raw.times.is_some(), &["call", "get", "put"]),
+        (
+            "times",
+            raw.times.is_some(),
+            &["call", "get", "put", "exchange"],
+        ),
         ("messages", raw.messages.is_some(), &["stream"]),
+        ("message", raw.message.is_some(), &["exchange"]),
         ("steps", steps.is_some(), &["repeat", "parallel"]),
     ];
     for (key, set, with) in companions {
@@ -143,6 +151,17 @@ pub(super) fn check_step(
                 messages,
             }
         }
+        "exchange" => {
+            let message = raw.message.as_deref();
+            let message = message.ok_or_else(|| {
+                fail("exchange needs `message`, as \"api-2kB\" or \"big-0..99\"".to_owned())
+            })?;
+            Step::Exchange {
+                group: raw.exchange.clone().unwrap_or_default(),
+                messages: messages(message).map_err(fail)?,
+                times,
+            }
+        }
         "pause_ms" => {
             let ms = Spanned::new(span.clone(), raw.pause_ms.unwrap_or_default());
             Step::Pause {
@@ -160,15 +179,43 @@ pub(super) fn check_step(
         }
         _ => {
             let steps = inner("parallel", steps)?;
-            if steps
-                .iter()
-                .any(|s| !matches!(s, Step::Call { .. } | Step::Get { .. } | Step::Put { .. }))
-            {
-                return Err(fail("parallel takes call, get and put only".to_owned()));
+            let may = |s: &Step| {
+                use Step::{Call, Exchange, Get, Put};
+                matches!(s, Call { .. } | Get { .. } | Put { .. } | Exchange { .. })
+            };
+            if !steps.iter().all(may) {
+                return Err(fail(
+                    "parallel takes call, get, put and exchange only".to_owned(),
+                ));
             }
             Step::Parallel(steps)
         }
     })
+}
+
+/// One message, or a range of them: `big-0..99` is a hundred.
+fn messages(text: &str) -> Result<Vec<wire::Name>, String> {
+    let named = |name: &str| name.parse::<wire::Name>().map_err(|e| e.to_string());
+    let Some((first, last)) = text.split_once("..") else {
+        return Ok(vec![named(text)?]);
+    };
+    let (family, low) = first.rsplit_once('-').unwrap_or((first, ""));
+    let bad = || format!("message = \"{text}\": a range is written as \"big-0..99\"");
+    let (low, high): (u32, u32) = (
+        low.parse().map_err(|_| bad())?,
+        last.parse().map_err(|_| bad())?,
+    );
+    if low > high {
+        return Err(format!(
+            "message = \"{text}\": from the smaller to the larger"
+        ));
+    }
+    // The ends are known to be few enough before anything is made of them.
+    named(&format!("{family}-{low}"))?;
+    named(&format!("{family}-{high}"))?;
+    (low..=high)
+        .map(|n| named(&format!("{family}-{n}")))
+        .collect()
 }
 
 /// The most steps a study may expand to: a driver is sent them in one message.

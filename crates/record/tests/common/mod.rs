@@ -95,6 +95,7 @@ pub fn cell(planned: &Planned, sitting: u32, attempt: u32, outcome: Outcome) -> 
         result,
         server_hits: 1,
         server_ns: Some(50_000),
+        exchange: None,
     };
     Cell {
         format: FORMAT,

@@ -234,6 +234,7 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
         },
         server_hits: 1,
         server_ns: Some(50_000),
+        exchange: None,
     }
 }
 

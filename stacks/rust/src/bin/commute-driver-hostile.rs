@@ -8,6 +8,7 @@ use std::io;
 use std::process::ExitCode;
 use std::{env, process, thread};
 
+use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
 use engine::request::HttpRequest;
 use engine::serve::{Replies, drive, finish, open};
@@ -171,6 +172,10 @@ impl Stack for Masked {
 
     fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
         self.hyper.prepare(id, action)
+    }
+
+    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
+        self.hyper.carrying(request, codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use driver::protocol::{
     Ability, Action, CallError, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
 };
@@ -14,8 +15,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
 use crate::dial::{Dialer, resumed};
+use crate::exchange::{CODECS, codecs};
 use crate::failure::{by_status, in_call};
-use crate::request::{Chunks, HttpRequest, require_json};
+use crate::request::{Chunks, HttpRequest};
 use crate::sent::{Flushed, Sent, SentBody};
 use crate::stack::{Facts, Refused, Stack};
 use crate::trace::{Phase, Trace};
@@ -62,11 +64,11 @@ impl Stack for Hyper {
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
             settings: settings(),
+            codecs: codecs(&CODECS),
         }
     }
 
     fn new(setup: &Setup) -> Result<Self, Refused> {
-        require_json(setup)?;
         let alpn: &[u8] = match setup.protocol {
             Protocol::H1 => b"http/1.1",
             _ => b"h2",
@@ -83,6 +85,10 @@ impl Stack for Hyper {
 
     fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
         HttpRequest::new(id, action)
+    }
+
+    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
+        request.carrying(codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {

@@ -8,22 +8,25 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use driver::protocol::{
-    Ability, Action, CallError, Clock, Codec, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
+    Ability, Action, CallError, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
+use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
+use tonic::client::Grpc;
 use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tower::Service;
-use wire::Echo;
 use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest};
+use wire::{Echo, PassThrough};
 
 use crate::dial::{Dialer, resumed};
+use crate::exchange::{self, codecs};
 use crate::failure::{failure, in_call};
 use crate::request::{CHUNK_BYTES, file};
 use crate::sent::{Flushed, Sent};
@@ -54,7 +57,14 @@ enum Kind {
     Echo(EchoRequest),
     Download(DownloadRequest),
     Upload(Bytes),
-    Chat { message: EchoRequest, messages: u32 },
+    Chat {
+        message: EchoRequest,
+        messages: u32,
+    },
+    Exchange {
+        method: PathAndQuery,
+        message: Bytes,
+    },
 }
 
 impl Stack for Tonic {
@@ -81,13 +91,11 @@ impl Stack for Tonic {
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
             settings: settings(),
+            codecs: codecs(&["protobuf"]),
         }
     }
 
     fn new(setup: &Setup) -> Result<Self, Refused> {
-        if setup.codec != Codec::Protobuf {
-            return Err(Refused::unsupported("codec json", "gRPC carries Protobuf"));
-        }
         let endpoint = Endpoint::from_shared(setup.url.clone())
             .map_err(|error| Refused::Failed(format!("{:?}: {error}", setup.url)))?;
         Ok(Self {
@@ -119,6 +127,14 @@ impl Stack for Tonic {
                 message: message(body)?,
                 messages: *messages,
             },
+            Action::Exchange { kind, .. } => {
+                let method = format!("{}/{}", wire::EXCHANGE, exchange::kind(kind)?.name());
+                let method = PathAndQuery::try_from(method);
+                Kind::Exchange {
+                    method: method.expect("every kind's name is valid in a path"),
+                    message: Bytes::new(),
+                }
+            }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(Refused::Failed(format!(
                     "step {} is no call",
@@ -127,6 +143,20 @@ impl Stack for Tonic {
             }
         };
         Ok(GrpcRequest { id, kind })
+    }
+
+    fn carrying(&self, request: &GrpcRequest, _: wire::Codec, message: Bytes) -> GrpcRequest {
+        let kind = match &request.kind {
+            Kind::Exchange { method, .. } => Kind::Exchange {
+                method: method.clone(),
+                message,
+            },
+            _ => unreachable!("the engine asks it of exchanges only"),
+        };
+        GrpcRequest {
+            id: request.id,
+            kind,
+        }
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
@@ -168,13 +198,18 @@ impl Stack for Tonic {
             sent: conn.sent.clone(),
             trace: trace.clone(),
         };
-        let client = BenchClient::with_origin(watched, self.endpoint.uri().clone());
+        let origin = self.endpoint.uri().clone();
+        let client = BenchClient::with_origin(watched.clone(), origin.clone());
         let outcome = match &request.kind {
             Kind::Echo(message) => echo(client, request.id, message, trace).await,
             Kind::Download(range) => download(client, request.id, range, trace).await,
             Kind::Upload(file) => upload(client, request.id, file, trace).await,
             Kind::Chat { message, messages } => {
                 chat(client, request.id, message, *messages, trace).await
+            }
+            Kind::Exchange { method, message } => {
+                let grpc = Grpc::with_origin(watched, origin);
+                unary(grpc, request.id, method, message, trace).await
             }
         };
         match outcome {
@@ -274,6 +309,24 @@ async fn chat(
     }
     drop(sender);
     while replies.message().await?.is_some() {}
+    Ok(())
+}
+
+/// The engine has encoded the message and will decode the answer, so that it knows when.
+async fn unary(
+    mut grpc: Grpc<Watched>,
+    id: u32,
+    method: &PathAndQuery,
+    message: &Bytes,
+    trace: &Trace,
+) -> Result<(), Status> {
+    grpc.ready()
+        .await
+        .map_err(|e| Status::from_error(e.into()))?;
+    count_sent(trace, message.len());
+    let request = with_id(id, message.clone());
+    let answer = grpc.unary(request, method.clone(), PassThrough).await?;
+    trace.receive(answer.into_inner());
     Ok(())
 }
 

@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod proxy;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -141,16 +142,14 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         client_cert_file: None,
         client_key_file: None,
         protocol,
-        codec: if protocol == Protocol::Grpc {
-            Codec::Protobuf
-        } else {
-            Codec::Json
-        },
+        codec: Codec::plain(protocol),
         timeout_ns: 10_000_000_000,
         congestion: None,
         warmup_calls: None,
         observe: None,
         discovery: None,
+        values: BTreeMap::new(),
+        schema_file: None,
     }
 }
 

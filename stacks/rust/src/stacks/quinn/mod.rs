@@ -7,7 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use driver::protocol::{
     Ability, Action, CallError, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
@@ -19,8 +19,9 @@ use tokio::sync::watch;
 use self::conn::{Requests, State, begin, broken, drive};
 use crate::clock;
 use crate::dial::Origin;
+use crate::exchange::{CODECS, codecs};
 use crate::failure::{by_status, failure};
-use crate::request::{HttpRequest, require_json};
+use crate::request::HttpRequest;
 use crate::stack::{Facts, Refused, Stack};
 use crate::tls::{self, Tls};
 use crate::trace::{Phase, Trace};
@@ -62,11 +63,11 @@ impl Stack for Quinn {
             resolution_ns: clock::resolution_ns(),
             phases: phases(),
             settings: settings(),
+            codecs: codecs(&CODECS),
         }
     }
 
     fn new(setup: &Setup) -> Result<Self, Refused> {
-        require_json(setup)?;
         let transport = Arc::new(transport(setup.congestion.as_deref())?);
         Ok(Self {
             origin: Origin::parse(&setup.url)?,
@@ -81,6 +82,10 @@ impl Stack for Quinn {
 
     fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
         HttpRequest::new(id, action)
+    }
+
+    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
+        request.carrying(codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
