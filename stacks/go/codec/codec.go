@@ -5,8 +5,8 @@ package codec
 import (
 	"runtime"
 
-	"commute/stacks/go/engine"
 	"commute/stacks/go/message"
+	"commute/stacks/go/module"
 )
 
 // A Codec is one library, ready for one kind of message. What it does not refuse, it has
@@ -49,11 +49,11 @@ var (
 func Offers() []Offer {
 	var (
 		standard  = runtime.Version()
-		protobuf  = engine.ModuleVersion("google.golang.org/protobuf")
-		hashicorp = engine.ModuleVersion("github.com/hashicorp/go-msgpack/v2")
-		tinylib   = engine.ModuleVersion("github.com/tinylib/msgp")
-		fxamacker = engine.ModuleVersion("github.com/fxamacker/cbor/v2")
-		klauspost = engine.ModuleVersion("github.com/klauspost/compress")
+		protobuf  = module.Version("google.golang.org/protobuf")
+		hashicorp = module.Version("github.com/hashicorp/go-msgpack/v2")
+		tinylib   = module.Version("github.com/tinylib/msgp")
+		fxamacker = module.Version("github.com/fxamacker/cbor/v2")
+		klauspost = module.Version("github.com/klauspost/compress")
 	)
 	const (
 		escapes   = `<, > and & stand escaped in its JSON, which is Marshal's default`

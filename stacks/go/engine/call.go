@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"io"
 	"sync"
+
+	"commute/stacks/go/exchange"
 )
 
 // A Call is one request under way, and what was seen of it. A library's callbacks may come
@@ -19,6 +21,7 @@ type Call struct {
 	wires      *wires
 	opens      bool
 	body       []Part
+	exchange   *exchange.Exchange // nil where it is none
 }
 
 // ID is the step's.
@@ -146,7 +149,7 @@ func (c *Call) end(err error) {
 	})
 }
 
-// finish digests the body, which is no part of the call.
+// finish digests the body and compares the messages, which is no part of the call.
 func (c *Call) finish() Row {
 	digest := sha256.New()
 	for _, part := range c.body {
@@ -158,7 +161,44 @@ func (c *Call) finish() Row {
 		c.row.Digest = hex.EncodeToString(digest.Sum(nil))
 	}
 	c.body = nil
+	if c.exchange != nil && c.row.Error == nil {
+		if err := c.exchange.Compare(); err != nil {
+			c.row.Error = Fail("protocol", err)
+		}
+	}
 	return c.row
+}
+
+// encode makes the message of an exchange and its body, as the call begins.
+func (c *Call) encode(request Request) error {
+	if c.exchange == nil {
+		return nil
+	}
+	if c.exchange.Create() {
+		c.edit(func() { c.row.CreatedNs = Now() })
+	}
+	body, err := c.exchange.Encode()
+	if err != nil {
+		return err
+	}
+	c.edit(func() { c.row.EncodedNs = Now() })
+	request.(Carrier).Carry(body)
+	return nil
+}
+
+// decode makes a message of the answer to an exchange, with which the call ends.
+func (c *Call) decode() error {
+	if c.exchange == nil {
+		return nil
+	}
+	c.edit(func() { c.row.ReceivedNs = Now() })
+	if len(c.body) != 1 {
+		return &CallError{"protocol", "the answer has no message"}
+	}
+	if err := c.exchange.Decode(c.body[0].Wire()); err != nil {
+		return Fail("protocol", err)
+	}
+	return nil
 }
 
 type callKey struct{}

@@ -21,6 +21,7 @@ type Hello struct {
 	StackVersion string            `json:"stack_version"`
 	TLS          string            `json:"tls"`
 	Protocols    []string          `json:"protocols"`
+	Codecs       []string          `json:"codecs,omitempty"` // with which it can exchange
 	Abilities    []string          `json:"abilities"`
 	Clock        string            `json:"clock"`
 	ResolutionNs int64             `json:"resolution_ns"`
@@ -42,6 +43,8 @@ type Setup struct {
 	Congestion     string `json:"congestion"`
 	Observe        string `json:"observe"`
 	Discovery      string `json:"discovery"`
+	// Values are the value files of the messages to exchange, by their names.
+	Values map[string]string `json:"values"`
 }
 
 // Step is one thing to do, or a time to do nothing.
@@ -56,6 +59,8 @@ type Step struct {
 	Ns            int64             `json:"ns"`
 	Mode          string            `json:"mode"`
 	CancelAfterNs int64             `json:"cancel_after_ns"`
+	Message       string            `json:"message"`
+	MessageKind   string            `json:"kind"`
 }
 
 // Modes of a reconnect.
@@ -72,11 +77,14 @@ type Row struct {
 	Connection    int        `json:"connection"`
 	LocalPort     int        `json:"local_port,omitempty"`
 	StartNs       int64      `json:"start_ns"`
+	CreatedNs     int64      `json:"created_ns,omitempty"`
+	EncodedNs     int64      `json:"encoded_ns,omitempty"`
 	DNSNs         int64      `json:"dns_ns,omitempty"`
 	ConnectNs     int64      `json:"connect_ns,omitempty"`
 	TLSNs         int64      `json:"tls_ns,omitempty"`
 	RequestSentNs int64      `json:"request_sent_ns,omitempty"`
 	FirstByteNs   int64      `json:"first_byte_ns,omitempty"`
+	ReceivedNs    int64      `json:"received_ns,omitempty"`
 	EndNs         int64      `json:"end_ns"`
 	Status        *int       `json:"status,omitempty"`
 	RequestBytes  int64      `json:"request_bytes"`

@@ -5,17 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
+
+	"commute/stacks/go/exchange"
 )
 
 // A session is a library set up for one origin: its connections and its tickets.
 type session struct {
-	library Library
-	timeout time.Duration
-	numbers numbers
-	mu      sync.Mutex
-	wires   *wires
+	library   Library
+	timeout   time.Duration
+	exchanges *exchange.Source
+	numbers   numbers
+	mu        sync.Mutex
+	wires     *wires
 }
 
 func newSession(library Library, timeoutNs int64) *session {
@@ -43,9 +47,10 @@ func (s *session) close() {
 	s.wires.retire()
 }
 
-// call makes one call, from the moment the application asks for it to its end.
-func (s *session) call(step Step, request Request) *Call {
-	call := &Call{row: Row{Type: "row", ID: step.ID}}
+// call makes one call, from the moment the application asks for it to its end. With an
+// exchange, the making of the message and the decoding of the answer are part of it.
+func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
+	call := &Call{row: Row{Type: "row", ID: step.ID}, exchange: x}
 	s.mu.Lock()
 	call.wires = s.wires
 	call.wires.enter()
@@ -60,7 +65,13 @@ func (s *session) call(step Step, request Request) *Call {
 		defer stop()
 		ctx = cancelled
 	}
-	err := call.wires.do(WithCall(ctx, call), call, request)
+	err := call.encode(request)
+	if err == nil {
+		err = call.wires.do(WithCall(ctx, call), call, request)
+	}
+	if err == nil {
+		err = call.decode()
+	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -91,22 +102,32 @@ func asCallError(err error) *CallError {
 
 // A run is steps that are ready to be followed.
 type run struct {
-	session  *session
-	steps    []Step
-	requests []Request // by place; nil where a step is no call
-	schedule *schedule
-	first    []timed
+	session   *session
+	steps     []Step
+	requests  []Request            // by place; nil where a step is no call
+	exchanges []*exchange.Exchange // by place; nil where a step is no exchange
+	schedule  *schedule
+	first     []timed
 }
 
-func (s *session) prepare(steps []Step, abilities []string) (*run, error) {
-	r := &run{session: s, steps: steps, requests: make([]Request, len(steps))}
+func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
+	r := &run{
+		session:   s,
+		steps:     steps,
+		requests:  make([]Request, len(steps)),
+		exchanges: make([]*exchange.Exchange, len(steps)),
+	}
 	for place, step := range steps {
 		var err error
 		switch step.Kind {
 		case "call", "get", "put", "stream":
-			r.requests[place], err = s.library.Prepare(step)
+			if r.requests[place], err = s.library.Prepare(step); err == nil {
+				err = s.checkCodec(step, stack)
+			}
+		case "exchange":
+			r.requests[place], r.exchanges[place], err = s.prepareExchange(step, stack)
 		case "reconnect":
-			err = checkMode(step.Mode, abilities)
+			err = checkMode(step.Mode, stack.Hello.Abilities)
 		case "pause":
 		default:
 			err = &Unsupported{"step " + step.Kind, "this driver does not know it"}
@@ -118,6 +139,29 @@ func (s *session) prepare(steps []Step, abilities []string) (*run, error) {
 	var err error
 	r.schedule, r.first, err = newSchedule(steps)
 	return r, err
+}
+
+// checkCodec refuses to send an echo in any codec but the one that it has here.
+func (s *session) checkCodec(step Step, stack Stack) error {
+	if codec := s.exchanges.Codec(); codec != stack.Codec && (step.Kind == "call" || step.Kind == "stream") {
+		return &Unsupported{"codec " + codec, "a " + step.Kind + " is in " + stack.Codec + " here"}
+	}
+	return nil
+}
+
+func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Exchange, error) {
+	if codec := s.exchanges.Codec(); !slices.Contains(stack.Hello.Codecs, codec) {
+		return nil, nil, &Unsupported{"codec " + codec, stack.Hello.Stack + " does not exchange in it"}
+	}
+	x, err := s.exchanges.Prepare(step.Message, step.MessageKind)
+	if errors.Is(err, exchange.ErrUnknown) {
+		err = &Unsupported{"message " + step.Message, err.Error()}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := s.library.Prepare(step)
+	return request, x, err
 }
 
 func checkMode(mode string, abilities []string) error {
@@ -212,7 +256,7 @@ func (r *run) do(place int) *Call {
 	case "reconnect":
 		r.session.reconnect(step.Mode)
 	default:
-		return r.session.call(step, r.requests[place])
+		return r.session.call(step, r.requests[place], r.exchanges[place])
 	}
 	return nil
 }

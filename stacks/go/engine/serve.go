@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"commute/stacks/go/exchange"
 )
 
 // A Stack is a library before it is set up.
 type Stack struct {
 	Hello Hello
-	// Codec is the only one it carries.
+	// Codec is that of calls and streams; an exchange is in the setup's.
 	Codec string
 	// Open sets it up for setup.URL, without touching the network.
 	Open func(setup Setup) (Library, error)
@@ -94,7 +96,7 @@ func (d *driver) answer(request request) error {
 		if d.session == nil {
 			return errors.New("run came before setup")
 		}
-		run, err := d.session.prepare(request.Steps, d.stack.Hello.Abilities)
+		run, err := d.session.prepare(request.Steps, d.stack)
 		if err != nil {
 			return err
 		}
@@ -124,7 +126,8 @@ func (d *driver) setUp(setup Setup) error {
 		return err
 	}
 	d.session = newSession(library, setup.TimeoutNs)
-	return nil
+	d.session.exchanges, err = exchange.New(setup.Codec, setup.Values)
+	return err
 }
 
 func (d *driver) check(setup Setup) error {
@@ -132,8 +135,8 @@ func (d *driver) check(setup Setup) error {
 	switch {
 	case !slices.Contains(hello.Protocols, setup.Protocol):
 		return &Unsupported{"protocol " + setup.Protocol, hello.Stack + " does not speak it"}
-	case setup.Codec != d.stack.Codec:
-		return &Unsupported{"codec " + setup.Codec, hello.Stack + " carries " + d.stack.Codec}
+	case setup.Codec != d.stack.Codec && !slices.Contains(hello.Codecs, setup.Codec):
+		return &Unsupported{"codec " + setup.Codec, hello.Stack + " does not carry it"}
 	case setup.Congestion != "":
 		return &Unsupported{"congestion " + setup.Congestion, hello.Stack + " has no option for it"}
 	case setup.Observe != "":
@@ -165,7 +168,7 @@ func (d *driver) warmUp(setup Setup) error {
 		calls = *setup.WarmupCalls
 	}
 	for range calls {
-		if row := session.call(step, request).finish(); row.Error != nil {
+		if row := session.call(step, request, nil).finish(); row.Error != nil {
 			return row.Error
 		}
 	}

@@ -15,8 +15,12 @@ type Library interface {
 	Wires(mode string) Wires
 }
 
-// A Request is what a Library prepared and its Wires understand.
+// A Request is what a Library prepared and its Wires understand. That of an exchange is a
+// Carrier.
 type Request any
+
+// A Carrier is a request that is given its body when the call begins.
+type Carrier interface{ Carry(body []byte) }
 
 // Wires are a library's connections since the last reconnect.
 type Wires interface {

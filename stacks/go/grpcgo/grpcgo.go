@@ -11,7 +11,6 @@ import (
 	"commute/stacks/go/engine"
 	"commute/stacks/go/origin"
 	"commute/stacks/go/tcp"
-	"commute/stacks/go/wirepb"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -27,6 +26,7 @@ func Stack() engine.Stack {
 			StackVersion: grpc.Version,
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"grpc"},
+			Codecs:       []string{"protobuf"},
 			Abilities:    []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
 			Phases: map[string]string{
 				"dns":          "the dns resolver handed addresses to the channel",
@@ -110,7 +110,7 @@ func (w *wires) Do(ctx context.Context, call *engine.Call, prepared engine.Reque
 		w.edit(func() { w.opener, w.resolvedNs = call, 0 })
 	}
 	seen := &observed{Call: call, wires: w}
-	err := prepared.(*request).send(seen.context(ctx), wirepb.NewBenchClient(w.channel), call)
+	err := prepared.(*request).send(seen.context(ctx), w.channel, call)
 	if err != nil {
 		return w.explain(err, call, seen.answered.Load())
 	}

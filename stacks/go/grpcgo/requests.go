@@ -11,6 +11,7 @@ import (
 
 	"commute/stacks/go/engine"
 	"commute/stacks/go/wirepb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
@@ -20,12 +21,13 @@ const chunkBytes = 16 << 10
 
 // A request is a step as gRPC, ready to be sent any number of times.
 type request struct {
-	id string
-	do exchange
+	id   string
+	do   conversation
+	body []byte // of an exchange
 }
 
-// An exchange makes one call and keeps what it receives.
-type exchange func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error
+// A conversation makes one call and keeps what it receives.
+type conversation func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error
 
 func prepare(step engine.Step) (*request, error) {
 	r := &request{id: strconv.FormatUint(uint64(step.ID), 10)}
@@ -39,18 +41,23 @@ func prepare(step engine.Step) (*request, error) {
 		r.do, err = upload(step)
 	case "stream":
 		r.do, err = chat(step)
+	case "exchange":
+		r.do = r.exchange(step)
 	}
 	return r, err
 }
 
-func (r *request) send(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
-	return r.do(metadata.AppendToOutgoingContext(ctx, "x-commute-id", r.id), client, call)
+// Carry gives the message of an exchange.
+func (r *request) Carry(body []byte) { r.body = body }
+
+func (r *request) send(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+	return r.do(metadata.AppendToOutgoingContext(ctx, "x-commute-id", r.id), channel, call)
 }
 
-func echo(step engine.Step) (exchange, error) {
+func echo(step engine.Step) (conversation, error) {
 	request, err := echoRequest(step)
-	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
-		reply, err := client.Echo(ctx, request)
+	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+		reply, err := wirepb.NewBenchClient(channel).Echo(ctx, request)
 		if err == nil {
 			call.Receive(message{reply})
 		}
@@ -58,10 +65,10 @@ func echo(step engine.Step) (exchange, error) {
 	}, err
 }
 
-func download(step engine.Step) exchange {
+func download(step engine.Step) conversation {
 	request := &wirepb.DownloadRequest{Bytes: step.Bytes}
-	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
-		chunks, err := client.Download(ctx, request)
+	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+		chunks, err := wirepb.NewBenchClient(channel).Download(ctx, request)
 		for err == nil {
 			var chunk *wirepb.Chunk
 			if chunk, err = chunks.Recv(); err == nil {
@@ -72,7 +79,7 @@ func download(step engine.Step) exchange {
 	}
 }
 
-func upload(step engine.Step) (exchange, error) {
+func upload(step engine.Step) (conversation, error) {
 	file, err := engine.Seeded(step.Bytes)
 	var chunks []*wirepb.Chunk
 	for len(file) > 0 {
@@ -80,8 +87,8 @@ func upload(step engine.Step) (exchange, error) {
 		chunks = append(chunks, &wirepb.Chunk{Data: file[:n]})
 		file = file[n:]
 	}
-	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
-		stream, err := client.Upload(ctx)
+	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+		stream, err := wirepb.NewBenchClient(channel).Upload(ctx)
 		if err != nil {
 			return err
 		}
@@ -99,13 +106,13 @@ func upload(step engine.Step) (exchange, error) {
 }
 
 // chat has one message in flight: the next goes when the last has been answered.
-func chat(step engine.Step) (exchange, error) {
+func chat(step engine.Step) (conversation, error) {
 	request, err := echoRequest(step)
 	if step.Messages < 1 {
 		err = fmt.Errorf("step %d is a stream of no messages", step.ID)
 	}
-	return func(ctx context.Context, client wirepb.BenchClient, call *engine.Call) error {
-		stream, err := client.Chat(ctx)
+	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+		stream, err := wirepb.NewBenchClient(channel).Chat(ctx)
 		if err != nil {
 			return err
 		}

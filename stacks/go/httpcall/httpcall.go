@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"commute/stacks/go/engine"
+	"commute/stacks/go/exchange"
 )
 
 // A Request is a step as HTTP.
@@ -22,16 +23,20 @@ type Request struct {
 	path        string
 	id          string
 	contentType string
+	encoding    string // of the body and of what is asked for, on an exchange
 	body        []byte
 }
 
-// Prepare makes the request of a step.
-func Prepare(origin *url.URL, step engine.Step) (*Request, error) {
+// Prepare makes the request of a step. Of an exchange in codec, the body comes later.
+func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) {
 	r := &Request{origin: origin, id: strconv.FormatUint(uint64(step.ID), 10)}
 	switch step.Kind {
 	case "call":
 		r.Method, r.path = http.MethodPost, "/echo"
 		r.contentType, r.body = "application/json", []byte(step.Body)
+	case "exchange":
+		r.Method, r.path = http.MethodPost, "/exchange/"+step.MessageKind
+		r.contentType, r.encoding = exchange.Media(codec)
 	case "get":
 		r.Method, r.path = http.MethodGet, fmt.Sprintf("/bytes/%d", step.Bytes)
 	case "put":
@@ -47,6 +52,9 @@ func Prepare(origin *url.URL, step engine.Step) (*Request, error) {
 	return r, nil
 }
 
+// Carry gives the body of an exchange.
+func (r *Request) Carry(body []byte) { r.body = body }
+
 // Do sends the request and receives its response whole.
 func Do(ctx context.Context, client *http.Client, request *Request, call *engine.Call, hooks *httptrace.ClientTrace) error {
 	response, err := client.Do(request.build(httptrace.WithClientTrace(ctx, hooks), call))
@@ -55,13 +63,23 @@ func Do(ctx context.Context, client *http.Client, request *Request, call *engine
 	}
 	defer response.Body.Close()
 	call.Status(response.StatusCode)
-	if err := call.ReadAll(response.Body); err != nil {
+	if err := request.receive(response.Body, call); err != nil {
 		return err
 	}
 	if response.StatusCode >= 400 {
 		return &engine.CallError{Kind: "status", Detail: fmt.Sprintf("status %d", response.StatusCode)}
 	}
 	return nil
+}
+
+// receive keeps the body: as it comes, or in one piece where it will be decoded.
+func (r *Request) receive(body io.Reader, call *engine.Call) error {
+	if r.encoding == "" {
+		return call.ReadAll(body)
+	}
+	whole, err := io.ReadAll(body)
+	call.Receive(engine.Bytes(whole))
+	return err
 }
 
 // Hooks stamp what both libraries tell in the same words.
@@ -92,6 +110,12 @@ func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	if r.contentType != "" {
 		request.Header.Set("Content-Type", r.contentType)
 		request.Body = http.NoBody
+	}
+	if r.encoding != "" {
+		request.Header.Set("Accept-Encoding", r.encoding)
+		if r.encoding != exchange.Identity {
+			request.Header.Set("Content-Encoding", r.encoding)
+		}
 	}
 	if len(r.body) > 0 {
 		request.Body = &countedBody{bytes.NewReader(r.body), call}

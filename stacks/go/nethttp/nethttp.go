@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"commute/stacks/go/engine"
+	"commute/stacks/go/exchange"
 	"commute/stacks/go/httpcall"
 	"commute/stacks/go/origin"
 	"commute/stacks/go/tcp"
@@ -32,6 +33,7 @@ func Stack() engine.Stack {
 			StackVersion: runtime.Version(),
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h1", "h2"},
+			Codecs:       exchange.Codecs(),
 			Abilities:    []string{"mtls", "resume", "parallel", "cancel"},
 			Phases: map[string]string{
 				"dns":          "httptrace DNSDone",
@@ -60,7 +62,7 @@ func Stack() engine.Stack {
 		Codec: "json",
 		Open: func(setup engine.Setup) (engine.Library, error) {
 			origin, err := origin.New(setup)
-			return &library{origin, setup.Protocol}, err
+			return &library{origin, setup.Protocol, setup.Codec}, err
 		},
 	}
 }
@@ -68,12 +70,13 @@ func Stack() engine.Stack {
 type library struct {
 	origin   *origin.Origin
 	protocol string
+	codec    string
 }
 
 func (l *library) Shares() bool { return l.protocol == "h2" }
 
 func (l *library) Prepare(step engine.Step) (engine.Request, error) {
-	return httpcall.Prepare(l.origin.URL, step)
+	return httpcall.Prepare(l.origin.URL, l.codec, step)
 }
 
 // Wires is a client of its own: a transport has no other way to drop connections in use.

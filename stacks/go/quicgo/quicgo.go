@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 
 	"commute/stacks/go/engine"
+	"commute/stacks/go/exchange"
 	"commute/stacks/go/httpcall"
+	"commute/stacks/go/module"
 	"commute/stacks/go/origin"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -25,9 +27,10 @@ func Stack() engine.Stack {
 	return engine.Stack{
 		Hello: engine.Hello{
 			Stack:        "quic-go",
-			StackVersion: engine.ModuleVersion("github.com/quic-go/quic-go"),
+			StackVersion: module.Version("github.com/quic-go/quic-go"),
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h3"},
+			Codecs:       exchange.Codecs(),
 			Abilities:    []string{"mtls", "resume", "early_data", "parallel", "cancel"},
 			Phases: map[string]string{
 				"dns":          "net.DefaultResolver returned",
@@ -57,19 +60,20 @@ func Stack() engine.Stack {
 		Codec: "json",
 		Open: func(setup engine.Setup) (engine.Library, error) {
 			origin, err := origin.New(setup)
-			return &library{origin}, err
+			return &library{origin, setup.Codec}, err
 		},
 	}
 }
 
 type library struct {
 	origin *origin.Origin
+	codec  string
 }
 
 func (l *library) Shares() bool { return true }
 
 func (l *library) Prepare(step engine.Step) (engine.Request, error) {
-	return httpcall.Prepare(l.origin.URL, step)
+	return httpcall.Prepare(l.origin.URL, l.codec, step)
 }
 
 func (l *library) Wires(mode string) engine.Wires {
