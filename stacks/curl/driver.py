@@ -10,12 +10,20 @@ import os
 import sys
 import time
 from io import BytesIO
+from pathlib import Path
 from urllib.parse import urlsplit
 
 try:
     import pycurl
 except ImportError as error:
     pycurl, missing = None, error
+
+# Exchanges are of the codecs of stacks/python; this driver can do without.
+sys.path.append(str(Path(__file__).resolve().parent.parent / "python"))
+try:
+    import exchange
+except ImportError:
+    exchange = None
 
 CHUNKS_PER_HASH = 1024  # chunks joined at a time when a body is digested
 
@@ -76,7 +84,7 @@ def hello():
         "type": "hello", "version": 1, "stack": "libcurl",
         "stack_version": f"{versions['libcurl']}, {engines}",
         "tls": f"OpenSSL {versions['OpenSSL']}",
-        "protocols": list(VERSIONS),
+        "protocols": list(VERSIONS), "codecs": codecs(),
         "abilities": ["mtls", "resume", "early_data", "parallel", "cancel"],
         "clock": "monotonic", "resolution_ns": 1000,
         "phases": {phase: f"libcurl {counter}" for phase, counter in {
@@ -89,14 +97,18 @@ def hello():
     }
 
 
+def codecs():
+    return exchange.codecs() if exchange else []
+
+
 class Session:
     """One origin, its connections and its tickets."""
 
     def __init__(self, setup):
         if setup["protocol"] not in VERSIONS:
             raise Unsupported(f"protocol {setup['protocol']}", "libcurl does not speak it")
-        if setup["codec"] != "json":
-            raise Unsupported(f"codec {setup['codec']}", "the HTTP stacks carry JSON")
+        if setup["codec"] not in ("json", *codecs()):
+            raise Unsupported(f"codec {setup['codec']}", "neither this driver nor stacks/python has it")
         if setup.get("congestion"):
             raise Unsupported(f"congestion {setup['congestion']}", "libcurl has no option for it")
         for key in ("ca_file", "client_cert_file", "client_key_file"):
@@ -105,6 +117,9 @@ class Session:
         self.setup = setup
         self.protocol = setup["protocol"]
         self.literal = is_address(urlsplit(setup["url"]).hostname)
+        self.messages = None
+        if exchange:
+            self.messages = exchange.Source(setup["codec"], setup.get("schema_file"), setup.get("values") or {})
         self.resumed = {}
         self.numbered = 0
         self.wires = None
@@ -187,6 +202,7 @@ class Call:
 
     def __init__(self, session, step, early_data=False):
         self.id, self.session = step["id"], session
+        self.exchange = None
         self.chunks, self.error = [], None
         curl = self.curl = pycurl.Curl()
         setup, kind = session.setup, step["step"]
@@ -196,6 +212,10 @@ class Call:
             headers.append("content-type: application/json")
             curl.setopt(curl.POST, 1)
             curl.setopt(curl.POSTFIELDS, body)
+        elif kind == "exchange":
+            path, self.exchange = f"/exchange/{step['kind']}", session.messages.prepare(step["message"], step["kind"])
+            headers += [f"{name}: {value}" for name, value in exchange.media(setup["codec"]).items()]
+            curl.setopt(curl.POST, 1)
         elif kind == "get":
             path = f"/bytes/{step['bytes']}"
         elif kind == "put":
@@ -227,10 +247,28 @@ class Call:
         self.wires = session.wires
         self.wires.calls += 1
         self.start_ns = now_ns()
+        self.made = self.make() if self.exchange else {}
         self.wires.multi.add_handle(curl)
         # libcurl's counters start when it first looks at a transfer: let it, now.
         self.wires.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self.looked_ns = now_ns()
+
+    def make(self):
+        """An exchange begins with its message and the body made of it."""
+        created_ns = now_ns() if self.exchange.create() else None
+        body = self.exchange.encode()
+        encoded_ns = now_ns()
+        self.curl.setopt(pycurl.POSTFIELDS, body)
+        return {"created_ns": created_ns, "encoded_ns": encoded_ns}
+
+    def take(self):
+        """It ends with the answer decoded."""
+        self.row["received_ns"] = self.row["end_ns"]
+        try:
+            self.exchange.decode(b"".join(self.chunks))
+        except Exception as error:  # whatever a library raises
+            self.error = {"kind": "protocol", "detail": str(error)}
+        self.row["end_ns"] = now_ns()
 
     def cancel(self, after_ns):
         """The application gives the call up."""
@@ -264,6 +302,7 @@ class Call:
             "type": "row", "id": self.id, "connection": number,
             "local_port": port if port > 0 else None,
             "start_ns": self.start_ns,
+            **self.made,
             "dns_ns": at(pycurl.NAMELOOKUP_TIME_T) if opener and not self.session.literal else None,
             "connect_ns": at(pycurl.CONNECT_TIME_T) if opener and not quic else None,
             "tls_ns": at(pycurl.APPCONNECT_TIME_T) if opener else None,
@@ -288,6 +327,8 @@ class Call:
             self.error = {"kind": kind, "detail": detail or f"curl error {code}"}
         elif status >= 400:
             self.error = {"kind": "status", "detail": f"status {status}"}
+        elif self.exchange:
+            self.take()
         self.wires.multi.remove_handle(curl)
         curl.close()
         self.wires.release()
@@ -299,6 +340,8 @@ class Call:
             part = b"".join(self.chunks[at:at + CHUNKS_PER_HASH])
             digest.update(part)
             size += len(part)
+        if self.exchange and not self.error and self.exchange.differs():
+            self.error = {"kind": "protocol", "detail": "the echo differs"}
         resumed = self.session.resumed.get(self.row["connection"], False)
         row = {**self.row, "resumed": resumed, "response_bytes": size, "error": self.error}
         if row["first_byte_ns"]:
@@ -375,7 +418,15 @@ class Run:
 
     def prepare(self, step, early):
         kind = step["step"]
-        if kind in ("call", "get", "put"):
+        codec = self.session.setup["codec"]
+        if kind == "call" and codec != "json":
+            raise Unsupported(f"codec {codec}", "a call carries JSON")
+        if kind == "exchange":
+            if codec not in codecs():
+                raise Unsupported(f"step {kind}", "it needs the codecs of stacks/python")
+            if not exchange.knows(step["kind"]):
+                raise Unsupported(f"message {step['message']}", f"no codec here knows a {step['kind']}")
+        if kind in ("call", "get", "put", "exchange"):
             return Call(self.session, step, early)
         if kind == "reconnect":
             mode = step["mode"]

@@ -7,7 +7,9 @@ import importlib.metadata
 import json
 import re
 import struct
+import sys
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import grpc
@@ -15,6 +17,13 @@ from grpc import aio
 from grpc._cython import cygrpc  # channelz, which shows local ports, has no other way in here
 
 from echo_pb2 import Chunk, DownloadRequest, EchoReply, EchoRequest, UploadReply
+
+# Exchanges are of the codecs of stacks/python; this driver can do without.
+sys.path.append(str(Path(__file__).resolve().parent.parent / "python"))
+try:
+    import exchange
+except ImportError:
+    exchange = None
 
 CHUNK_BYTES = 16 << 10  # content of an upload's messages, as in the other gRPC drivers
 
@@ -30,6 +39,7 @@ ABOUT = {
     "stack_version": f"grpcio {grpc.__version__}, protobuf {importlib.metadata.version('protobuf')}",
     "tls": "BoringSSL in C-core",
     "protocols": ["grpc"],
+    "codecs": ["protobuf"] if exchange else [],
     "abilities": ["mtls", "stream", "parallel", "protobuf", "cancel"],
     "clock": "monotonic",
     "resolution_ns": 1,
@@ -48,6 +58,13 @@ ABOUT = {
         "after a failed call": "the channel is kept and reconnects by itself",
     },
 }
+
+
+def messages(setup):
+    """The messages that a setup names; None without stacks/python."""
+    if exchange is None:
+        return None
+    return exchange.Source(setup["codec"], setup.get("schema_file"), setup.get("values") or {})
 
 
 class Origin:
@@ -98,6 +115,10 @@ class Wires:
         self.under_way, self.retired = [], False
         self.openers, self.seen = {}, None  # by socket; the connection seen last
         self.ready_ns, self.watcher = None, None
+
+    def swap(self, kind):
+        """Messages of this kind, which go as the bytes that they are given as."""
+        return self.channel.unary_unary("/commute.bench.v1.Exchange/" + kind)
 
     def enter(self, call):
         self.under_way.append(call)
@@ -165,17 +186,22 @@ def local_port(socket):
 class Call:
     """One call: made before the run, started in it, read after it."""
 
-    def __init__(self, step, timeout_ns):
+    def __init__(self, step, timeout_ns, messages):
         self.id, self.cancel_after_ns = step["id"], step.get("cancel_after_ns")
         self.options = {"timeout": timeout_ns / 1e9, "metadata": (("x-commute-id", str(self.id)),)}
-        self.exchange = {
+        self.converse = {
             "call": self.echo, "get": self.download, "put": self.upload, "stream": self.chat,
+            "exchange": self.swap,
         }[step["step"]]
+        self.exchange, self.work = None, {}
         if step["step"] in ("call", "stream"):
             self.message = echo_request(step["body"])
             self.messages = step.get("messages", 1)
             if self.messages < 1:
                 raise ValueError(f"step {self.id} is a stream of no messages")
+        elif step["step"] == "exchange":
+            self.kind = step["kind"]
+            self.exchange = messages.prepare(step["message"], self.kind)
         elif step["step"] == "get":
             self.message = DownloadRequest(bytes=step["bytes"])
         else:
@@ -192,7 +218,7 @@ class Call:
         if self.cancel_after_ns:
             asyncio.get_running_loop().call_later(self.cancel_after_ns / 1e9, self.give_up)
         try:
-            await self.exchange(wires)
+            await self.converse(wires)
             self.status = grpc.StatusCode.OK.value[0]
         except aio.AioRpcError as error:
             self.status, self.error = explain(error)
@@ -250,6 +276,20 @@ class Call:
         if len(self.received) < self.messages:
             self.error = {"kind": "protocol", "detail": "the stream ended before it had answered"}
 
+    async def swap(self, wires):
+        """An exchange: its message is made and encoded here, and the reply decoded."""
+        self.work["created_ns"] = now_ns() if self.exchange.create() else None
+        body = self.exchange.encode()
+        self.work["encoded_ns"] = now_ns()
+        self.rpc = wires.swap(self.kind)(body, **self.options)
+        self.sent_bytes = len(body)
+        self.received.append(await self.rpc)
+        self.first_byte_ns = self.work["received_ns"] = now_ns()
+        try:
+            self.exchange.decode(self.received[0])
+        except Exception as error:  # whatever a library raises
+            self.error = {"kind": "protocol", "detail": str(error)}
+
     async def head(self):
         await self.rpc.initial_metadata()
         self.first_byte_ns = now_ns()
@@ -261,12 +301,15 @@ class Call:
             wire = part if isinstance(part, bytes) else part.SerializeToString()
             digest.update(wire)
             size += len(wire)
+        if self.exchange and not self.error and self.exchange.differs():
+            self.error = {"kind": "protocol", "detail": "the echo differs"}
         number, port, opener = self.connection or (0, None, None)
         tls_ns = self.ready_ns if opener is self else None
         row = {
             "type": "row", "id": self.id, "connection": number, "local_port": port,
             "start_ns": self.start_ns, "tls_ns": tls_ns if tls_ns and tls_ns <= self.end_ns else None,
             "first_byte_ns": self.first_byte_ns, "end_ns": self.end_ns, "status": self.status,
+            **self.work,
             "request_bytes": self.sent_bytes if number else 0, "response_bytes": size,
             "digest": digest.hexdigest() if self.first_byte_ns else None,
             "protocol": "grpc" if number else None, "reused": number > 0 and opener is not self,

@@ -96,7 +96,7 @@ async def warm_up(setup):
     session = Session(setup)
     try:
         for _ in range(setup.get("warmup_calls", 1)):
-            call = channel.Call({"id": 0, "step": "get", "bytes": 1}, setup["timeout_ns"])
+            call = channel.Call({"id": 0, "step": "get", "bytes": 1}, setup["timeout_ns"], None)
             await call.make(session.wires)
             if call.row().get("error"):
                 raise Failed(f"warm-up: {call.error['detail']}")
@@ -109,6 +109,7 @@ class Session:
 
     def __init__(self, setup):
         self.setup = setup
+        self.messages = channel.messages(setup)
         self.origin = channel.Origin(setup)
         self.numbers = channel.Numbers()
         self.wires = channel.Wires(self.origin, self.numbers)
@@ -137,7 +138,7 @@ class Following:
 
     def __init__(self, session, steps, send):
         self.session, self.steps, self.send = session, steps, send
-        self.calls = [prepare(step, session.setup["timeout_ns"]) for step in steps]
+        self.calls = [prepare(session, step) for step in steps]
         self.owed, self.ended_calls = {}, {}
         for step, call in zip(steps, self.calls):
             if call:
@@ -186,11 +187,16 @@ class Following:
                     self.send(call.row())
 
 
-def prepare(step, timeout_ns):
+def prepare(session, step):
     """The call of a step, ready to be made; None if it is no call."""
     kind = step["step"]
-    if kind in ("call", "get", "put", "stream"):
-        return channel.Call(step, timeout_ns)
+    if kind == "exchange":
+        if session.messages is None:
+            raise Unsupported(f"step {kind}", "it needs stacks/python")
+        if not channel.exchange.knows(step["kind"]):
+            raise Unsupported(f"message {step['message']}", f"the driver knows no {step['kind']}")
+    if kind in ("call", "get", "put", "stream", "exchange"):
+        return channel.Call(step, session.setup["timeout_ns"], session.messages)
     if kind == "reconnect":
         if step["mode"] != "cold":
             raise Unsupported(f"reconnect {step['mode']}", "no connection of C-core was seen to resume")
