@@ -1,5 +1,6 @@
 package commute.codec;
 
+import commute.codec.cbor.CborCodec;
 import commute.codec.messagepack.MessagePackCodec;
 import commute.codec.moshi.MoshiCodec;
 import commute.codec.orgjson.OrgJsonCodec;
@@ -15,6 +16,7 @@ final class Codecs {
     private static final Library ORG_JSON = new Library("org/json/JSONObject.class", "json");
     private static final Library MOSHI = new Library("com/squareup/moshi/Moshi.class", "moshi");
     private static final Library MESSAGE_PACK = new Library("org/msgpack/core/MessagePack.class", "msgpack-core");
+    private static final Library CBOR = new Library("com/fasterxml/jackson/dataformat/cbor/CBORFactory.class", "jackson-dataformat-cbor");
     private static final Library ZSTD = new Library("com/github/luben/zstd/Zstd.class", "zstd-jni");
 
     private static final String UNORDERED = "org.json's objects are hash maps: names come in no order of the schema's";
@@ -32,6 +34,7 @@ final class Codecs {
         add("msgpack", "msgpack-core", MESSAGE_PACK.version(), Part.BOTH, null, MessagePackCodec.Named::new);
         add("msgpack-array", "msgpack-core", MESSAGE_PACK.version(), Part.BOTH, null, MessagePackCodec.Positional::new);
         add("msgpack-old", "msgpack-core", MESSAGE_PACK.version(), EnumSet.of(Part.DECODE), null, MessagePackCodec.Named::new);
+        add("cbor", "jackson-dataformat-cbor", CBOR.version(), Part.BOTH, null, CborCodec::new);
 
         String zlib = "java.util.zip of Java " + System.getProperty("java.version");
         String zstd = "zstd-jni " + ZSTD.version();

@@ -58,6 +58,7 @@ public final class Identity {
         Map<String, String> codecs = new TreeMap<>();
         if (messages != null) {
             codecs.putAll(messages.codecs());
+            codecs.keySet().removeIf(codec -> !Message.travels(codec));
             if (protocols.contains("grpc")) {
                 codecs.keySet().retainAll(Arrays.asList("protobuf"));
             }

@@ -1,13 +1,22 @@
 package commute.driver;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.json.JSONException;
 import org.json.JSONObject;
 
 /** What one exchange sends and gets back. */
 public final class Message {
+    private static final Map<String, String> CONTENT_TYPES = new HashMap<>();
     private static final Pattern BY_RULE = Pattern.compile("big-(\\d{1,6})");
+
+    static {
+        CONTENT_TYPES.put("json", "application/json");
+        CONTENT_TYPES.put("protobuf", "application/protobuf");
+        CONTENT_TYPES.put("msgpack", "application/vnd.msgpack");
+        CONTENT_TYPES.put("msgpack-array", "application/vnd.msgpack; form=array");
+    }
 
     /** As the schema names it. */
     public final String kind;
@@ -26,7 +35,7 @@ public final class Message {
         kind = step.getString("kind");
         coder = messages.coder(setup.codec, kind);
         int plus = setup.codec.indexOf('+');
-        contentType = contentType(plus < 0 ? setup.codec : setup.codec.substring(0, plus));
+        contentType = CONTENT_TYPES.get(form(setup.codec));
         contentEncoding = plus < 0 ? "identity" : setup.codec.substring(plus + 1, setup.codec.lastIndexOf('-'));
         String name = step.getString("message");
         Matcher byRule = BY_RULE.matcher(name);
@@ -38,14 +47,15 @@ public final class Message {
         }
     }
 
-    private static String contentType(String form) throws JSONException {
-        switch (form) {
-            case "json": return "application/json";
-            case "protobuf": return "application/protobuf";
-            case "msgpack": return "application/vnd.msgpack";
-            case "msgpack-array": return "application/vnd.msgpack; form=array";
-            default: throw new JSONException("no content type is known for " + form);
-        }
+    /** Whether there is a way to say on the wire that a body is in this codec. */
+    static boolean travels(String codec) {
+        return CONTENT_TYPES.containsKey(form(codec));
+    }
+
+    /** The codec without its compression. */
+    private static String form(String codec) {
+        int plus = codec.indexOf('+');
+        return plus < 0 ? codec : codec.substring(0, plus);
     }
 
     public boolean isCompressed() {

@@ -19,7 +19,7 @@ final class PlainClasses implements Template {
         out.line("");
         out.line("public final class " + message.name + " {");
         for (Schema.Field field : message.fields) {
-            out.line("@Number(" + field.number() + ")" + (field.type().equals("uint64") ? " @Unsigned" : ""));
+            out.line("@Number(value = " + field.number() + ", json = \"" + field.json() + "\")" + (field.type().equals("uint64") ? " @Unsigned" : ""));
             String type = field.repeated() ? "List<" + field.boxed() + ">" : field.element();
             out.line("public " + type + " " + field.camel() + initial(field) + ";");
         }
