@@ -11,6 +11,8 @@ pub(super) struct Asked {
     pub(super) at_ns: u64,
     /// What the connection has measured of the round trip, or would have.
     pub(super) rtt_ns: u64,
+    /// IP bytes of the packets that the server sends just before the response.
+    pub(super) ahead: &'static [u32],
 }
 
 /// Connects if need be, and asks.
@@ -19,10 +21,11 @@ pub(super) fn connect(
     protocol: Protocol,
     connection: Connection,
 ) -> Result<Asked, PredictError> {
-    let flights = match (connection, protocol) {
-        (Connection::Warm, _) => WARM,
-        (Connection::Cold, Protocol::H2) => TCP_AND_TLS,
-        (Connection::Cold, Protocol::H3) => QUIC,
+    let (flights, ahead) = match (connection, protocol) {
+        (Connection::Cold, Protocol::H2) => (TCP_AND_TLS, H2_AHEAD),
+        (Connection::Cold, Protocol::H3) => (QUIC, COLD_H3_AHEAD),
+        (Connection::Warm, Protocol::H2) => (WARM, &[][..]),
+        (Connection::Warm, Protocol::H3) => (WARM, WARM_H3_AHEAD),
     };
     let mut at_ns = 0;
     let mut there = Vec::new();
@@ -32,7 +35,11 @@ pub(super) fn connect(
     }
     // A warm connection knows the round trip of small packets from before.
     let rtt_ns = there.get(1).copied().unwrap_or(2 * at_ns);
-    Ok(Asked { at_ns, rtt_ns })
+    Ok(Asked {
+        at_ns,
+        rtt_ns,
+        ahead,
+    })
 }
 
 /// Sends packets together, and tells when the last one is there.
@@ -73,6 +80,16 @@ const TCP_AND_TLS: Flights = &[
     (Up, &[52, 350]),
 ];
 
-/// A padded Initial; the server's handshake in two datagrams, the first one padded too; Finished
-/// and the request.
-const QUIC: Flights = &[(Up, &[1228]), (Down, &[1228, 700]), (Up, &[200, 250])];
+/// A padded Initial; the server's handshake in two datagrams, the first one padded too; Finished,
+/// padded for the Initial's acknowledgement beside it, and the request.
+const QUIC: Flights = &[(Up, &[1228]), (Down, &[1228, 500]), (Up, &[1228, 250])];
+
+/// Session tickets, SETTINGS, a window update and the acknowledgement of the client's SETTINGS,
+/// each written by itself: four segments of the ten that a connection may begin with.
+const H2_AHEAD: &[u32] = &[300, 110, 90, 83];
+
+/// Tickets, HANDSHAKE_DONE and SETTINGS, and quinn's first probe for larger datagrams.
+const COLD_H3_AHEAD: &[u32] = &[600, 1354];
+
+/// quinn goes on probing, once a round trip.
+const WARM_H3_AHEAD: &[u32] = &[1450];

@@ -10,7 +10,8 @@
 //!
 //! The server answers at once, and neither side's processor takes time. A new connection takes
 //! what TLS 1.3 takes, 3 round trips to the first byte over TCP and 2 over QUIC, without a look
-//! at names and with a chain of two small certificates. A warm one begins with the window of a new
+//! at names and with a chain of two small certificates; what the server sends just before its
+//! first response takes its part of the first window. A warm one begins with the window of a new
 //! one: Linux falls back to it after a rest (`tcp_slow_start_after_idle`, 1 in the bench), and
 //! small calls do not open it further. Over QUIC a new connection sends datagrams of
 //! [`FIRST_DATAGRAM`] bytes, a warm one has found the largest that fit.
@@ -55,7 +56,7 @@ pub struct Prediction {
     pub first_byte_ns: u64,
     /// All of it is there.
     pub total_ns: u64,
-    /// Packets with the response, repeated ones too.
+    /// Packets with the response and with what goes just before it, repeated ones too.
     pub packets: u64,
     /// Those that found the queue full, or were stopped by gate or policy.
     pub dropped: u64,

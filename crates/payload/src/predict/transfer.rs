@@ -18,8 +18,9 @@ pub(super) fn transfer(
     response: Wire,
     asked: Asked,
 ) -> Result<Prediction, PredictError> {
-    let parts = usize::try_from(response.packets).map_err(|_| PredictError::TooBig)?;
-    let sizes = Sizes::new(protocol, response);
+    let packets = usize::try_from(response.packets).map_err(|_| PredictError::TooBig)?;
+    let parts = asked.ahead.len() + packets;
+    let sizes = Sizes::new(protocol, response, asked.ahead);
     let mut sender = Sender::new(protocol, asked, parts, sizes.payload);
     let mut receiver = Receiver::new(protocol, parts);
     let mut part_of = Vec::new();
@@ -52,7 +53,7 @@ pub(super) fn transfer(
                 Direction::Down => {
                     let part = part_of[arrival.token as usize];
                     receiver.packet(arrival.at_ns, arrival.token, part);
-                    if part == 0 {
+                    if part >= asked.ahead.len() {
                         first_byte_ns.get_or_insert(arrival.at_ns);
                     }
                     if receiver.complete() {
@@ -72,6 +73,7 @@ pub(super) fn transfer(
 
 /// Bytes of packets.
 struct Sizes {
+    ahead: &'static [u32],
     full: u32,
     last: u32,
     last_part: usize,
@@ -81,7 +83,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(protocol: Protocol, response: Wire) -> Sizes {
+    fn new(protocol: Protocol, response: Wire, ahead: &'static [u32]) -> Sizes {
         let before_last = response.packets.saturating_sub(1);
         let full = response.packet_bytes;
         let last = response.bytes.saturating_sub(before_last * u64::from(full));
@@ -95,19 +97,20 @@ impl Sizes {
             }
         };
         Sizes {
+            ahead,
             full,
             last: u32::try_from(last).unwrap_or(full).clamp(headers + 1, full),
-            last_part: before_last as usize,
+            last_part: ahead.len() + before_last as usize,
             payload: full.saturating_sub(headers).max(1),
             ack,
         }
     }
 
     fn ip_bytes(&self, part: usize) -> u32 {
-        if part == self.last_part {
-            self.last
-        } else {
-            self.full
+        match self.ahead.get(part) {
+            Some(ip_bytes) => *ip_bytes,
+            None if part == self.last_part => self.last,
+            None => self.full,
         }
     }
 }

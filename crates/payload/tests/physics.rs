@@ -1,0 +1,153 @@
+//! Predictions against what is known by arithmetic.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use link::Network;
+use payload::predict::{Connection, PredictError, Prediction, Protocol};
+use payload::wire::{Ip, over_h2};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+const ALL: [(Protocol, Connection); 4] = [
+    (Protocol::H2, Connection::Cold),
+    (Protocol::H2, Connection::Warm),
+    (Protocol::H3, Connection::Cold),
+    (Protocol::H3, Connection::Warm),
+];
+
+fn network(down: &str, up: &str) -> Network {
+    let text = format!("about = 'a'\nsource = 's'\n[down]\n{down}\n[up]\n{up}\n");
+    Network::parse("x.toml", &text).unwrap()
+}
+
+/// 100 ms there and back, as fast as packets come.
+fn far() -> Network {
+    network("delay_ms = 50", "delay_ms = 50")
+}
+
+fn predict(network: &Network, body: u64, way: (Protocol, Connection)) -> Prediction {
+    payload::predict(network, body, way.0, way.1).unwrap()
+}
+
+#[test]
+fn the_first_byte_takes_whole_round_trips() {
+    for (way, round_trips) in ALL.into_iter().zip([3, 1, 2, 1]) {
+        let small = predict(&far(), 1000, way);
+        assert_eq!(small.first_byte_ns, round_trips * 100 * MS, "{way:?}");
+        assert_eq!(small.total_ns, small.first_byte_ns);
+    }
+}
+
+#[test]
+fn slow_start_doubles_from_ten_segments() {
+    let warm = |segments: u64| {
+        let body = segments * 1448 - 400;
+        assert_eq!(over_h2(body, Ip::V4, 1500).packets, segments);
+        let way = (Protocol::H2, Connection::Warm);
+        predict(&far(), body, way).total_ns / (100 * MS)
+    };
+    assert_eq!([10, 11, 30, 31, 70, 71].map(warm), [1, 2, 2, 3, 3, 4]);
+}
+
+#[test]
+fn a_large_body_comes_at_the_rate() {
+    let network = network(
+        "rate_kbps = 8000\ndelay_ms = 20\nqueue_ms = 100",
+        "rate_kbps = 8000\ndelay_ms = 20\nqueue_ms = 100",
+    );
+    for way in ALL {
+        let large = predict(&network, 20_000_000, way);
+        // The packets' headers are 3 to 5 % of it.
+        let seconds = large.total_ns as f64 / 1e9;
+        assert!((20.6..22.0).contains(&seconds), "{way:?}: {seconds} s");
+    }
+}
+
+#[test]
+fn what_overflows_the_queue_is_sent_again() {
+    let network = network(
+        "rate_kbps = 1000\ndelay_ms = 100\nqueue_packets = 5",
+        "delay_ms = 100",
+    );
+    let response = over_h2(100_000, Ip::V4, 1500);
+    let lossy = predict(&network, 100_000, (Protocol::H2, Connection::Warm));
+    assert!(
+        lossy.dropped > 4,
+        "ten segments at once, and room for six: {lossy:?}"
+    );
+    assert!(lossy.packets >= response.packets + lossy.dropped);
+    assert!(!lossy.without_luck);
+}
+
+#[test]
+fn chance_is_left_out_and_said() {
+    let down = "rate_kbps = 5000\ndelay_ms = 30\nqueue_ms = 100";
+    let calm = network(down, "delay_ms = 30");
+    let lucky = network(
+        &format!("{down}\nloss_percent = 20\njitter_ms = 5"),
+        "delay_ms = 30",
+    );
+    for way in ALL {
+        let (calm, lucky) = (predict(&calm, 50_000, way), predict(&lucky, 50_000, way));
+        assert_eq!((calm.without_luck, lucky.without_luck), (false, true));
+        assert_eq!(calm.total_ns, lucky.total_ns);
+    }
+}
+
+#[test]
+fn what_is_blocked_never_comes() {
+    let policy = "delay_ms = 20\n[up.policy]\nudp_block_after_ms = 0";
+    let blocked = network("delay_ms = 20", policy);
+    for connection in [Connection::Cold, Connection::Warm] {
+        let over = |protocol| payload::predict(&blocked, 1000, protocol, connection);
+        assert_eq!(over(Protocol::H3), Err(PredictError::Stalled));
+        assert!(over(Protocol::H2).is_ok());
+    }
+    let later = network(
+        "delay_ms = 20\n[down.policy]\nudp_block_after_ms = 50",
+        "delay_ms = 20",
+    );
+    let over = payload::predict(&later, 100_000, Protocol::H3, Connection::Warm);
+    assert_eq!(over, Err(PredictError::Stalled));
+}
+
+#[test]
+fn there_is_an_end_of_bodies() {
+    let over = payload::predict(&far(), 1 << 40, Protocol::H2, Connection::Cold);
+    assert_eq!(over, Err(PredictError::TooBig));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn no_prediction_beats_light_or_rate(
+        kbps in 50..100_000_u64,
+        delay_ms in 0..400_u64,
+        queue in 1..200_u64,
+        body in 0..300_000_u64,
+    ) {
+        let direction = format!("rate_kbps = {kbps}\ndelay_ms = {delay_ms}\nqueue_packets = {queue}");
+        let network = network(&direction, &direction);
+        for way in ALL {
+            // A queue of one packet drops the second one of a handshake, which nobody repeats here.
+            let Ok(prediction) = payload::predict(&network, body, way.0, way.1) else {
+                prop_assert!(queue < 3, "{way:?}");
+                continue;
+            };
+            let light = 2 * delay_ms * MS;
+            let rate = body * 8 * MS / kbps;
+            prop_assert!(prediction.total_ns >= light + rate, "{way:?} {prediction:?}");
+            prop_assert!(prediction.first_byte_ns <= prediction.total_ns);
+            prop_assert_eq!(predict(&network, body, way), prediction);
+        }
+    }
+
+    #[test]
+    fn more_takes_longer_while_nothing_is_dropped(body in 0..200_000_u64, more in 1..50_000_u64) {
+        for way in ALL {
+            let network = network("rate_kbps = 5000\ndelay_ms = 20\nqueue_ms = 9000", "delay_ms = 20");
+            let (less, more) = (predict(&network, body, way), predict(&network, body + more, way));
+            prop_assert!(less.total_ns <= more.total_ns, "{way:?}");
+        }
+    }
+}
