@@ -51,6 +51,8 @@ namespace Commute.Bench
                 {
                     var unpacker = new Unpacker((byte[])bytes);
                     var message = read.Value(unpacker);
+                    if (message == null)
+                        throw new InvalidDataException("no message but nil");
                     return unpacker.AtEnd ? message : throw new InvalidDataException("something follows the message");
                 },
             };
@@ -89,7 +91,10 @@ namespace Commute.Bench
         {
             var fields = Kinds.Fields(message.Type);
             var header = Expression.Call(packer, named ? "Map" : "Array", null, Expression.Constant(fields.Length));
-            return Expression.Block(new Expression[] { header }.Concat(fields.SelectMany(field => Field(packer, message, field))));
+            return Expression.IfThenElse(
+                Expression.Equal(message, Expression.Constant(null)),
+                Expression.Call(packer, "Nil", null),
+                Expression.Block(new Expression[] { header }.Concat(fields.SelectMany(field => Field(packer, message, field)))));
         }
 
         IEnumerable<Expression> Field(Expression packer, Expression message, FieldInfo field)
@@ -145,12 +150,14 @@ namespace Commute.Bench
             return Expression.Lambda(Value(unpacker, type), unpacker).Compile();
         }
 
-        Func<Unpacker, T> MessageReader<T>() where T : new()
+        Func<Unpacker, T> MessageReader<T>() where T : class, new()
         {
             var names = Kinds.Fields(typeof(T)).Select(field => Encoding.UTF8.GetBytes(field.Name)).ToArray();
             var readField = FieldReader<T>();
             return unpacker =>
             {
+                if (unpacker.Nil())
+                    return null;
                 var message = new T();
                 var count = unpacker.Message(out var named);
                 for (var i = 0; i < count; i++)

@@ -25,6 +25,8 @@ namespace Commute.Bench
 
         public void Array(int count) => Header(count, 0x90, 16, 0xdc);
 
+        public void Nil() => Bytes(1, 0xc0);
+
         public void Write(int value) => Write((long)value);
 
         public virtual void Write(long value)
@@ -52,7 +54,7 @@ namespace Commute.Bench
         public void Write(int? value)
         {
             if (value == null)
-                Bytes(1, 0xc0);
+                Nil();
             else
                 Write(value.Value);
         }

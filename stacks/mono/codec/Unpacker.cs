@@ -22,6 +22,15 @@ namespace Commute.Bench
 
         public bool AtEnd => at == input.Length;
 
+        /// Takes a nil, if that comes next.
+        public bool Nil()
+        {
+            if (Peek() != 0xc0)
+                return false;
+            at++;
+            return true;
+        }
+
         /// Opens a message: a map of names and values, or an array of values.
         public int Message(out bool named)
         {
@@ -72,10 +81,9 @@ namespace Commute.Bench
 
         public int? ReadNullable()
         {
-            if (Peek() != 0xc0)
-                return ReadInt32();
-            at++;
-            return null;
+            if (Nil())
+                return null;
+            return ReadInt32();
         }
 
         public bool ReadBoolean()
