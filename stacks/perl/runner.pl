@@ -65,7 +65,7 @@ sub setup ($request) {
 sub encode ($request) {
     my ($codec, undef, $problem) = find($request);
     return $problem if $problem;
-    return unsupported('part encode', "$request->{library} cannot write $request->{codec}") if !$codec->{encode};
+    return cannot_write($request) if !$codec->{encode};
     my $plain  = read_value($request);
     my $octets = eval { $codec->{encode}->($plain) } // return refused($@);
     spew($request->{encoded_file}, $octets);
@@ -91,6 +91,7 @@ sub timed ($request) {
     my @parts = $offer->{hello}{parts}->@*;
     return unsupported("part $part", "$request->{library} has @parts") if !grep { $_ eq $part } @parts;
     die "$iterations iterations cannot be timed\n"                     if $iterations !~ /\A[1-9][0-9]{0,17}\z/;
+    return cannot_write($request) if !$codec->{$part};
     my $given = $values{ value_key($request) } // read_value($request);
     if ($part eq 'decode') {
         if (defined $request->{encoded_file}) {
@@ -98,7 +99,7 @@ sub timed ($request) {
         } elsif ($codec->{encode}) {
             $given = eval { $codec->{encode}->($given) } // return refused($@);
         } else {
-            return unsupported('part decode', 'it needs an encoded_file: the library cannot write this codec');
+            return cannot_write($request);
         }
     }
     my ($elapsed, $sink) = eval { $part eq 'encode' ? encode_loop($codec->{encode}, $given, $iterations)
@@ -174,6 +175,10 @@ sub spew ($name, $octets) {
 
 sub refused ($why) {
     return { type => 'refused', error => one_line($why) };
+}
+
+sub cannot_write ($request) {
+    return unsupported('part encode', "$request->{library} cannot write this message as $request->{codec}");
 }
 
 sub unsupported ($what, $why) {

@@ -2,7 +2,7 @@ package Codecs;
 
 # Perl's codec libraries, called as their authors advise an app to (docs/codec-runner.md). An
 # offer's `make` takes a schema and the name of a message, and gives a codec: a hash of the
-# functions `encode` and `decode`, of which some have one only.
+# functions `encode` and `decode`; those that cannot write a message have no `encode`.
 
 use v5.36;
 use Compress::Raw::Zlib     ();
@@ -23,7 +23,7 @@ sub offers {
     my $no_order = "a hash's keys stand in no order";
     my $digits   = 'a double is written with 15 digits';
     my $reads    = "$digits and may be read as a neighbour of the nearest";
-    my $doubles  = "floats are written as doubles, bytes as str; $no_order";
+    my $doubles  = "floats are written as doubles; $no_order";
     my $gzip     = "IO::Compress::Gzip $IO::Compress::Gzip::VERSION (zlib "
       . Compress::Raw::Zlib::zlib_version() . ')';
     my $xs = [\&json, 'JSON::XS', $JSON::XS::VERSION, $reads];
@@ -78,13 +78,10 @@ sub from_base64 ($text) {
 
 sub msgpack ($schema, $message) {
     my $pack = Data::MessagePack->new->utf8;
-    # It knows one kind of string: bytes that happen to be UTF-8 come as text.
-    my $bytes  = $schema->converter($message, 'bytes', \&octets);
-    my $encode = sub ($plain) { $pack->pack($plain) };
-    if (!$bytes) {
-        return { encode => $encode, decode => sub ($octets) { $pack->unpack($octets) } };
-    }
-    return { encode => $encode, decode => sub ($octets) { $bytes->($pack->unpack($octets)) } };
+    # It has no bin, so it can write no bytes. It reads them, as text if they happen to be UTF-8.
+    my $bytes = $schema->converter($message, 'bytes', \&octets);
+    return { decode => sub ($octets) { $bytes->($pack->unpack($octets)) } } if $bytes;
+    return { encode => sub ($plain) { $pack->pack($plain) }, decode => sub ($octets) { $pack->unpack($octets) } };
 }
 
 sub octets ($string) {
