@@ -121,9 +121,7 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 		var err error
 		switch step.Kind {
 		case "call", "get", "put", "stream":
-			if r.requests[place], err = s.library.Prepare(step); err == nil {
-				err = s.checkCodec(step, stack)
-			}
+			r.requests[place], err = s.library.Prepare(step)
 		case "exchange":
 			r.requests[place], r.exchanges[place], err = s.prepareExchange(step, stack)
 		case "reconnect":
@@ -139,14 +137,6 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 	var err error
 	r.schedule, r.first, err = newSchedule(steps)
 	return r, err
-}
-
-// checkCodec refuses to send an echo in any codec but the one that it has here.
-func (s *session) checkCodec(step Step, stack Stack) error {
-	if codec := s.exchanges.Codec(); codec != stack.Codec && (step.Kind == "call" || step.Kind == "stream") {
-		return &Unsupported{"codec " + codec, "a " + step.Kind + " is in " + stack.Codec + " here"}
-	}
-	return nil
 }
 
 func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Exchange, error) {
