@@ -1,6 +1,7 @@
 """One request: made before the run, started in it, read after it."""
 
 import hashlib
+import time
 
 import errors
 import library
@@ -16,11 +17,16 @@ class Call:
     def __init__(self, session, step):
         self.session, self.shim, self.id = session, session.shim, step["id"]
         self.given_up = None  # the error's kind, if this driver ended the call
+        self.exchange, self.work, self.undecodable = None, {}, None
         kind = step["step"]
-        content_type, self.body = None, b""
+        content_type, accept_encoding, self.body = None, None, b""
         if kind == "call":
             method, path, self.body = b"POST", "/echo", step["body"].encode()
             content_type, self.awaited_bytes = b"application/json", len(self.body)
+        elif kind == "exchange":
+            method, path, self.awaited_bytes = b"POST", f"/exchange/{step['kind']}", 0
+            content_type, accept_encoding = session.content_type, b"identity"
+            self.exchange = session.messages.prepare(step["message"], step["kind"])
         elif kind == "put":
             method, path, self.body = b"PUT", "/upload", seeded(step["bytes"])
             content_type, self.awaited_bytes = b"application/octet-stream", 0
@@ -29,21 +35,46 @@ class Call:
             self.awaited_bytes = step["bytes"]
         self.may_go_early = method == b"GET"  # Chromium sends safe methods only before it is sure
         self.handle = self.shim.call_new(self.id, (session.setup["url"] + path).encode(), method,
-                                         content_type, self.body, len(self.body),
-                                         self.awaited_bytes or ROOM)
+                                         content_type, accept_encoding, self.awaited_bytes or ROOM)
+        self.shim.call_give(self.handle, self.body, len(self.body))
 
     @classmethod
     def ended(cls, shim, timeout_ns):
         """The next call that has ended, or None when the time has passed."""
-        return cls.under_way.pop(shim.call_next_ended(max(0, timeout_ns)), None)
+        call = cls.under_way.pop(shim.call_next_ended(max(0, timeout_ns)), None)
+        if call and call.exchange:
+            call.take()
+        return call
 
     def start(self):
         self.engine = self.session.engine
         self.engine.enter()
+        if self.exchange:
+            self.make()
         Call.under_way[self.handle] = self
         # Cronet refuses what cannot be started by its own callback, except for bad arguments.
         if self.shim.call_start(self.handle, self.engine.handle):
             raise ValueError(f"Cronet takes no such request: {self.session.setup['url']}")
+
+    def make(self):
+        """An exchange begins with its message and the body made of it."""
+        self.work["start_ns"] = time.monotonic_ns()
+        self.work["created_ns"] = time.monotonic_ns() if self.exchange.create() else None
+        self.body = self.exchange.encode()
+        self.work["encoded_ns"] = time.monotonic_ns()
+        self.shim.call_give(self.handle, self.body, len(self.body))
+
+    def take(self):
+        """It ends with the answer decoded."""
+        facts = self.shim.call_facts(self.handle).contents
+        if facts.outcome != library.SUCCEEDED or facts.status >= 400:
+            return
+        self.work["received_ns"] = facts.end_ns
+        try:
+            self.exchange.decode(bytes(library.response_of(facts)))
+        except Exception as error:  # whatever a library raises
+            self.undecodable = str(error)
+        self.work["end_ns"] = time.monotonic_ns()
 
     def give_up(self, kind):
         self.given_up = self.given_up or kind
@@ -76,7 +107,8 @@ class Call:
             "resumed": wire.resumed,
             "early_data": wire.early_data,
             "attempts": 1 + facts.rewinds if wire.number else 0,
-            "error": self.error(),
+            "error": self.error() or self.difference(),
+            **self.work,
         }
         if facts.first_byte_ns:
             row["digest"] = hashlib.sha256(library.response_of(facts)).hexdigest()
@@ -96,6 +128,13 @@ class Call:
         if facts.status == 200 and facts.response_bytes < self.awaited_bytes:
             detail = f"{facts.response_bytes} of {self.awaited_bytes} bytes, which Cronet lets pass"
             return {"kind": "protocol", "detail": detail}
+        if self.undecodable is not None:
+            return {"kind": "protocol", "detail": self.undecodable}
+        return None
+
+    def difference(self):
+        if self.exchange and self.exchange.differs():
+            return {"kind": "protocol", "detail": "the echo differs"}
         return None
 
     def free(self):

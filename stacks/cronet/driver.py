@@ -3,13 +3,15 @@
 import os
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Exchanges are of the codecs of stacks/python; this driver can do without.
+sys.path += [os.path.join(HERE, "common"), os.path.join(HERE, "..", "python")]
 
 import library
 import trust
 from conversation import converse
 from refusals import Failed
-from session import SETTINGS, Session
+from session import SETTINGS, Session, codecs
 
 # shim/verifier.c knows the memory layout of this build and of no other.
 BUILD = "133.0.6943.98"
@@ -60,7 +62,7 @@ def hello(shim):
     return {
         "type": "hello", "version": 1, "stack": "Cronet", "stack_version": version,
         "tls": f"BoringSSL (in Cronet {version})",
-        "protocols": ["h2", "h3"],
+        "protocols": ["h2", "h3"], "codecs": codecs(),
         "abilities": ["early_data", "parallel", "cancel", "alt_svc"],
         "clock": "monotonic", "resolution_ns": 1,
         # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.

@@ -7,7 +7,7 @@ from ctypes import (CDLL, POINTER, Structure, c_bool, c_char, c_char_p, c_int32,
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-FAILED, CANCELED = 2, 3  # enum outcome
+SUCCEEDED, FAILED, CANCELED = 1, 2, 3  # enum outcome
 QUIC_SESSION = 12        # net::NetLogSourceType
 
 
@@ -43,11 +43,12 @@ def load():
             ("engine_open", c_void_p, POINTER(EngineOptions)),
             ("engine_close", None, c_void_p),
             ("engine_verifications", c_int32, c_void_p, POINTER(Verification), c_int32),
-            ("call_new", c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_char_p, c_uint64,
-             c_uint64),
+            ("call_new", c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_char_p, c_uint64),
+            ("call_give", None, c_void_p, c_char_p, c_uint64),
             ("call_start", c_int32, c_void_p, c_void_p),
             ("call_cancel", None, c_void_p),
             ("call_next_ended", c_void_p, c_int64),
+            ("call_facts", POINTER(Facts), c_void_p),
             ("call_settle", POINTER(Facts), c_void_p),
             ("call_free", None, c_void_p)):
         function = getattr(shim, name)

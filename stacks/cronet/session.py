@@ -2,12 +2,17 @@
 
 import os
 
+try:
+    import exchange
+except ImportError:
+    exchange = None  # stacks/python is not installed
+
 import trust
 from call import Call
 from engine import IDLE_OUT_S, SHORT_IDLE_S, Engine
 from refusals import Failed, Unsupported
 
-CALLS = ("call", "get", "put")
+CALLS = ("call", "get", "put", "exchange")
 
 SETTINGS = {
     "executor": "one thread, as an app gives one",
@@ -30,6 +35,10 @@ class Session:
         refuse(setup)
         trust.trust(setup["ca_file"])
         self.shim, self.setup, self.protocol = shim, setup, setup["protocol"]
+        self.messages, self.content_type = None, None
+        if exchange:
+            self.messages = exchange.Source(setup["codec"], setup.get("schema_file"), setup.get("values") or {})
+            self.content_type = exchange.media(setup["codec"])["content-type"].encode()
         self.numbered = 0
         self.engine = None
         if setup.get("warmup_url"):
@@ -100,14 +109,19 @@ class Session:
             call.wire = wire
 
 
+def codecs():
+    """Those of exchanges: without compression, which Cronet would take off by itself."""
+    return [name for name in exchange.codecs() if "+" not in name] if exchange else []
+
+
 def refuse(setup):
     """What Cronet cannot do, and what is not there."""
     if setup["protocol"] not in ("h2", "h3"):
         raise Unsupported(f"protocol {setup['protocol']}", "this driver drives Cronet's h2 and h3")
     if setup.get("discovery") not in (None, "alt_svc"):
         raise Unsupported(f"discovery {setup['discovery']}", "this driver does not know it")
-    if setup["codec"] != "json":
-        raise Unsupported(f"codec {setup['codec']}", "the HTTP stacks carry JSON")
+    if setup["codec"] not in ("json", *codecs()):
+        raise Unsupported(f"codec {setup['codec']}", "neither this driver nor stacks/python has it")
     if setup.get("client_cert_file"):
         raise Unsupported("client_cert_file", "Cronet's C API takes no client certificate")
     for key in ("congestion", "observe"):
@@ -124,6 +138,10 @@ def refuse_step(step, protocol):
             raise Unsupported(f"reconnect {step['mode']}", "Cronet does not tell whether it resumed")
         if step["mode"] == "early_data" and protocol != "h3":
             raise Unsupported("reconnect early_data", "Chromium has early data over H3 only")
+    elif kind == "exchange" and not exchange:
+        raise Unsupported(f"step {kind}", "it needs the codecs of stacks/python")
+    elif kind == "exchange" and not exchange.knows(step["kind"]):
+        raise Unsupported(f"message {step['message']}", f"no codec here knows a {step['kind']}")
     elif kind not in CALLS + ("pause",):
         raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
 

@@ -192,12 +192,10 @@ static void add_header(Cronet_UrlRequestParamsPtr params, const char *name, cons
 }
 
 struct call *call_new(uint32_t id, const char *url, const char *method, const char *content_type,
-                      const uint8_t *body, uint64_t body_bytes, uint64_t response_room)
+                      const char *accept_encoding, uint64_t response_room)
 {
     struct call *call = calloc(1, sizeof *call);
     call->url = strdup(url);
-    call->body = body;
-    call->body_bytes = body_bytes;
     call->room = response_room;
     call->facts.response = malloc(response_room);
     call->facts.opened = -1;
@@ -215,6 +213,8 @@ struct call *call_new(uint32_t id, const char *url, const char *method, const ch
     Cronet_UrlRequestParams_http_method_set(call->params, method);
     Cronet_UrlRequestParams_request_finished_listener_set(call->params, call->listener);
     Cronet_UrlRequestParams_request_finished_executor_set(call->params, executor());
+    if (accept_encoding)
+        add_header(call->params, "accept-encoding", accept_encoding);
     if (content_type) {
         add_header(call->params, "content-type", content_type);
         call->upload = Cronet_UploadDataProvider_CreateWith(upload_length, upload_read, upload_rewind,
@@ -225,6 +225,12 @@ struct call *call_new(uint32_t id, const char *url, const char *method, const ch
     }
     call->request = Cronet_UrlRequest_Create();
     return call;
+}
+
+void call_give(struct call *call, const uint8_t *body, uint64_t body_bytes)
+{
+    call->body = body;
+    call->body_bytes = body_bytes;
 }
 
 Cronet_RESULT call_start(struct call *call, struct engine *engine)
@@ -255,6 +261,11 @@ struct call *call_next_ended(int64_t timeout_ns)
     }
     pthread_mutex_unlock(&lock);
     return call;
+}
+
+const struct facts *call_facts(struct call *call)
+{
+    return &call->facts;
 }
 
 const struct facts *call_settle(struct call *call)

@@ -45,13 +45,17 @@ void engine_close(struct engine *engine);
 /* Copies the engine's latest verifications, newest first, at most `room`; returns how many. */
 int32_t engine_verifications(struct engine *engine, struct verification *copy, int32_t room);
 
-/* A call that is ready to start. `body` stays the caller's until the call is freed. */
+/* A call that is ready to start, but for its body where one is to be given. NULL: no such header. */
 struct call *call_new(uint32_t id, const char *url, const char *method, const char *content_type,
-                      const uint8_t *body, uint64_t body_bytes, uint64_t response_room);
+                      const char *accept_encoding, uint64_t response_room);
+/* Its body, which stays the caller's until the call is freed. */
+void call_give(struct call *call, const uint8_t *body, uint64_t body_bytes);
 Cronet_RESULT call_start(struct call *call, struct engine *engine);
 void call_cancel(struct call *call);
 /* The next call that has ended, or NULL when `timeout_ns` has passed. */
 struct call *call_next_ended(int64_t timeout_ns);
+/* What is known of an ended call so far: its response is whole. */
+const struct facts *call_facts(struct call *call);
 /* Waits until Cronet has told all of an ended call; the facts are the call's own. */
 const struct facts *call_settle(struct call *call);
 void call_free(struct call *call);
