@@ -26,7 +26,7 @@ pub enum Ip {
 }
 
 impl Ip {
-    fn header(self) -> u32 {
+    pub(crate) fn header(self) -> u32 {
         match self {
             Ip::V4 => 20,
             Ip::V6 => 40,
@@ -73,7 +73,7 @@ pub fn over_h3(body: u64, ip: Ip, datagram: u32) -> Wire {
     // The offset in a stream frame grows with it; between its sizes all packets are alike.
     for end in [1, 1 << 6, 1 << 14, 1 << 30, u64::MAX] {
         let offset = if sent == 0 { 0 } else { varint(sent) };
-        let overhead = QUIC_HEADER + QUIC_TAG + STREAM_HEADER + offset;
+        let overhead = u64::from(QUIC_HEADER + QUIC_TAG) + STREAM_HEADER + offset;
         let room = u64::from(datagram).saturating_sub(overhead).max(1);
         let part = stream.min(end).saturating_sub(sent);
         let count = part.div_ceil(room);
@@ -120,9 +120,9 @@ pub(crate) const UDP_HEADER: u32 = 8;
 /// The server of the bench hands over so much at a time, and h3 makes a DATA frame of it.
 const H3_PIECE: u64 = 32 << 10;
 /// Flags 1, connection id 8 as quinn makes them, packet number 2 (RFC 9000 section 17.3).
-pub(crate) const QUIC_HEADER: u64 = 11;
+pub(crate) const QUIC_HEADER: u32 = 11;
 /// Of AES-GCM and ChaCha20-Poly1305 alike.
-pub(crate) const QUIC_TAG: u64 = 16;
+pub(crate) const QUIC_TAG: u32 = 16;
 /// Type and stream id; the length is left out of a frame that fills its packet (section 19.8).
 const STREAM_HEADER: u64 = 2;
 

@@ -6,6 +6,7 @@ use super::Protocol;
 use super::congestion::{Ack, Congestion};
 use super::handshake::Asked;
 use super::pacer::Pacer;
+use super::sizes::Sizes;
 
 /// The response, in parts of one packet each. Every packet has an order of its own, also one that
 /// repeats a part.
@@ -22,7 +23,9 @@ pub(super) struct Sender {
     /// The latest packet that arrived.
     latest: (u64, u64),
     rtt_ns: u64,
-    payload: u32,
+    sizes: Sizes,
+    /// Bytes in flight, as congestion control counts them.
+    flying: u64,
     congestion: Congestion,
     pacer: Option<Pacer>,
     /// When something was sent or acknowledged last.
@@ -37,7 +40,7 @@ struct Flying {
 }
 
 impl Sender {
-    pub(super) fn new(protocol: Protocol, asked: Asked, parts: usize, payload: u32) -> Sender {
+    pub(super) fn new(protocol: Protocol, asked: Asked, parts: usize, sizes: Sizes) -> Sender {
         Sender {
             parts,
             next_part: 0,
@@ -47,9 +50,11 @@ impl Sender {
             recovery_until: 0,
             latest: (0, 0),
             rtt_ns: asked.rtt_ns,
-            payload,
-            congestion: Congestion::new(protocol, payload, asked.rtt_ns),
-            pacer: (protocol == Protocol::H3).then(|| Pacer::new(asked.at_ns, payload)),
+            flying: 0,
+            congestion: Congestion::new(protocol, sizes.full_counted(), asked.rtt_ns),
+            pacer: (protocol == Protocol::H3)
+                .then(|| Pacer::new(asked.at_ns, sizes.full_counted())),
+            sizes,
             moved_ns: asked.at_ns,
             probes: 0,
         }
@@ -86,8 +91,9 @@ impl Sender {
             },
         );
         if let Some(pacer) = &mut self.pacer {
-            pacer.sent(self.payload);
+            pacer.sent(self.sizes.counted(part));
         }
+        self.flying += u64::from(self.sizes.counted(part));
         self.moved_ns = now_ns;
         Some((order, part))
     }
@@ -96,21 +102,23 @@ impl Sender {
     pub(super) fn acknowledged(&mut self, now_ns: u64, orders: &[u64]) {
         self.moved_ns = now_ns;
         self.probes = 0;
-        let mut arrived = 0;
+        let mut arrived = 0.0;
         for order in orders {
             let Some(flying) = self.flight.remove(order) else {
                 continue;
             };
+            let bytes = self.sizes.counted(flying.part);
+            self.flying -= u64::from(bytes);
             self.latest = self.latest.max((*order, flying.sent_ns));
             if *order >= self.recovery_until {
-                arrived += 1;
+                arrived += f64::from(bytes);
             }
             if orders.last() == Some(order) {
                 let sample_ns = now_ns - flying.sent_ns;
                 self.rtt_ns = (self.rtt_ns * 7 + sample_ns) / 8;
                 let ack = Ack {
                     now_ns,
-                    bytes: f64::from(arrived) * f64::from(self.payload),
+                    bytes: arrived,
                     rtt_ns: sample_ns,
                     order: *order,
                     next_order: self.next_order,
@@ -139,6 +147,7 @@ impl Sender {
             .collect();
         for (order, flying) in lost {
             self.flight.remove(&order);
+            self.flying -= u64::from(self.sizes.counted(flying.part));
             self.lost.push_back(flying.part);
             if order >= self.recovery_until {
                 self.recovery_until = self.next_order;
@@ -149,14 +158,15 @@ impl Sender {
 
     fn may_send(&self) -> bool {
         let more = !self.lost.is_empty() || self.next_part < self.parts;
-        let flying = (self.flight.len() + 1) as f64 * f64::from(self.payload);
-        more && flying <= self.congestion.window()
+        // quinn looks whether a full datagram would fit, whatever it will send.
+        let flying = self.flying + u64::from(self.sizes.full_counted());
+        more && flying as f64 <= self.congestion.window()
     }
 
     fn paced_ns(&mut self, now_ns: u64) -> u64 {
         let (window, rtt_ns) = (self.congestion.window(), self.rtt_ns);
         self.pacer.as_mut().map_or(now_ns, |pacer| {
-            pacer.ready_ns(now_ns, self.payload, window, rtt_ns)
+            pacer.ready_ns(now_ns, self.sizes.full_counted(), window, rtt_ns)
         })
     }
 

@@ -8,8 +8,9 @@ use super::handshake::Asked;
 use super::pipe::Pipe;
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::sizes::Sizes;
 use super::{PredictError, Prediction, Protocol};
-use crate::wire::{QUIC_HEADER, QUIC_TAG, TCP_HEADER, UDP_HEADER, Wire};
+use crate::wire::Wire;
 
 /// Sends the response until all of it is there.
 pub(super) fn transfer(
@@ -21,7 +22,7 @@ pub(super) fn transfer(
     let packets = usize::try_from(response.packets).map_err(|_| PredictError::TooBig)?;
     let parts = asked.ahead.len() + packets;
     let sizes = Sizes::new(protocol, response, asked.ahead);
-    let mut sender = Sender::new(protocol, asked, parts, sizes.payload);
+    let mut sender = Sender::new(protocol, asked, parts, sizes);
     let mut receiver = Receiver::new(protocol, parts);
     let mut part_of = Vec::new();
     let mut acks = BTreeMap::new();
@@ -35,7 +36,7 @@ pub(super) fn transfer(
         if let Some(orders) = receiver.acknowledge(now_ns) {
             let token = acks.len() as u64;
             acks.insert(token, orders);
-            pipe.send(now_ns, Direction::Up, token, sizes.ack);
+            pipe.send(now_ns, Direction::Up, token, sizes.ack());
         }
         let next = [pipe.next_ns(), receiver.next_ns(), sender.next_ns(now_ns)];
         let next_ns = next.into_iter().flatten().min();
@@ -70,50 +71,3 @@ pub(super) fn transfer(
         }
     }
 }
-
-/// Bytes of packets.
-struct Sizes {
-    ahead: &'static [u32],
-    full: u32,
-    last: u32,
-    last_part: usize,
-    /// What congestion control counts of a packet.
-    payload: u32,
-    ack: u32,
-}
-
-impl Sizes {
-    fn new(protocol: Protocol, response: Wire, ahead: &'static [u32]) -> Sizes {
-        let before_last = response.packets.saturating_sub(1);
-        let full = response.packet_bytes;
-        let last = response.bytes.saturating_sub(before_last * u64::from(full));
-        let (headers, ack) = match protocol {
-            // Linux counts segments.
-            Protocol::H2 => (IP_HEADER + TCP_HEADER, IP_HEADER + TCP_HEADER),
-            // quinn counts datagrams; an ACK frame with one range has about 5 bytes.
-            Protocol::H3 => {
-                let ack = (QUIC_HEADER + QUIC_TAG) as u32 + 5;
-                (IP_HEADER + UDP_HEADER, IP_HEADER + UDP_HEADER + ack)
-            }
-        };
-        Sizes {
-            ahead,
-            full,
-            last: u32::try_from(last).unwrap_or(full).clamp(headers + 1, full),
-            last_part: ahead.len() + before_last as usize,
-            payload: full.saturating_sub(headers).max(1),
-            ack,
-        }
-    }
-
-    fn ip_bytes(&self, part: usize) -> u32 {
-        match self.ahead.get(part) {
-            Some(ip_bytes) => *ip_bytes,
-            None if part == self.last_part => self.last,
-            None => self.full,
-        }
-    }
-}
-
-/// The bench calls over IPv4.
-const IP_HEADER: u32 = 20;
