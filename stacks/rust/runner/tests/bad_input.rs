@@ -1,11 +1,13 @@
 //! Bytes that nobody vouches for: refused or taken, and the runner lives on.
 
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 mod common;
 
 use common::{Files, Runner, files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wire::{Codec, Compression, Kind, Name};
+use wire::{Codec, Compression, Kind, Message, Name};
 
 #[test]
 fn truncated_bytes_are_refused() {
@@ -170,6 +172,47 @@ fn bytes_of_any_other_library_are_taken() {
             assert!(same, "{offer} {name} came back changed");
         }
     });
+}
+
+#[test]
+fn bytes_after_a_message_are_refused_by_those_who_look() {
+    each_offer(|runner, files, offer| {
+        let name = Name::Small;
+        files.write("value", wire::to_value(&name.message(1)).as_bytes());
+        runner.ask(&files.encode(offer, name.kind()));
+        files.write("encoded", &[files.read("encoded"), vec![1]].concat());
+        match offer["codec"].as_str() {
+            Some("json" | "protobuf" | "msgpack-old") => {
+                refused(runner, files, offer, name.kind());
+            }
+            _ => {
+                answered(runner, files, offer, name.kind());
+            }
+        }
+    });
+}
+
+#[test]
+fn nan_and_infinities_pass_but_for_json() {
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let Message::ApiPage(mut page) = Name::Api { bytes: 2_000 }.message(1) else {
+            unreachable!();
+        };
+        page.items[0].price = odd;
+        let value = wire::to_value(&page.into());
+        each_offer(|runner, files, offer| {
+            files.write("value", value.as_bytes());
+            let encoded = runner.ask(&files.encode(offer, Kind::ApiPage));
+            assert_eq!(encoded["type"], "encoded", "{offer}: {encoded}");
+            if offer["codec"].as_str().unwrap().starts_with("json") {
+                refused(runner, files, offer, Kind::ApiPage);
+            } else {
+                let reply = answered(runner, files, offer, Kind::ApiPage);
+                assert_eq!(reply["type"], "decoded", "{offer}: {reply}");
+                assert!(files.read("decoded") == value.as_bytes(), "{offer}");
+            }
+        });
+    }
 }
 
 #[test]

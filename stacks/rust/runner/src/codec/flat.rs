@@ -35,11 +35,11 @@ impl<T: Tabled> Library<T> for Planus {
 
 /// What `planus rust` makes of `bench.fbs`.
 #[allow(
-    missing_docs,
-    unreachable_pub,
     dead_code,
+    unreachable_pub,
     clippy::all,
-    clippy::pedantic
+    clippy::pedantic,
+    clippy::undocumented_unsafe_blocks
 )]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/flat.rs"));

@@ -41,4 +41,10 @@ impl<T: Mirrored> Library<T> for Positional {
     }
 }
 
-include!(concat!(env!("OUT_DIR"), "/zerompk.rs"));
+/// What `build/` makes of the schema.
+#[allow(clippy::disallowed_names, reason = "the schema has a field named foo")]
+mod generated {
+    use super::{Mirrored, Own};
+
+    include!(concat!(env!("OUT_DIR"), "/zerompk.rs"));
+}
