@@ -26,7 +26,7 @@ pub enum CheckError {
 
 impl Schema {
     /// Encodes a sample, decodes it and compares, but for what Protobuf cannot tell (see the head
-    /// of the crate). Both values are held as trees: about ten times the sample in memory.
+    /// of the crate); a number that has become a double is compared as one. Both values are held as trees: about ten times the sample in memory.
     pub fn check(&self, sample: &Sample<'_>) -> Result<(), CheckError> {
         let back = self.decode(&self.encode(sample)?)?;
         let value: Value = sample.read(PhantomData)?;

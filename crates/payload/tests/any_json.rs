@@ -7,6 +7,8 @@ use payload::{Sample, infer};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
+mod protoc;
+
 /// Keys that are names, that are none, that become the same name, and that look like ids.
 fn key() -> impl Strategy<Value = String> {
     const NAMED: &[&str] = &[
@@ -150,4 +152,15 @@ fn an_object_without_members_is_told_from_none() {
     let schema = infer(&[sample]).unwrap();
     let back = schema.decode(&schema.encode(&sample).unwrap()).unwrap();
     assert_eq!(back, json!({"a": [{}, {"x": 1}], "b": {}}));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    #[test]
+    fn protoc_agrees_on_any_schema(value in top()) {
+        let text = value.to_string();
+        let schema = infer(&[Sample { name: "any.json", json: text.as_bytes() }]).unwrap();
+        protoc::assert_agrees(&schema);
+    }
 }

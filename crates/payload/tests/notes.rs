@@ -79,7 +79,7 @@ fn numbers_take_the_narrowest_type_that_holds_them() {
             said.map(str::to_owned).into_iter().collect::<Vec<_>>()
         );
     }
-    // No type holds both of these: the one way in which a sample does not survive.
+    // No type holds both of these: what they lose as doubles is said.
     let texts = ["{\"x\": -1}", "{\"x\": 18446744073709551615}"];
     let notes = notes(&try_schema(&texts).unwrap());
     assert_eq!(notes.len(), 2, "{notes:?}");
@@ -202,6 +202,16 @@ fn what_cannot_be_a_message_is_refused() {
     ] {
         assert_eq!(try_schema(texts).unwrap_err().to_string(), said);
     }
+    // 400 objects of 300 fields each, all in places of their own.
+    let object = |inner: &dyn Fn(usize) -> String, count: usize| {
+        let members: Vec<String> = (0..count)
+            .map(|n| format!("\"word {n} x\": {}", inner(n)))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let wide = object(&|_| object(&|n| n.to_string(), 300), 400);
+    let error = try_schema(&[&wide]).unwrap_err().to_string();
+    assert!(error.ends_with("more than 100000 different fields; this is data without a schema"));
     // Also among the keys of a map, before and after it is known for one.
     for second in ["word 5 x", "word 2400 x"] {
         let mut words: Vec<String> = (0..2500).map(|n| format!("\"word {n} x\": 0")).collect();

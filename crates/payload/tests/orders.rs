@@ -1,16 +1,14 @@
 //! A page of orders as an API answers it: its schema is kept beside it, and Google's own protoc
 //! agrees with it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::disallowed_methods, reason = "protoc reads and writes files")]
-
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the golden file can be written anew"
+)]
 
 use payload::{Sample, Schema, infer};
-use prost_reflect::prost::Message;
-use prost_reflect::prost_types::FileDescriptorSet;
+
+mod protoc;
 
 const ORDERS: Sample<'_> = Sample {
     name: "orders.json",
@@ -21,36 +19,13 @@ fn schema() -> Schema {
     infer(&[ORDERS]).unwrap()
 }
 
-/// Runs protoc on the schema, kept in a folder, with `input` to read.
-fn protoc(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut protoc = Command::new(protoc_bin_vendored::protoc_bin_path().unwrap())
-        .arg("-I")
-        .arg(folder)
-        .args(arguments)
-        .arg("payload.proto")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    protoc.stdin.take().unwrap().write_all(input).unwrap();
-    let output = protoc.wait_with_output().unwrap();
-    assert!(output.status.success());
-    output.stdout
-}
-
-fn folder_with(proto: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("payload.proto"), proto).unwrap();
-    folder
-}
-
 /// `UPDATE_GOLDEN=1 cargo test -p commute-payload` writes the file anew.
 #[test]
 fn the_schema_is_the_golden_one() {
     let proto = schema().to_proto();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/orders.proto");
-        fs::write(file, &proto).unwrap();
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/orders.proto");
+        std::fs::write(file, &proto).unwrap();
     } else {
         assert_eq!(proto, include_str!("data/orders.proto"));
     }
@@ -64,9 +39,9 @@ fn the_sample_survives() {
 #[test]
 fn protoc_reads_what_was_encoded_and_writes_it_as_short() {
     let schema = schema();
-    let folder = folder_with(&schema.to_proto());
+    let folder = protoc::folder_with(&schema.to_proto());
     let encoded = schema.encode(&ORDERS).unwrap();
-    let text = protoc(folder.path(), &["--decode=payload.Payload"], &encoded);
+    let text = protoc::run(folder.path(), &["--decode=payload.Payload"], &encoded);
     let text = String::from_utf8(text).unwrap();
     for line in [
         "number: \"2026-1180\"",
@@ -78,7 +53,7 @@ fn protoc_reads_what_was_encoded_and_writes_it_as_short() {
     }
     let unknown = |line: &str| line.trim().starts_with(|c: char| c.is_ascii_digit());
     assert!(!text.lines().any(unknown), "unknown fields in\n{text}");
-    let again = protoc(
+    let again = protoc::run(
         folder.path(),
         &["--encode=payload.Payload", "--deterministic_output"],
         text.as_bytes(),
@@ -88,28 +63,9 @@ fn protoc_reads_what_was_encoded_and_writes_it_as_short() {
     assert_eq!(schema.decode(&again).unwrap(), value);
 }
 
-/// What protoc makes of the text is what reflection works with here.
-fn assert_protoc_agrees(schema: &Schema) {
-    let folder = folder_with(&schema.to_proto());
-    let set = folder.path().join("set");
-    let out = format!("--descriptor_set_out={}", set.display());
-    protoc(folder.path(), &[&out], &[]);
-    let compiled = FileDescriptorSet::decode(&fs::read(&set).unwrap()[..]).unwrap();
-    let built = schema
-        .descriptor()
-        .parent_file()
-        .file_descriptor_proto()
-        .clone();
-    let mut built_messages = built.message_type;
-    built_messages.sort_by(|one, other| one.name.cmp(&other.name));
-    let mut messages = compiled.file[0].message_type.clone();
-    messages.sort_by(|one, other| one.name.cmp(&other.name));
-    assert_eq!(built_messages, messages);
-}
-
 #[test]
 fn text_and_descriptor_are_one_schema() {
-    assert_protoc_agrees(&schema());
+    protoc::assert_agrees(&schema());
 }
 
 #[test]
@@ -125,7 +81,7 @@ fn protoc_takes_keys_that_are_no_names() {
     };
     let schema = infer(&[sample]).unwrap();
     assert_eq!(schema.check(&sample), Ok(()));
-    assert_protoc_agrees(&schema);
+    protoc::assert_agrees(&schema);
 }
 
 #[test]
@@ -140,7 +96,7 @@ fn protoc_takes_a_list_at_the_top_and_one_beside_an_object() {
     };
     for samples in [&[list][..], &[list, object]] {
         let schema = infer(samples).unwrap();
-        assert_protoc_agrees(&schema);
+        protoc::assert_agrees(&schema);
         for sample in samples {
             assert_eq!(schema.check(sample), Ok(()));
         }

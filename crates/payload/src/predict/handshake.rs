@@ -42,28 +42,35 @@ pub(super) fn connect(
     })
 }
 
-/// Sends packets together, and tells when the last one is there.
+/// Sends packets together, again those that are dropped, and tells when the last one is there.
 fn flight(
     pipe: &mut Pipe,
-    now_ns: u64,
+    mut now_ns: u64,
     direction: Direction,
     packets: &[u32],
 ) -> Result<u64, PredictError> {
-    for (token, ip_bytes) in (0..).zip(packets) {
-        pipe.send(now_ns, direction, token, *ip_bytes);
-    }
-    let mut last_ns = now_ns;
-    for _ in packets {
-        let arrival = loop {
-            let next_ns = pipe.next_ns().ok_or(PredictError::Stalled)?;
-            if let Some(arrival) = pipe.arrival(next_ns) {
-                break arrival;
+    let mut missing: Vec<(u64, u32)> = (0..).zip(packets.iter().copied()).collect();
+    for attempt in 0..ATTEMPTS {
+        for (token, ip_bytes) in &missing {
+            pipe.send(now_ns, direction, *token, *ip_bytes);
+        }
+        while let Some(next_ns) = pipe.next_ns() {
+            while let Some(arrival) = pipe.arrival(next_ns) {
+                missing.retain(|(token, _)| *token != arrival.token);
+                if missing.is_empty() {
+                    return Ok(arrival.at_ns);
+                }
             }
-        };
-        last_ns = arrival.at_ns;
+        }
+        now_ns += PATIENCE_NS << attempt;
     }
-    Ok(last_ns)
+    Err(PredictError::Stalled)
 }
+
+/// What TCP (RFC 6298) and QUIC (RFC 9002) wait for a first answer, twice as long each time.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// As often as Linux repeats a SYN (tcp_syn_retries), the first one included.
+const ATTEMPTS: u32 = 7;
 
 type Flights = &'static [(Direction, &'static [u32])];
 

@@ -68,8 +68,8 @@ pub struct Prediction {
 /// Why there is no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredictError {
-    /// Nothing arrives.
-    #[error("the network lets nothing of this protocol through")]
+    /// The handshake or the response does not get through.
+    #[error("the network drops what this protocol needs to go on")]
     Stalled,
     /// There is no end of packets.
     #[error("bodies above {} bytes are not predicted", crate::MAX_SAMPLE_BYTES)]
