@@ -154,8 +154,8 @@ impl<L: Library<T>, T: Into<Message> + 'static> Codec for At<L, T> {
                 Ok(1)
             }));
         }
-        let own = L::Own::populate(plain);
         if part == Part::Encode {
+            let own = L::Own::populate(plain);
             return Ok(Box::new(move || {
                 let bytes = library.encode(black_box(&own))?;
                 Ok(black_box(&bytes).len() as u64)
@@ -163,7 +163,7 @@ impl<L: Library<T>, T: Into<Message> + 'static> Codec for At<L, T> {
         }
         let bytes = match bytes {
             Some(bytes) => bytes,
-            None => library.encode(&own)?,
+            None => library.encode(&L::Own::populate(plain))?,
         };
         library.vet(&bytes)?;
         if part == Part::Decode {
