@@ -26,19 +26,28 @@ pub fn forms(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Form>, SampleEr
     let json = compact(sample.text()?);
     let msgpack = transcode::msgpack(sample)?;
     let cbor = transcode::cbor(sample)?;
-    let form = |codec, bytes| Form { codec, bytes };
-    Ok(vec![
-        form("json+gzip-1", gzip(&json, 1)),
-        form("json+gzip-6", gzip(&json, 6)),
-        form("json+zstd-3", zstd(&json)),
-        form("json", json),
-        form("protobuf+gzip-1", gzip(&protobuf, 1)),
-        form("protobuf+gzip-6", gzip(&protobuf, 6)),
-        form("protobuf+zstd-3", zstd(&protobuf)),
-        form("protobuf", protobuf),
-        form("msgpack", msgpack),
-        form("cbor", cbor),
-    ])
+    let mut forms = with_compressed(JSON, json);
+    forms.extend(with_compressed(PROTOBUF, protobuf));
+    forms.push(form("msgpack", msgpack));
+    forms.push(form("cbor", cbor));
+    Ok(forms)
+}
+
+/// The plain form, and it by gzip 1, gzip 6 and zstd.
+fn with_compressed(codecs: [&'static str; 4], plain: Vec<u8>) -> Vec<Form> {
+    let [name, gzip_1, gzip_6, zstd_3] = codecs;
+    let compressed = [
+        form(gzip_1, gzip(&plain, 1)),
+        form(gzip_6, gzip(&plain, 6)),
+        form(zstd_3, zstd(&plain)),
+    ];
+    std::iter::once(form(name, plain))
+        .chain(compressed)
+        .collect()
+}
+
+fn form(codec: &'static str, bytes: Vec<u8>) -> Form {
+    Form { codec, bytes }
 }
 
 /// JSON, known to be valid, without the white space between its parts.
@@ -65,6 +74,14 @@ fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("the buffer is made for the worst case")
 }
+
+const JSON: [&str; 4] = ["json", "json+gzip-1", "json+gzip-6", "json+zstd-3"];
+const PROTOBUF: [&str; 4] = [
+    "protobuf",
+    "protobuf+gzip-1",
+    "protobuf+gzip-6",
+    "protobuf+zstd-3",
+];
 
 /// The level that zstd's own command takes.
 const ZSTD_LEVEL: i32 = 3;
