@@ -51,7 +51,7 @@ namespace Commute.Bench
     {
         public override string Name => "empty";
         public override string Library => "none";
-        public override string LibraryVersion => "";
+        public override string LibraryVersion => "none";
 
         public override Coder For(Type kind)
         {
