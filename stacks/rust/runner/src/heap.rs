@@ -8,8 +8,8 @@ use std::cell::Cell;
 pub(crate) struct Counting;
 
 /// In words, for `hello`.
-pub(crate) const MEANING: &str =
-    "bytes asked of the allocator (glibc's); a block that grows counts anew in its whole size";
+pub(crate) const MEANING: &str = "bytes asked of the allocator; a block that grows counts anew in \
+    its whole size; what zstd's C code asks for itself is not seen";
 
 /// What this thread has asked for since it began.
 pub(crate) fn asked() -> u64 {
