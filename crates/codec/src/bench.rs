@@ -46,7 +46,7 @@ pub struct Bench {
     programs: Vec<Program>,
     /// By program; none when it could not be started.
     pub(crate) runners: Vec<Option<Runner>>,
-    absent: Vec<Absent>,
+    pub(crate) absent: Vec<Absent>,
     pub(crate) messages: Vec<Loaded>,
     pub(crate) folder: TempDir,
     schema_file: PathBuf,
@@ -72,7 +72,7 @@ impl Bench {
     /// the table, which says why, as it does for those known to be `missing`.
     pub fn open(
         programs: Vec<Program>,
-        missing: Vec<(String, String)>,
+        missing: Vec<Absent>,
         options: Options,
     ) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
@@ -95,10 +95,7 @@ impl Bench {
             .collect::<io::Result<_>>()?;
         let mut bench = Self {
             runners: Vec::new(),
-            absent: missing
-                .into_iter()
-                .map(|(runtime, reason)| Absent { runtime, reason })
-                .collect(),
+            absent: missing,
             messages,
             folder,
             schema_file,
@@ -126,8 +123,15 @@ impl Bench {
     pub fn run(mut self, progress: &mut dyn Progress) -> Result<Table, RunnerError> {
         let (places, mut rows) = self.prepare(progress)?;
         let aa = self.warm(&places, &mut rows, progress);
-        let harness = self.harness();
         self.cold(&places, &mut rows, progress);
+        let (nothing, mut rows): (Vec<Row>, Vec<Row>) =
+            rows.into_iter().partition(|row| row.codec == EMPTY);
+        let harness: Vec<Harness> = nothing.iter().filter_map(Harness::new).collect();
+        for row in &mut rows {
+            if let Some(harness) = harness.iter().find(|h| h.runtime == row.runtime) {
+                row.subtract(harness);
+            }
+        }
         let runtimes = self.runners.iter().flatten();
         Ok(Table {
             seed: self.options.seed,
@@ -186,7 +190,12 @@ impl Bench {
             for (runner, running) in self.runners.iter().enumerate() {
                 let codecs = running.iter().flat_map(|r| r.codecs().iter().enumerate());
                 for (entry, codec) in codecs {
-                    if codec.codec != EMPTY && self.wanted(&codec.codec) {
+                    // Nothing is the same of every message: once is enough.
+                    let wanted = match codec.codec == EMPTY {
+                        true => message == 0,
+                        false => self.wanted(&codec.codec),
+                    };
+                    if wanted {
                         places.push(Place {
                             runner,
                             entry,
@@ -197,13 +206,6 @@ impl Bench {
             }
         }
         places
-    }
-
-    pub(crate) fn absent_runtimes(&self) -> Vec<(String, String)> {
-        let absent = self.absent.iter();
-        absent
-            .map(|a| (a.runtime.clone(), a.reason.clone()))
-            .collect()
     }
 
     pub(crate) fn wanted(&self, codec: &str) -> bool {
@@ -217,6 +219,9 @@ impl Bench {
         let decoded = self.folder.path().join("decoded");
         let runner = live(&mut self.runners, place.runner)?;
         let entry = &runner.codecs()[place.entry].clone();
+        if entry.codec == EMPTY {
+            return Ok(0);
+        }
         let subject = Subject {
             entry,
             kind: message.name.kind().name(),
@@ -338,54 +343,15 @@ impl Bench {
         runner.time(subject, part, &message.value_file, given.as_deref(), n)
     }
 
-    /// What the loop itself costs in each runtime: the codec that does nothing.
-    fn harness(&mut self) -> Vec<Harness> {
-        let Some(message) = self.messages.first() else {
-            return Vec::new();
-        };
-        let kind = message.name.kind().name();
-        let mut harness = Vec::new();
-        for runner in self.runners.iter_mut().flatten() {
-            let Some(entry) = runner.codecs().iter().find(|e| e.codec == EMPTY).cloned() else {
-                continue;
-            };
-            let subject = Subject {
-                entry: &entry,
-                kind,
-            };
-            let rule = Rule {
-                sample_ns: LONGEST_NS,
-                rounds: 7,
-                seed: self.options.seed,
-            };
-            let parts = [Part::Encode, Part::Decode];
-            let found = measure::measure(
-                parts.len(),
-                rule,
-                |i, n| runner.time(subject, parts[i], &message.value_file, None, n),
-                |_| true,
-            );
-            let ns = |i: usize| {
-                let measured = found[i].as_ref().ok()?;
-                measured.time_ns(self.options.seed)?.value.known()
-            };
-            if let (Some(encode_ns), Some(decode_ns)) = (ns(0), ns(1)) {
-                harness.push(Harness {
-                    runtime: runner.runtime().to_owned(),
-                    encode_ns,
-                    decode_ns,
-                });
-            }
-        }
-        harness
-    }
-
     /// Cold figures: the first call of a fresh process, a process for each.
     fn cold(&mut self, places: &[Place], rows: &mut [Row], progress: &mut dyn Progress) {
         let chosen: Vec<usize> = (0..rows.len())
             .filter(|i| {
                 let name = self.messages[places[*i].message].name;
-                rows[*i].problem.is_none() && self.options.cold_messages.contains(&name)
+                let row = &rows[*i];
+                row.problem.is_none()
+                    && row.codec != EMPTY
+                    && self.options.cold_messages.contains(&name)
             })
             .collect();
         progress.begin("starting fresh processes", chosen.len());

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::bench::{Bench, EMPTY, Progress, live, same_value};
 use crate::protocol::Part;
 use crate::runner::{RunnerError, Subject};
+use crate::table::Absent;
 
 /// The outcome of all pairs of a writer and a reader.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -16,8 +17,8 @@ pub struct Matrix {
     pub codecs: BTreeMap<String, Counts>,
     /// Runtimes that took part.
     pub runtimes: Vec<String>,
-    /// Runtimes that could not be had, each with the reason.
-    pub absent: Vec<(String, String)>,
+    /// Runtimes that could not be had.
+    pub absent: Vec<Absent>,
     /// Every pair that failed.
     pub failures: Vec<Failure>,
     /// What a message could not be tried with, and why.
@@ -88,7 +89,7 @@ impl Matrix {
         for failure in &self.unsupported {
             out += &format!("not tried: {failure}\n");
         }
-        for (runtime, reason) in &self.absent {
+        for Absent { runtime, reason } in &self.absent {
             out += &format!("absent: {runtime}: {reason}\n");
         }
         out
@@ -138,7 +139,7 @@ impl Bench {
                 .flatten()
                 .map(|r| format!("{} {}", r.runtime(), r.runtime_version()))
                 .collect(),
-            absent: self.absent_runtimes(),
+            absent: std::mem::take(&mut self.absent),
             ..Matrix::default()
         };
         let codecs = self.sides();

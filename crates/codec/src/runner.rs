@@ -317,7 +317,7 @@ fn sane(hello: Hello, runtime: &str) -> Result<Hello, String> {
         return Err(format!("says that its runtime is `{said}`"));
     }
     let words = hello.codecs.iter().flat_map(|entry| {
-        [&entry.codec, &entry.library, &entry.library_version]
+        [&entry.codec, &entry.library]
             .into_iter()
             .chain(&entry.caveat)
             .chain(&entry.lossy)

@@ -30,15 +30,16 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// What the loop costs in one runtime, shown by a codec that does nothing.
+/// What the loop costs in one runtime, shown by a codec that does nothing. Subtracted from every
+/// warm figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Harness {
     /// Which.
     pub runtime: String,
     /// Encoding nothing.
-    pub encode_ns: f64,
+    pub encode: Cost,
     /// Decoding nothing.
-    pub decode_ns: f64,
+    pub decode: Cost,
 }
 
 /// The same thing measured twice.
@@ -113,6 +114,17 @@ pub struct Cost {
     pub heap_bytes: Option<f64>,
 }
 
+impl Harness {
+    /// From the row of the codec that does nothing.
+    pub(crate) fn new(row: &Row) -> Option<Self> {
+        Some(Self {
+            runtime: row.runtime.clone(),
+            encode: row.encode?,
+            decode: row.decode?,
+        })
+    }
+}
+
 impl Cost {
     pub(crate) fn new(measured: &Measured, seed: u64) -> Option<Self> {
         let time = measured.time_ns(seed)?;
@@ -143,7 +155,7 @@ impl Cost {
 
     /// How far the interval reaches to its wider side, as a share of the median.
     pub fn reach(&self) -> f64 {
-        (self.high_ns - self.ns).max(self.ns - self.low_ns) / self.ns
+        (self.high_ns - self.ns).max(self.ns - self.low_ns) / self.ns.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -175,6 +187,23 @@ impl Row {
         }
     }
 
+    /// Takes the loop's own cost off. Populating goes through the loop of encoding, converting
+    /// through that of decoding.
+    pub(crate) fn subtract(&mut self, harness: &Harness) {
+        for (part, cost) in [
+            (&mut self.populate, harness.encode),
+            (&mut self.encode, harness.encode),
+            (&mut self.decode, harness.decode),
+            (&mut self.convert, harness.decode),
+        ] {
+            if let Some(part) = part {
+                for ns in [&mut part.ns, &mut part.low_ns, &mut part.high_ns] {
+                    *ns = (*ns - cost.ns).max(0.0);
+                }
+            }
+        }
+    }
+
     /// The cost of one part.
     pub fn cost(&self, part: Part) -> Option<&Cost> {
         match part {
@@ -200,7 +229,19 @@ impl Table {
     pub fn text(&self) -> String {
         let mut out = String::new();
         for message in self.messages() {
-            out += &format!("{message}\n{}\n\n", self.grid(message));
+            out += &format!("{message}\n{}\n", self.grid(message));
+            for row in self.rows_of(message) {
+                if let Some(problem) = &row.problem {
+                    let Row {
+                        runtime,
+                        codec,
+                        library,
+                        ..
+                    } = row;
+                    out += &format!(" {runtime}, {codec} by {library}: {problem}\n");
+                }
+            }
+            out.push('\n');
         }
         for line in self.notes() {
             out += &format!("{line}\n");
@@ -226,30 +267,21 @@ impl Table {
         rows
     }
 
+    /// The figures of one message, without columns in which nobody has any.
     fn grid(&self, message: &str) -> Grid {
-        let rows = self.rows_of(message);
+        let rows: Vec<[String; HEAD.len()]> =
+            self.rows_of(message).into_iter().map(cells).collect();
+        let shown: Vec<usize> = (0..HEAD.len())
+            .filter(|column| rows.iter().any(|cells| cells[*column] != NONE))
+            .collect();
         let mut grid = Grid::new();
         grid.load_preset(presets::NOTHING);
-        grid.set_header(HEAD);
-        for column in grid.column_iter_mut().skip(3) {
-            column.set_cell_alignment(CellAlignment::Right);
+        grid.set_header(shown.iter().map(|column| HEAD[*column]));
+        for cells in &rows {
+            grid.add_row(shown.iter().map(|column| &cells[*column]));
         }
-        for row in rows {
-            let mut cells = vec![
-                row.codec.clone(),
-                row.runtime.clone(),
-                format!("{} {}", row.library, row.version),
-                row.bytes.map_or("-".into(), |n| n.to_string()),
-            ];
-            match &row.problem {
-                Some(problem) => cells.push(problem.clone()),
-                None => {
-                    cells.extend([&row.encode, &row.decode, &row.populate, &row.convert].map(time));
-                    cells.extend([&row.cold_encode, &row.cold_decode].map(time));
-                    cells.push(heap(row));
-                }
-            }
-            grid.add_row(cells);
+        for column in grid.column_iter_mut().skip(NAMES) {
+            column.set_cell_alignment(CellAlignment::Right);
         }
         grid
     }
@@ -278,42 +310,44 @@ impl Table {
         }
         for Harness {
             runtime,
-            encode_ns,
-            decode_ns,
+            encode,
+            decode,
         } in &self.harness
         {
             notes.push(format!(
-                "Harness, {runtime}: {} an encoding and {} a decoding of nothing, contained in \
-                 every figure.",
-                duration(*encode_ns),
-                duration(*decode_ns)
+                "Harness, {runtime}: encoding nothing takes {}, decoding nothing {}; taken off \
+                 every warm figure.",
+                spread(encode),
+                spread(decode)
             ));
         }
         for (runtime, source) in &self.heap {
             notes.push(format!(
-                "Heap, {runtime}: {source}, an encoding / a decoding."
+                "Heap of an encoding / a decoding, {runtime}: {source}."
             ));
         }
-        let mut caveats: Vec<String> = self
-            .rows
-            .iter()
-            .filter_map(|r| {
-                Some(format!(
-                    "{}, {} by {}: {}.",
-                    r.runtime,
-                    r.codec,
-                    r.library,
-                    r.caveat.as_ref()?
-                ))
-            })
-            .collect();
-        caveats.sort();
-        caveats.dedup();
-        notes.extend(caveats);
+        notes.extend(self.caveats());
         for Absent { runtime, reason } in &self.absent {
             notes.push(format!("Absent: {runtime}: {reason}"));
         }
         notes
+    }
+
+    /// Each caveat once, with all it holds for.
+    fn caveats(&self) -> Vec<String> {
+        let mut of: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(caveat) = &row.caveat {
+                let libraries = of.entry((&row.runtime, caveat)).or_default();
+                if !libraries.contains(&row.library.as_str()) {
+                    libraries.push(&row.library);
+                }
+            }
+        }
+        let line = |((runtime, caveat), libraries): ((&str, &str), Vec<&str>)| {
+            format!("{runtime}, {}: {caveat}.", libraries.join(", "))
+        };
+        of.into_iter().map(line).collect()
     }
 
     fn costs(&self) -> impl Iterator<Item = &Cost> {
@@ -401,23 +435,46 @@ const HEAD: [&str; 11] = [
     "heap",
 ];
 
-fn time(cost: &Option<Cost>) -> String {
-    cost.as_ref().map_or("-".into(), spread)
+/// The first so many columns are names, the others figures.
+const NAMES: usize = 3;
+const NONE: &str = "-";
+
+fn cells(row: &Row) -> [String; HEAD.len()] {
+    let time = |cost: &Option<Cost>| cost.as_ref().map_or(NONE.into(), spread);
+    [
+        row.codec.clone(),
+        row.runtime.clone(),
+        format!("{} {}", row.library, row.version),
+        row.bytes.map_or(NONE.into(), |n| n.to_string()),
+        time(&row.encode),
+        time(&row.decode),
+        time(&row.populate),
+        time(&row.convert),
+        time(&row.cold_encode),
+        time(&row.cold_decode),
+        heap(row),
+    ]
 }
 
-/// `13.2 µs ±1 %`; a spread of more than the figure itself as its range.
+/// `13.2 µs ±1.3 %`; a spread of more than the figure itself as its range, a single sample as
+/// what it is.
 pub(crate) fn spread(cost: &Cost) -> String {
     let percent = 100.0 * cost.reach();
-    let digits = usize::from(percent < 1.0);
-    format!("{} ±{percent:.digits$} %", duration(cost.ns))
+    let ns = duration(cost.ns);
+    match percent {
+        _ if cost.samples < 2 => format!("{ns} (once)"),
+        100.0.. => format!("{} to {}", duration(cost.low_ns), duration(cost.high_ns)),
+        10.0.. => format!("{ns} ±{percent:.0} %"),
+        _ => format!("{ns} ±{percent:.1} %"),
+    }
 }
 
 fn heap(row: &Row) -> String {
     let bytes = |cost: Option<Cost>| cost.and_then(|c| c.heap_bytes);
     match (bytes(row.encode), bytes(row.decode)) {
-        (None, None) => "-".into(),
+        (None, None) => NONE.into(),
         (encode, decode) => {
-            let [encode, decode] = [encode, decode].map(|b| b.map_or("-".into(), size));
+            let [encode, decode] = [encode, decode].map(|b| b.map_or(NONE.into(), size));
             format!("{encode} / {decode}")
         }
     }

@@ -47,7 +47,7 @@ impl Random {
     }
 
     /// Uniform over [0, 1), on all 53 bits of the mantissa.
-    pub(crate) fn double(&mut self) -> f64 {
+    pub fn double(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 

@@ -1,1 +1,120 @@
+use super::*;
 
+fn cost(ns: f64) -> Option<Cost> {
+    Some(Cost {
+        ns,
+        low_ns: ns * 0.99,
+        high_ns: ns * 1.015,
+        samples: 19,
+        iterations: 1000,
+        disturbed: 0,
+        heap_bytes: Some(2_048.0),
+    })
+}
+
+/// Figures invented for the layout.
+fn invented() -> Table {
+    let entry = |codec: &str, library: &str| CodecEntry {
+        codec: codec.into(),
+        library: library.into(),
+        library_version: "1.2".into(),
+        parts: Part::ALL.into(),
+        caveat: (library == "slow").then(|| "it is slow".into()),
+        lossy: None,
+    };
+    let api = Name::Api { bytes: 2_000 };
+    let mut json = Row::new(api, "rust", "1.95", &entry("json", "serde_json"));
+    json.bytes = Some(2_000);
+    (json.encode, json.decode) = (cost(3_600.0), cost(7_200.0));
+    json.cold_encode = Cost::of_few(&[Span::exact(52_000.0)]);
+    let mut small = Row::new(api, "jvm", "17", &entry("protobuf", "slow"));
+    small.bytes = Some(1_406);
+    (small.populate, small.encode) = (cost(812.0), cost(1.25e6));
+    small.decode = Some(Cost {
+        low_ns: 10.0,
+        high_ns: 4_000.0,
+        ..cost(900.0).unwrap()
+    });
+    let mut broken = Row::new(api, "go", "1.26", &entry("json", "<b>&\"</b>"));
+    broken.problem = Some("refused: line 3 of the value was `i 1`, came back as `i 2`".into());
+    Table {
+        seed: 1,
+        rounds: 19,
+        heap: BTreeMap::from([("jvm".into(), "by the thread".into())]),
+        harness: vec![Harness {
+            runtime: "rust".into(),
+            encode: cost(1.5).unwrap(),
+            decode: cost(1.25).unwrap(),
+        }],
+        aa: Some(AaCheck {
+            pairs: 100,
+            within: 98,
+        }),
+        absent: vec![Absent {
+            runtime: "mono".into(),
+            reason: "driver.exe is not there: commute stacks install mono".into(),
+        }],
+        rows: vec![json, small, broken],
+    }
+}
+
+#[test]
+fn the_text_is_as_it_was() {
+    let text = invented().text();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    assert_eq!(lines.join("\n") + "\n", include_str!("golden.txt"));
+}
+
+#[test]
+fn a_row_of_csv_has_as_many_fields_as_the_head() {
+    let csv = invented().csv().unwrap();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    assert_eq!(
+        &head.iter().collect::<Vec<_>>()[..7],
+        [
+            "message",
+            "codec",
+            "runtime",
+            "library",
+            "version",
+            "bytes",
+            "encode_ns"
+        ]
+    );
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(&rows[0][6], "3600.0");
+}
+
+#[test]
+fn a_page_takes_no_markup_from_outside() {
+    let page = crate::html(&invented());
+    assert!(page.contains("&lt;b&gt;&amp;&quot;&lt;/b&gt;") && !page.contains("<b>"));
+    assert!(page.contains("<circle class=\"of-0\""));
+    assert!(!page.contains("<script") && !page.contains("http://"));
+}
+
+#[test]
+fn the_loop_is_taken_off_and_nothing_falls_below_zero() {
+    let mut table = invented();
+    let harness = Harness {
+        runtime: "rust".into(),
+        encode: cost(600.0).unwrap(),
+        decode: cost(8_000.0).unwrap(),
+    };
+    table.rows[0].subtract(&harness);
+    assert_eq!(table.rows[0].encode.unwrap().ns, 3_000.0);
+    assert_eq!(table.rows[0].decode.unwrap().low_ns, 0.0);
+}
+
+#[test]
+fn numbers_have_three_digits_and_a_unit() {
+    let shown = [0.4, 12.345, 999.4, 999.9, 1_000.0, 45_678.0, 1e6, 2.5e9].map(duration);
+    assert_eq!(
+        shown,
+        [
+            "0.40 ns", "12.3 ns", "999 ns", "1.00 µs", "1.00 µs", "45.7 µs", "1.00 ms", "2.50 s"
+        ]
+    );
+}

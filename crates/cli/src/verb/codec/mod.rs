@@ -5,7 +5,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use codec::{Bench, Options, Program, Table};
+use codec::{Absent, Bench, Options, Program, Table};
 use wire::Name;
 
 use self::watch::Watch;
@@ -131,7 +131,7 @@ fn options(args: &Args) -> Options {
 }
 
 /// The runners that are here, and why the others are not.
-fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<(String, String)>)> {
+fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Absent>)> {
     let lab = crate::home::open(args.home.as_deref())?;
     let known: Vec<&str> = lab.stacks.runners().map(|r| r.runtime.as_str()).collect();
     if let Some(unknown) = args.runtime.iter().find(|r| !known.contains(&r.as_str())) {
@@ -147,7 +147,10 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<(String, String)>)
             continue;
         }
         match runner.missing() {
-            Some(reason) => missing.push((runner.runtime.clone(), reason)),
+            Some(reason) => missing.push(Absent {
+                runtime: runner.runtime.clone(),
+                reason,
+            }),
             None => programs.push(Program {
                 runtime: runner.runtime.clone(),
                 command: runner.command.clone(),
@@ -159,7 +162,7 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<(String, String)>)
         "no runtime is here: {}",
         missing
             .iter()
-            .map(|(runtime, reason)| format!("{runtime}: {reason}"))
+            .map(|Absent { runtime, reason }| format!("{runtime}: {reason}"))
             .collect::<Vec<_>>()
             .join("; ")
     );
