@@ -47,9 +47,9 @@ public final class Message {
         }
     }
 
-    /** Whether there is a way to say on the wire that a body is in this codec. */
+    /** Whether headers can say that a body is in this codec. They say no level: gzip's is 6. */
     static boolean travels(String codec) {
-        return CONTENT_TYPES.containsKey(form(codec));
+        return CONTENT_TYPES.containsKey(form(codec)) && !codec.endsWith("+gzip-1");
     }
 
     /** The codec without its compression. */
