@@ -26,6 +26,10 @@ pub enum Message {
 /// What the lab asks of a driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one setup a conversation"
+)]
 pub enum Request {
     /// Who are you? Answered by [`Reply::Hello`].
     Hello {

@@ -15,7 +15,7 @@ pub fn csv(data: &RunData) -> String {
     out
 }
 
-const HEADER: [&str; 30] = [
+const HEADER: [&str; 35] = [
     "study",
     "seed",
     "network",
@@ -46,11 +46,17 @@ const HEADER: [&str; 30] = [
     "error",
     "server_hits",
     "server_ns",
+    "created_ns",
+    "encoded_ns",
+    "received_ns",
+    "server_decode_ns",
+    "server_encode_ns",
 ];
 
 fn row(data: &RunData, cell: &Cell, standing: Standing, call: &Call) -> [String; HEADER.len()] {
     let run = data.run();
     let optional = |ns: Option<u64>| ns.map_or(String::new(), |ns| ns.to_string());
+    let exchange = call.exchange.clone().unwrap_or_default();
     let (result, error) = match &call.result {
         CallResult::Ok => ("ok", String::new()),
         CallResult::TimedOut => ("timed_out", String::new()),
@@ -87,6 +93,11 @@ fn row(data: &RunData, cell: &Cell, standing: Standing, call: &Call) -> [String;
         error,
         call.server_hits.to_string(),
         optional(call.server_ns),
+        optional(exchange.created_ns),
+        optional(exchange.encoded_ns),
+        optional(exchange.received_ns),
+        optional(exchange.server_decode_ns),
+        optional(exchange.server_encode_ns),
     ]
 }
 

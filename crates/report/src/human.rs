@@ -2,6 +2,7 @@
 
 use crate::advice::verdict_words;
 use crate::number::{count, duration, percent};
+use crate::parts;
 use crate::table::Table;
 use crate::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
 
@@ -119,6 +120,24 @@ impl Page {
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
         out += &self.wrapped(&spread_note(network), INDENT);
+        out + &self.parts(network)
+    }
+
+    /// A table for each measure of exchanges.
+    fn parts(&self, network: &NetworkSummary) -> String {
+        let mut out = String::new();
+        let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+        for (i, measure) in measures.iter().enumerate() {
+            if let Some(table) = Table::of_parts(&network.arms, i) {
+                let heading = plain(&parts::heading(&measure.label));
+                out.push('\n');
+                out += &self.wrapped(&heading, INDENT);
+                out += &table.lines(self.width, self.color);
+            }
+        }
+        if !out.is_empty() {
+            out += &self.wrapped(parts::NOTE, INDENT);
+        }
         out
     }
 

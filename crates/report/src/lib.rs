@@ -29,6 +29,7 @@ mod human;
 mod measure;
 mod number;
 mod parity;
+mod parts;
 mod summarise;
 mod summary;
 mod table;

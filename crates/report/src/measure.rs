@@ -105,6 +105,7 @@ impl Population {
                 .then(goodput)
                 .flatten()
                 .map(|e| Quantity::new(&e, Unit::BitsPerSecond)),
+            parts: crate::parts::parts(self, blocks),
             comparison: None,
             with_disturbed: None,
         }

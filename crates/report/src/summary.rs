@@ -197,10 +197,52 @@ pub struct Measure {
     pub p95: Option<Quantity>,
     /// Of a bulk group.
     pub goodput: Option<Quantity>,
+    /// Where the time of exchanges went; none where nothing was exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
     /// Against the reference, from clean cells; none for the reference itself.
     pub comparison: Option<Comparison>,
     /// The verdict from the first attempt of every cell, disturbed or not.
     pub with_disturbed: Option<Verdict>,
+}
+
+/// Where the time of exchanges went: means over the calls in clean cells that went well.
+/// `create + encode + transport + decode = whole`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Parts {
+    /// Calls behind the means.
+    pub calls: usize,
+    /// Blocks they lie in.
+    pub blocks: usize,
+    /// Making the message, ns; 0 where it was there before.
+    pub create_ns: Mean,
+    /// Encoding it, compression included.
+    pub encode_ns: Mean,
+    /// From the request's bytes to the response's last, the server's work included.
+    pub transport_ns: Mean,
+    /// Of `transport_ns`: the server decoded.
+    pub server_decode_ns: Mean,
+    /// Of `transport_ns`: the server encoded.
+    pub server_encode_ns: Mean,
+    /// Decoding the response.
+    pub decode_ns: Mean,
+    /// All of it.
+    pub whole_ns: Mean,
+    /// Body of the request, bytes.
+    pub request_bytes: Mean,
+    /// Body of the response, bytes.
+    pub response_bytes: Mean,
+}
+
+/// A mean over calls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Mean {
+    /// Over all calls.
+    pub mean: f64,
+    /// The mean of the block where it was least.
+    pub least: f64,
+    /// The mean of the block where it was greatest.
+    pub greatest: f64,
 }
 
 /// Which calls of a group.

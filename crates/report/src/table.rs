@@ -5,12 +5,15 @@ use stats::Verdict;
 use crate::advice::verdict_words;
 use crate::human::{INDENT, chars, plain, remarks, wrapped};
 use crate::number::with_spread;
-use crate::{ArmSummary, NetworkSummary, Part, Quantity, Role};
+use crate::parts::{BYTES, TIMES, ms};
+use crate::{ArmSummary, NetworkSummary, Part, Parts, Quantity, Role};
 
 /// All columns of a network's table.
 pub(crate) struct Table<'a> {
     arms: &'a [ArmSummary],
     columns: Vec<Column>,
+    /// Figures alone: verdicts and remarks stand elsewhere.
+    bare: bool,
 }
 
 /// A column: its figures and what was concluded from them, an entry an arm.
@@ -26,6 +29,7 @@ impl<'a> Table<'a> {
         let mut table = Self {
             arms,
             columns: Vec::new(),
+            bare: false,
         };
         let measures = arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
@@ -75,6 +79,36 @@ impl<'a> Table<'a> {
         table
     }
 
+    /// The parts of the exchanges of a measure; none if it has none.
+    pub(crate) fn of_parts(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
+        let mut table = Self {
+            arms,
+            columns: Vec::new(),
+            bare: true,
+        };
+        let all = arms.iter().filter_map(|arm| parts_of(arm, measure));
+        all.clone().next()?;
+        for (head, of) in TIMES {
+            // A message that was there before has no such part.
+            if all.clone().any(|parts| of(parts).greatest > 0.0) {
+                table.add(head, |arm| {
+                    parts_of(arm, measure).map_or("-".into(), |parts| ms(of(parts).mean))
+                });
+            }
+        }
+        for (head, of) in BYTES {
+            table.add(head, |arm| {
+                let bytes = |parts: &Parts| format!("{:.0} B", of(parts).mean);
+                parts_of(arm, measure).map_or("-".into(), bytes)
+            });
+        }
+        table.add("blocks · calls", |arm| {
+            let counts = |parts: &Parts| format!("{} · {}", parts.blocks, parts.calls);
+            parts_of(arm, measure).map_or("-".into(), counts)
+        });
+        Some(table)
+    }
+
     /// The table as lines of at most `width` characters, in as many parts as that takes.
     pub(crate) fn lines(&self, width: usize, color: bool) -> String {
         let mut out = String::new();
@@ -85,7 +119,7 @@ impl<'a> Table<'a> {
             if !first {
                 out.push('\n');
             }
-            out += &self.part(part, first, width, color);
+            out += &self.part(part, first && !self.bare, width, color);
             rest = later;
         }
         out
@@ -187,6 +221,10 @@ impl Column {
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
+
+fn parts_of(arm: &ArmSummary, measure: usize) -> Option<&Parts> {
+    arm.measures[measure].parts.as_ref()
+}
 
 /// A verdict in a column, and the colour it may have.
 fn words(verdict: Verdict) -> (String, &'static str) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use invented::{data, quickstart};
+use invented::{data, exchanging, quickstart};
 use record::RunData;
 use report::{html, summarise};
 
@@ -18,7 +18,9 @@ fn page(data: &RunData) -> String {
 }
 
 fn quickstart_page() -> String {
-    page(&data(&quickstart(), &["true-metro", "4g-tether"], 10, 1))
+    let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
+    // Exchanges, so that their tables are looked at with all others.
+    page(&exchanging(&data))
 }
 
 #[test]

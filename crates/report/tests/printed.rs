@@ -8,7 +8,7 @@ mod invented;
 
 use std::path::PathBuf;
 
-use invented::{data, quickstart};
+use invented::{data, exchanging, quickstart};
 use record::{Outcome, RunData};
 
 fn compare(file: &str, now: &str) {
@@ -70,6 +70,29 @@ fn the_terminal_with_two_blocks() {
 }
 
 #[test]
+fn the_terminal_with_exchanges() {
+    let data = exchanging(&data(&quickstart(), &["true-metro"], 10, 1));
+    let summary = report::summarise(&data);
+    compare(
+        "tests/golden/human-exchanges.txt",
+        &report::human(&summary, 100, false),
+    );
+    let measures = summary.networks.iter().flat_map(|n| &n.arms);
+    let parts: Vec<_> = measures
+        .flat_map(|arm| &arm.measures)
+        .filter_map(|measure| measure.parts.as_ref())
+        .collect();
+    // First calls and later ones, of every arm but the one that was not measured.
+    assert_eq!(parts.len(), 2 * (quickstart().len() - 1));
+    for p in parts {
+        let sum = p.create_ns.mean + p.encode_ns.mean + p.transport_ns.mean + p.decode_ns.mean;
+        assert!((sum - p.whole_ns.mean).abs() < 1e-3, "{p:?}");
+        assert!(p.server_decode_ns.mean + p.server_encode_ns.mean < p.transport_ns.mean);
+        assert!(p.whole_ns.least <= p.whole_ns.mean && p.whole_ns.mean <= p.whole_ns.greatest);
+    }
+}
+
+#[test]
 fn the_schema_is_the_published_one() {
     let schema = serde_json::to_string_pretty(&report::schema()).unwrap() + "\n";
     compare("../../docs/report.schema.json", &schema);
@@ -77,7 +100,7 @@ fn the_schema_is_the_published_one() {
 
 #[test]
 fn no_line_is_wider_than_asked_for() {
-    let summary = report::summarise(&run());
+    let summary = report::summarise(&exchanging(&run()));
     for width in [60, 80, 100, 200] {
         let text = report::human(&summary, width, false);
         let widest = text
@@ -107,6 +130,8 @@ fn csv_has_a_row_a_call_and_quotes_what_it_must() {
     let csv = report::csv(&data);
     let calls: usize = data.cells().iter().map(|cell| cell.calls.len()).sum();
     assert_eq!(csv.matches("\r\n").count(), calls + 1);
+    let exchanged = report::csv(&exchanging(&data));
+    assert!(exchanged.contains(",20000,30000\r\n"));
     let row = csv.lines().find(|line| line.contains("quinn")).unwrap();
     assert!(row.starts_with(
         "invented,7,true-metro,0,\"quinn \"\"h3\"\", new\",n0-b0-a2,1,1,last,clean,1,echo,"

@@ -11,7 +11,8 @@ use crate::cells::Table;
 use crate::human::{remarks, spread_note};
 use crate::measure::{Population, populations, time};
 use crate::number::{duration, size, with_spread};
-use crate::{Advice, Comparison, Measure, NetworkSummary, Part, Quantity, Role, Summary};
+use crate::parts;
+use crate::{Advice, Comparison, Mean, Measure, NetworkSummary, Part, Quantity, Role, Summary};
 
 /// One card a network, with the sentence.
 pub(super) fn cards(summary: &Summary) -> String {
@@ -46,6 +47,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
         );
         out += &verdicts(network, &summary.reference);
         out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
+        out += &parts_tables(network);
         out += &figures(network, data, &cells, &populations);
         out += &costs(network);
         out += &setups(network);
@@ -102,6 +104,46 @@ fn verdicts(network: &NetworkSummary, reference: &str) -> String {
         .collect();
     let caption = format!("Times, and verdicts against {}", Text(reference));
     table(&caption, &columns, &rows)
+}
+
+/// Where the time of exchanges went, a table for each measure of them.
+fn parts_tables(network: &NetworkSummary) -> String {
+    let mut out = String::new();
+    let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    for (i, measure) in labels.iter().enumerate() {
+        let found = |arm: &crate::ArmSummary| arm.measures[i].parts.is_some();
+        if !network.arms.iter().any(found) {
+            continue;
+        }
+        let mut columns = heads(&["Arm"]);
+        let named = parts::TIMES.iter().chain(&parts::BYTES);
+        columns.extend(named.map(|(head, _)| (*head).to_owned()));
+        columns.extend(heads(&["calls, blocks"]));
+        let row = |(place, arm): (usize, &crate::ArmSummary)| {
+            let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
+            let Some(all) = &arm.measures[i].parts else {
+                return row;
+            };
+            let range = |shown: fn(f64) -> String, of: &Mean| {
+                let (least, greatest) = (shown(of.least), shown(of.greatest));
+                format!("{}<br><small>{least} to {greatest}</small>", shown(of.mean))
+            };
+            row.extend(parts::TIMES.map(|(_, of)| range(parts::ms, of(all))));
+            row.extend(parts::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
+            row.push(format!("{}, {}", all.calls, all.blocks));
+            row
+        };
+        let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
+        let caption = Text(&parts::heading(&measure.label)).to_string();
+        out += &table(&caption, &columns, &rows);
+    }
+    if !out.is_empty() {
+        out += &format!(
+            "<p class=\"note\">{} Small: the least and the greatest of the blocks' means.</p>\n",
+            Text(parts::NOTE)
+        );
+    }
+    out
 }
 
 /// A verdict with the difference it rests on.
