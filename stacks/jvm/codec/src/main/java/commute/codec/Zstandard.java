@@ -3,6 +3,7 @@ package commute.codec;
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
 import com.github.luben.zstd.ZstdDecompressCtx;
+import com.github.luben.zstd.ZstdException;
 import com.github.luben.zstd.ZstdInputStream;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -24,8 +25,11 @@ final class Zstandard implements Compressor {
 
     @Override
     public byte[] decompress(byte[] bytes) throws IOException {
-        long size = Zstd.getFrameContentSize(bytes);
-        if (size < 0) {
+        long size;
+        try {
+            size = Zstd.getFrameContentSize(bytes);
+        } catch (ZstdException unsaid) {
+            // Either it does not say how long its content is, as it need not, or it is no frame.
             return decompressUnsized(bytes);
         }
         if (size > LIMIT) {
@@ -34,7 +38,6 @@ final class Zstandard implements Compressor {
         return decompression.decompress(bytes, (int) size);
     }
 
-    /** A frame need not say how long its content is. */
     private static byte[] decompressUnsized(byte[] bytes) throws IOException {
         try (InputStream in = new ZstdInputStream(new ByteArrayInputStream(bytes))) {
             byte[] decompressed = in.readNBytes(LIMIT);
