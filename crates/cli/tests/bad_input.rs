@@ -11,7 +11,7 @@ use common::study::{GENTLE, SMALL};
 use common::{House, Said, golden, skipped};
 
 /// What is wrong, the key that becomes so, and what it becomes.
-const STUDIES: [(&str, &str, &str); 13] = [
+const STUDIES: [(&str, &str, &str); 17] = [
     ("malformed TOML", "blocks = 2", "blocks = = 2"),
     ("unknown key", "blocks = 2", "blcks = 2"),
     ("negative blocks", "blocks = 2", "blocks = -2"),
@@ -36,6 +36,26 @@ const STUDIES: [(&str, &str, &str); 13] = [
         "a step of two minds",
         "call = \"echo\"",
         "call = \"echo\"\nget = \"image\"",
+    ),
+    (
+        "unknown codec",
+        "protocol = \"h2\"",
+        "protocol = \"h2\"\ncodec = \"jsonn\"",
+    ),
+    (
+        "a codec and nothing to encode",
+        "protocol = \"h2\"",
+        "protocol = \"h2\"\ncodec = \"msgpack\"",
+    ),
+    (
+        "unknown message",
+        "call = \"echo\"",
+        "exchange = \"page\"\nmessage = \"api-3kB\"",
+    ),
+    (
+        "a range from the end",
+        "call = \"echo\"",
+        "exchange = \"page\"\nmessage = \"big-9..0\"",
     ),
 ];
 
