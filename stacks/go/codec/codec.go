@@ -28,6 +28,7 @@ type Offer struct {
 	LibraryVersion string   `json:"library_version"`
 	Parts          []string `json:"parts"`
 	Caveat         string   `json:"caveat,omitempty"`
+	Narrow         string   `json:"narrow,omitempty"`
 
 	New func(message.Kind) Codec `json:"-"`
 }
@@ -58,6 +59,7 @@ func Offers() []Offer {
 	const (
 		escapes   = `<, > and & stand escaped in its JSON, which is Marshal's default`
 		byName    = "map keys stand sorted by name"
+		floats    = "refuses a double where the field is a float, which languages without floats write"
 		jsonGzip  = "encoding/json + compress/gzip"
 		jsonZstd  = "encoding/json + klauspost/compress/zstd"
 		pbGzip    = "protobuf-go + compress/gzip"
@@ -65,19 +67,19 @@ func Offers() []Offer {
 		goMsgpack = "hashicorp/go-msgpack"
 	)
 	return []Offer{
-		{"json", "encoding/json", standard, twoParts, escapes, newJSON},
-		{"json+gzip-1", jsonGzip, standard, twoParts, escapes, gzipped(newJSON, 1)},
-		{"json+gzip-6", jsonGzip, standard, twoParts, escapes, gzipped(newJSON, 6)},
-		{"json+zstd-3", jsonZstd, standard + " + " + klauspost, twoParts, escapes, zstded(newJSON)},
-		{"protobuf", "protobuf-go", protobuf, fourParts, "", newProtobuf},
-		{"protobuf+gzip-6", pbGzip, protobuf + " + " + standard, fourParts, "", gzipped(newProtobuf, 6)},
-		{"protobuf+zstd-3", pbZstd, protobuf + " + " + klauspost, fourParts, "", zstded(newProtobuf)},
-		{"msgpack", "tinylib/msgp", tinylib, twoParts, "", newGeneratedMsgpack},
-		{"msgpack", goMsgpack, hashicorp, twoParts, byName, newMsgpack},
-		{"msgpack-array", goMsgpack, hashicorp, twoParts, "", newMsgpackArray},
-		{"msgpack-old", goMsgpack, hashicorp, twoParts, byName, newMsgpackOld},
-		{"cbor", "fxamacker/cbor", fxamacker, twoParts, "", newCBOR},
-		{"empty", "none", "none", twoParts, "", newEmpty},
+		{"json", "encoding/json", standard, twoParts, escapes, "", newJSON},
+		{"json+gzip-1", jsonGzip, standard, twoParts, escapes, "", gzipped(newJSON, 1)},
+		{"json+gzip-6", jsonGzip, standard, twoParts, escapes, "", gzipped(newJSON, 6)},
+		{"json+zstd-3", jsonZstd, standard + " + " + klauspost, twoParts, escapes, "", zstded(newJSON)},
+		{"protobuf", "protobuf-go", protobuf, fourParts, "", "", newProtobuf},
+		{"protobuf+gzip-6", pbGzip, protobuf + " + " + standard, fourParts, "", "", gzipped(newProtobuf, 6)},
+		{"protobuf+zstd-3", pbZstd, protobuf + " + " + klauspost, fourParts, "", "", zstded(newProtobuf)},
+		{"msgpack", "tinylib/msgp", tinylib, twoParts, "", floats, newGeneratedMsgpack},
+		{"msgpack", goMsgpack, hashicorp, twoParts, byName, "", newMsgpack},
+		{"msgpack-array", goMsgpack, hashicorp, twoParts, "", "", newMsgpackArray},
+		{"msgpack-old", goMsgpack, hashicorp, twoParts, byName, "", newMsgpackOld},
+		{"cbor", "fxamacker/cbor", fxamacker, twoParts, "", "", newCBOR},
+		{"empty", "none", "none", twoParts, "", "", newEmpty},
 	}
 }
 

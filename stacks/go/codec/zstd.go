@@ -17,7 +17,10 @@ type zstdCodec struct {
 
 func zstded(inner func(message.Kind) Codec) func(message.Kind) Codec {
 	return func(kind message.Kind) Codec {
-		encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(3)))
+		// With a single segment, frames tell their content's length however short it is, which
+		// decoders that make room for it beforehand ask for (zstd-jni's byte arrays).
+		encoder, err := zstd.NewWriter(nil,
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(3)), zstd.WithSingleSegment(true))
 		if err != nil {
 			panic(err) // the options, which are ours
 		}

@@ -10,6 +10,7 @@ package message
 //
 //msgp:tag json
 //msgp:limit arrays:1048576
+//msgp:replace float32 with:anyFloat
 
 type Small struct {
 	Name string `json:"name"`

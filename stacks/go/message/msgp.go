@@ -615,13 +615,25 @@ func (z *Attributes) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.AppendInt32(o, z.Int3)
 	// string "float1"
 	o = append(o, 0xa6, 0x66, 0x6c, 0x6f, 0x61, 0x74, 0x31)
-	o = msgp.AppendFloat32(o, z.Float1)
+	o, err = (*anyFloat)(&z.Float1).MarshalMsg(o)
+	if err != nil {
+		err = msgp.WrapError(err, "Float1")
+		return
+	}
 	// string "float2"
 	o = append(o, 0xa6, 0x66, 0x6c, 0x6f, 0x61, 0x74, 0x32)
-	o = msgp.AppendFloat32(o, z.Float2)
+	o, err = (*anyFloat)(&z.Float2).MarshalMsg(o)
+	if err != nil {
+		err = msgp.WrapError(err, "Float2")
+		return
+	}
 	// string "float3"
 	o = append(o, 0xa6, 0x66, 0x6c, 0x6f, 0x61, 0x74, 0x33)
-	o = msgp.AppendFloat32(o, z.Float3)
+	o, err = (*anyFloat)(&z.Float3).MarshalMsg(o)
+	if err != nil {
+		err = msgp.WrapError(err, "Float3")
+		return
+	}
 	// string "string1"
 	o = append(o, 0xa7, 0x73, 0x74, 0x72, 0x69, 0x6e, 0x67, 0x31)
 	o = msgp.AppendString(o, z.String1)
@@ -689,19 +701,19 @@ func (z *Attributes) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				return
 			}
 		case "float1":
-			z.Float1, bts, err = msgp.ReadFloat32Bytes(bts)
+			bts, err = (*anyFloat)(&z.Float1).UnmarshalMsg(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "Float1")
 				return
 			}
 		case "float2":
-			z.Float2, bts, err = msgp.ReadFloat32Bytes(bts)
+			bts, err = (*anyFloat)(&z.Float2).UnmarshalMsg(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "Float2")
 				return
 			}
 		case "float3":
-			z.Float3, bts, err = msgp.ReadFloat32Bytes(bts)
+			bts, err = (*anyFloat)(&z.Float3).UnmarshalMsg(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "Float3")
 				return
@@ -774,7 +786,7 @@ func (z *Attributes) UnmarshalMsg(bts []byte) (o []byte, err error) {
 
 // Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
 func (z *Attributes) Msgsize() (s int) {
-	s = 1 + 5 + msgp.Int32Size + 5 + msgp.Int32Size + 5 + msgp.Int32Size + 7 + msgp.Float32Size + 7 + msgp.Float32Size + 7 + msgp.Float32Size + 8 + msgp.StringPrefixSize + len(z.String1) + 8 + msgp.StringPrefixSize + len(z.String2) + 8 + msgp.StringPrefixSize + len(z.String3) + 6 + msgp.BoolSize + 6 + msgp.BoolSize + 6 + msgp.BoolSize + 8 + msgp.Float64Size + 8 + msgp.Float64Size + 8 + msgp.Float64Size
+	s = 1 + 5 + msgp.Int32Size + 5 + msgp.Int32Size + 5 + msgp.Int32Size + 7 + (*anyFloat)(&z.Float1).Msgsize() + 7 + (*anyFloat)(&z.Float2).Msgsize() + 7 + (*anyFloat)(&z.Float3).Msgsize() + 8 + msgp.StringPrefixSize + len(z.String1) + 8 + msgp.StringPrefixSize + len(z.String2) + 8 + msgp.StringPrefixSize + len(z.String3) + 6 + msgp.BoolSize + 6 + msgp.BoolSize + 6 + msgp.BoolSize + 8 + msgp.Float64Size + 8 + msgp.Float64Size + 8 + msgp.Float64Size
 	return
 }
 
@@ -793,7 +805,11 @@ func (z *Big) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.AppendInt32(o, z.IntValue)
 	// string "float"
 	o = append(o, 0xa5, 0x66, 0x6c, 0x6f, 0x61, 0x74)
-	o = msgp.AppendFloat32(o, z.FloatValue)
+	o, err = (*anyFloat)(&z.FloatValue).MarshalMsg(o)
+	if err != nil {
+		err = msgp.WrapError(err, "FloatValue")
+		return
+	}
 	// string "bool"
 	o = append(o, 0xa4, 0x62, 0x6f, 0x6f, 0x6c)
 	o = msgp.AppendBool(o, z.BoolValue)
@@ -893,7 +909,7 @@ func (z *Big) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				return
 			}
 		case "float":
-			z.FloatValue, bts, err = msgp.ReadFloat32Bytes(bts)
+			bts, err = (*anyFloat)(&z.FloatValue).UnmarshalMsg(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "FloatValue")
 				return
@@ -1097,7 +1113,7 @@ func (z *Big) UnmarshalMsg(bts []byte) (o []byte, err error) {
 
 // Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
 func (z *Big) Msgsize() (s int) {
-	s = 1 + 3 + msgp.Int32Size + 5 + msgp.StringPrefixSize + len(z.Name) + 4 + msgp.Int32Size + 6 + msgp.Float32Size + 5 + msgp.BoolSize + 4
+	s = 1 + 3 + msgp.Int32Size + 5 + msgp.StringPrefixSize + len(z.Name) + 4 + msgp.Int32Size + 6 + (*anyFloat)(&z.FloatValue).Msgsize() + 5 + msgp.BoolSize + 4
 	if z.Nil == nil {
 		s += msgp.NilSize
 	} else {
@@ -1199,7 +1215,11 @@ func (z *BigRecord) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.AppendInt32(o, z.IntValue)
 	// string "float"
 	o = append(o, 0xa5, 0x66, 0x6c, 0x6f, 0x61, 0x74)
-	o = msgp.AppendFloat32(o, z.FloatValue)
+	o, err = (*anyFloat)(&z.FloatValue).MarshalMsg(o)
+	if err != nil {
+		err = msgp.WrapError(err, "FloatValue")
+		return
+	}
 	// string "bool"
 	o = append(o, 0xa4, 0x62, 0x6f, 0x6f, 0x6c)
 	o = msgp.AppendBool(o, z.BoolValue)
@@ -1271,7 +1291,7 @@ func (z *BigRecord) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				return
 			}
 		case "float":
-			z.FloatValue, bts, err = msgp.ReadFloat32Bytes(bts)
+			bts, err = (*anyFloat)(&z.FloatValue).UnmarshalMsg(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "FloatValue")
 				return
@@ -1383,7 +1403,7 @@ func (z *BigRecord) UnmarshalMsg(bts []byte) (o []byte, err error) {
 
 // Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
 func (z *BigRecord) Msgsize() (s int) {
-	s = 1 + 3 + msgp.Int32Size + 5 + msgp.StringPrefixSize + len(z.Name) + 4 + msgp.Int32Size + 6 + msgp.Float32Size + 5 + msgp.BoolSize + 4
+	s = 1 + 3 + msgp.Int32Size + 5 + msgp.StringPrefixSize + len(z.Name) + 4 + msgp.Int32Size + 6 + (*anyFloat)(&z.FloatValue).Msgsize() + 5 + msgp.BoolSize + 4
 	if z.Nil == nil {
 		s += msgp.NilSize
 	} else {
