@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::DriverError;
 use crate::channel::{Channel, Heard, monotonic_ns, printable};
-use crate::protocol::{Clock, Hello, Reply, Request, Row, Setup, Step, VERSION};
+use crate::protocol::{Clock, Codec, Hello, Reply, Request, Row, Setup, Step, VERSION};
 use crate::rows::Rows;
 
 /// One driver's conversation, over the lab's ends of its pipes.
@@ -180,6 +180,11 @@ fn sane(hello: Hello) -> Result<Hello, DriverError> {
     for name in [&hello.stack, &hello.stack_version, &hello.tls] {
         if name.is_empty() || *name != printable(name) {
             return Err(DriverError::Hello(format!("the name {name:?}")));
+        }
+    }
+    for Codec(name) in &hello.codecs {
+        if name.is_empty() || *name != printable(name) {
+            return Err(DriverError::Hello(format!("the codec {name:?}")));
         }
     }
     Ok(hello)

@@ -216,6 +216,11 @@ fn a_hello_that_cannot_be_true() {
         ),
         ("\"stack\":\"toy\"", "\"stack\":\"\"", "the name \"\""),
         (
+            "\"mood\":\"fine\"",
+            "\"codecs\":[\"json\",\"\\u001b[2J\"]",
+            "the codec \"\\u{1b}[2J\"",
+        ),
+        (
             "\"tls\":\"none\"",
             "\"tls\":\"a\\u001b\"",
             "the name \"a\\u{1b}\"",

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use driver::protocol::{
-    Action, CallError, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row, Setup, Start,
-    Step,
+    Action, CallError, Clock, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row, Setup,
+    Start, Step,
 };
+use driver::rows::Rows;
 use proptest::prelude::*;
 
 fn protocol() -> impl Strategy<Value = Protocol> {
@@ -176,6 +177,45 @@ proptest! {
             prop_assert!(!line.contains('\n'));
             prop_assert_eq!(Request::parse(&line), Ok(request));
         }
+    }
+
+    /// Whatever the moments of an exchange, they are taken exactly when they are in order.
+    #[test]
+    fn moments_in_order_are_taken_and_no_others(
+        moments in prop::collection::vec(1_000_u64..1_010, 7),
+        created in any::<bool>(),
+    ) {
+        let [start, made, encoded, sent, first, received, end] = moments[..] else {
+            unreachable!()
+        };
+        let steps = [Step {
+            id: 1,
+            start: None,
+            group: 1,
+            cancel_after_ns: None,
+            action: Action::Exchange { message: "big-7".into(), kind: "Big".into() },
+        }];
+        let row = Row {
+            id: 1,
+            connection: 1,
+            start_ns: start,
+            created_ns: created.then_some(made),
+            encoded_ns: Some(encoded),
+            request_sent_ns: Some(sent),
+            first_byte_ns: Some(first),
+            received_ns: Some(received),
+            end_ns: end,
+            status: Some(200),
+            digest: Some("0".repeat(64)),
+            protocol: Some(Protocol::H1),
+            attempts: 1,
+            ..Row::default()
+        };
+        let up: Vec<u64> = [start].into_iter().chain(created.then_some(made))
+            .chain([encoded, sent, end]).collect();
+        let in_order = up.is_sorted() && [start, first, received, end].is_sorted();
+        let taken = Rows::new(&steps, Clock::Monotonic, 1_000).take(row, 1_010);
+        prop_assert_eq!(taken.is_ok(), in_order, "{:?}", taken);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Ability, Clock, Codec, Hello, Protocol, Row, Setup};
+use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -16,6 +16,7 @@ use server::log::Line;
 use tempfile::TempDir;
 
 use crate::driven::{Driven, STARTUP_LIMIT};
+use crate::lacking::lacking;
 use crate::messages;
 use crate::origin::{Origin, ServerOptions};
 use crate::plan::slug;
@@ -197,7 +198,8 @@ impl Job<'_> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let fail = |e: driver::DriverError| Trouble::Failed(format!("driver: {e}"));
         let hello = driver.host.hello(deadline).map_err(fail)?;
-        lacks(&hello, self).map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
+        lacking(&hello, self.arm, &self.workload.steps)
+            .map_or(Ok(()), |reason| Err(Trouble::Unsupported(reason)))?;
         let setup = self.setup(origin, near.as_ref(), dir)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(near) = near {
@@ -335,41 +337,6 @@ fn socket(all: &[pump::Socket], meant: impl Fn(&pump::Socket) -> bool) -> Option
         mss_bytes: socket.mss_bytes,
         udp_gro: socket.udp_gro,
     })
-}
-
-/// What the job needs and the driver has not.
-fn lacks(hello: &Hello, job: &Job<'_>) -> Option<String> {
-    let cancels = job
-        .workload
-        .steps
-        .iter()
-        .any(|s| s.cancel_after_ns.is_some());
-    let needs = [
-        (cancels, Ability::Cancel, "cancel a call"),
-        (job.arm.observe.is_some(), Ability::Observe, "observe"),
-        (
-            job.arm.discovery.is_some(),
-            Ability::AltSvc,
-            "find HTTP/3 by Alt-Svc",
-        ),
-    ];
-    let exchanges = job
-        .workload
-        .steps
-        .iter()
-        .any(|s| messages::exchanged(s).is_some());
-    if exchanges && !hello.codecs.contains(&job.arm.codec) {
-        let (codec, names) = (job.arm.codec.name(), hello.codecs.iter().map(Codec::name));
-        let names: Vec<_> = names.collect();
-        return Some(match names.is_empty() {
-            true => format!("exchange: {} does not offer it", hello.stack),
-            false => format!("codec {codec}: {} has {}", hello.stack, names.join(", ")),
-        });
-    }
-    let lacking = needs
-        .iter()
-        .find(|(needed, ability, _)| *needed && !hello.abilities.contains(ability));
-    lacking.map(|(_, _, what)| format!("{what}: {} does not offer it", hello.stack))
 }
 
 fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), Trouble> {

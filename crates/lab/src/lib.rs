@@ -23,6 +23,7 @@ mod home;
 mod host;
 mod import;
 mod introduce;
+mod lacking;
 mod messages;
 mod nearest;
 mod origin;

@@ -1,0 +1,88 @@
+//! What an arm asks for and its driver's `hello` does not offer.
+
+use driver::protocol::{Ability, Codec, Hello, Step};
+
+use crate::messages::exchanged;
+use crate::study::Arm;
+
+/// The first such thing, as the reason of an unsupported cell.
+pub(crate) fn lacking(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
+    let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
+    let needs = [
+        (cancels, Ability::Cancel, "cancel a call"),
+        (arm.observe.is_some(), Ability::Observe, "observe"),
+        (
+            arm.discovery.is_some(),
+            Ability::AltSvc,
+            "find HTTP/3 by Alt-Svc",
+        ),
+    ];
+    let lacking = needs
+        .iter()
+        .find(|(needed, ability, _)| *needed && !hello.abilities.contains(ability));
+    if let Some((_, _, what)) = lacking {
+        return Some(format!("{what}: {} does not offer it", hello.stack));
+    }
+    let exchanges = steps.iter().any(|step| exchanged(step).is_some());
+    if !exchanges || hello.codecs.contains(&arm.codec) {
+        return None;
+    }
+    let names: Vec<_> = hello.codecs.iter().map(Codec::name).collect();
+    Some(match names.is_empty() {
+        true => format!("exchange: {} does not offer it", hello.stack),
+        false => format!(
+            "codec {}: {} has {}",
+            arm.codec.name(),
+            hello.stack,
+            names.join(", ")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::protocol::{Clock, Protocol};
+
+    use super::*;
+    use crate::study;
+    use crate::workload::Workload;
+
+    #[test]
+    fn a_codec_must_be_offered_where_messages_are_exchanged() {
+        let mut hello = Hello {
+            version: 1,
+            stack: "hyper".into(),
+            stack_version: "1".into(),
+            tls: "none".into(),
+            protocols: vec![Protocol::H2],
+            abilities: Vec::new(),
+            clock: Clock::Monotonic,
+            resolution_ns: 1,
+            phases: Default::default(),
+            settings: Default::default(),
+            codecs: Vec::new(),
+        };
+        let mut arm = Arm::plain("hyper", Protocol::H2);
+        let exchange = Workload::expand(&[study::Step::Exchange {
+            group: "page".into(),
+            messages: vec!["small".parse().unwrap()],
+            times: 1,
+        }]);
+        let call = Workload::expand(&[study::Step::Call {
+            group: "echo".into(),
+            body: "{}".into(),
+            times: 1,
+        }]);
+        assert_eq!(lacking(&hello, &arm, &call.steps), None);
+        let reason = lacking(&hello, &arm, &exchange.steps).unwrap();
+        assert_eq!(reason, "exchange: hyper does not offer it");
+        hello.codecs = vec![Codec("json".into()), Codec("protobuf".into())];
+        assert_eq!(lacking(&hello, &arm, &exchange.steps), None);
+        arm.codec = Codec("msgpack".into());
+        let reason = lacking(&hello, &arm, &exchange.steps).unwrap();
+        assert_eq!(reason, "codec msgpack: hyper has json, protobuf");
+        arm.observe = Some("frame:60".into());
+        let reason = lacking(&hello, &arm, &call.steps).unwrap();
+        assert_eq!(reason, "observe: hyper does not offer it");
+    }
+}

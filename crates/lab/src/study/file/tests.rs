@@ -1,0 +1,174 @@
+//! Every mistake, its line and its words.
+
+use super::Study;
+use crate::plan::tests::SMALL;
+
+fn refusal(text: &str) -> String {
+    Study::parse("s.toml", text).unwrap_err().to_string()
+}
+
+/// SMALL with one line replaced; says which line that is.
+fn with(line: &str, instead: &str) -> (String, usize) {
+    assert!(SMALL.contains(line), "{line}");
+    let at = 1 + SMALL[..SMALL.find(line).unwrap()].matches('\n').count();
+    (SMALL.replacen(line, instead, 1), at)
+}
+
+#[test]
+fn a_study_is_read() {
+    let study = Study::parse("s.toml", SMALL).unwrap();
+    assert_eq!((study.arms.len(), study.reference, study.blocks), (3, 0, 3));
+    assert_eq!(study.arms[2].name, "quinn h3");
+    assert_eq!(study.timeout_ns, 30_000_000_000);
+}
+
+#[test]
+fn the_studies_that_come_with_commute_are_valid() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        Study::parse(&path.display().to_string(), &text).unwrap();
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn every_mistake_is_named_with_its_line() {
+    let cases = [
+        ("blocks = 3", "blocks = 0", "no cells"),
+        ("blocks = 3", "blocks = -3", "invalid value"),
+        ("blocks = 3", "blcks = 3", "did you mean `blocks`?"),
+        ("blocks = 3", "blocks = ", "must be quoted"),
+        ("blocks = 3", "blocks = 3\ntimeout_s = 0", "timeout_s = 0"),
+        (
+            "blocks = 3",
+            "blocks = 3\nmin_clean_percent = 150",
+            "from 0 to 100",
+        ),
+        (
+            "networks = [\"lan\", \"true-metro\"]",
+            "networks = []",
+            "name at least one",
+        ),
+        (
+            "reference = \"hyper h2\"",
+            "reference = \"hyper h3\"",
+            "did you mean `hyper h2`?",
+        ),
+        ("name = \"small\"", "name = \"../x\"", "lower-case letters"),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h4\"",
+            "unknown variant `h4`",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\ncodec = \"protobuf\"",
+            "no step is an exchange",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\ncodec = \"asn1\"",
+            "no codec is named `asn1`",
+        ),
+        (
+            "call = \"echo\"",
+            "exchange = \"page\"",
+            "exchange needs `message`",
+        ),
+        (
+            "call = \"echo\"",
+            "exchange = \"page\"\nmessage = \"api-3kB\"",
+            "no message is named `api-3kB`; there are small",
+        ),
+        (
+            "call = \"echo\"",
+            "exchange = \"page\"\nmessage = \"big-9..3\"",
+            "from the smaller to the larger",
+        ),
+        (
+            "call = \"echo\"",
+            "exchange = \"page\"\nmessage = \"big-1..10001\"",
+            "no message is named `big-10001`",
+        ),
+        (
+            "call = \"echo\"",
+            "call = \"echo\"\nmessage = \"small\"",
+            "`message` goes with exchange",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"grpc\"\ncodec = \"json\"",
+            "gRPC here speaks protobuf",
+        ),
+        (
+            "name = \"again\"",
+            "name = \"Hyper  H2\"",
+            "another arm has this name",
+        ),
+        (
+            "call = \"echo\"",
+            "call = \"echo\"\nget = \"x\"",
+            "call and get",
+        ),
+        ("call = \"echo\"", "body = \"{}\"", "this one has none"),
+        (
+            "call = \"echo\"",
+            "call = \"echo\"\nbody = \"{\"",
+            "body is not JSON",
+        ),
+        (
+            "call = \"echo\"",
+            "call = \"echo\"\nbytes = 3",
+            "`bytes` goes with get or put",
+        ),
+        ("times = 2", "times = 0", "times = 0"),
+        ("times = 2", "times = 4097", "times = 4097"),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "get = \"f\"",
+            "get needs `bytes`",
+        ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "reconnect = \"cold\"",
+            "makes a call",
+        ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "repeat = 2",
+            "repeat needs `steps`",
+        ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "repeat = 4000\nsteps = [{ call = \"echo\", times = 4000 }]",
+            "16000000 steps",
+        ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "parallel = true\nsteps = [{ pause_ms = 1 }]",
+            "parallel takes call, get, put and exchange only",
+        ),
+    ];
+    for (line, instead, message) in cases {
+        let (text, at) = with(line, instead);
+        let got = refusal(&text);
+        assert!(got.starts_with("s.toml:"), "{got}");
+        let place: usize = got.split(':').nth(1).unwrap().parse().unwrap();
+        assert!(place <= at + 3, "{got}: expected near line {at}");
+        assert!(
+            message.split('|').any(|m| got.contains(m)),
+            "{instead:?} gives {got:?}, which should say {message:?}"
+        );
+    }
+}
+
+#[test]
+fn a_study_without_arms_has_no_cells() {
+    let end = SMALL.find("[[arm]]").unwrap();
+    let steps = SMALL.find("[[step]]").unwrap();
+    assert!(refusal(&format!("{}{}", &SMALL[..end], &SMALL[steps..])).contains("no [[arm]]"));
+}
