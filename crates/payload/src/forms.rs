@@ -65,13 +65,13 @@ fn compact(json: &[u8]) -> Vec<u8> {
     kept.collect()
 }
 
-fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.expect("memory takes every byte")
 }
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("the buffer is made for the worst case")
 }
 

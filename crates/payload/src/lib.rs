@@ -10,7 +10,8 @@
 //! 3. [`Schema::encode`] writes a sample as Protobuf, [`Schema::decode`] reads it back, and
 //!    [`Schema::check`] holds one against the other.
 //! 4. [`forms`] gives the sample in every encoding that an app could take, [`wire`] says how many
-//!    bytes and packets a response of that size is, and [`predict()`] how long it takes on an
+//!    bytes and packets a response of that size is, [`work()`] is what making and reading them
+//!    takes, and [`predict()`] how long it takes on an
 //!    access network, by known physics alone.
 //!
 //! # What Protobuf cannot tell
@@ -46,6 +47,7 @@ mod sample;
 mod schema;
 mod transcode;
 pub mod wire;
+mod work;
 
 pub use decode::DecodeError;
 pub use forms::{Form, forms};
@@ -55,3 +57,4 @@ pub use predict::predict;
 pub use same::CheckError;
 pub use sample::{MAX_SAMPLE_BYTES, Sample, SampleError};
 pub use schema::Schema;
+pub use work::{Work, work};

@@ -1,5 +1,6 @@
 //! `commute codec`: what the payload costs, in every runtime.
 
+mod payload;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -15,13 +16,24 @@ use crate::{exit, out};
 ///
 /// Every runtime encodes the same values, with the libraries an app would ship. Encoding and
 /// decoding are timed apart, in random order and interleaved; bytes stand beside the times.
+///
+/// With files: your own payload. Infers its schema, prints it as .proto, and shows what each
+/// codec makes of it: bytes, packets, time on your users' networks.
 #[derive(clap::Args)]
 #[command(after_help = "Try it:\n  \
     commute codec --message api-2kB\n  \
     commute codec --message small --message big-100 --runtime rust,mono --codec json,msgpack\n  \
     commute codec --all --html codecs.html --format csv > codecs.csv\n  \
-    commute codec --check")]
+    commute codec --check\n  \
+    commute codec my.json another.json --network 4g-tether")]
 pub(crate) struct Args {
+    /// Your own JSON: one or more samples of one payload. Nothing is sent anywhere
+    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "runtime", "check", "twice", "html"])]
+    file: Vec<PathBuf>,
+    /// With FILE: a network to predict transfer times for, may be repeated [default: a near and a
+    /// far one]
+    #[arg(long, value_name = "NAME", requires = "file")]
+    network: Vec<String>,
     /// A message to measure, may be repeated: small, address-book, newsfeed, large, large-dense,
     /// large-sparse (study 1); diag-100kB, diag-1MB (study 3); big-N, perl-N (study 4);
     /// api-100B, api-2kB, api-20kB, api-100kB [default: api-2kB]
@@ -78,6 +90,9 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    if !args.file.is_empty() {
+        return payload::run(args);
+    }
     let (programs, missing) = programs(args)?;
     let bench =
         Bench::open(programs, missing, options(args)).context("cannot prepare the bench")?;
