@@ -30,4 +30,4 @@ pub use bench::{Bench, Options, Progress};
 pub use html::html;
 pub use protocol::{CodecEntry, Part};
 pub use runner::{Program, Runner, RunnerError, Timed};
-pub use table::{AaCheck, Absent, Cost, Harness, Row, Table};
+pub use table::{AaCheck, Absent, Cost, Harness, Row, Table, duration};

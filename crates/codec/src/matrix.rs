@@ -36,6 +36,8 @@ pub struct Counts {
     pub equal: usize,
     /// Pairs whose writer or reader says that it is lossy: only that it is read was tried.
     pub lossy: usize,
+    /// Refusals by a reader that says it refuses what others write; its own it must read.
+    pub narrow: usize,
     /// Pairs that failed.
     pub failed: usize,
 }
@@ -70,6 +72,7 @@ impl Matrix {
                 readers,
                 equal,
                 lossy,
+                narrow,
                 failed,
             } = counts;
             out += &format!(
@@ -77,6 +80,9 @@ impl Matrix {
             );
             if *lossy > 0 {
                 out += &format!(", {lossy} with a lossy side");
+            }
+            if *narrow > 0 {
+                out += &format!(", {narrow} refused by a reader known for it");
             }
             if *failed > 0 {
                 out += &format!(", {failed} FAILED");
@@ -116,7 +122,7 @@ impl std::fmt::Display for Failure {
 }
 
 /// A codec of a runner, by their places.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Side {
     runner: usize,
     entry: usize,
@@ -124,9 +130,18 @@ struct Side {
 
 /// What one writer made.
 struct Written {
+    side: Side,
     by: String,
     lossy: bool,
     file: PathBuf,
+}
+
+/// What one reader made of it.
+struct Reading {
+    by: String,
+    lossy: bool,
+    narrow: bool,
+    outcome: Result<(), RunnerError>,
 }
 
 impl Bench {
@@ -216,14 +231,23 @@ impl Bench {
         }
         for side in sides {
             for one in &written {
-                let Some((by, lossy, read)) = self.read(*side, message, one) else {
+                let Some(Reading {
+                    by,
+                    lossy,
+                    narrow,
+                    outcome,
+                }) = self.read(*side, message, one)
+                else {
                     continue;
                 };
                 let counts = matrix.codecs.entry(codec.to_owned()).or_default();
-                match read {
+                match outcome {
                     Ok(()) if lossy || one.lossy => counts.lossy += 1,
                     Ok(()) => counts.equal += 1,
                     Err(RunnerError::Unsupported { .. }) => {}
+                    Err(RunnerError::Refused(_)) if narrow && one.side != *side => {
+                        counts.narrow += 1;
+                    }
                     Err(error) => {
                         counts.failed += 1;
                         matrix.failures.push(Failure {
@@ -264,6 +288,7 @@ impl Bench {
         };
         match runner.encode(subject, &message.value_file, &file) {
             Ok(_) => Ok(Some(Written {
+                side,
                 by,
                 lossy: entry.lossy.is_some(),
                 file,
@@ -272,13 +297,8 @@ impl Bench {
         }
     }
 
-    /// None: this side only writes. Else whether it is lossy, and whether the value came through.
-    fn read(
-        &mut self,
-        side: Side,
-        message: usize,
-        one: &Written,
-    ) -> Option<(String, bool, Result<(), RunnerError>)> {
+    /// None: this side only writes.
+    fn read(&mut self, side: Side, message: usize, one: &Written) -> Option<Reading> {
         let message = &self.messages[message];
         let back = self.folder.path().join("read");
         let runner = live(&mut self.runners, side.runner).ok()?;
@@ -293,10 +313,15 @@ impl Bench {
             kind: message.name.kind().name(),
         };
         let read = runner.decode(subject, &one.file, &back);
-        let read = match lossy || one.lossy {
+        let outcome = match lossy || one.lossy {
             true => read,
             false => read.and_then(|()| same_value(&message.value, &back)),
         };
-        Some((by, lossy, read))
+        Some(Reading {
+            by,
+            lossy,
+            narrow: entry.narrow.is_some(),
+            outcome,
+        })
     }
 }

@@ -95,9 +95,12 @@ pub struct CodecEntry {
     /// What every result of it must say.
     #[serde(default)]
     pub caveat: Option<String>,
-    /// Why what it writes is not always the value to the bit.
+    /// Why what it writes or reads is not always the value to the bit.
     #[serde(default)]
     pub lossy: Option<String>,
+    /// Why it refuses what other libraries rightly write.
+    #[serde(default)]
+    pub narrow: Option<String>,
 }
 
 impl CodecEntry {

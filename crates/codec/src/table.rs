@@ -166,8 +166,8 @@ impl Row {
         runtime_version: &str,
         entry: &CodecEntry,
     ) -> Self {
-        let caveats = [entry.caveat.as_deref(), entry.lossy.as_deref()];
-        let caveats: Vec<&str> = caveats.into_iter().flatten().collect();
+        let caveats = [&entry.caveat, &entry.lossy, &entry.narrow];
+        let caveats: Vec<&str> = caveats.into_iter().flatten().map(String::as_str).collect();
         Self {
             message: message.to_string(),
             codec: entry.codec.clone(),
@@ -481,7 +481,7 @@ fn heap(row: &Row) -> String {
 }
 
 /// Three digits and a unit.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 

@@ -21,6 +21,7 @@ fn invented() -> Table {
         parts: Part::ALL.into(),
         caveat: (library == "slow").then(|| "it is slow".into()),
         lossy: None,
+        narrow: None,
     };
     let api = Name::Api { bytes: 2_000 };
     let mut json = Row::new(api, "rust", "1.95", &entry("json", "serde_json"));

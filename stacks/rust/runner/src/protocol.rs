@@ -118,6 +118,8 @@ pub(crate) struct Offered {
     pub(crate) parts: &'static [Part],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) caveat: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) narrow: Option<&'static str>,
 }
 
 impl Reply {

@@ -161,6 +161,7 @@ fn hello() -> Hello {
         library_version: offer.version,
         parts: offer.parts,
         caveat: offer.caveat,
+        narrow: offer.narrow,
     };
     Hello {
         version: 1,

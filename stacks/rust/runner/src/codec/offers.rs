@@ -21,6 +21,8 @@ pub(crate) struct Offer {
     pub(crate) parts: &'static [Part],
     /// What every result of it must say.
     pub(crate) caveat: Option<&'static str>,
+    /// Why it refuses what other libraries rightly write.
+    pub(crate) narrow: Option<&'static str>,
     /// Takes it up for a kind of message.
     pub(crate) open: fn(Kind) -> Box<dyn Codec>,
 }
@@ -28,11 +30,11 @@ pub(crate) struct Offer {
 /// An [`Offer`] of a library that works on plain objects, or one of the parts given.
 macro_rules! offer {
     ($codec:literal, $library:literal, $version:expr, $new:expr) => {
-        offer!($codec, $library, $version, $new, [Encode, Decode], None)
+        offer!($codec, $library, $version, $new, [Encode, Decode], None, None)
     };
     (
         $codec:literal, $library:literal, $version:expr, $new:expr,
-        [$($part:ident),*], $caveat:expr
+        [$($part:ident),*], $caveat:expr, $narrow:expr
     ) => {
         Offer {
             codec: $codec,
@@ -40,6 +42,7 @@ macro_rules! offer {
             version: $version,
             parts: &[$(Part::$part),*],
             caveat: $caveat,
+            narrow: $narrow,
             open: |kind| with_kind!(kind, T => Box::new(At::<_, T>::new($new))),
         }
     };
@@ -49,17 +52,17 @@ macro_rules! offer {
 #[rustfmt::skip]
 pub(crate) const OFFERS: &[Offer] = &[
     offer!("json", "serde_json", SERDE_JSON, SerdeJson),
-    offer!("json", "sonic-rs", SONIC_RS, SonicRs, [Encode, Decode], Some(DEPTH)),
+    offer!("json", "sonic-rs", SONIC_RS, SonicRs, [Encode, Decode], Some(DEPTH), None),
     offer!("protobuf", "prost", PROST, Prost),
     offer!("msgpack", "rmp-serde", RMP_SERDE, RmpNamed),
-    offer!("msgpack", "zerompk", ZEROMPK, zeromp::Named, [Encode, Decode], Some(STRICT)),
+    offer!("msgpack", "zerompk", ZEROMPK, zeromp::Named, [Encode, Decode], None, Some(STRICT)),
     offer!("msgpack-array", "rmp-serde", RMP_SERDE, RmpArray),
     offer!("msgpack-array", "zerompk", ZEROMPK, zeromp::Positional,
-        [Encode, Decode], Some(STRICT)),
+        [Encode, Decode], None, Some(STRICT)),
     offer!("msgpack-old", "our own serializer on rmp", RMP, Old),
     offer!("cbor", "minicbor-serde", MINICBOR_SERDE, MinicborSerde),
     offer!("flatbuffers", "planus owned", PLANUS, Planus::default(),
-        [Populate, Encode, Decode, Convert], Some(COPIES)),
+        [Populate, Encode, Decode, Convert], Some(COPIES), None),
     offer!("json+gzip-1", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(1))),
     offer!("json+gzip-6", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(6))),
     offer!("json+zstd-3", "serde_json, zstd", JSON_ZSTD, Packed::new(SerdeJson, Zstd(3))),
