@@ -23,8 +23,9 @@ pub struct Difference {
     pub on_the_wire: bool,
 }
 
-/// Everything seen in these cells.
-pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>) -> Setup {
+/// Everything seen in these cells of an arm with this codec, which is of interest where
+/// messages were exchanged in it.
+pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Setup {
     let mut setup = Setup::new();
     for cell in cells {
         let mut add = |what: &str, value: String| {
@@ -32,6 +33,9 @@ pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>) -> Setup {
                 setup.entry(what.to_owned()).or_default().insert(value);
             }
         };
+        if cell.calls.iter().any(|call| call.exchange.is_some()) {
+            add("codec", codec.to_owned());
+        }
         let stack = &cell.stack;
         add(LIBRARY, format!("{} {}", stack.name, stack.version));
         add(TLS_LIBRARY, stack.tls.clone());

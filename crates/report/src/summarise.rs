@@ -129,7 +129,7 @@ impl<'a> Maker<'a> {
             transports: set(parity().map(|p| &p.transport)),
             congestion: set(parity().filter_map(|p| p.congestion.as_ref())),
             caveat: arm.caveat.clone(),
-            setup: parity::setup(blocks.values().copied()),
+            setup: parity::setup(blocks.values().copied(), &arm.codec),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.table.counts(self.data, |n, a| (n, a) == at),

@@ -203,8 +203,12 @@ pub fn data(arms: &[Invented], networks: &[&str], blocks: u32, luck: u64) -> Run
     RunData::new(run, cells).expect("an invented run belongs to itself")
 }
 
-/// The same, its small calls exchanges.
+/// The same, its small calls exchanges, quinn's in MessagePack.
 pub fn exchanging(data: &RunData) -> RunData {
+    let mut run = data.run().clone();
+    if let Some(arm) = run.arms.iter_mut().find(|arm| arm.name.contains("quinn")) {
+        arm.codec = "msgpack".into();
+    }
     let mut cells = data.cells().to_vec();
     let calls = cells.iter_mut().flat_map(|cell| &mut cell.calls);
     for call in calls.filter(|call| call.group == "echo") {
@@ -216,7 +220,7 @@ pub fn exchanging(data: &RunData) -> RunData {
             server_encode_ns: Some(30_000),
         });
     }
-    RunData::new(data.run().clone(), cells).expect("only calls were changed")
+    RunData::new(run, cells).expect("only calls and a codec were changed")
 }
 
 fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Option<u64>) -> Call {
