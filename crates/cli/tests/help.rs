@@ -9,7 +9,7 @@ use std::process::Command;
 fn help_is_as_published() {
     let house = House::new();
     let verbs = [
-        "", "run", "report", "doctor", "link", "networks", "serve", "stacks", "import",
+        "", "run", "codec", "report", "doctor", "link", "networks", "serve", "stacks", "import",
     ];
     for verb in verbs {
         let mut command = house.commute(&[]);

@@ -1,5 +1,6 @@
 //! The bench at work: runners, messages, and what is asked of them in which order.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,13 @@ impl Bench {
                 });
         }
         Ok(bench)
+    }
+
+    /// Every codec that some runner has.
+    pub fn codecs(&self) -> BTreeSet<&str> {
+        let entries = self.runners.iter().flatten().flat_map(Runner::codecs);
+        let codecs = entries.map(|entry| entry.codec.as_str());
+        codecs.filter(|codec| *codec != EMPTY).collect()
     }
 
     /// Measures everything; stops early, with what there is, when `progress` says so.
@@ -270,7 +278,12 @@ impl Bench {
             rule,
             |subject, n| {
                 let (row, part) = subjects[subject];
-                self.time(&places[row], part, n)
+                let timed = self.time(&places[row], part, n);
+                if timed.as_ref().is_err_and(RunnerError::is_fatal) {
+                    // Without a successor whatever follows says so itself.
+                    self.restart(places[row].runner).ok();
+                }
+                timed
             },
             |now| {
                 let (what, done, steps) = match now {
@@ -289,7 +302,10 @@ impl Bench {
                 Ok(measured) => {
                     *rows[*row].cost_mut(*part) = Cost::new(measured, self.options.seed);
                 }
-                Err(error) => rows[*row].problem = Some(error.to_string()),
+                // The first problem is the cause of those that follow.
+                Err(error) => {
+                    rows[*row].problem.get_or_insert_with(|| error.to_string());
+                }
             }
         }
         self.options.twice.then(|| {

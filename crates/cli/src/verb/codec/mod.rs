@@ -96,6 +96,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (programs, missing) = programs(args)?;
     let bench =
         Bench::open(programs, missing, options(args)).context("cannot prepare the bench")?;
+    let known = bench.codecs();
+    if let Some(unknown) = args.codec.iter().find(|c| !known.contains(c.as_str())) {
+        let known: Vec<&str> = known.into_iter().collect();
+        anyhow::bail!(
+            "no runner has the codec `{unknown}`; known: {}",
+            known.join(", ")
+        );
+    }
     let mut watch = Watch::new()?;
     if args.check {
         let matrix = bench.matrix(&mut watch)?;
