@@ -4,10 +4,13 @@ CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
 QUICK ?=
 STACKS ?=
+SYSTEM ?=
+CODECS = rust jvm go mono python perl
+COMMA = ,
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 BLOCKS = $(if $(QUICK),--quick,)
 
-.PHONY: run test conformance lint bench doctor stacks build clean
+.PHONY: run test codecs conformance lint bench doctor stacks build clean
 
 run: build stacks
 	$(TARGET)/release/commute run $(STUDY) $(BLOCKS)
@@ -23,6 +26,13 @@ test: stacks
 # Never fails: where Python is missing, the libcurl arms are unsupported cells that say so.
 stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
+
+# Every language's codecs against every other's: what one writes, all must read to the same value.
+# `SYSTEM=--system`: install the Debian packages they want without asking.
+codecs:
+	$(CARGO) build --workspace --bins
+	$(TARGET)/debug/commute stacks install $(CODECS) $(SYSTEM)
+	$(TARGET)/debug/commute codec --check --runtime $(subst $() $(),$(COMMA),$(CODECS))
 
 # Every driver against its contract, held against what is known of it. `STACKS="rust curl"`: those.
 conformance:

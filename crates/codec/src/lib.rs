@@ -10,7 +10,7 @@
 //!    value that comes back is compared with the one that went in ([`Bench::prepare`]).
 //! 4. [`measure`] finds how many iterations fill a sample, and then takes samples in rounds:
 //!    every round times everything once, in an order drawn anew, so that whatever drifts
-//!    drifts for all. The estimate is the median of the rounds' samples, with an exact
+//!    drifts for all; a short lead-in before each sample is not counted. The estimate is the median of the rounds' samples, with an exact
 //!    interval.
 //! 5. Cold figures are of fresh processes: the first call each one makes.
 //! 6. The [`Table`] is printed as text, JSON, CSV or a page with plots.

@@ -111,7 +111,8 @@ fn a_sample_that_waited_is_taken_again_and_the_best_is_kept() {
     let call = RefCell::new(0);
     let time = |_: usize, n: u64| -> Result<Timed, Infallible> {
         *call.borrow_mut() += 1;
-        let waits = *call.borrow() % 2 == 0;
+        // Every third: of a lead-in, a sample and its repetition, each in turn.
+        let waits = *call.borrow() % 3 == 0;
         Ok(Timed {
             elapsed_ns: n * if waits { 200 } else { 100 },
             waited_ns: if waits { n * 100 } else { 0 },

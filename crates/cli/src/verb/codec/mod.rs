@@ -28,7 +28,7 @@ use crate::{exit, out};
     commute codec my.json another.json --network 4g-tether")]
 pub(crate) struct Args {
     /// Your own JSON: one or more samples of one payload. Nothing is sent anywhere
-    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "runtime", "check", "twice", "html"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice", "html"])]
     file: Vec<PathBuf>,
     /// With FILE: a network to predict transfer times for, may be repeated [default: a near and a
     /// far one]
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Every message
     #[arg(long, conflicts_with = "message")]
     all: bool,
+    /// The messages of this size only, as 2kB or 100kB; may be repeated
+    #[arg(long, value_name = "SIZE", conflicts_with = "message")]
+    size: Vec<String>,
     /// Runtimes, separated by commas [default: all that are here]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtime: Vec<String>,
@@ -55,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u16).range(6..=1000))]
     rounds: u16,
     /// Seconds that all samples may take together, about
-    #[arg(long, value_name = "SECONDS", default_value_t = 270)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
     budget: u64,
     /// Fresh processes for each cold figure; with more than four messages, of api-2kB only
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -93,9 +96,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if !args.file.is_empty() {
         return payload::run(args);
     }
+    let options = options(args)?;
     let (programs, missing) = programs(args)?;
-    let bench =
-        Bench::open(programs, missing, options(args)).context("cannot prepare the bench")?;
+    let bench = Bench::open(programs, missing, options).context("cannot prepare the bench")?;
     let known = bench.codecs();
     if let Some(unknown) = args.codec.iter().find(|c| !known.contains(c.as_str())) {
         let known: Vec<&str> = known.into_iter().collect();
@@ -128,20 +131,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     })
 }
 
-fn options(args: &Args) -> Options {
-    let messages = match (
-        args.all || args.check && args.message.is_empty(),
-        &args.message[..],
-    ) {
-        (true, _) => Name::ALL.to_vec(),
-        (false, []) => vec![Name::Api { bytes: 2_000 }],
-        (false, named) => named.to_vec(),
-    };
+fn options(args: &Args) -> anyhow::Result<Options> {
+    let messages = messages(args)?;
     let cold_messages = match messages.len() {
         ..=4 => messages.clone(),
         _ => vec![Name::Api { bytes: 2_000 }],
     };
-    Options {
+    Ok(Options {
         messages,
         codecs: args.codec.clone(),
         seed: args.seed,
@@ -150,6 +146,31 @@ fn options(args: &Args) -> Options {
         cold: usize::from(args.cold),
         cold_messages,
         twice: args.twice,
+    })
+}
+
+fn messages(args: &Args) -> anyhow::Result<Vec<Name>> {
+    if !args.message.is_empty() {
+        return Ok(args.message.clone());
+    }
+    if !args.size.is_empty() {
+        let sized = |name: &Name| {
+            let name = name.to_string();
+            args.size
+                .iter()
+                .any(|size| name.ends_with(&format!("-{size}")))
+        };
+        let messages: Vec<Name> = Name::ALL.into_iter().filter(sized).collect();
+        anyhow::ensure!(
+            !messages.is_empty(),
+            "no message has the size {}; there are 100B, 2kB, 20kB, 100kB, 1MB",
+            args.size.join(", ")
+        );
+        return Ok(messages);
+    }
+    match args.all || args.check {
+        true => Ok(Name::ALL.to_vec()),
+        false => Ok(vec![Name::Api { bytes: 2_000 }]),
     }
 }
 
@@ -170,6 +191,9 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Absent>)> {
             continue;
         }
         match runner.missing() {
+            Some(reason) if !args.runtime.is_empty() => {
+                anyhow::bail!("{} was asked for: {reason}", runner.runtime)
+            }
             Some(reason) => missing.push(Absent {
                 runtime: runner.runtime.clone(),
                 reason,

@@ -20,7 +20,7 @@ pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
         out::json(&rows)?;
     } else {
         eprint!("\r\x1b[K");
-        out::print(&table(&rows))?;
+        out::print(&(table(&rows) + &runners(lab)))?;
     }
     Ok(exit::PASS)
 }
@@ -70,6 +70,15 @@ impl Row {
         }
         row
     }
+}
+
+/// A line each: what `commute codec` can measure.
+fn runners(lab: &Lab) -> String {
+    let line = |runner: &lab::Runner| match runner.missing() {
+        None => format!("codecs in {}: usable\n", runner.runtime),
+        Some(why) => format!("codecs in {}: not usable: {why}\n", runner.runtime),
+    };
+    lab.stacks.runners().map(line).collect()
 }
 
 fn table(rows: &[Row]) -> String {

@@ -22,7 +22,6 @@ final class Timing {
             encodeEachOnce(task, step, watch);
         } else {
             Object input = input(task, part);
-            settle();
             long iterations = task.iterations();
             Refused.unless(() -> watch.repeat(step, input, iterations));
         }
@@ -41,7 +40,6 @@ final class Timing {
         Path file = task.file("value_file");
         Object plain = values.read(file, task.type);
         long ahead = Math.max(1, Math.min(AHEAD, AHEAD_BYTES / Files.size(file)));
-        settle();
         for (long left = task.iterations(); left > 0; left -= ahead) {
             Object[] messages = new Object[(int) Math.min(left, ahead)];
             for (int i = 0; i < messages.length; i++) {
@@ -79,11 +77,6 @@ final class Timing {
 
     private Object plain(Task task) throws IOException {
         return values.read(task.file("value_file"), task.type);
-    }
-
-    /** What was before leaves no garbage to be collected now. */
-    private static void settle() {
-        System.gc();
     }
 
     /** Of a value file, whose message then takes about as much in memory. */
