@@ -69,7 +69,7 @@ fn the_text_is_as_it_was() {
 #[test]
 fn a_row_of_csv_has_as_many_fields_as_the_head() {
     let csv = invented().csv().unwrap();
-    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
     let head = reader.headers().unwrap().clone();
     assert_eq!(
         &head.iter().collect::<Vec<_>>()[..7],
@@ -83,7 +83,7 @@ fn a_row_of_csv_has_as_many_fields_as_the_head() {
             "encode_ns"
         ]
     );
-    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 3);
     assert_eq!(&rows[0][6], "3600.0");
 }

@@ -1,17 +1,18 @@
 //! The bench at work: runners, messages, and what is asked of them in which order.
 
+mod cold;
+mod warm;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use stats::Span;
 use tempfile::TempDir;
 use wire::{Name, to_value};
 
-use crate::measure::{self, Measured, Rule, Stage};
 use crate::protocol::{CodecEntry, Part};
-use crate::runner::{Program, Runner, RunnerError, Subject, Timed};
-use crate::table::{AaCheck, Absent, Cost, Harness, Row, Table};
+use crate::runner::{Program, Runner, RunnerError, Subject};
+use crate::table::{Absent, Harness, Row, Table};
 
 /// What is measured, and how well.
 #[derive(Clone, Debug)]
@@ -254,191 +255,6 @@ impl Bench {
         file_len(written)
     }
 
-    /// Warm figures: everything in one long shuffle.
-    fn warm(
-        &mut self,
-        places: &[Place],
-        rows: &mut [Row],
-        progress: &mut dyn Progress,
-    ) -> Option<AaCheck> {
-        let mut subjects: Vec<(usize, Part)> = Vec::new();
-        for (i, row) in rows.iter().enumerate() {
-            if row.problem.is_none() {
-                subjects.extend(self.parts(&places[i]).map(|part| (i, part)));
-            }
-        }
-        let once = subjects.len();
-        if self.options.twice {
-            subjects.extend_from_within(..);
-        }
-        let rule = self.rule(subjects.len());
-        let mut stage = None;
-        let found = measure::measure(
-            subjects.len(),
-            rule,
-            |subject, n| {
-                let (row, part) = subjects[subject];
-                let timed = self.time(&places[row], part, n);
-                if timed.as_ref().is_err_and(RunnerError::is_fatal) {
-                    // Without a successor whatever follows says so itself.
-                    self.restart(places[row].runner).ok();
-                }
-                timed
-            },
-            |now| {
-                let (what, done, steps) = match now {
-                    Stage::Calibrating(n) => ("warming up", n, subjects.len()),
-                    Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
-                };
-                if stage != Some(what) {
-                    progress.begin(what, steps);
-                    stage = Some(what);
-                }
-                progress.step(done)
-            },
-        );
-        for ((row, part), measured) in subjects.iter().zip(&found).take(once) {
-            match measured {
-                Ok(measured) => {
-                    *rows[*row].cost_mut(*part) = Cost::new(measured, self.options.seed);
-                }
-                // The first problem is the cause of those that follow.
-                Err(error) => {
-                    rows[*row].problem.get_or_insert_with(|| error.to_string());
-                }
-            }
-        }
-        self.options.twice.then(|| {
-            let pairs = found[..once].iter().zip(&found[once..]);
-            let both = pairs.filter_map(|(a, b)| Some((a.as_ref().ok()?, b.as_ref().ok()?)));
-            a_a(both, self.options.seed)
-        })
-    }
-
-    fn parts(&self, place: &Place) -> impl Iterator<Item = Part> {
-        let runner = self.runners[place.runner].as_ref();
-        let parts = runner.map_or(Vec::new(), |r| r.codecs()[place.entry].parts.clone());
-        Part::ALL
-            .into_iter()
-            .filter(move |part| parts.contains(part))
-    }
-
-    /// Samples as long as the budget allows, within what makes sense.
-    fn rule(&self, subjects: usize) -> Rule {
-        let Options { rounds, seed, .. } = self.options;
-        let samples = subjects.max(1) * (rounds + WARM_UP_ROUNDS);
-        let sample_ns = (self.options.budget_ns / samples as u64).clamp(SHORTEST_NS, LONGEST_NS);
-        Rule {
-            sample_ns,
-            rounds,
-            seed,
-        }
-    }
-
-    fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
-        let message = &self.messages[place.message];
-        let runner = live(&mut self.runners, place.runner)?;
-        let entry = &runner.codecs()[place.entry].clone();
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        let given = match entry.has(Part::Encode) {
-            true => None,
-            false => {
-                let file = self
-                    .folder
-                    .path()
-                    .join(format!("{}.{}", message.name, entry.codec));
-                if !file.exists() {
-                    write_reference(message, entry, self.options.seed, &file)?;
-                }
-                Some(file)
-            }
-        };
-        runner.time(subject, part, &message.value_file, given.as_deref(), n)
-    }
-
-    /// Cold figures: the first call of a fresh process, a process for each.
-    fn cold(&mut self, places: &[Place], rows: &mut [Row], progress: &mut dyn Progress) {
-        let chosen: Vec<usize> = (0..rows.len())
-            .filter(|i| {
-                let name = self.messages[places[*i].message].name;
-                let row = &rows[*i];
-                row.problem.is_none()
-                    && row.codec != EMPTY
-                    && self.options.cold_messages.contains(&name)
-            })
-            .collect();
-        progress.begin("starting fresh processes", chosen.len());
-        for (done, i) in chosen.into_iter().enumerate() {
-            if self.options.cold == 0 || !progress.step(done) {
-                return;
-            }
-            let cold = self
-                .encoded_elsewhere(&places[i])
-                .and_then(|bytes| self.first_calls(&places[i], &bytes));
-            match cold {
-                Ok([encode, decode]) => {
-                    rows[i].cold_encode = Cost::of_few(&encode);
-                    rows[i].cold_decode = Cost::of_few(&decode);
-                }
-                Err(error) => rows[i].problem = Some(error.to_string()),
-            }
-        }
-    }
-
-    /// This message in this codec, written by a process that is warm already: encoding would
-    /// warm the one whose first decoding is timed.
-    fn encoded_elsewhere(&mut self, place: &Place) -> Result<PathBuf, RunnerError> {
-        let message = &self.messages[place.message];
-        let bytes = self.folder.path().join("cold");
-        let runner = live(&mut self.runners, place.runner)?;
-        let entry = &runner.codecs()[place.entry].clone();
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        match entry.has(Part::Encode) {
-            true => runner
-                .encode(subject, &message.value_file, &bytes)
-                .map(drop)?,
-            false => write_reference(message, entry, self.options.seed, &bytes)?,
-        }
-        Ok(bytes)
-    }
-
-    /// From plain objects to bytes, and from bytes to plain objects, each first in a process.
-    fn first_calls(&self, place: &Place, bytes: &Path) -> Result<[Vec<Span>; 2], RunnerError> {
-        let message = &self.messages[place.message];
-        let ways = [
-            ([Part::Populate, Part::Encode], None),
-            ([Part::Decode, Part::Convert], Some(bytes)),
-        ];
-        let mut samples = [Vec::new(), Vec::new()];
-        for _ in 0..self.options.cold {
-            for ((parts, given), samples) in ways.into_iter().zip(&mut samples) {
-                let program = &self.programs[place.runner];
-                let mut runner = Runner::start(program, &self.schema_file)?;
-                let entry = &runner.codecs()[place.entry].clone();
-                let subject = Subject {
-                    entry,
-                    kind: message.name.kind().name(),
-                };
-                let parts = parts.into_iter().filter(|part| entry.has(*part));
-                let times = parts.map(|part| {
-                    let timed = runner.time(subject, part, &message.value_file, given, 1)?;
-                    Ok(timed.elapsed_ns as f64)
-                });
-                let times: Vec<f64> = times.collect::<Result<_, RunnerError>>()?;
-                if !times.is_empty() {
-                    samples.push(Span::exact(times.iter().sum()));
-                }
-            }
-        }
-        Ok(samples)
-    }
-
     /// A runner that broke down gets a successor, lest one bad codec cost all that follow.
     pub(crate) fn restart(&mut self, index: usize) -> Result<(), RunnerError> {
         let runner = Runner::start(&self.programs[index], &self.schema_file)?;
@@ -505,26 +321,5 @@ fn file_len(file: &Path) -> Result<u64, RunnerError> {
     Ok(meta.len())
 }
 
-/// Of all pairs of the same thing measured twice, how many differ by less than they should.
-fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64) -> AaCheck {
-    let mut check = AaCheck::default();
-    for (a, b) in pairs {
-        let samples = a.samples_ns.iter().zip(&b.samples_ns);
-        let differences: Vec<Span> = samples.map(|(a, b)| Span::exact(a - b)).collect();
-        let level = stats::Level::NINETY_FIVE;
-        if let Some(difference) = stats::estimate(&differences, level, seed) {
-            check.pairs += 1;
-            let interval = difference.interval;
-            check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);
-        }
-    }
-    check
-}
-
 /// The codec that does nothing.
 pub(crate) const EMPTY: &str = "empty";
-/// About what calibration takes, in samples.
-const WARM_UP_ROUNDS: usize = 6;
-/// Below it the reading of the clock and the line over the pipe would show.
-const SHORTEST_NS: u64 = 2_000_000;
-const LONGEST_NS: u64 = 20_000_000;

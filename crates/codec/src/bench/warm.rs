@@ -1,0 +1,139 @@
+//! Warm figures: everything in one long shuffle.
+
+use stats::Span;
+
+use super::{Bench, Place, live, write_reference};
+use crate::measure::{self, Measured, Rule, Stage};
+use crate::protocol::Part;
+use crate::runner::{RunnerError, Subject, Timed};
+use crate::table::{AaCheck, Cost, Row};
+use crate::{Options, Progress};
+
+impl Bench {
+    /// Fills in the rows' warm figures.
+    pub(super) fn warm(
+        &mut self,
+        places: &[Place],
+        rows: &mut [Row],
+        progress: &mut dyn Progress,
+    ) -> Option<AaCheck> {
+        let mut subjects: Vec<(usize, Part)> = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            if row.problem.is_none() {
+                subjects.extend(self.parts(&places[i]).map(|part| (i, part)));
+            }
+        }
+        let once = subjects.len();
+        if self.options.twice {
+            subjects.extend_from_within(..);
+        }
+        let rule = self.rule(subjects.len());
+        let mut stage = None;
+        let found = measure::measure(
+            subjects.len(),
+            rule,
+            |subject, n| {
+                let (row, part) = subjects[subject];
+                let timed = self.time(&places[row], part, n);
+                if timed.as_ref().is_err_and(RunnerError::is_fatal) {
+                    // Without a successor whatever follows says so itself.
+                    self.restart(places[row].runner).ok();
+                }
+                timed
+            },
+            |now| {
+                let (what, done, steps) = match now {
+                    Stage::Calibrating(n) => ("warming up", n, subjects.len()),
+                    Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
+                };
+                if stage != Some(what) {
+                    progress.begin(what, steps);
+                    stage = Some(what);
+                }
+                progress.step(done)
+            },
+        );
+        for ((row, part), measured) in subjects.iter().zip(&found).take(once) {
+            match measured {
+                Ok(measured) => {
+                    *rows[*row].cost_mut(*part) = Cost::new(measured, self.options.seed);
+                }
+                // The first problem is the cause of those that follow.
+                Err(error) => {
+                    rows[*row].problem.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        self.options.twice.then(|| {
+            let pairs = found[..once].iter().zip(&found[once..]);
+            let both = pairs.filter_map(|(a, b)| Some((a.as_ref().ok()?, b.as_ref().ok()?)));
+            a_a(both, self.options.seed)
+        })
+    }
+
+    fn parts(&self, place: &Place) -> impl Iterator<Item = Part> {
+        let runner = self.runners[place.runner].as_ref();
+        let parts = runner.map_or(Vec::new(), |r| r.codecs()[place.entry].parts.clone());
+        Part::ALL
+            .into_iter()
+            .filter(move |part| parts.contains(part))
+    }
+
+    /// Samples as long as the budget allows, within what makes sense.
+    fn rule(&self, subjects: usize) -> Rule {
+        let Options { rounds, seed, .. } = self.options;
+        let samples = subjects.max(1) * (rounds + WARM_UP_ROUNDS);
+        let sample_ns = (self.options.budget_ns / samples as u64).clamp(SHORTEST_NS, LONGEST_NS);
+        Rule {
+            sample_ns,
+            rounds,
+            seed,
+        }
+    }
+
+    fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
+        let message = &self.messages[place.message];
+        let runner = live(&mut self.runners, place.runner)?;
+        let entry = &runner.codecs()[place.entry].clone();
+        let subject = Subject {
+            entry,
+            kind: message.name.kind().name(),
+        };
+        let given = match entry.has(Part::Encode) {
+            true => None,
+            false => {
+                let file = self
+                    .folder
+                    .path()
+                    .join(format!("{}.{}", message.name, entry.codec));
+                if !file.exists() {
+                    write_reference(message, entry, self.options.seed, &file)?;
+                }
+                Some(file)
+            }
+        };
+        runner.time(subject, part, &message.value_file, given.as_deref(), n)
+    }
+}
+
+/// Of all pairs of the same thing measured twice, how many differ by less than they should.
+fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64) -> AaCheck {
+    let mut check = AaCheck::default();
+    for (a, b) in pairs {
+        let samples = a.samples_ns.iter().zip(&b.samples_ns);
+        let differences: Vec<Span> = samples.map(|(a, b)| Span::exact(a - b)).collect();
+        let level = stats::Level::NINETY_FIVE;
+        if let Some(difference) = stats::estimate(&differences, level, seed) {
+            check.pairs += 1;
+            let interval = difference.interval;
+            check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);
+        }
+    }
+    check
+}
+
+/// About what calibration takes, in samples.
+const WARM_UP_ROUNDS: usize = 6;
+/// Below it the reading of the clock and the line over the pipe would show.
+const SHORTEST_NS: u64 = 2_000_000;
+const LONGEST_NS: u64 = 20_000_000;

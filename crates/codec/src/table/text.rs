@@ -1,0 +1,199 @@
+//! The table for a terminal.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{CellAlignment, Table as Grid, presets};
+
+use super::{AaCheck, Absent, Cost, Harness, Row, Table};
+
+impl Table {
+    /// For a terminal: a block for each message, its codecs by size.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for message in self.messages() {
+            out += &format!("{message}\n{}\n", self.grid(message));
+            for row in self.rows_of(message) {
+                if let Some(problem) = &row.problem {
+                    let Row {
+                        runtime,
+                        codec,
+                        library,
+                        ..
+                    } = row;
+                    out += &format!(" {runtime}, {codec} by {library}: {problem}\n");
+                }
+            }
+            out.push('\n');
+        }
+        for line in self.notes() {
+            out += &format!("{line}\n");
+        }
+        out
+    }
+
+    /// The figures of one message, without columns in which nobody has any.
+    fn grid(&self, message: &str) -> Grid {
+        let rows: Vec<[String; HEAD.len()]> =
+            self.rows_of(message).into_iter().map(cells).collect();
+        let shown: Vec<usize> = (0..HEAD.len())
+            .filter(|column| rows.iter().any(|cells| cells[*column] != NONE))
+            .collect();
+        let mut grid = Grid::new();
+        grid.load_preset(presets::NOTHING);
+        grid.set_header(shown.iter().map(|column| HEAD[*column]));
+        for cells in &rows {
+            grid.add_row(shown.iter().map(|column| &cells[*column]));
+        }
+        for column in grid.column_iter_mut().skip(NAMES) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        grid
+    }
+
+    /// What must be said beside the figures.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!(
+            "Time of one operation: median of {} samples in random order, ± the wider side of its \
+             95 % interval; cold: the first call of a fresh process, populate and convert \
+             included. Seed {}.",
+            self.rounds, self.seed
+        )];
+        let wide = self.costs().filter(|c| c.reach() > WANTED_REACH).count();
+        let all = self.costs().count();
+        if wide > 0 {
+            notes.push(format!(
+                "{wide} of {all} warm figures are known to worse than ±2 %: a busy machine, or a \
+                 runtime that collects its garbage between samples."
+            ));
+        }
+        if let Some(AaCheck { pairs, within }) = self.aa {
+            notes.push(format!(
+                "A/A: of {pairs} things measured twice, {within} differ by nothing their interval \
+                 can tell."
+            ));
+        }
+        for Harness {
+            runtime,
+            encode,
+            decode,
+        } in &self.harness
+        {
+            notes.push(format!(
+                "Harness, {runtime}: encoding nothing takes {}, decoding nothing {}; taken off \
+                 every warm figure.",
+                spread(encode),
+                spread(decode)
+            ));
+        }
+        for (runtime, source) in &self.heap {
+            notes.push(format!(
+                "Heap of an encoding / a decoding, {runtime}: {source}."
+            ));
+        }
+        notes.extend(self.caveats());
+        for Absent { runtime, reason } in &self.absent {
+            notes.push(format!("Absent: {runtime}: {reason}"));
+        }
+        notes
+    }
+
+    /// Each caveat once, with all it holds for.
+    fn caveats(&self) -> Vec<String> {
+        let mut of: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(caveat) = &row.caveat {
+                let libraries = of.entry((&row.runtime, caveat)).or_default();
+                if !libraries.contains(&row.library.as_str()) {
+                    libraries.push(&row.library);
+                }
+            }
+        }
+        let line = |((runtime, caveat), libraries): ((&str, &str), Vec<&str>)| {
+            format!("{runtime}, {}: {caveat}.", libraries.join(", "))
+        };
+        of.into_iter().map(line).collect()
+    }
+}
+
+const HEAD: [&str; 11] = [
+    "codec",
+    "runtime",
+    "library",
+    "bytes",
+    "encode",
+    "decode",
+    "populate",
+    "convert",
+    "cold encode",
+    "cold decode",
+    "heap",
+];
+
+/// The first so many columns are names, the others figures.
+const NAMES: usize = 3;
+const NONE: &str = "-";
+
+fn cells(row: &Row) -> [String; HEAD.len()] {
+    let time = |cost: &Option<Cost>| cost.as_ref().map_or(NONE.into(), spread);
+    [
+        row.codec.clone(),
+        row.runtime.clone(),
+        format!("{} {}", row.library, row.version),
+        row.bytes.map_or(NONE.into(), |n| n.to_string()),
+        time(&row.encode),
+        time(&row.decode),
+        time(&row.populate),
+        time(&row.convert),
+        time(&row.cold_encode),
+        time(&row.cold_decode),
+        heap(row),
+    ]
+}
+
+/// `13.2 µs ±1.3 %`; a spread of more than the figure itself as its range, a single sample as
+/// what it is.
+pub(crate) fn spread(cost: &Cost) -> String {
+    let percent = 100.0 * cost.reach();
+    let ns = duration(cost.ns);
+    match percent {
+        _ if cost.samples < 2 => format!("{ns} (once)"),
+        100.0.. => format!("{} to {}", duration(cost.low_ns), duration(cost.high_ns)),
+        10.0.. => format!("{ns} ±{percent:.0} %"),
+        _ => format!("{ns} ±{percent:.1} %"),
+    }
+}
+
+fn heap(row: &Row) -> String {
+    let bytes = |cost: Option<Cost>| cost.and_then(|c| c.heap_bytes);
+    match (bytes(row.encode), bytes(row.decode)) {
+        (None, None) => NONE.into(),
+        (encode, decode) => {
+            let [encode, decode] = [encode, decode].map(|b| b.map_or(NONE.into(), size));
+            format!("{encode} / {decode}")
+        }
+    }
+}
+
+/// Three digits and a unit.
+pub fn duration(ns: f64) -> String {
+    scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+}
+
+fn size(bytes: f64) -> String {
+    scaled(bytes, &[(1e6, "MB"), (1e3, "kB"), (1.0, "B")])
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let unit = units.iter().find(|(factor, _)| value >= *factor * 0.9995);
+    let (factor, unit) = unit.or(units.last()).copied().unwrap_or((1.0, ""));
+    let value = value / factor;
+    let decimals = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// What a figure's interval should not exceed.
+const WANTED_REACH: f64 = 0.02;
