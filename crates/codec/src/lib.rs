@@ -7,7 +7,7 @@
 //! 2. Messages are made here, from a seed, and handed over as *value files*: every runtime
 //!    encodes the same values to the bit.
 //! 3. Before anything is timed, each codec encodes the message, decodes its own bytes, and the
-//!    value that comes back is compared with the one that went in ([`Bench::prepare`]).
+//!    value that comes back is compared with the one that went in (see [`Bench::run`]).
 //! 4. [`measure`] finds how many iterations fill a sample, and then takes samples in rounds:
 //!    every round times everything once, in an order drawn anew, so that whatever drifts
 //!    drifts for all; a short lead-in before each sample is not counted. The estimate is the median of the rounds' samples, with an exact
