@@ -25,8 +25,8 @@ pub(super) struct Args {
     /// Hold against the matrix in this folder
     #[arg(long, value_name = "DIR")]
     expect: Option<PathBuf>,
-    /// Write the matrix to this folder: matrix.json, README.md, index.html; drivers that were
-    /// not tried keep what it says of them
+    /// Write the matrix to this folder: matrix.json, README.md, index.html; drivers and cases
+    /// that were not tried keep what it says of them
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the findings as JSON
@@ -95,7 +95,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let held = wrong.is_empty() && !matrix.has_failures();
     if let Some(dir) = &args.out {
         if let Ok(earlier) = Matrix::read(dir) {
-            matrix.keep_others(earlier);
+            matrix.keep_others(earlier, args.case.as_deref());
         }
         matrix.write(dir)?;
     }

@@ -41,12 +41,15 @@ impl Matrix {
         self.findings.extend(findings);
     }
 
-    /// Takes over from an earlier matrix what it has of drivers that were not examined now.
-    pub(super) fn keep_others(&mut self, earlier: Matrix) {
+    /// Takes over from an earlier matrix what it has of drivers that were not examined now, and,
+    /// where `only` one case was, what it has of the others.
+    pub(super) fn keep_others(&mut self, earlier: Matrix, only: Option<&str>) {
         let mut kept = earlier;
         let examined = |name: &str| self.stacks.iter().any(|s| s.driver == name);
+        let other_case = |case: &str| only.is_some_and(|only| only != case);
+        kept.findings
+            .retain(|f| !examined(&f.driver) || other_case(&f.case));
         kept.stacks.retain(|s| !examined(&s.driver));
-        kept.findings.retain(|f| !examined(&f.driver));
         self.stacks.append(&mut kept.stacks);
         self.findings.append(&mut kept.findings);
     }
@@ -321,3 +324,54 @@ fn escape(text: &str) -> String {
 
 const JSON: &str = "matrix.json";
 const HTML: &str = include_str!("matrix.html");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(cases: &[(&str, &str, Verdict)]) -> Matrix {
+        let mut matrix = Matrix::default();
+        for (driver, case, outcome) in cases {
+            if !matrix.stacks.iter().any(|s| s.driver == *driver) {
+                matrix.stacks.push(Examined {
+                    driver: (*driver).to_owned(),
+                    stack: String::new(),
+                    version: String::new(),
+                    tls: String::new(),
+                });
+            }
+            matrix.findings.push(Finding {
+                driver: (*driver).to_owned(),
+                protocol: "h1".to_owned(),
+                case: (*case).to_owned(),
+                outcome: outcome.clone(),
+            });
+        }
+        matrix
+    }
+
+    fn kept(only: Option<&str>) -> Vec<String> {
+        let failed = Verdict::Fail("once".to_owned());
+        let earlier = matrix(&[
+            ("a", "calls", Verdict::Pass),
+            ("a", "reset", failed.clone()),
+            ("b", "reset", failed),
+        ]);
+        let mut now = matrix(&[("a", "reset", Verdict::Pass)]);
+        now.keep_others(earlier, only);
+        assert_eq!(now.stacks.len(), 2);
+        let findings = now.findings.iter();
+        findings
+            .map(|f| format!("{} {}", key(f), Cell(Some(&f.outcome)).mark()))
+            .collect()
+    }
+
+    #[test]
+    fn what_was_not_tried_is_kept() {
+        assert_eq!(kept(None), ["a h1 reset ✓", "b h1 reset ✗"]);
+        assert_eq!(
+            kept(Some("reset")),
+            ["a h1 reset ✓", "a h1 calls ✓", "b h1 reset ✗"]
+        );
+    }
+}
