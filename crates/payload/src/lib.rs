@@ -9,7 +9,7 @@
 //!    and a [`Note`] says which and why. [`Schema::to_proto`] is the schema as text.
 //! 3. [`Schema::encode`] writes a sample as Protobuf, [`Schema::decode`] reads it back, and
 //!    [`Schema::check`] holds one against the other.
-//! 4. [`forms`] gives the sample in every encoding that an app could take, [`wire`] says how many
+//! 4. [`forms`] gives the sample in every encoding that an app could take, [`packets`] says how many
 //!    bytes and packets a response of that size is, [`work()`] is what making and reading them
 //!    takes, and [`predict()`] how long it takes on an
 //!    access network, by known physics alone.
@@ -37,6 +37,7 @@ mod infer;
 mod lower;
 mod names;
 mod note;
+pub mod packets;
 mod path;
 mod place;
 pub mod predict;
@@ -46,11 +47,10 @@ mod same;
 mod sample;
 mod schema;
 mod transcode;
-pub mod wire;
 mod work;
 
 pub use decode::DecodeError;
-pub use forms::{Form, forms};
+pub use forms::{Form, Format, forms};
 pub use infer::{InferError, infer};
 pub use note::Note;
 pub use predict::predict;

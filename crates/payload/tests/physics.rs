@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use link::Network;
+use payload::packets::{Ip, over_h2};
 use payload::predict::{Connection, PredictError, Prediction, Protocol};
-use payload::wire::{Ip, over_h2};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;

@@ -29,7 +29,7 @@ mod transfer;
 
 use link::Network;
 
-use crate::wire::{self, FIRST_DATAGRAM, Ip};
+use crate::packets::{self, FIRST_DATAGRAM, Ip};
 use handshake::connect;
 use pipe::Pipe;
 use transfer::transfer;
@@ -91,11 +91,11 @@ pub fn predict(
     }
     let datagram = match connection {
         Connection::Cold => FIRST_DATAGRAM,
-        Connection::Warm => wire::largest_datagram(IP, network.mtu),
+        Connection::Warm => packets::largest_datagram(IP, network.mtu),
     };
     let response = match protocol {
-        Protocol::H2 => wire::over_h2(body, IP, network.mtu),
-        Protocol::H3 => wire::over_h3(body, IP, datagram),
+        Protocol::H2 => packets::over_h2(body, IP, network.mtu),
+        Protocol::H3 => packets::over_h3(body, IP, datagram),
     };
     let mut pipe = Pipe::new(network, protocol);
     let asked = connect(&mut pipe, protocol, connection)?;

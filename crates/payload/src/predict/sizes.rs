@@ -1,7 +1,7 @@
 //! How large packets are.
 
 use super::{IP, Protocol};
-use crate::wire::{QUIC_HEADER, QUIC_TAG, TCP_HEADER, UDP_HEADER, Wire};
+use crate::packets::{QUIC_HEADER, QUIC_TAG, TCP_HEADER, UDP_HEADER, Wire};
 
 /// The parts that a server sends: first what goes ahead of the response, then the response.
 #[derive(Clone, Copy)]

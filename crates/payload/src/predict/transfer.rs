@@ -10,7 +10,7 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::sizes::Sizes;
 use super::{PredictError, Prediction, Protocol};
-use crate::wire::Wire;
+use crate::packets::Wire;
 
 /// Sends the response until all of it is there.
 pub(super) fn transfer(

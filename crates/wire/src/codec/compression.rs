@@ -20,6 +20,15 @@ impl Compression {
     /// Those that are measured.
     pub const ALL: [Self; 4] = [Self::None, Self::Gzip(1), Self::Gzip(6), Self::Zstd(3)];
 
+    /// What a form is called when this is done to its bytes: `json+gzip-6` of `json`.
+    pub fn named(self, form: &str) -> String {
+        match self {
+            Self::None => form.to_owned(),
+            Self::Gzip(level) => format!("{form}+gzip-{level}"),
+            Self::Zstd(level) => format!("{form}+zstd-{level}"),
+        }
+    }
+
     /// Its token in `content-encoding` (RFC 9110, 8.4.1), if it does anything.
     pub fn token(self) -> Option<&'static str> {
         match self {

@@ -188,11 +188,7 @@ impl fmt::Display for Form {
 
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.compression {
-            Compression::None => write!(f, "{}", self.form),
-            Compression::Gzip(level) => write!(f, "{}+gzip-{level}", self.form),
-            Compression::Zstd(level) => write!(f, "{}+zstd-{level}", self.form),
-        }
+        f.write_str(&self.compression.named(self.form.name()))
     }
 }
 

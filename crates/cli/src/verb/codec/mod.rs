@@ -1,6 +1,7 @@
 //! `commute codec`: what the payload costs, in every runtime.
 
 mod payload;
+mod told;
 mod watch;
 
 use std::path::{Path, PathBuf};
