@@ -24,8 +24,7 @@ pub(super) fn connect(
     let (flights, ahead) = match (connection, protocol) {
         (Connection::Cold, Protocol::H2) => (TCP_AND_TLS, H2_AHEAD),
         (Connection::Cold, Protocol::H3) => (QUIC, COLD_H3_AHEAD),
-        (Connection::Warm, Protocol::H2) => (WARM, &[][..]),
-        (Connection::Warm, Protocol::H3) => (WARM, WARM_H3_AHEAD),
+        (Connection::Warm, _) => (WARM, &[][..]),
     };
     let mut at_ns = 0;
     let mut there = Vec::new();
@@ -105,6 +104,3 @@ const QUIC: Flights = &[
 /// HANDSHAKE_DONE and tickets, the server's first probe for larger datagrams, SETTINGS and what
 /// else HTTP/3 opens streams for.
 const COLD_H3_AHEAD: &[u32] = &[241, 1374, 116, 82, 84, 108];
-
-/// A probe for larger datagrams: quinn sends one a round trip, for the first five or so.
-const WARM_H3_AHEAD: &[u32] = &[1500];

@@ -48,7 +48,8 @@ pub enum Protocol {
 pub enum Connection {
     /// None: it is made first.
     Cold,
-    /// One that has been used, and rests.
+    /// One that has been used a little, and rests: nothing is under way, not even a probe for
+    /// larger datagrams.
     Warm,
 }
 
