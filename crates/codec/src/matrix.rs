@@ -1,13 +1,12 @@
 //! Does every language read what every other writes, to the same value?
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::bench::{Bench, EMPTY, Progress, live, same_value};
+use crate::bench::{Bench, EMPTY, Exactness, Place, Progress};
 use crate::protocol::Part;
-use crate::runner::{RunnerError, Subject};
+use crate::runner::{Runner, RunnerError};
 use crate::table::Absent;
 
 /// The outcome of all pairs of a writer and a reader.
@@ -34,7 +33,7 @@ pub struct Counts {
     pub readers: usize,
     /// Pairs whose value came through to the bit, over all messages.
     pub equal: usize,
-    /// Pairs whose writer or reader says that it is lossy: only that it is read was tried.
+    /// Pairs whose writer or reader says that it loses digits: all else came through.
     pub lossy: usize,
     /// Refusals by a reader that says it refuses what others write; its own it must read.
     pub narrow: usize,
@@ -79,7 +78,7 @@ impl Matrix {
                 "{codec:16} {writers:2} writers x {readers:2} readers: {equal} equal to the bit"
             );
             if *lossy > 0 {
-                out += &format!(", {lossy} with a lossy side");
+                out += &format!(", {lossy} equal but for digits that one side loses");
             }
             if *narrow > 0 {
                 out += &format!(", {narrow} refused by a reader known for it");
@@ -121,145 +120,69 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// A codec of a runner, by their places.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Side {
-    runner: usize,
-    entry: usize,
-}
-
-/// What one writer made.
-struct Written {
-    side: Side,
-    by: String,
-    lossy: bool,
-    file: PathBuf,
-}
-
-/// What one reader made of it.
-struct Reading {
-    by: String,
-    lossy: bool,
-    narrow: bool,
-    outcome: Result<(), RunnerError>,
-}
-
 impl Bench {
     /// Has every writer write and every reader read every message in every codec.
     pub fn matrix(mut self, progress: &mut dyn Progress) -> Result<Matrix, RunnerError> {
+        let runtime = |r: &Runner| format!("{} {}", r.runtime(), r.runtime_version());
         let mut matrix = Matrix {
-            runtimes: self
-                .runners
-                .iter()
-                .flatten()
-                .map(|r| format!("{} {}", r.runtime(), r.runtime_version()))
-                .collect(),
+            runtimes: self.runners.iter().map(runtime).collect(),
             absent: std::mem::take(&mut self.absent),
             ..Matrix::default()
         };
-        let codecs = self.sides();
-        progress.begin("reading one another", codecs.len() * self.messages.len());
-        let mut done = 0;
-        for (codec, sides) in &codecs {
-            let counts = matrix.codecs.entry(codec.clone()).or_default();
-            counts.writers = self.count(sides, Part::Encode);
-            counts.readers = self.count(sides, Part::Decode);
-            for message in 0..self.messages.len() {
-                if !progress.step(done) {
-                    return Ok(matrix);
-                }
-                done += 1;
-                self.exchange(codec, sides, message, &mut matrix)?;
+        let mut tables: BTreeMap<(String, usize), Vec<Place>> = BTreeMap::new();
+        for place in self.places() {
+            if place.entry.codec != EMPTY {
+                let table = (place.entry.codec.clone(), place.message);
+                tables.entry(table).or_default().push(place);
             }
+        }
+        progress.begin("reading one another", tables.len());
+        for (done, ((codec, _), places)) in tables.iter().enumerate() {
+            if !progress.step(done) {
+                break;
+            }
+            let having = |part| places.iter().filter(|p| p.entry.has(part)).count();
+            let counts = matrix.codecs.entry(codec.clone()).or_default();
+            (counts.writers, counts.readers) = (having(Part::Encode), having(Part::Decode));
+            self.exchange(places, &mut matrix)?;
         }
         Ok(matrix)
     }
 
-    /// All codecs, each with whoever has it.
-    fn sides(&self) -> BTreeMap<String, Vec<Side>> {
-        let mut sides: BTreeMap<String, Vec<Side>> = BTreeMap::new();
-        for (runner, running) in self.runners.iter().enumerate() {
-            let codecs = running.iter().flat_map(|r| r.codecs().iter().enumerate());
-            for (entry, codec) in codecs {
-                if codec.codec != EMPTY && self.wanted(&codec.codec) {
-                    let side = Side { runner, entry };
-                    sides.entry(codec.codec.clone()).or_default().push(side);
-                }
-            }
-        }
-        sides
-    }
-
-    fn count(&self, sides: &[Side], part: Part) -> usize {
-        let has = |side: &&Side| {
-            let runner = self.runners[side.runner].as_ref();
-            runner.is_some_and(|r| r.codecs()[side.entry].has(part))
-        };
-        sides.iter().filter(has).count()
-    }
-
-    fn exchange(
-        &mut self,
-        codec: &str,
-        sides: &[Side],
-        message: usize,
-        matrix: &mut Matrix,
-    ) -> Result<(), RunnerError> {
-        let name = self.messages[message].name.to_string();
-        let mut written: Vec<Written> = Vec::new();
-        for side in sides {
-            let failure = |writer: String, what: String| Failure {
-                message: name.clone(),
-                codec: codec.to_owned(),
-                writer,
-                reader: String::new(),
-                what,
+    /// One message in one codec: whoever can writes it, whoever can reads all that was written.
+    fn exchange(&mut self, places: &[Place], matrix: &mut Matrix) -> Result<(), RunnerError> {
+        let mut written: Vec<&Place> = Vec::new();
+        for writer in places.iter().filter(|p| p.entry.has(Part::Encode)) {
+            let Err(error) = self.write(writer) else {
+                written.push(writer);
+                continue;
             };
-            match self.write(*side, message, written.len()) {
-                Ok(Some(one)) => written.push(one),
-                Ok(None) => {}
-                Err((by, error @ RunnerError::Unsupported { .. })) => {
-                    matrix.unsupported.push(failure(by, error.to_string()));
-                }
-                Err((by, error)) => {
-                    matrix.failures.push(failure(by, error.to_string()));
-                    if error.is_fatal() {
-                        self.restart(side.runner)?;
-                    }
-                }
+            let failure = self.failure(writer, None, &error);
+            match error {
+                RunnerError::Unsupported { .. } => matrix.unsupported.push(failure),
+                _ => matrix.failures.push(failure),
             }
+            self.restart_after(&error, writer)?;
         }
-        for side in sides {
-            for one in &written {
-                let Some(Reading {
-                    by,
-                    lossy,
-                    narrow,
-                    outcome,
-                }) = self.read(*side, message, one)
-                else {
-                    continue;
-                };
-                let counts = matrix.codecs.entry(codec.to_owned()).or_default();
+        for reader in places.iter().filter(|p| p.entry.has(Part::Decode)) {
+            for writer in &written {
+                let exactness = reader.exactness().max(writer.exactness());
+                let outcome = self.read(reader, &writer.encoded, exactness);
+                let own = reader.encoded == writer.encoded;
+                let counts = matrix.codecs.entry(reader.entry.codec.clone());
+                let counts = counts.or_default();
                 match outcome {
-                    Ok(()) if lossy || one.lossy => counts.lossy += 1,
+                    Ok(()) if exactness == Exactness::Digits => counts.lossy += 1,
                     Ok(()) => counts.equal += 1,
                     Err(RunnerError::Unsupported { .. }) => {}
-                    Err(RunnerError::Refused(_)) if narrow && one.side != *side => {
+                    Err(RunnerError::Refused(_)) if reader.entry.narrow.is_some() && !own => {
                         counts.narrow += 1;
                     }
                     Err(error) => {
                         counts.failed += 1;
-                        matrix.failures.push(Failure {
-                            message: name.clone(),
-                            codec: codec.to_owned(),
-                            writer: one.by.clone(),
-                            reader: by,
-                            what: error.to_string(),
-                        });
-                        if error.is_fatal() {
-                            self.restart(side.runner)?;
-                        }
+                        let failure = self.failure(writer, Some(reader), &error);
+                        matrix.failures.push(failure);
+                        self.restart_after(&error, reader)?;
                     }
                 }
             }
@@ -267,61 +190,17 @@ impl Bench {
         Ok(())
     }
 
-    /// None: this side only reads.
-    fn write(
-        &mut self,
-        side: Side,
-        message: usize,
-        number: usize,
-    ) -> Result<Option<Written>, (String, RunnerError)> {
-        let message = &self.messages[message];
-        let file = self.folder.path().join(format!("written-{number}"));
-        let runner = live(&mut self.runners, side.runner).map_err(|e| (String::new(), e))?;
-        let entry = &runner.codecs()[side.entry].clone();
-        let by = format!("{} {}", runner.runtime(), entry.library);
-        if !entry.has(Part::Encode) {
-            return Ok(None);
-        }
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
+    fn failure(&self, writer: &Place, reader: Option<&Place>, error: &RunnerError) -> Failure {
+        let name = |place: &Place| {
+            let runtime = self.runners[place.runner].runtime();
+            format!("{runtime} {}", place.entry.library)
         };
-        match runner.encode(subject, &message.value_file, &file) {
-            Ok(_) => Ok(Some(Written {
-                side,
-                by,
-                lossy: entry.lossy.is_some(),
-                file,
-            })),
-            Err(error) => Err((by, error)),
+        Failure {
+            message: self.messages[writer.message].name.to_string(),
+            codec: writer.entry.codec.clone(),
+            writer: name(writer),
+            reader: reader.map_or(String::new(), name),
+            what: error.to_string(),
         }
-    }
-
-    /// None: this side only writes.
-    fn read(&mut self, side: Side, message: usize, one: &Written) -> Option<Reading> {
-        let message = &self.messages[message];
-        let back = self.folder.path().join("read");
-        let runner = live(&mut self.runners, side.runner).ok()?;
-        let entry = &runner.codecs()[side.entry].clone();
-        if !entry.has(Part::Decode) {
-            return None;
-        }
-        let by = format!("{} {}", runner.runtime(), entry.library);
-        let lossy = entry.lossy.is_some();
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        let read = runner.decode(subject, &one.file, &back);
-        let outcome = match lossy || one.lossy {
-            true => read,
-            false => read.and_then(|()| same_value(&message.value, &back)),
-        };
-        Some(Reading {
-            by,
-            lossy,
-            narrow: entry.narrow.is_some(),
-            outcome,
-        })
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use driver::{Channel, ChannelError, printable};
 use tempfile::TempDir;
+use wire::Name;
 
 use crate::protocol::{Answer, Ask, CodecEntry, Hello, Part, VERSION};
 
@@ -81,9 +82,17 @@ impl RunnerError {
 /// What is encoded or decoded, by what.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
-    pub(crate) entry: &'a CodecEntry,
-    /// Kind of the message.
-    pub(crate) kind: &'a str,
+    entry: &'a CodecEntry,
+    kind: &'static str,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(entry: &'a CodecEntry, message: Name) -> Self {
+        Subject {
+            entry,
+            kind: message.kind().name(),
+        }
+    }
 }
 
 impl Runner {

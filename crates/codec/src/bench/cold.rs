@@ -1,10 +1,8 @@
 //! Cold figures: the first call of a fresh process, a process for each.
 
-use std::path::{Path, PathBuf};
-
 use stats::Span;
 
-use super::{Bench, EMPTY, Place, live, write_reference};
+use super::{Bench, EMPTY, Place};
 use crate::Progress;
 use crate::protocol::Part;
 use crate::runner::{Runner, RunnerError, Subject};
@@ -27,10 +25,7 @@ impl Bench {
             if self.options.cold == 0 || !progress.step(done) {
                 return;
             }
-            let cold = self
-                .encoded_elsewhere(&places[i])
-                .and_then(|bytes| self.first_calls(&places[i], &bytes));
-            match cold {
+            match self.first_calls(&places[i]) {
                 Ok([encode, decode]) => {
                     rows[i].cold_encode = Cost::of_few(&encode);
                     rows[i].cold_decode = Cost::of_few(&decode);
@@ -40,44 +35,21 @@ impl Bench {
         }
     }
 
-    /// This message in this codec, written by a process that is warm already: encoding would
-    /// warm the one whose first decoding is timed.
-    fn encoded_elsewhere(&mut self, place: &Place) -> Result<PathBuf, RunnerError> {
-        let message = &self.messages[place.message];
-        let bytes = self.folder.path().join("cold");
-        let runner = live(&mut self.runners, place.runner)?;
-        let entry = &runner.codecs()[place.entry].clone();
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        match entry.has(Part::Encode) {
-            true => runner
-                .encode(subject, &message.value_file, &bytes)
-                .map(drop)?,
-            false => write_reference(message, entry, self.options.seed, &bytes)?,
-        }
-        Ok(bytes)
-    }
-
     /// From plain objects to bytes, and from bytes to plain objects, each first in a process.
-    fn first_calls(&self, place: &Place, bytes: &Path) -> Result<[Vec<Span>; 2], RunnerError> {
+    fn first_calls(&self, place: &Place) -> Result<[Vec<Span>; 2], RunnerError> {
         let message = &self.messages[place.message];
+        let subject = Subject::new(&place.entry, message.name);
+        // Encoding would warm the process whose first decoding is timed.
         let ways = [
             ([Part::Populate, Part::Encode], None),
-            ([Part::Decode, Part::Convert], Some(bytes)),
+            ([Part::Decode, Part::Convert], Some(place.encoded.as_path())),
         ];
         let mut samples = [Vec::new(), Vec::new()];
         for _ in 0..self.options.cold {
             for ((parts, given), samples) in ways.into_iter().zip(&mut samples) {
                 let program = &self.programs[place.runner];
                 let mut runner = Runner::start(program, &self.schema_file)?;
-                let entry = &runner.codecs()[place.entry].clone();
-                let subject = Subject {
-                    entry,
-                    kind: message.name.kind().name(),
-                };
-                let parts = parts.into_iter().filter(|part| entry.has(*part));
+                let parts = parts.into_iter().filter(|part| place.entry.has(*part));
                 let times = parts.map(|part| {
                     let timed = runner.time(subject, part, &message.value_file, given, 1)?;
                     Ok(timed.elapsed_ns as f64)

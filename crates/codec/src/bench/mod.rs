@@ -1,17 +1,20 @@
 //! The bench at work: runners, messages, and what is asked of them in which order.
 
+mod check;
 mod cold;
 mod warm;
 
+pub(crate) use check::Exactness;
+
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 use wire::{Name, to_value};
 
-use crate::protocol::{CodecEntry, Part};
-use crate::runner::{Program, Runner, RunnerError, Subject};
+use crate::protocol::CodecEntry;
+use crate::runner::{Program, Runner, RunnerError};
 use crate::table::{Absent, Harness, Row, Table};
 
 /// What is measured, and how well.
@@ -45,28 +48,32 @@ pub trait Progress {
 
 /// The runners and the messages they are given.
 pub struct Bench {
+    /// Those that could be started.
+    pub(crate) runners: Vec<Runner>,
+    /// What starts each of them again.
     programs: Vec<Program>,
-    /// By program; none when it could not be started.
-    pub(crate) runners: Vec<Option<Runner>>,
     pub(crate) absent: Vec<Absent>,
     pub(crate) messages: Vec<Loaded>,
-    pub(crate) folder: TempDir,
     schema_file: PathBuf,
     options: Options,
+    /// Holds the files; goes last.
+    folder: TempDir,
 }
 
 /// A message and its value file.
 pub(crate) struct Loaded {
     pub(crate) name: Name,
-    pub(crate) value: String,
-    pub(crate) value_file: PathBuf,
+    value: String,
+    value_file: PathBuf,
 }
 
 /// A row in the making: whose, and of what.
-struct Place {
-    runner: usize,
-    entry: usize,
-    message: usize,
+pub(crate) struct Place {
+    pub(crate) runner: usize,
+    pub(crate) message: usize,
+    pub(crate) entry: CodecEntry,
+    /// Where the message lies in this codec, once it was written.
+    pub(crate) encoded: PathBuf,
 }
 
 impl Bench {
@@ -90,40 +97,33 @@ impl Bench {
                 value_file,
             })
         };
-        let messages = options
-            .messages
-            .iter()
-            .map(load)
-            .collect::<io::Result<_>>()?;
         let mut bench = Self {
             runners: Vec::new(),
+            programs: Vec::new(),
             absent: missing,
-            messages,
-            folder,
+            messages: (options.messages.iter().map(load)).collect::<io::Result<_>>()?,
             schema_file,
             options,
-            programs,
+            folder,
         };
-        for program in &bench.programs {
-            bench
-                .runners
-                .push(match Runner::start(program, &bench.schema_file) {
-                    Ok(runner) => Some(runner),
-                    Err(error) => {
-                        bench.absent.push(Absent {
-                            runtime: program.runtime.clone(),
-                            reason: error.to_string(),
-                        });
-                        None
-                    }
-                });
+        for program in programs {
+            match Runner::start(&program, &bench.schema_file) {
+                Ok(runner) => {
+                    bench.runners.push(runner);
+                    bench.programs.push(program);
+                }
+                Err(error) => bench.absent.push(Absent {
+                    runtime: program.runtime,
+                    reason: error.to_string(),
+                }),
+            }
         }
         Ok(bench)
     }
 
     /// Every codec that some runner has.
     pub fn codecs(&self) -> BTreeSet<&str> {
-        let entries = self.runners.iter().flatten().flat_map(Runner::codecs);
+        let entries = self.runners.iter().flat_map(Runner::codecs);
         let codecs = entries.map(|entry| entry.codec.as_str());
         codecs.filter(|codec| *codec != EMPTY).collect()
     }
@@ -141,13 +141,11 @@ impl Bench {
                 row.subtract(harness);
             }
         }
-        let runtimes = self.runners.iter().flatten();
+        let heap = |r: &Runner| Some((r.runtime().to_owned(), r.heap()?.to_owned()));
         Ok(Table {
             seed: self.options.seed,
             rounds: self.options.rounds,
-            heap: runtimes
-                .filter_map(|r| Some((r.runtime().to_owned(), r.heap()?.to_owned())))
-                .collect(),
+            heap: self.runners.iter().filter_map(heap).collect(),
             harness,
             aa,
             absent: self.absent,
@@ -156,7 +154,8 @@ impl Bench {
     }
 
     /// Encodes every message by every codec and decodes what came out: a codec whose value does
-    /// not come back is a row with a problem and no figures.
+    /// not come back is a row with a problem and no figures. Rows are as many as places, or
+    /// fewer when it was stopped.
     fn prepare(
         &mut self,
         progress: &mut dyn Progress,
@@ -168,24 +167,18 @@ impl Bench {
             if !progress.step(done) {
                 break;
             }
-            let tried = self.round_trip(place);
-            let Some(runner) = &self.runners[place.runner] else {
-                continue;
-            };
-            let entry = &runner.codecs()[place.entry];
+            let runner = &self.runners[place.runner];
             let mut row = Row::new(
                 self.messages[place.message].name,
                 runner.runtime(),
                 runner.runtime_version(),
-                entry,
+                &place.entry,
             );
-            match tried {
+            match self.round_trip(place) {
                 Ok(bytes) => row.bytes = Some(bytes),
                 Err(error) => {
                     row.problem = Some(error.to_string());
-                    if error.is_fatal() {
-                        self.restart(place.runner)?;
-                    }
+                    self.restart_after(&error, place)?;
                 }
             }
             rows.push(row);
@@ -193,22 +186,24 @@ impl Bench {
         Ok((places, rows))
     }
 
-    fn places(&self) -> Vec<Place> {
+    /// Whatever is to be measured or checked.
+    pub(crate) fn places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         for message in 0..self.messages.len() {
             for (runner, running) in self.runners.iter().enumerate() {
-                let codecs = running.iter().flat_map(|r| r.codecs().iter().enumerate());
-                for (entry, codec) in codecs {
+                for entry in running.codecs() {
                     // Nothing is the same of every message: once is enough.
-                    let wanted = match codec.codec == EMPTY {
+                    let wanted = match entry.codec == EMPTY {
                         true => message == 0,
-                        false => self.wanted(&codec.codec),
+                        false => self.wanted(&entry.codec),
                     };
                     if wanted {
+                        let file = format!("encoded-{}", places.len());
                         places.push(Place {
                             runner,
-                            entry,
                             message,
+                            entry: entry.clone(),
+                            encoded: self.folder.path().join(file),
                         });
                     }
                 }
@@ -217,108 +212,22 @@ impl Bench {
         places
     }
 
-    pub(crate) fn wanted(&self, codec: &str) -> bool {
+    fn wanted(&self, codec: &str) -> bool {
         self.options.codecs.is_empty() || self.options.codecs.iter().any(|c| c == codec)
     }
 
-    /// Bytes that the message became, if the same value came back.
-    fn round_trip(&mut self, place: &Place) -> Result<u64, RunnerError> {
-        let message = &self.messages[place.message];
-        let encoded = self.folder.path().join("encoded");
-        let decoded = self.folder.path().join("decoded");
-        let runner = live(&mut self.runners, place.runner)?;
-        let entry = &runner.codecs()[place.entry].clone();
-        if entry.codec == EMPTY {
-            return Ok(0);
-        }
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        if !entry.has(Part::Encode) {
-            let kept = self.folder.path().join("reference");
-            write_reference(message, entry, self.options.seed, &kept)?;
-            runner.decode(subject, &kept, &decoded)?;
-        } else {
-            runner.encode(subject, &message.value_file, &encoded)?;
-            if entry.has(Part::Decode) {
-                runner.decode(subject, &encoded, &decoded)?;
-            }
-        }
-        if entry.has(Part::Decode) && entry.lossy.is_none() {
-            same_value(&message.value, &decoded)?;
-        }
-        let written = match entry.has(Part::Encode) {
-            true => &encoded,
-            false => &self.folder.path().join("reference"),
-        };
-        file_len(written)
-    }
-
     /// A runner that broke down gets a successor, lest one bad codec cost all that follow.
-    pub(crate) fn restart(&mut self, index: usize) -> Result<(), RunnerError> {
-        let runner = Runner::start(&self.programs[index], &self.schema_file)?;
-        self.runners[index] = Some(runner);
+    pub(crate) fn restart_after(
+        &mut self,
+        error: &RunnerError,
+        place: &Place,
+    ) -> Result<(), RunnerError> {
+        if error.is_fatal() {
+            let program = &self.programs[place.runner];
+            self.runners[place.runner] = Runner::start(program, &self.schema_file)?;
+        }
         Ok(())
     }
-}
-
-/// A codec that only reads is given what our own codec writes.
-pub(crate) fn write_reference(
-    message: &Loaded,
-    entry: &CodecEntry,
-    seed: u64,
-    file: &Path,
-) -> Result<(), RunnerError> {
-    let unsupported = |reason: String| RunnerError::Unsupported {
-        what: format!("codec {}", entry.codec),
-        reason,
-    };
-    let codec: wire::Codec = entry
-        .codec
-        .parse()
-        .map_err(|e: wire::CodecError| unsupported(e.to_string()))?;
-    let bytes = codec.coder().encode(&message.name.message(seed));
-    std::fs::write(file, bytes).map_err(|e| unsupported(e.to_string()))
-}
-
-/// Compares a value file with the value; an error names the first line that differs.
-pub(crate) fn same_value(value: &str, file: &Path) -> Result<(), RunnerError> {
-    let read = std::fs::read(file).map_err(|e| RunnerError::Refused(e.to_string()))?;
-    if read == value.as_bytes() {
-        return Ok(());
-    }
-    let read = String::from_utf8_lossy(&read);
-    let mut lines = value.lines().zip(read.lines()).enumerate();
-    let shown = |line: &str| -> String { line.chars().take(40).collect() };
-    let what = match lines.find(|(_, (a, b))| a != b) {
-        Some((at, (was, is))) => format!(
-            "line {} of the value was `{}`, came back as `{}`",
-            at + 1,
-            shown(was),
-            shown(is)
-        ),
-        None => format!(
-            "{} lines of value came back as {}",
-            value.lines().count(),
-            read.lines().count()
-        ),
-    };
-    Err(RunnerError::Refused(what))
-}
-
-pub(crate) fn live(
-    runners: &mut [Option<Runner>],
-    index: usize,
-) -> Result<&mut Runner, RunnerError> {
-    runners[index].as_mut().ok_or(RunnerError::Refused(
-        "its runner could not be started".to_owned(),
-    ))
-}
-
-fn file_len(file: &Path) -> Result<u64, RunnerError> {
-    let meta = std::fs::metadata(file).map_err(|e| RunnerError::Refused(e.to_string()))?;
-    Ok(meta.len())
 }
 
 /// The codec that does nothing.

@@ -2,7 +2,7 @@
 
 use stats::Span;
 
-use super::{Bench, Place, live, write_reference};
+use super::{Bench, Place};
 use crate::measure::{self, Measured, Rule, Stage};
 use crate::protocol::Part;
 use crate::runner::{RunnerError, Subject, Timed};
@@ -20,7 +20,8 @@ impl Bench {
         let mut subjects: Vec<(usize, Part)> = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if row.problem.is_none() {
-                subjects.extend(self.parts(&places[i]).map(|part| (i, part)));
+                let parts = Part::ALL.into_iter().filter(|p| places[i].entry.has(*p));
+                subjects.extend(parts.map(|part| (i, part)));
             }
         }
         let once = subjects.len();
@@ -35,9 +36,9 @@ impl Bench {
             |subject, n| {
                 let (row, part) = subjects[subject];
                 let timed = self.time(&places[row], part, n);
-                if timed.as_ref().is_err_and(RunnerError::is_fatal) {
+                if let Err(error) = &timed {
                     // Without a successor whatever follows says so itself.
-                    self.restart(places[row].runner).ok();
+                    self.restart_after(error, &places[row]).ok();
                 }
                 timed
             },
@@ -71,14 +72,6 @@ impl Bench {
         })
     }
 
-    fn parts(&self, place: &Place) -> impl Iterator<Item = Part> {
-        let runner = self.runners[place.runner].as_ref();
-        let parts = runner.map_or(Vec::new(), |r| r.codecs()[place.entry].parts.clone());
-        Part::ALL
-            .into_iter()
-            .filter(move |part| parts.contains(part))
-    }
-
     /// Samples as long as the budget allows, within what makes sense.
     fn rule(&self, subjects: usize) -> Rule {
         let Options { rounds, seed, .. } = self.options;
@@ -93,26 +86,9 @@ impl Bench {
 
     fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
         let message = &self.messages[place.message];
-        let runner = live(&mut self.runners, place.runner)?;
-        let entry = &runner.codecs()[place.entry].clone();
-        let subject = Subject {
-            entry,
-            kind: message.name.kind().name(),
-        };
-        let given = match entry.has(Part::Encode) {
-            true => None,
-            false => {
-                let file = self
-                    .folder
-                    .path()
-                    .join(format!("{}.{}", message.name, entry.codec));
-                if !file.exists() {
-                    write_reference(message, entry, self.options.seed, &file)?;
-                }
-                Some(file)
-            }
-        };
-        runner.time(subject, part, &message.value_file, given.as_deref(), n)
+        let subject = Subject::new(&place.entry, message.name);
+        let given = (!place.entry.has(Part::Encode)).then_some(place.encoded.as_path());
+        self.runners[place.runner].time(subject, part, &message.value_file, given, n)
     }
 }
 
