@@ -18,6 +18,9 @@ pub struct Rule {
     pub sample_ns: u64,
     /// Samples of each subject.
     pub rounds: usize,
+    /// Until all samples together have taken this long, subjects whose interval is wider than
+    /// [`REACH`] get more.
+    pub budget_ns: u64,
     /// Where the order's luck comes from.
     pub seed: u64,
 }
@@ -42,6 +45,9 @@ pub enum Stage {
     Calibrating(usize),
     /// So many samples were taken.
     Sampled(usize),
+    /// Every subject has its samples, and those that need it get more; this part of the budget
+    /// is spent, in percent.
+    Refining(usize),
 }
 
 impl Measured {
@@ -49,6 +55,17 @@ impl Measured {
     pub fn time_ns(&self, seed: u64) -> Option<Estimate> {
         let samples: Vec<Span> = self.samples_ns.iter().map(|ns| Span::exact(*ns)).collect();
         estimate(&samples, Level::NINETY_FIVE, seed)
+    }
+
+    /// Known well enough. Only the interval's width decides, never where it lies, and only now
+    /// and then: so stopping does not draw the median to a side (Chow and Robbins, "On the
+    /// asymptotic theory of fixed-width sequential confidence intervals", 1965).
+    fn is_narrow(&self, seed: u64) -> bool {
+        self.time_ns(seed).is_some_and(|time| {
+            let (low, high) = (time.interval.lo, time.interval.hi);
+            let ns = time.value.known().unwrap_or(0.0);
+            (high - ns).max(ns - low) <= REACH * ns
+        })
     }
 }
 
@@ -77,11 +94,23 @@ pub fn measure<E>(
     let mut random = Random::new(rule.seed);
     let mut order: Vec<usize> = (0..subjects).collect();
     let mut heap: Vec<Vec<Span>> = vec![Vec::new(); subjects];
-    let mut sampled = 0;
-    'rounds: for _ in 0..rule.rounds {
+    let (mut sampled, mut spent_ns) = (0, 0);
+    let mut look = rule.rounds;
+    'rounds: for round in 0.. {
+        if round == look {
+            order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow(rule.seed)));
+            look += look.div_ceil(LOOK);
+        }
+        if order.is_empty() || round >= rule.rounds && spent_ns >= rule.budget_ns {
+            break;
+        }
         random.shuffle(&mut order);
         for &subject in &order {
-            if !go_on(Stage::Sampled(sampled)) {
+            let stage = match round < rule.rounds {
+                true => Stage::Sampled(sampled),
+                false => Stage::Refining((100 * spent_ns / rule.budget_ns.max(1)) as usize),
+            };
+            if !go_on(stage) {
                 break 'rounds;
             }
             sampled += 1;
@@ -96,6 +125,7 @@ pub fn measure<E>(
             };
             match lead_in.and_then(|()| undisturbed(|| time(subject, n))) {
                 Ok((timed, clean)) => {
+                    spent_ns += timed.elapsed_ns;
                     measured.samples_ns.push(timed.elapsed_ns as f64 / n as f64);
                     measured.disturbed += usize::from(!clean);
                     let bytes = timed.heap_bytes.map(|b| Span::exact(b as f64 / n as f64));
@@ -171,6 +201,10 @@ fn ends(values: &[f64]) -> (f64, f64) {
     (low, high)
 }
 
+/// Half of an interval's width, as a share of the median, that is narrow enough.
+pub const REACH: f64 = 0.02;
+/// After this part more samples it is seen anew what is narrow.
+const LOOK: usize = 4;
 /// Before a sample, the same again for this part of its length, not counted.
 const LEAD_IN: u64 = 8;
 const MOST_ITERATIONS: u64 = 1 << 32;

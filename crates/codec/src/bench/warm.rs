@@ -46,6 +46,7 @@ impl Bench {
                 let (what, done, steps) = match now {
                     Stage::Calibrating(n) => ("warming up", n, subjects.len()),
                     Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
+                    Stage::Refining(percent) => ("measuring on what varies", percent, 100),
                 };
                 if stage != Some(what) {
                     progress.begin(what, steps);
@@ -80,6 +81,7 @@ impl Bench {
         Rule {
             sample_ns,
             rounds,
+            budget_ns: self.options.budget_ns,
             seed,
         }
     }

@@ -8,6 +8,7 @@ use super::*;
 const RULE: Rule = Rule {
     sample_ns: 5_000_000,
     rounds: 19,
+    budget_ns: 0,
     seed: 1,
 };
 
@@ -104,6 +105,60 @@ fn the_same_thing_twice_differs_by_no_more_than_its_interval() {
         within += usize::from(difference.lo <= 0.0 && 0.0 <= difference.hi);
     }
     assert!(within >= 190, "{within} of 200");
+}
+
+/// Time that a neighbour takes away now and then: right-skewed, far from normal.
+fn crowded(random: &RefCell<Random>, cost_ns: f64, n: u64) -> Timed {
+    let [luck, more] = [(); 2].map(|()| random.borrow_mut().double());
+    let share = if luck < 0.3 { 0.5 * more } else { 0.06 * more };
+    timed((cost_ns * n as f64 * (1.0 + share)) as u64)
+}
+
+#[test]
+fn what_varies_gets_more_samples_until_it_is_narrow_or_the_budget_is_spent() {
+    let random = RefCell::new(Random::new(3));
+    let found = |budget_ns| {
+        let rule = Rule { budget_ns, ..RULE };
+        let time = |subject: usize, n: u64| -> Result<Timed, Infallible> {
+            Ok(match subject {
+                0 => timed(n * 100),
+                _ => crowded(&random, 100.0, n),
+            })
+        };
+        measured(measure(2, rule, time, |_| true))
+    };
+    let samples = |found: &[Measured]| [0, 1].map(|s| found[s].samples_ns.len());
+    assert_eq!(samples(&found(0)), [19, 19]);
+    // Both 19, 5 ms each and some longer; then one of them goes on, alone.
+    let short = samples(&found(300_000_000));
+    assert_eq!(short[0], 19);
+    assert!((30..=41).contains(&short[1]), "{short:?}");
+    let long = found(u64::MAX);
+    assert_eq!(long[0].samples_ns.len(), 19);
+    assert!(long[1].is_narrow(1), "{}", long[1].samples_ns.len());
+}
+
+#[test]
+fn stopping_when_it_is_narrow_does_not_make_the_interval_lie() {
+    // Luck below 0.3 adds up to 0.5 evenly, above it up to 0.06: half of all add less than x
+    // where 0.3 * x / 0.5 + 0.7 * x / 0.06 = 0.5.
+    let median = 100.0 * (1.0 + 0.5 / (0.3 / 0.5 + 0.7 / 0.06));
+    let random = RefCell::new(Random::new(11));
+    let (runs, mut covered) = (300, 0);
+    for seed in 0..runs {
+        let budget_ns = u64::MAX;
+        let rule = Rule {
+            budget_ns,
+            seed,
+            ..RULE
+        };
+        let time =
+            |_: usize, n: u64| -> Result<Timed, Infallible> { Ok(crowded(&random, 100.0, n)) };
+        let found = &measured(measure(1, rule, time, |_| true))[0];
+        let interval = found.time_ns(seed).unwrap().interval;
+        covered += u64::from(interval.lo <= median && median <= interval.hi);
+    }
+    assert!(covered * 100 >= runs * 94, "{covered} of {runs}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, Table as Grid, presets};
 
+use crate::measure::REACH;
+
 use super::{AaCheck, Absent, Cost, Harness, Row, Table};
 
 impl Table {
@@ -52,13 +54,18 @@ impl Table {
 
     /// What must be said beside the figures.
     pub(crate) fn notes(&self) -> Vec<String> {
+        let most = self.costs().map(|c| c.samples).max().unwrap_or(0);
+        let samples = match most > self.rounds {
+            true => format!("{} samples, where they vary up to {most},", self.rounds),
+            false => format!("{} samples", self.rounds),
+        };
         let mut notes = vec![format!(
-            "Time of one operation: median of {} samples in random order, ± the wider side of its \
+            "Time of one operation: median of {samples} in random order, ± the wider side of its \
              95 % interval; cold: the first call of a fresh process, populate and convert \
              included. Seed {}.",
-            self.rounds, self.seed
+            self.seed
         )];
-        let wide = self.costs().filter(|c| c.reach() > WANTED_REACH).count();
+        let wide = self.costs().filter(|c| c.reach() > REACH).count();
         let all = self.costs().count();
         if wide > 0 {
             notes.push(format!(
@@ -194,6 +201,3 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     };
     format!("{value:.decimals$} {unit}")
 }
-
-/// What a figure's interval should not exceed.
-const WANTED_REACH: f64 = 0.02;

@@ -138,6 +138,7 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
     let rule = Rule {
         sample_ns: 2_000_000,
         rounds: usize::from(args.rounds),
+        budget_ns: 0,
         seed: args.seed,
     };
     let subjects = work.len();
