@@ -28,10 +28,13 @@ stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
 
 # Every language's codecs against every other's: what one writes, all must read to the same value.
+# Before that, the tests that lie with the codecs in their own language.
 # `SYSTEM=--system`: install the Debian packages they want without asking.
 codecs:
 	$(CARGO) build --workspace --bins
 	$(TARGET)/debug/commute stacks install $(CODECS) $(SYSTEM)
+	cd stacks/go && go test ./...
+	stacks/python/.venv/bin/python3 stacks/python/test_codecs.py
 	$(TARGET)/debug/commute codec --check --runtime $(subst $() $(),$(COMMA),$(CODECS))
 
 # Every driver against its contract, held against what is known of it. `STACKS="rust curl"`: those.
