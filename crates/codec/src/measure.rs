@@ -18,24 +18,41 @@ pub struct Rule {
     pub sample_ns: u64,
     /// Samples of each subject.
     pub rounds: usize,
-    /// Until all samples together have taken this long, subjects whose interval is wider than
-    /// [`REACH`] get more.
+    /// Until everything together has taken this long, samples that were disturbed are taken
+    /// again and subjects whose interval is wider than [`REACH`] get more of them.
     pub budget_ns: u64,
     /// Where the order's luck comes from.
     pub seed: u64,
 }
 
+/// A loop that was timed, and how quiet it was meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// What the runner says.
+    pub timed: Timed,
+    /// How much slower than at its best the core was just before or just after, as a share: a
+    /// neighbour of a virtual machine shows in nothing else.
+    pub slow: f64,
+}
+
 /// What was found of one subject.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Time of one operation, by round.
-    pub samples_ns: Vec<f64>,
+    /// By round.
+    pub samples: Vec<Sample>,
     /// Operations in a sample.
     pub iterations: u64,
     /// What one operation allocates; the median of the rounds.
     pub heap_bytes: Option<f64>,
-    /// Samples in which the runner waited for a core, even when taken again.
-    pub disturbed: usize,
+}
+
+/// One round's share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Time of one operation.
+    pub ns: f64,
+    /// Nothing disturbed it, perhaps after some attempts.
+    pub clean: bool,
 }
 
 /// What is told while it goes on.
@@ -51,21 +68,33 @@ pub enum Stage {
 }
 
 impl Measured {
-    /// The median with its interval of 95 %.
+    /// The samples that count: the clean ones, or all where hardly any is. What disturbs does
+    /// not know what is being timed, so leaving it out draws no figure to a side.
+    pub fn used(&self) -> Vec<Sample> {
+        let clean: Vec<Sample> = self.samples.iter().copied().filter(|s| s.clean).collect();
+        match clean.len() < FEWEST_CLEAN {
+            true => self.samples.clone(),
+            false => clean,
+        }
+    }
+
+    /// Their median with its interval of 95 %.
     pub fn time_ns(&self, seed: u64) -> Option<Estimate> {
-        let samples: Vec<Span> = self.samples_ns.iter().map(|ns| Span::exact(*ns)).collect();
+        let samples: Vec<Span> = self.used().iter().map(|s| Span::exact(s.ns)).collect();
         estimate(&samples, Level::NINETY_FIVE, seed)
     }
 
-    /// Known well enough. Only the interval's width decides, never where it lies, and only now
+    /// Known well enough, and from clean samples. Only the interval's width decides, never where it lies, and only now
     /// and then: so stopping does not draw the median to a side (Chow and Robbins, "On the
     /// asymptotic theory of fixed-width sequential confidence intervals", 1965).
     fn is_narrow(&self, seed: u64) -> bool {
-        self.time_ns(seed).is_some_and(|time| {
-            let (low, high) = (time.interval.lo, time.interval.hi);
-            let ns = time.value.known().unwrap_or(0.0);
-            (high - ns).max(ns - low) <= REACH * ns
-        })
+        let clean = self.used().iter().all(|s| s.clean);
+        clean
+            && self.time_ns(seed).is_some_and(|time| {
+                let (low, high) = (time.interval.lo, time.interval.hi);
+                let ns = time.value.known().unwrap_or(0.0);
+                (high - ns).max(ns - low) <= REACH * ns
+            })
     }
 }
 
@@ -75,7 +104,7 @@ impl Measured {
 pub fn measure<E>(
     subjects: usize,
     rule: Rule,
-    mut time: impl FnMut(usize, u64) -> Result<Timed, E>,
+    mut time: impl FnMut(usize, u64) -> Result<Taken, E>,
     mut go_on: impl FnMut(Stage) -> bool,
 ) -> Vec<Result<Measured, E>> {
     let mut found: Vec<Result<Measured, E>> = Vec::with_capacity(subjects);
@@ -85,10 +114,9 @@ pub fn measure<E>(
             false => Ok(1),
         };
         found.push(calibrated.map(|iterations| Measured {
-            samples_ns: Vec::with_capacity(rule.rounds),
+            samples: Vec::with_capacity(rule.rounds),
             iterations,
             heap_bytes: None,
-            disturbed: 0,
         }));
     }
     let mut random = Random::new(rule.seed);
@@ -105,6 +133,9 @@ pub fn measure<E>(
             break;
         }
         random.shuffle(&mut order);
+        // What the first rounds do not spend is left for the last ones.
+        let share = (round + 1).min(rule.rounds) as f64 / rule.rounds as f64;
+        let spendable_ns = (rule.budget_ns as f64 * share) as u64;
         for &subject in &order {
             let stage = match round < rule.rounds {
                 true => Stage::Sampled(sampled),
@@ -119,15 +150,20 @@ pub fn measure<E>(
             };
             let n = measured.iterations;
             // Others ran since: caches and branch predictors are theirs, the core may sleep.
+            let attempts = if spent_ns < spendable_ns { ATTEMPTS } else { 1 };
+            let mut take = |n| {
+                let taken = time(subject, n)?;
+                spent_ns += taken.timed.elapsed_ns;
+                Ok(taken)
+            };
             let lead_in = match n / LEAD_IN {
                 0 => Ok(()),
-                some => time(subject, some).map(drop),
+                some => take(some).map(drop),
             };
-            match lead_in.and_then(|()| undisturbed(|| time(subject, n))) {
-                Ok((timed, clean)) => {
-                    spent_ns += timed.elapsed_ns;
-                    measured.samples_ns.push(timed.elapsed_ns as f64 / n as f64);
-                    measured.disturbed += usize::from(!clean);
+            match lead_in.and_then(|()| undisturbed(attempts, || take(n))) {
+                Ok((Taken { timed, .. }, clean)) => {
+                    let ns = timed.elapsed_ns as f64 / n as f64;
+                    measured.samples.push(Sample { ns, clean });
                     let bytes = timed.heap_bytes.map(|b| Span::exact(b as f64 / n as f64));
                     heap[subject].extend(bytes);
                 }
@@ -145,12 +181,12 @@ pub fn measure<E>(
 
 /// How many iterations fill a sample, found while everything warms up: classes load, code is
 /// compiled, caches fill. It ends when three samples in a row agree, or patience does.
-fn calibrate<E>(rule: Rule, mut time: impl FnMut(u64) -> Result<Timed, E>) -> Result<u64, E> {
+fn calibrate<E>(rule: Rule, mut time: impl FnMut(u64) -> Result<Taken, E>) -> Result<u64, E> {
     let mut n = 1;
     let mut spent_ns = 0;
     let mut last: Vec<f64> = Vec::new();
     loop {
-        let elapsed_ns = time(n)?.elapsed_ns.max(1);
+        let elapsed_ns = time(n)?.timed.elapsed_ns.max(1);
         spent_ns += elapsed_ns;
         if elapsed_ns < rule.sample_ns / 2 && n < MOST_ITERATIONS {
             n *= 2;
@@ -174,16 +210,18 @@ fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
     (n.round() as u64).clamp(1, MOST_ITERATIONS)
 }
 
-/// A sample during which the runner did not have to wait for a core; after some attempts, the
-/// one that waited least.
-fn undisturbed<E>(mut time: impl FnMut() -> Result<Timed, E>) -> Result<(Timed, bool), E> {
-    let mut best = time()?;
-    for _ in 1..ATTEMPTS {
+/// A sample that nothing disturbed; after some attempts, the one that was disturbed least.
+fn undisturbed<E>(
+    attempts: usize,
+    mut take: impl FnMut() -> Result<Taken, E>,
+) -> Result<(Taken, bool), E> {
+    let mut best = take()?;
+    for _ in 1..attempts {
         if is_clean(&best) {
             return Ok((best, true));
         }
-        let again = time()?;
-        if again.waited_ns * best.elapsed_ns < best.waited_ns * again.elapsed_ns {
+        let again = take()?;
+        if disturbance(&again) < disturbance(&best) {
             best = again;
         }
     }
@@ -191,8 +229,17 @@ fn undisturbed<E>(mut time: impl FnMut() -> Result<Timed, E>) -> Result<(Timed, 
     Ok((best, clean))
 }
 
-fn is_clean(timed: &Timed) -> bool {
-    timed.waited_ns.saturating_sub(WAKE_NS) as f64 <= WAIT_SHARE * timed.elapsed_ns as f64
+fn is_clean(taken: &Taken) -> bool {
+    waited(taken) <= WAIT_SHARE && taken.slow <= SLOW_SHARE
+}
+
+fn disturbance(taken: &Taken) -> f64 {
+    waited(taken) + taken.slow
+}
+
+/// The share of its time that it waited for a core.
+fn waited(Taken { timed, .. }: &Taken) -> f64 {
+    timed.waited_ns.saturating_sub(WAKE_NS) as f64 / timed.elapsed_ns.max(1) as f64
 }
 
 fn ends(values: &[f64]) -> (f64, f64) {
@@ -216,6 +263,10 @@ const STEADY: f64 = 1.03;
 const WAKE_NS: u64 = 100_000;
 /// Half of the half-width that is aimed at.
 const WAIT_SHARE: f64 = 0.01;
+/// A short look at the core is not more exact.
+const SLOW_SHARE: f64 = 0.05;
+/// Below it an interval of 95 % is the whole range.
+const FEWEST_CLEAN: usize = 8;
 const ATTEMPTS: usize = 3;
 
 #[cfg(test)]

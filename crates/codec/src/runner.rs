@@ -1,5 +1,7 @@
 //! One runner's process and our conversation with it: deadline-driven, trusting nothing.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,7 +36,8 @@ pub struct Runner {
 pub struct Timed {
     /// On the runner's monotonic clock.
     pub elapsed_ns: u64,
-    /// How long the runner's threads waited for a core meanwhile, as the kernel counts it.
+    /// How long the thread that ran most waited for a core meanwhile, as the kernel counts it.
+    /// The others are the runtime's own, and their waiting is part of its ways.
     pub waited_ns: u64,
     /// What the loop allocated, where the runtime can tell.
     pub heap_bytes: Option<u64>,
@@ -217,7 +220,7 @@ impl Runner {
             part,
             iterations,
         };
-        let waited = self.waited_ns();
+        let before = self.threads();
         let asked = Instant::now();
         match self.ask(&ask, "timed")? {
             Answer::Timed {
@@ -231,7 +234,7 @@ impl Runner {
                 }
                 Ok(Timed {
                     elapsed_ns,
-                    waited_ns: self.waited_ns().saturating_sub(waited),
+                    waited_ns: waited_ns(&before, &self.threads()),
                     heap_bytes,
                 })
             }
@@ -239,18 +242,19 @@ impl Runner {
         }
     }
 
-    /// How long its threads have waited for a core so far (`schedstat`, second figure).
-    fn waited_ns(&self) -> u64 {
+    /// How long its threads have run and have waited for a core so far (`schedstat`), by id.
+    fn threads(&self) -> BTreeMap<OsString, (u64, u64)> {
         let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
         let Ok(tasks) = std::fs::read_dir(tasks) else {
-            return 0;
+            return BTreeMap::new();
         };
-        tasks
-            .filter_map(|task| {
-                let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-                text.split_whitespace().nth(1)?.parse::<u64>().ok()
-            })
-            .sum()
+        let thread = |task: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            let mut figures = text.split_whitespace().map(str::parse::<u64>);
+            let (ran, waited) = (figures.next()?.ok()?, figures.next()?.ok()?);
+            Some((task.file_name(), (ran, waited)))
+        };
+        tasks.filter_map(|task| thread(task.ok()?)).collect()
     }
 
     fn ask(&mut self, ask: &Ask<'_>, awaited: &'static str) -> Result<Answer, RunnerError> {
@@ -312,6 +316,21 @@ impl Drop for Runner {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Of the thread that ran most between two looks.
+fn waited_ns(
+    before: &BTreeMap<OsString, (u64, u64)>,
+    after: &BTreeMap<OsString, (u64, u64)>,
+) -> u64 {
+    let since = after.iter().map(|(thread, (ran, waited))| {
+        let (ran_before, waited_before) = before.get(thread).copied().unwrap_or((0, 0));
+        (
+            ran - ran_before.min(*ran),
+            waited - waited_before.min(*waited),
+        )
+    });
+    since.max().map_or(0, |(_, waited)| waited)
 }
 
 fn sane(hello: Hello, runtime: &str) -> Result<Hello, String> {

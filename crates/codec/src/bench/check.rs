@@ -26,7 +26,7 @@ impl Bench {
         if place.entry.has(Part::Decode) {
             self.read(place, &place.encoded, place.exactness())?;
         }
-        let written = std::fs::metadata(&place.encoded).map_err(trouble)?;
+        let written = std::fs::metadata(&place.encoded).map_err(|e| trouble(&e))?;
         Ok(written.len())
     }
 
@@ -52,7 +52,7 @@ impl Bench {
         let bytes = codec
             .coder()
             .encode(&message.name.message(self.options.seed));
-        std::fs::write(&place.encoded, bytes).map_err(trouble)
+        std::fs::write(&place.encoded, bytes).map_err(|e| trouble(&e))
     }
 
     /// Has the place's runner read its message from `encoded`, and holds what it read against
@@ -67,7 +67,7 @@ impl Bench {
         let back = self.folder.path().join("back");
         let subject = Subject::new(&place.entry, message.name);
         self.runners[place.runner].decode(subject, encoded, &back)?;
-        let back = std::fs::read(&back).map_err(trouble)?;
+        let back = std::fs::read(&back).map_err(|e| trouble(&e))?;
         same(&message.value, &back, exactness).map_err(RunnerError::Refused)
     }
 }
@@ -119,7 +119,7 @@ fn differ_by_digits(was: &str, is: &str) -> bool {
     }
 }
 
-fn trouble(error: std::io::Error) -> RunnerError {
+fn trouble(error: &std::io::Error) -> RunnerError {
     RunnerError::Refused(error.to_string())
 }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod cold;
+mod pulse;
 mod warm;
 
 pub(crate) use check::Exactness;

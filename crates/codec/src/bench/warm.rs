@@ -2,8 +2,9 @@
 
 use stats::Span;
 
-use super::{Bench, Place};
-use crate::measure::{self, Measured, Rule, Stage};
+use super::pulse::Pulse;
+use super::{Bench, EMPTY, Place};
+use crate::measure::{self, Measured, Rule, Sample, Stage, Taken};
 use crate::protocol::Part;
 use crate::runner::{RunnerError, Subject, Timed};
 use crate::table::{AaCheck, Cost, Row};
@@ -29,18 +30,29 @@ impl Bench {
             subjects.extend_from_within(..);
         }
         let rule = self.rule(subjects.len());
+        let mut pulses: Vec<Option<(&Place, Pulse)>> = (0..self.runners.len())
+            .map(|runner| {
+                let mut of = places.iter().filter(|p| p.runner == runner);
+                let nothing = of.find(|p| p.entry.codec == EMPTY && p.entry.has(Part::Decode))?;
+                Some((nothing, Pulse::default()))
+            })
+            .collect();
         let mut stage = None;
         let found = measure::measure(
             subjects.len(),
             rule,
             |subject, n| {
                 let (row, part) = subjects[subject];
-                let timed = self.time(&places[row], part, n);
-                if let Err(error) = &timed {
+                let place = &places[row];
+                let taken = match &mut pulses[place.runner] {
+                    Some((nothing, pulse)) => self.between_beats(nothing, pulse, place, part, n),
+                    None => self.time(place, part, n).map(quiet),
+                };
+                if let Err(error) = &taken {
                     // Without a successor whatever follows says so itself.
-                    self.restart_after(error, &places[row]).ok();
+                    self.restart_after(error, place).ok();
                 }
-                timed
+                taken
             },
             |now| {
                 let (what, done, steps) = match now {
@@ -86,6 +98,22 @@ impl Bench {
         }
     }
 
+    fn between_beats(
+        &mut self,
+        nothing: &Place,
+        pulse: &mut Pulse,
+        place: &Place,
+        part: Part,
+        n: u64,
+    ) -> Result<Taken, RunnerError> {
+        let beat = pulse.iterations();
+        let before = self.time(nothing, Part::Decode, beat)?;
+        let timed = self.time(place, part, n)?;
+        let after = self.time(nothing, Part::Decode, beat)?;
+        let slow = pulse.hear([before.elapsed_ns, after.elapsed_ns]);
+        Ok(Taken { timed, slow })
+    }
+
     fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
         let message = &self.messages[place.message];
         let subject = Subject::new(&place.entry, message.name);
@@ -98,8 +126,17 @@ impl Bench {
 fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64) -> AaCheck {
     let mut check = AaCheck::default();
     for (a, b) in pairs {
-        let samples = a.samples_ns.iter().zip(&b.samples_ns);
-        let differences: Vec<Span> = samples.map(|(a, b)| Span::exact(a - b)).collect();
+        let rounds = a.samples.iter().zip(&b.samples);
+        let pairs = Measured {
+            samples: rounds
+                .map(|(a, b)| Sample {
+                    ns: a.ns - b.ns,
+                    clean: a.clean && b.clean,
+                })
+                .collect(),
+            ..a.clone()
+        };
+        let differences: Vec<Span> = (pairs.used().iter().map(|s| Span::exact(s.ns))).collect();
         let level = stats::Level::NINETY_FIVE;
         if let Some(difference) = stats::estimate(&differences, level, seed) {
             check.pairs += 1;
@@ -110,8 +147,13 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64)
     check
 }
 
+fn quiet(timed: Timed) -> Taken {
+    Taken { timed, slow: 0.0 }
+}
+
 /// About what calibration takes, in samples.
 const WARM_UP_ROUNDS: usize = 6;
 /// Below it the reading of the clock and the line over the pipe would show.
 const SHORTEST_NS: u64 = 2_000_000;
-const LONGEST_NS: u64 = 20_000_000;
+/// Long enough for a runtime to collect garbage in it, short beside a neighbour's visits.
+const LONGEST_NS: u64 = 10_000_000;

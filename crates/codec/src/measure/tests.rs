@@ -12,16 +12,27 @@ const RULE: Rule = Rule {
     seed: 1,
 };
 
-fn timed(elapsed_ns: u64) -> Timed {
-    Timed {
-        elapsed_ns,
-        waited_ns: 0,
-        heap_bytes: None,
+fn timed(elapsed_ns: u64) -> Taken {
+    taken(elapsed_ns, 0, 0.0)
+}
+
+fn taken(elapsed_ns: u64, waited_ns: u64, slow: f64) -> Taken {
+    Taken {
+        timed: Timed {
+            elapsed_ns,
+            waited_ns,
+            heap_bytes: Some(elapsed_ns),
+        },
+        slow,
     }
 }
 
+fn times(found: &Measured) -> Vec<f64> {
+    found.samples.iter().map(|s| s.ns).collect()
+}
+
 /// A subject of `cost_ns`, whose every sample is off by up to `noise` (a share).
-fn noisy(random: &RefCell<Random>, cost_ns: f64, noise: f64, n: u64) -> Timed {
+fn noisy(random: &RefCell<Random>, cost_ns: f64, noise: f64, n: u64) -> Taken {
     let off = 1.0 + noise * (2.0 * random.borrow_mut().double() - 1.0);
     timed((cost_ns * n as f64 * off).max(1.0) as u64)
 }
@@ -44,14 +55,14 @@ fn iterations_fill_a_sample_whatever_one_costs() {
             (wanted / 2..=wanted * 3 / 2).contains(&sample_ns),
             "{cost_ns}: {sample_ns}"
         );
-        assert_eq!(found.samples_ns, vec![cost_ns as f64; RULE.rounds]);
+        assert_eq!(times(found), vec![cost_ns as f64; RULE.rounds]);
     }
 }
 
 #[test]
 fn what_warms_up_is_measured_warm() {
     let calls = RefCell::new(0u64);
-    let time = |_: usize, n: u64| -> Result<Timed, Infallible> {
+    let time = |_: usize, n: u64| -> Result<Taken, Infallible> {
         let mut calls = calls.borrow_mut();
         // Ten times slower until it was called ten thousand times.
         let cold = n.min(10_000u64.saturating_sub(*calls));
@@ -59,14 +70,14 @@ fn what_warms_up_is_measured_warm() {
         Ok(timed(cold * 1_000 + (n - cold) * 100))
     };
     let found = &measured(measure(1, RULE, time, |_| true))[0];
-    assert_eq!(found.samples_ns, vec![100.0; RULE.rounds]);
+    assert_eq!(times(found), vec![100.0; RULE.rounds]);
     assert_eq!(found.iterations, 50_000);
 }
 
 #[test]
 fn rounds_visit_everything_once_in_an_order_of_their_own() {
     let visits = RefCell::new(Vec::new());
-    let time = |subject: usize, n: u64| -> Result<Timed, Infallible> {
+    let time = |subject: usize, n: u64| -> Result<Taken, Infallible> {
         visits.borrow_mut().push(subject);
         Ok(timed(n * 5_000_000))
     };
@@ -92,13 +103,13 @@ fn the_same_thing_twice_differs_by_no_more_than_its_interval() {
         let rule = Rule { seed, ..RULE };
         // The machine drifts, for both alike: interleaving takes care of that.
         let drift = RefCell::new(1.0);
-        let time = |_: usize, n: u64| -> Result<Timed, Infallible> {
+        let time = |_: usize, n: u64| -> Result<Taken, Infallible> {
             *drift.borrow_mut() *= 1.001;
             Ok(noisy(&random, 250.0 * *drift.borrow(), 0.03, n))
         };
         let found = measured(measure(2, rule, time, |_| true));
-        let pairs = found[0].samples_ns.iter().zip(&found[1].samples_ns);
-        let differences: Vec<Span> = pairs.map(|(a, b)| Span::exact(a - b)).collect();
+        let pairs = found[0].samples.iter().zip(&found[1].samples);
+        let differences: Vec<Span> = pairs.map(|(a, b)| Span::exact(a.ns - b.ns)).collect();
         let difference = estimate(&differences, Level::NINETY_FIVE, seed)
             .unwrap()
             .interval;
@@ -108,7 +119,7 @@ fn the_same_thing_twice_differs_by_no_more_than_its_interval() {
 }
 
 /// Time that a neighbour takes away now and then: right-skewed, far from normal.
-fn crowded(random: &RefCell<Random>, cost_ns: f64, n: u64) -> Timed {
+fn crowded(random: &RefCell<Random>, cost_ns: f64, n: u64) -> Taken {
     let [luck, more] = [(); 2].map(|()| random.borrow_mut().double());
     let share = if luck < 0.3 { 0.5 * more } else { 0.06 * more };
     timed((cost_ns * n as f64 * (1.0 + share)) as u64)
@@ -119,7 +130,7 @@ fn what_varies_gets_more_samples_until_it_is_narrow_or_the_budget_is_spent() {
     let random = RefCell::new(Random::new(3));
     let found = |budget_ns| {
         let rule = Rule { budget_ns, ..RULE };
-        let time = |subject: usize, n: u64| -> Result<Timed, Infallible> {
+        let time = |subject: usize, n: u64| -> Result<Taken, Infallible> {
             Ok(match subject {
                 0 => timed(n * 100),
                 _ => crowded(&random, 100.0, n),
@@ -127,15 +138,15 @@ fn what_varies_gets_more_samples_until_it_is_narrow_or_the_budget_is_spent() {
         };
         measured(measure(2, rule, time, |_| true))
     };
-    let samples = |found: &[Measured]| [0, 1].map(|s| found[s].samples_ns.len());
+    let samples = |found: &[Measured]| [0, 1].map(|s| found[s].samples.len());
     assert_eq!(samples(&found(0)), [19, 19]);
     // Both 19, 5 ms each and some longer; then one of them goes on, alone.
     let short = samples(&found(300_000_000));
     assert_eq!(short[0], 19);
     assert!((30..=41).contains(&short[1]), "{short:?}");
     let long = found(u64::MAX);
-    assert_eq!(long[0].samples_ns.len(), 19);
-    assert!(long[1].is_narrow(1), "{}", long[1].samples_ns.len());
+    assert_eq!(long[0].samples.len(), 19);
+    assert!(long[1].is_narrow(1), "{}", long[1].samples.len());
 }
 
 #[test]
@@ -153,7 +164,7 @@ fn stopping_when_it_is_narrow_does_not_make_the_interval_lie() {
             ..RULE
         };
         let time =
-            |_: usize, n: u64| -> Result<Timed, Infallible> { Ok(crowded(&random, 100.0, n)) };
+            |_: usize, n: u64| -> Result<Taken, Infallible> { Ok(crowded(&random, 100.0, n)) };
         let found = &measured(measure(1, rule, time, |_| true))[0];
         let interval = found.time_ns(seed).unwrap().interval;
         covered += u64::from(interval.lo <= median && median <= interval.hi);
@@ -162,30 +173,60 @@ fn stopping_when_it_is_narrow_does_not_make_the_interval_lie() {
 }
 
 #[test]
-fn a_sample_that_waited_is_taken_again_and_the_best_is_kept() {
-    let call = RefCell::new(0);
-    let time = |_: usize, n: u64| -> Result<Timed, Infallible> {
-        *call.borrow_mut() += 1;
-        // Every third: of a lead-in, a sample and its repetition, each in turn.
-        let waits = *call.borrow() % 3 == 0;
-        Ok(Timed {
-            elapsed_ns: n * if waits { 200 } else { 100 },
-            waited_ns: if waits { n * 100 } else { 0 },
-            heap_bytes: Some(n * 64),
-        })
+fn a_disturbed_sample_is_taken_again_and_the_best_is_kept() {
+    for slow in [0.0, 0.3] {
+        let call = RefCell::new(0);
+        let take = |_: usize, n: u64| -> Result<Taken, Infallible> {
+            *call.borrow_mut() += 1;
+            // Every third: of a lead-in, a sample and its repetition, each in turn.
+            Ok(match *call.borrow() % 3 {
+                0 if slow > 0.0 => taken(n * 140, 0, slow),
+                0 => taken(n * 200, n * 100, 0.0),
+                _ => taken(n * 100, 0, 0.0),
+            })
+        };
+        let budget_ns = u64::MAX;
+        let rule = Rule { budget_ns, ..RULE };
+        let found = &measured(measure(1, rule, take, |_| true))[0];
+        assert_eq!(times(found), vec![100.0; RULE.rounds]);
+        assert!(found.samples.iter().all(|s| s.clean));
+        assert_eq!(found.heap_bytes, Some(100.0));
+    }
+}
+
+#[test]
+fn a_machine_that_is_never_quiet_takes_no_longer_than_the_budget() {
+    let spent_ns = RefCell::new(0);
+    let take = |_: usize, n: u64| -> Result<Taken, Infallible> {
+        *spent_ns.borrow_mut() += n * 100;
+        Ok(taken(n * 100, 0, 0.5))
     };
-    let found = &measured(measure(1, RULE, time, |_| true))[0];
-    assert_eq!(found.samples_ns, vec![100.0; RULE.rounds]);
-    assert_eq!((found.disturbed, found.heap_bytes), (0, Some(64.0)));
-    let always = |_: usize, n: u64| -> Result<Timed, Infallible> {
-        Ok(Timed {
-            elapsed_ns: n * 200,
-            waited_ns: n * 100,
+    let budget_ns = 10 * RULE.rounds as u64 * RULE.sample_ns;
+    let rule = Rule { budget_ns, ..RULE };
+    let found = &measured(measure(4, rule, take, |_| true))[0];
+    assert!(found.samples.len() >= RULE.rounds && found.samples.iter().all(|s| !s.clean));
+    let spent_ns = *spent_ns.borrow();
+    assert!(spent_ns < budget_ns * 5 / 4, "{spent_ns} of {budget_ns}");
+}
+
+#[test]
+fn disturbed_samples_count_only_where_hardly_any_is_clean() {
+    let of = |clean: usize| {
+        let sample = |i| Sample {
+            ns: if i < clean { 100.0 } else { 150.0 },
+            clean: i < clean,
+        };
+        let samples = (0..19).map(sample).collect();
+        Measured {
+            samples,
+            iterations: 1,
             heap_bytes: None,
-        })
+        }
     };
-    let found = &measured(measure(1, RULE, always, |_| true))[0];
-    assert_eq!(found.disturbed, RULE.rounds);
+    let median = |found: &Measured| found.time_ns(1).unwrap().value.known();
+    assert_eq!((median(&of(8)), of(8).used().len()), (Some(100.0), 8));
+    assert_eq!((median(&of(7)), of(7).used().len()), (Some(150.0), 19));
+    assert!(of(8).is_narrow(1) && !of(0).is_narrow(1));
 }
 
 #[test]
@@ -203,5 +244,5 @@ fn an_error_costs_its_own_subject_only() {
 fn stopping_keeps_what_there_is() {
     let go_on = |stage| !matches!(stage, Stage::Sampled(5..));
     let found = measure::<Infallible>(1, RULE, |_, n| Ok(timed(n * 100)), go_on);
-    assert_eq!(measured(found)[0].samples_ns.len(), 5);
+    assert_eq!(measured(found)[0].samples.len(), 5);
 }

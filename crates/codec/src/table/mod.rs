@@ -113,7 +113,8 @@ pub struct Cost {
     pub samples: usize,
     /// Operations in each.
     pub iterations: u64,
-    /// Samples in which the runner had to wait for a core.
+    /// Those of them in which the runner had to wait for a core, or shared it: none, unless
+    /// hardly any sample was free of that.
     pub disturbed: usize,
     /// Allocated.
     pub heap_bytes: Option<f64>,
@@ -133,13 +134,14 @@ impl Harness {
 impl Cost {
     pub(crate) fn new(measured: &Measured, seed: u64) -> Option<Self> {
         let time = measured.time_ns(seed)?;
+        let used = measured.used();
         Some(Self {
             ns: time.value.known()?,
             low_ns: time.interval.lo,
             high_ns: time.interval.hi,
-            samples: measured.samples_ns.len(),
+            samples: used.len(),
             iterations: measured.iterations,
-            disturbed: measured.disturbed,
+            disturbed: used.iter().filter(|s| !s.clean).count(),
             heap_bytes: measured.heap_bytes,
         })
     }

@@ -73,6 +73,13 @@ impl Table {
                  runtime that collects its garbage between samples."
             ));
         }
+        let disturbed = self.costs().filter(|c| c.disturbed > 0).count();
+        if disturbed > 0 {
+            notes.push(format!(
+                "{disturbed} of {all} warm figures rest on disturbed samples: another program, or \
+                 a neighbour of this virtual machine, was on the core. They are too high."
+            ));
+        }
         if let Some(AaCheck { pairs, within }) = self.aa {
             notes.push(format!(
                 "A/A: of {pairs} things measured twice, {within} differ by nothing their interval \

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use codec::Timed;
-use codec::measure::{Rule, measure};
+use codec::measure::{Rule, Taken, measure};
 use link::Network;
 use payload::packets::{self, Ip};
 use payload::predict::{Connection, Protocol};
@@ -148,11 +148,12 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
         |subject, n| {
             let start = Instant::now();
             (work[subject].run)(n);
-            Ok(Timed {
+            let timed = Timed {
                 elapsed_ns: start.elapsed().as_nanos() as u64,
                 waited_ns: 0,
                 heap_bytes: None,
-            })
+            };
+            Ok(Taken { timed, slow: 0.0 })
         },
         |_| true,
     );
