@@ -203,16 +203,7 @@ struct Text<'a>(&'a str);
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => out.write_str("&amp;")?,
-                '<' => out.write_str("&lt;")?,
-                '>' => out.write_str("&gt;")?,
-                '"' => out.write_str("&quot;")?,
-                c => write!(out, "{c}")?,
-            }
-        }
-        Ok(())
+        out.write_str(&html_escape::encode_quoted_attribute(self.0))
     }
 }
 

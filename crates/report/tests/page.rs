@@ -48,7 +48,7 @@ fn names_from_files_are_only_ever_text() {
     run.self_test[0].name = evil.into();
     let page = page(&RunData::new(run, whole.cells().to_vec()).unwrap());
     assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<b>"));
-    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;"));
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#x27;&amp;"));
 }
 
 /// Every element that was opened is closed, in order: a browser would repair it silently.

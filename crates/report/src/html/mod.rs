@@ -58,17 +58,7 @@ struct Text<'a>(&'a str);
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in plain(self.0).chars() {
-            match c {
-                '&' => out.write_str("&amp;")?,
-                '<' => out.write_str("&lt;")?,
-                '>' => out.write_str("&gt;")?,
-                '"' => out.write_str("&quot;")?,
-                '\'' => out.write_str("&#39;")?,
-                c => write!(out, "{c}")?,
-            }
-        }
-        Ok(())
+        out.write_str(&html_escape::encode_quoted_attribute(&plain(self.0)))
     }
 }
 
@@ -108,7 +98,7 @@ mod tests {
     #[test]
     fn text_is_escaped_for_content_and_attributes() {
         let evil = "<script>\"a\" & 'b'\u{1b}\u{202e}";
-        let safe = "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;\u{fffd}\u{fffd}";
+        let safe = "&lt;script&gt;&quot;a&quot; &amp; &#x27;b&#x27;\u{fffd}\u{fffd}";
         assert_eq!(Text(evil).to_string(), safe);
     }
 }

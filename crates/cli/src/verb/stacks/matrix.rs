@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use driver::protocol::Hello;
+use html_escape::encode_quoted_attribute as escape;
 use lab::{CASES, Finding, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -315,11 +316,6 @@ fn key(finding: &Finding) -> String {
         ..
     } = finding;
     format!("{driver} {protocol} {case}")
-}
-
-fn escape(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const JSON: &str = "matrix.json";
