@@ -42,8 +42,6 @@ pub struct Measured {
     pub samples: Vec<Sample>,
     /// Operations in a sample.
     pub iterations: u64,
-    /// What one operation allocates; the median of the rounds.
-    pub heap_bytes: Option<f64>,
 }
 
 /// One round's share.
@@ -53,6 +51,8 @@ pub struct Sample {
     pub ns: f64,
     /// Nothing disturbed it, perhaps after some attempts.
     pub clean: bool,
+    /// What one operation allocates.
+    pub heap_bytes: Option<f64>,
 }
 
 /// What is told while it goes on.
@@ -84,9 +84,16 @@ impl Measured {
         estimate(&samples, Level::NINETY_FIVE, seed)
     }
 
-    /// Known well enough, and from clean samples. Only the interval's width decides, never where it lies, and only now
-    /// and then: so stopping does not draw the median to a side (Chow and Robbins, "On the
-    /// asymptotic theory of fixed-width sequential confidence intervals", 1965).
+    /// What one operation allocates, their median.
+    pub fn heap_bytes(&self) -> Option<f64> {
+        let bytes = self.used().into_iter().filter_map(|s| s.heap_bytes);
+        let bytes: Vec<Span> = bytes.map(Span::exact).collect();
+        stats::median(&bytes).and_then(Span::known)
+    }
+
+    /// Known well enough, and from clean samples. Only the interval's width decides, never where
+    /// it lies, and only now and then: so stopping does not draw the median to a side (Chow and
+    /// Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals", 1965).
     fn is_narrow(&self, seed: u64) -> bool {
         let clean = self.used().iter().all(|s| s.clean);
         clean
@@ -116,15 +123,13 @@ pub fn measure<E>(
         found.push(calibrated.map(|iterations| Measured {
             samples: Vec::with_capacity(rule.rounds),
             iterations,
-            heap_bytes: None,
         }));
     }
     let mut random = Random::new(rule.seed);
     let mut order: Vec<usize> = (0..subjects).collect();
-    let mut heap: Vec<Vec<Span>> = vec![Vec::new(); subjects];
     let (mut sampled, mut spent_ns) = (0, 0);
     let mut look = rule.rounds;
-    'rounds: for round in 0.. {
+    for round in 0.. {
         if round == look {
             order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow(rule.seed)));
             look += look.div_ceil(LOOK);
@@ -142,38 +147,22 @@ pub fn measure<E>(
                 false => Stage::Refining((100 * spent_ns / rule.budget_ns.max(1)) as usize),
             };
             if !go_on(stage) {
-                break 'rounds;
+                return found;
             }
             sampled += 1;
             let Ok(measured) = &mut found[subject] else {
                 continue;
             };
-            let n = measured.iterations;
-            // Others ran since: caches and branch predictors are theirs, the core may sleep.
             let attempts = if spent_ns < spendable_ns { ATTEMPTS } else { 1 };
-            let mut take = |n| {
+            let taken = sample(measured.iterations, attempts, |n| {
                 let taken = time(subject, n)?;
                 spent_ns += taken.timed.elapsed_ns;
                 Ok(taken)
-            };
-            let lead_in = match n / LEAD_IN {
-                0 => Ok(()),
-                some => take(some).map(drop),
-            };
-            match lead_in.and_then(|()| undisturbed(attempts, || take(n))) {
-                Ok((Taken { timed, .. }, clean)) => {
-                    let ns = timed.elapsed_ns as f64 / n as f64;
-                    measured.samples.push(Sample { ns, clean });
-                    let bytes = timed.heap_bytes.map(|b| Span::exact(b as f64 / n as f64));
-                    heap[subject].extend(bytes);
-                }
+            });
+            match taken {
+                Ok(sample) => measured.samples.push(sample),
                 Err(error) => found[subject] = Err(error),
             }
-        }
-    }
-    for (measured, heap) in found.iter_mut().zip(&heap) {
-        if let Ok(measured) = measured {
-            measured.heap_bytes = stats::median(heap).and_then(Span::known);
         }
     }
     found
@@ -211,22 +200,31 @@ fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
 }
 
 /// A sample that nothing disturbed; after some attempts, the one that was disturbed least.
-fn undisturbed<E>(
+fn sample<E>(
+    n: u64,
     attempts: usize,
-    mut take: impl FnMut() -> Result<Taken, E>,
-) -> Result<(Taken, bool), E> {
-    let mut best = take()?;
+    mut take: impl FnMut(u64) -> Result<Taken, E>,
+) -> Result<Sample, E> {
+    // Others ran since: caches and branch predictors are theirs, the core may sleep.
+    if n >= LEAD_IN {
+        take(n / LEAD_IN)?;
+    }
+    let mut best = take(n)?;
     for _ in 1..attempts {
         if is_clean(&best) {
-            return Ok((best, true));
+            break;
         }
-        let again = take()?;
+        let again = take(n)?;
         if disturbance(&again) < disturbance(&best) {
             best = again;
         }
     }
-    let clean = is_clean(&best);
-    Ok((best, clean))
+    let of_one = |all: u64| all as f64 / n as f64;
+    Ok(Sample {
+        ns: of_one(best.timed.elapsed_ns),
+        clean: is_clean(&best),
+        heap_bytes: best.timed.heap_bytes.map(of_one),
+    })
 }
 
 fn is_clean(taken: &Taken) -> bool {

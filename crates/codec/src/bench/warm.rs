@@ -1,7 +1,5 @@
 //! Warm figures: everything in one long shuffle.
 
-use stats::Span;
-
 use super::pulse::Pulse;
 use super::{Bench, EMPTY, Place};
 use crate::measure::{self, Measured, Rule, Sample, Stage, Taken};
@@ -127,18 +125,17 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64)
     let mut check = AaCheck::default();
     for (a, b) in pairs {
         let rounds = a.samples.iter().zip(&b.samples);
-        let pairs = Measured {
+        let differences = Measured {
             samples: rounds
                 .map(|(a, b)| Sample {
                     ns: a.ns - b.ns,
                     clean: a.clean && b.clean,
+                    heap_bytes: None,
                 })
                 .collect(),
-            ..a.clone()
+            iterations: a.iterations,
         };
-        let differences: Vec<Span> = (pairs.used().iter().map(|s| Span::exact(s.ns))).collect();
-        let level = stats::Level::NINETY_FIVE;
-        if let Some(difference) = stats::estimate(&differences, level, seed) {
+        if let Some(difference) = differences.time_ns(seed) {
             check.pairs += 1;
             let interval = difference.interval;
             check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);

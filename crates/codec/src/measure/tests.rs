@@ -190,7 +190,7 @@ fn a_disturbed_sample_is_taken_again_and_the_best_is_kept() {
         let found = &measured(measure(1, rule, take, |_| true))[0];
         assert_eq!(times(found), vec![100.0; RULE.rounds]);
         assert!(found.samples.iter().all(|s| s.clean));
-        assert_eq!(found.heap_bytes, Some(100.0));
+        assert_eq!(found.heap_bytes(), Some(100.0));
     }
 }
 
@@ -215,12 +215,11 @@ fn disturbed_samples_count_only_where_hardly_any_is_clean() {
         let sample = |i| Sample {
             ns: if i < clean { 100.0 } else { 150.0 },
             clean: i < clean,
-        };
-        let samples = (0..19).map(sample).collect();
-        Measured {
-            samples,
-            iterations: 1,
             heap_bytes: None,
+        };
+        Measured {
+            samples: (0..19).map(sample).collect(),
+            iterations: 1,
         }
     };
     let median = |found: &Measured| found.time_ns(1).unwrap().value.known();

@@ -142,7 +142,7 @@ impl Cost {
             samples: used.len(),
             iterations: measured.iterations,
             disturbed: used.iter().filter(|s| !s.clean).count(),
-            heap_bytes: measured.heap_bytes,
+            heap_bytes: measured.heap_bytes(),
         })
     }
 
