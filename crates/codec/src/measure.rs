@@ -16,10 +16,10 @@ use crate::runner::Timed;
 pub struct Rule {
     /// Wanted length of a sample.
     pub sample_ns: u64,
-    /// Samples of each subject.
+    /// Samples of each subject, if time allows; [`FEWEST`] whether or not.
     pub rounds: usize,
     /// Until everything together has taken this long, samples that were disturbed are taken
-    /// again and subjects whose interval is wider than [`REACH`] get more of them.
+    /// again, and subjects whose interval is wider than [`REACH`] get more than `rounds`.
     pub budget_ns: u64,
     /// Where the order's luck comes from.
     pub seed: u64,
@@ -30,9 +30,13 @@ pub struct Rule {
 pub struct Taken {
     /// What the runner says.
     pub timed: Timed,
+    /// How long it waited for a core meanwhile.
+    pub waited_ns: u64,
     /// How much slower than at its best the core was just before or just after, as a share: a
     /// neighbour of a virtual machine shows in nothing else.
     pub slow: f64,
+    /// How long all of it took, with what was done to tell.
+    pub spent_ns: u64,
 }
 
 /// What was found of one subject.
@@ -67,12 +71,24 @@ pub enum Stage {
     Refining(usize),
 }
 
+impl From<Timed> for Taken {
+    /// Nobody looked whether it was quiet.
+    fn from(timed: Timed) -> Self {
+        Taken {
+            timed,
+            waited_ns: 0,
+            slow: 0.0,
+            spent_ns: timed.elapsed_ns,
+        }
+    }
+}
+
 impl Measured {
     /// The samples that count: the clean ones, or all where hardly any is. What disturbs does
     /// not know what is being timed, so leaving it out draws no figure to a side.
     pub fn used(&self) -> Vec<Sample> {
         let clean: Vec<Sample> = self.samples.iter().copied().filter(|s| s.clean).collect();
-        match clean.len() < FEWEST_CLEAN {
+        match clean.len() < FEWEST {
             true => self.samples.clone(),
             false => clean,
         }
@@ -134,7 +150,7 @@ pub fn measure<E>(
             order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow(rule.seed)));
             look += look.div_ceil(LOOK);
         }
-        if order.is_empty() || round >= rule.rounds && spent_ns >= rule.budget_ns {
+        if order.is_empty() || round >= FEWEST && spent_ns >= rule.budget_ns {
             break;
         }
         random.shuffle(&mut order);
@@ -144,7 +160,10 @@ pub fn measure<E>(
         for &subject in &order {
             let stage = match round < rule.rounds {
                 true => Stage::Sampled(sampled),
-                false => Stage::Refining((100 * spent_ns / rule.budget_ns.max(1)) as usize),
+                false => {
+                    let spent = spent_ns as f64 / rule.budget_ns.max(1) as f64;
+                    Stage::Refining((100.0 * spent) as usize)
+                }
             };
             if !go_on(stage) {
                 return found;
@@ -156,7 +175,7 @@ pub fn measure<E>(
             let attempts = if spent_ns < spendable_ns { ATTEMPTS } else { 1 };
             let taken = sample(measured.iterations, attempts, |n| {
                 let taken = time(subject, n)?;
-                spent_ns += taken.timed.elapsed_ns;
+                spent_ns += taken.spent_ns;
                 Ok(taken)
             });
             match taken {
@@ -236,8 +255,8 @@ fn disturbance(taken: &Taken) -> f64 {
 }
 
 /// The share of its time that it waited for a core.
-fn waited(Taken { timed, .. }: &Taken) -> f64 {
-    timed.waited_ns.saturating_sub(WAKE_NS) as f64 / timed.elapsed_ns.max(1) as f64
+fn waited(taken: &Taken) -> f64 {
+    taken.waited_ns.saturating_sub(WAKE_NS) as f64 / taken.timed.elapsed_ns.max(1) as f64
 }
 
 fn ends(values: &[f64]) -> (f64, f64) {
@@ -246,6 +265,8 @@ fn ends(values: &[f64]) -> (f64, f64) {
     (low, high)
 }
 
+/// Samples whose whole range is an interval of 95 %.
+pub const FEWEST: usize = 6;
 /// Half of an interval's width, as a share of the median, that is narrow enough.
 pub const REACH: f64 = 0.02;
 /// After this part more samples it is seen anew what is narrow.
@@ -263,8 +284,6 @@ const WAKE_NS: u64 = 100_000;
 const WAIT_SHARE: f64 = 0.01;
 /// A short look at the core is not more exact.
 const SLOW_SHARE: f64 = 0.05;
-/// Below it an interval of 95 % is the whole range.
-const FEWEST_CLEAN: usize = 8;
 const ATTEMPTS: usize = 3;
 
 #[cfg(test)]

@@ -36,9 +36,6 @@ pub struct Runner {
 pub struct Timed {
     /// On the runner's monotonic clock.
     pub elapsed_ns: u64,
-    /// How long the thread that ran most waited for a core meanwhile, as the kernel counts it.
-    /// The others are the runtime's own, and their waiting is part of its ways.
-    pub waited_ns: u64,
     /// What the loop allocated, where the runtime can tell.
     pub heap_bytes: Option<u64>,
 }
@@ -88,6 +85,9 @@ pub(crate) struct Subject<'a> {
     entry: &'a CodecEntry,
     kind: &'static str,
 }
+
+/// Of each thread, how long it has run and has waited for a core.
+pub(crate) type Threads = BTreeMap<OsString, (u64, u64)>;
 
 impl<'a> Subject<'a> {
     pub(crate) fn new(entry: &'a CodecEntry, message: Name) -> Self {
@@ -220,7 +220,6 @@ impl Runner {
             part,
             iterations,
         };
-        let before = self.threads();
         let asked = Instant::now();
         match self.ask(&ask, "timed")? {
             Answer::Timed {
@@ -234,7 +233,6 @@ impl Runner {
                 }
                 Ok(Timed {
                     elapsed_ns,
-                    waited_ns: waited_ns(&before, &self.threads()),
                     heap_bytes,
                 })
             }
@@ -243,10 +241,10 @@ impl Runner {
     }
 
     /// How long its threads have run and have waited for a core so far (`schedstat`), by id.
-    fn threads(&self) -> BTreeMap<OsString, (u64, u64)> {
+    pub(crate) fn threads(&self) -> Threads {
         let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
         let Ok(tasks) = std::fs::read_dir(tasks) else {
-            return BTreeMap::new();
+            return Threads::new();
         };
         let thread = |task: std::fs::DirEntry| {
             let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
@@ -318,16 +316,14 @@ impl Drop for Runner {
     }
 }
 
-/// Of the thread that ran most between two looks.
-fn waited_ns(
-    before: &BTreeMap<OsString, (u64, u64)>,
-    after: &BTreeMap<OsString, (u64, u64)>,
-) -> u64 {
+/// How long the thread that ran most between two looks waited for a core. The others are the
+/// runtime's own, and their waiting is part of its ways.
+pub(crate) fn waited_ns(before: &Threads, after: &Threads) -> u64 {
     let since = after.iter().map(|(thread, (ran, waited))| {
         let (ran_before, waited_before) = before.get(thread).copied().unwrap_or((0, 0));
         (
-            ran - ran_before.min(*ran),
-            waited - waited_before.min(*waited),
+            ran.saturating_sub(ran_before),
+            waited.saturating_sub(waited_before),
         )
     });
     since.max().map_or(0, |(_, waited)| waited)

@@ -1,10 +1,13 @@
 //! Warm figures: everything in one long shuffle.
 
+use std::cell::Cell;
+use std::time::Instant;
+
 use super::pulse::Pulse;
 use super::{Bench, EMPTY, Place};
 use crate::measure::{self, Measured, Rule, Sample, Stage, Taken};
 use crate::protocol::Part;
-use crate::runner::{RunnerError, Subject, Timed};
+use crate::runner::{RunnerError, Subject, Timed, waited_ns};
 use crate::table::{AaCheck, Cost, Row};
 use crate::{Options, Progress};
 
@@ -35,6 +38,7 @@ impl Bench {
                 Some((nothing, Pulse::default()))
             })
             .collect();
+        let warming_up = Cell::new(true);
         let mut stage = None;
         let found = measure::measure(
             subjects.len(),
@@ -43,8 +47,10 @@ impl Bench {
                 let (row, part) = subjects[subject];
                 let place = &places[row];
                 let taken = match &mut pulses[place.runner] {
-                    Some((nothing, pulse)) => self.between_beats(nothing, pulse, place, part, n),
-                    None => self.time(place, part, n).map(quiet),
+                    Some((nothing, pulse)) if !warming_up.get() => {
+                        self.between_beats(nothing, pulse, place, part, n)
+                    }
+                    _ => self.time(place, part, n).map(Taken::from),
                 };
                 if let Err(error) = &taken {
                     // Without a successor whatever follows says so itself.
@@ -53,6 +59,7 @@ impl Bench {
                 taken
             },
             |now| {
+                warming_up.set(matches!(now, Stage::Calibrating(_)));
                 let (what, done, steps) = match now {
                     Stage::Calibrating(n) => ("warming up", n, subjects.len()),
                     Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
@@ -104,12 +111,20 @@ impl Bench {
         part: Part,
         n: u64,
     ) -> Result<Taken, RunnerError> {
+        let begun = Instant::now();
         let beat = pulse.iterations();
         let before = self.time(nothing, Part::Decode, beat)?;
+        let threads = self.runners[place.runner].threads();
         let timed = self.time(place, part, n)?;
+        let waited_ns = waited_ns(&threads, &self.runners[place.runner].threads());
         let after = self.time(nothing, Part::Decode, beat)?;
         let slow = pulse.hear([before.elapsed_ns, after.elapsed_ns]);
-        Ok(Taken { timed, slow })
+        Ok(Taken {
+            timed,
+            waited_ns,
+            slow,
+            spent_ns: begun.elapsed().as_nanos() as u64,
+        })
     }
 
     fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
@@ -142,10 +157,6 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64)
         }
     }
     check
-}
-
-fn quiet(timed: Timed) -> Taken {
-    Taken { timed, slow: 0.0 }
 }
 
 /// About what calibration takes, in samples.

@@ -8,7 +8,7 @@ use super::*;
 const RULE: Rule = Rule {
     sample_ns: 5_000_000,
     rounds: 19,
-    budget_ns: 0,
+    budget_ns: u64::MAX,
     seed: 1,
 };
 
@@ -20,10 +20,11 @@ fn taken(elapsed_ns: u64, waited_ns: u64, slow: f64) -> Taken {
     Taken {
         timed: Timed {
             elapsed_ns,
-            waited_ns,
             heap_bytes: Some(elapsed_ns),
         },
+        waited_ns,
         slow,
+        spent_ns: elapsed_ns,
     }
 }
 
@@ -100,7 +101,13 @@ fn the_same_thing_twice_differs_by_no_more_than_its_interval() {
     let random = RefCell::new(Random::new(7));
     let mut within = 0;
     for seed in 0..200 {
-        let rule = Rule { seed, ..RULE };
+        // Drift never narrows: here time ends it.
+        let budget_ns = 2 * 25 * RULE.sample_ns;
+        let rule = Rule {
+            seed,
+            budget_ns,
+            ..RULE
+        };
         // The machine drifts, for both alike: interleaving takes care of that.
         let drift = RefCell::new(1.0);
         let time = |_: usize, n: u64| -> Result<Taken, Infallible> {
@@ -139,8 +146,8 @@ fn what_varies_gets_more_samples_until_it_is_narrow_or_the_budget_is_spent() {
         measured(measure(2, rule, time, |_| true))
     };
     let samples = |found: &[Measured]| [0, 1].map(|s| found[s].samples.len());
-    assert_eq!(samples(&found(0)), [19, 19]);
-    // Both 19, 5 ms each and some longer; then one of them goes on, alone.
+    assert_eq!(samples(&found(0)), [FEWEST; 2]);
+    // Both 19, 5 ms each and some longer, with a lead-in; then one of them goes on, alone.
     let short = samples(&found(300_000_000));
     assert_eq!(short[0], 19);
     assert!((30..=41).contains(&short[1]), "{short:?}");
@@ -157,12 +164,7 @@ fn stopping_when_it_is_narrow_does_not_make_the_interval_lie() {
     let random = RefCell::new(Random::new(11));
     let (runs, mut covered) = (300, 0);
     for seed in 0..runs {
-        let budget_ns = u64::MAX;
-        let rule = Rule {
-            budget_ns,
-            seed,
-            ..RULE
-        };
+        let rule = Rule { seed, ..RULE };
         let time =
             |_: usize, n: u64| -> Result<Taken, Infallible> { Ok(crowded(&random, 100.0, n)) };
         let found = &measured(measure(1, rule, time, |_| true))[0];
@@ -185,9 +187,7 @@ fn a_disturbed_sample_is_taken_again_and_the_best_is_kept() {
                 _ => taken(n * 100, 0, 0.0),
             })
         };
-        let budget_ns = u64::MAX;
-        let rule = Rule { budget_ns, ..RULE };
-        let found = &measured(measure(1, rule, take, |_| true))[0];
+        let found = &measured(measure(1, RULE, take, |_| true))[0];
         assert_eq!(times(found), vec![100.0; RULE.rounds]);
         assert!(found.samples.iter().all(|s| s.clean));
         assert_eq!(found.heap_bytes(), Some(100.0));
@@ -223,9 +223,14 @@ fn disturbed_samples_count_only_where_hardly_any_is_clean() {
         }
     };
     let median = |found: &Measured| found.time_ns(1).unwrap().value.known();
-    assert_eq!((median(&of(8)), of(8).used().len()), (Some(100.0), 8));
-    assert_eq!((median(&of(7)), of(7).used().len()), (Some(150.0), 19));
-    assert!(of(8).is_narrow(1) && !of(0).is_narrow(1));
+    let (few, enough) = (of(FEWEST - 1), of(FEWEST));
+    assert_eq!(
+        (median(&enough), enough.used().len()),
+        (Some(100.0), FEWEST)
+    );
+    assert_eq!((median(&few), few.used().len()), (Some(150.0), 19));
+    assert!(enough.is_narrow(1) && !of(0).is_narrow(1));
+    assert_eq!(FEWEST, Level::NINETY_FIVE.fewest_blocks());
 }
 
 #[test]

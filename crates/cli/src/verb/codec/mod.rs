@@ -55,11 +55,11 @@ pub(crate) struct Args {
     /// Where random messages and the order of measuring come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Samples of each figure
+    /// Samples of each figure, if there is time; more of what varies
     #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u16).range(6..=1000))]
     rounds: u16,
-    /// Seconds that all samples may take together, about
-    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
+    /// Seconds for all samples together; what varies gets more samples until they are spent
+    #[arg(long, value_name = "SECONDS", default_value_t = 240)]
     budget: u64,
     /// Fresh processes for each cold figure; with more than four messages, of api-2kB only
     #[arg(long, value_name = "N", default_value_t = 3)]

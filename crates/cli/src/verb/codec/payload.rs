@@ -138,7 +138,7 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
     let rule = Rule {
         sample_ns: 2_000_000,
         rounds: usize::from(args.rounds),
-        budget_ns: 0,
+        budget_ns: 2_000_000_000,
         seed: args.seed,
     };
     let subjects = work.len();
@@ -148,12 +148,10 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
         |subject, n| {
             let start = Instant::now();
             (work[subject].run)(n);
-            let timed = Timed {
+            Ok(Taken::from(Timed {
                 elapsed_ns: start.elapsed().as_nanos() as u64,
-                waited_ns: 0,
                 heap_bytes: None,
-            };
-            Ok(Taken { timed, slow: 0.0 })
+            }))
         },
         |_| true,
     );
