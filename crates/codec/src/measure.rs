@@ -6,7 +6,7 @@
 //! other subjects, because two things measured minutes apart differ by what the machine did in
 //! between.
 
-use stats::{Estimate, Level, Span, estimate};
+use stats::{Estimate, Level, Span, estimate_by_order};
 use wire::Random;
 
 use crate::runner::Timed;
@@ -95,9 +95,9 @@ impl Measured {
     }
 
     /// Their median with its interval of 95 %.
-    pub fn time_ns(&self, seed: u64) -> Option<Estimate> {
+    pub fn time_ns(&self) -> Option<Estimate> {
         let samples: Vec<Span> = self.used().iter().map(|s| Span::exact(s.ns)).collect();
-        estimate(&samples, Level::NINETY_FIVE, seed)
+        estimate_by_order(&samples, Level::NINETY_FIVE)
     }
 
     /// What one operation allocates, their median.
@@ -110,10 +110,10 @@ impl Measured {
     /// Known well enough, and from clean samples. Only the interval's width decides, never where
     /// it lies, and only now and then: so stopping does not draw the median to a side (Chow and
     /// Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals", 1965).
-    fn is_narrow(&self, seed: u64) -> bool {
+    fn is_narrow(&self) -> bool {
         let clean = self.used().iter().all(|s| s.clean);
         clean
-            && self.time_ns(seed).is_some_and(|time| {
+            && self.time_ns().is_some_and(|time| {
                 let (low, high) = (time.interval.lo, time.interval.hi);
                 let ns = time.value.known().unwrap_or(0.0);
                 (high - ns).max(ns - low) <= REACH * ns
@@ -145,9 +145,9 @@ pub fn measure<E>(
     let mut order: Vec<usize> = (0..subjects).collect();
     let (mut sampled, mut spent_ns) = (0, 0);
     let mut look = rule.rounds;
-    for round in 0.. {
+    for round in 0..MOST_ROUNDS {
         if round == look {
-            order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow(rule.seed)));
+            order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow()));
             look += look.div_ceil(LOOK);
         }
         if order.is_empty() || round >= FEWEST && spent_ns >= rule.budget_ns {
@@ -269,6 +269,8 @@ fn ends(values: &[f64]) -> (f64, f64) {
 pub const FEWEST: usize = 6;
 /// Half of an interval's width, as a share of the median, that is narrow enough.
 pub const REACH: f64 = 0.02;
+/// More would not make it better known, but wrongly known: what varies still, drifts.
+const MOST_ROUNDS: usize = 1_000;
 /// After this part more samples it is seen anew what is narrow.
 const LOOK: usize = 4;
 /// Before a sample, the same again for this part of its length, not counted.

@@ -40,7 +40,7 @@ mod quantile;
 mod span;
 mod verdict;
 
-pub use estimate::{Estimate, Interval, Level, Method, estimate, median};
+pub use estimate::{Estimate, Interval, Level, Method, estimate, estimate_by_order, median};
 pub use quantile::{MIN_BLOCKS_FOR_QUANTILE, MIN_CALLS_BEYOND, pooled_quantile};
 pub use span::Span;
 pub use verdict::{

@@ -75,7 +75,7 @@ impl Bench {
         for ((row, part), measured) in subjects.iter().zip(&found).take(once) {
             match measured {
                 Ok(measured) => {
-                    *rows[*row].cost_mut(*part) = Cost::new(measured, self.options.seed);
+                    *rows[*row].cost_mut(*part) = Cost::new(measured);
                 }
                 // The first problem is the cause of those that follow.
                 Err(error) => {
@@ -86,7 +86,7 @@ impl Bench {
         self.options.twice.then(|| {
             let pairs = found[..once].iter().zip(&found[once..]);
             let both = pairs.filter_map(|(a, b)| Some((a.as_ref().ok()?, b.as_ref().ok()?)));
-            a_a(both, self.options.seed)
+            a_a(both)
         })
     }
 
@@ -136,7 +136,7 @@ impl Bench {
 }
 
 /// Of all pairs of the same thing measured twice, how many differ by less than they should.
-fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64) -> AaCheck {
+fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>) -> AaCheck {
     let mut check = AaCheck::default();
     for (a, b) in pairs {
         let rounds = a.samples.iter().zip(&b.samples);
@@ -150,7 +150,7 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>, seed: u64)
                 .collect(),
             iterations: a.iterations,
         };
-        if let Some(difference) = differences.time_ns(seed) {
+        if let Some(difference) = differences.time_ns() {
             check.pairs += 1;
             let interval = difference.interval;
             check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);

@@ -117,9 +117,8 @@ fn the_same_thing_twice_differs_by_no_more_than_its_interval() {
         let found = measured(measure(2, rule, time, |_| true));
         let pairs = found[0].samples.iter().zip(&found[1].samples);
         let differences: Vec<Span> = pairs.map(|(a, b)| Span::exact(a.ns - b.ns)).collect();
-        let difference = estimate(&differences, Level::NINETY_FIVE, seed)
-            .unwrap()
-            .interval;
+        let difference = estimate_by_order(&differences, Level::NINETY_FIVE);
+        let difference = difference.unwrap().interval;
         within += usize::from(difference.lo <= 0.0 && 0.0 <= difference.hi);
     }
     assert!(within >= 190, "{within} of 200");
@@ -153,7 +152,7 @@ fn what_varies_gets_more_samples_until_it_is_narrow_or_the_budget_is_spent() {
     assert!((30..=41).contains(&short[1]), "{short:?}");
     let long = found(u64::MAX);
     assert_eq!(long[0].samples.len(), 19);
-    assert!(long[1].is_narrow(1), "{}", long[1].samples.len());
+    assert!(long[1].is_narrow(), "{}", long[1].samples.len());
 }
 
 #[test]
@@ -168,7 +167,7 @@ fn stopping_when_it_is_narrow_does_not_make_the_interval_lie() {
         let time =
             |_: usize, n: u64| -> Result<Taken, Infallible> { Ok(crowded(&random, 100.0, n)) };
         let found = &measured(measure(1, rule, time, |_| true))[0];
-        let interval = found.time_ns(seed).unwrap().interval;
+        let interval = found.time_ns().unwrap().interval;
         covered += u64::from(interval.lo <= median && median <= interval.hi);
     }
     assert!(covered * 100 >= runs * 94, "{covered} of {runs}");
@@ -222,14 +221,14 @@ fn disturbed_samples_count_only_where_hardly_any_is_clean() {
             iterations: 1,
         }
     };
-    let median = |found: &Measured| found.time_ns(1).unwrap().value.known();
+    let median = |found: &Measured| found.time_ns().unwrap().value.known();
     let (few, enough) = (of(FEWEST - 1), of(FEWEST));
     assert_eq!(
         (median(&enough), enough.used().len()),
         (Some(100.0), FEWEST)
     );
     assert_eq!((median(&few), few.used().len()), (Some(150.0), 19));
-    assert!(enough.is_narrow(1) && !of(0).is_narrow(1));
+    assert!(enough.is_narrow() && !of(0).is_narrow());
     assert_eq!(FEWEST, Level::NINETY_FIVE.fewest_blocks());
 }
 

@@ -6,7 +6,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Level, Span, estimate};
+use stats::{Level, Span, estimate_by_order};
 use wire::Name;
 
 use crate::measure::Measured;
@@ -132,8 +132,8 @@ impl Harness {
 }
 
 impl Cost {
-    pub(crate) fn new(measured: &Measured, seed: u64) -> Option<Self> {
-        let time = measured.time_ns(seed)?;
+    pub(crate) fn new(measured: &Measured) -> Option<Self> {
+        let time = measured.time_ns()?;
         let used = measured.used();
         Some(Self {
             ns: time.value.known()?,
@@ -148,7 +148,7 @@ impl Cost {
 
     /// Of single calls, too few for an interval of their own: their range.
     pub(crate) fn of_few(samples: &[Span]) -> Option<Self> {
-        let time = estimate(samples, Level::NINETY_FIVE, 0)?;
+        let time = estimate_by_order(samples, Level::NINETY_FIVE)?;
         Some(Self {
             ns: time.value.known()?,
             low_ns: time.interval.lo,

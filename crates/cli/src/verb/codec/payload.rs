@@ -157,7 +157,7 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
     );
     let times = found.into_iter().zip(&work).map(|(found, work)| {
         let Ok(found) = found;
-        let time = found.time_ns(args.seed).and_then(|t| t.value.known());
+        let time = found.time_ns().and_then(|t| t.value.known());
         (work.codec.clone(), work.encodes, time)
     });
     Ok(times.collect())
