@@ -132,14 +132,7 @@ fn figures(rows: &[&Row]) -> String {
         match &row.problem {
             Some(problem) => out += &format!("<td colspan=\"6\">{}</td>", Text(problem)),
             None => {
-                for cost in [
-                    row.encode,
-                    row.decode,
-                    row.populate,
-                    row.convert,
-                    row.cold_encode,
-                    row.cold_decode,
-                ] {
+                for cost in row.costs() {
                     let text = cost.as_ref().map_or("-".into(), spread);
                     out += &format!("<td>{text}</td>");
                 }

@@ -84,20 +84,14 @@ impl From<Timed> for Taken {
 }
 
 impl Measured {
-    /// The samples that count: the clean ones, or all where hardly any is. What disturbs does
-    /// not know what is being timed, so leaving it out draws no figure to a side.
+    /// The samples that count.
     pub fn used(&self) -> Vec<Sample> {
-        let clean: Vec<Sample> = self.samples.iter().copied().filter(|s| s.clean).collect();
-        match clean.len() < FEWEST {
-            true => self.samples.clone(),
-            false => clean,
-        }
+        used(&self.samples)
     }
 
     /// Their median with its interval of 95 %.
     pub fn time_ns(&self) -> Option<Estimate> {
-        let samples: Vec<Span> = self.used().iter().map(|s| Span::exact(s.ns)).collect();
-        estimate_by_order(&samples, Level::NINETY_FIVE)
+        time_ns(&self.samples)
     }
 
     /// What one operation allocates, their median.
@@ -108,8 +102,9 @@ impl Measured {
     }
 
     /// Known well enough, and from clean samples. Only the interval's width decides, never where
-    /// it lies, and only now and then: so stopping does not draw the median to a side (Chow and
-    /// Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals", 1965).
+    /// it lies, and only now and then: so stopping does not draw the median to a side (for means
+    /// Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals
+    /// for the mean", 1965; for this rule a test).
     fn is_narrow(&self) -> bool {
         let clean = self.used().iter().all(|s| s.clean);
         clean
@@ -119,6 +114,21 @@ impl Measured {
                 (high - ns).max(ns - low) <= REACH * ns
             })
     }
+}
+
+/// The clean samples, or all where hardly any is.
+fn used(samples: &[Sample]) -> Vec<Sample> {
+    let clean: Vec<Sample> = samples.iter().copied().filter(|s| s.clean).collect();
+    match clean.len() < FEWEST {
+        true => samples.to_vec(),
+        false => clean,
+    }
+}
+
+/// The median of the samples that count, with its interval of 95 %.
+pub(crate) fn time_ns(samples: &[Sample]) -> Option<Estimate> {
+    let used: Vec<Span> = used(samples).iter().map(|s| Span::exact(s.ns)).collect();
+    estimate_by_order(&used, Level::NINETY_FIVE)
 }
 
 /// Measures `subjects` things. `time` runs one of them so many times; an error ends that

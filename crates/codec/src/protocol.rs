@@ -95,7 +95,8 @@ pub struct CodecEntry {
     /// What every result of it must say.
     #[serde(default)]
     pub caveat: Option<String>,
-    /// Why what it writes or reads is not always the value to the bit.
+    /// Why what it writes or reads is not always the value to the bit: a double may come back
+    /// with 15 digits. Nothing else may differ.
     #[serde(default)]
     pub lossy: Option<String>,
     /// Why it refuses what other libraries rightly write.

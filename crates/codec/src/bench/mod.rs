@@ -27,9 +27,9 @@ pub struct Options {
     pub codecs: Vec<String>,
     /// Where messages and the order's luck come from.
     pub seed: u64,
-    /// Samples of each part.
+    /// Samples of each part, if time allows; more of what varies.
     pub rounds: usize,
-    /// About how long all samples may take together.
+    /// About how long all samples may take together, retaken ones and beats included.
     pub budget_ns: u64,
     /// Fresh processes for each cold figure; 0: none.
     pub cold: usize,

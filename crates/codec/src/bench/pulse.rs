@@ -3,7 +3,8 @@
 //! On a virtual machine a neighbour may share the core: nothing waits, no clock of ours tells,
 //! and everything takes a third longer. So each sample stands between two *beats*, the runner's
 //! empty loop for a fraction of a millisecond, and a beat that is slower than that runner's best
-//! ones gives the neighbour away. What is timed has no part in that decision.
+//! ones gives the neighbour away. A beat is the same whatever is timed; only garbage that is still
+//! being collected when the second one begins may slow it.
 
 use std::collections::VecDeque;
 

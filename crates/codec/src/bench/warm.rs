@@ -140,17 +140,14 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>) -> AaCheck
     let mut check = AaCheck::default();
     for (a, b) in pairs {
         let rounds = a.samples.iter().zip(&b.samples);
-        let differences = Measured {
-            samples: rounds
-                .map(|(a, b)| Sample {
-                    ns: a.ns - b.ns,
-                    clean: a.clean && b.clean,
-                    heap_bytes: None,
-                })
-                .collect(),
-            iterations: a.iterations,
-        };
-        if let Some(difference) = differences.time_ns() {
+        let differences: Vec<Sample> = rounds
+            .map(|(a, b)| Sample {
+                ns: a.ns - b.ns,
+                clean: a.clean && b.clean,
+                heap_bytes: None,
+            })
+            .collect();
+        if let Some(difference) = measure::time_ns(&differences) {
             check.pairs += 1;
             let interval = difference.interval;
             check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);

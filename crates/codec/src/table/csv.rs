@@ -42,14 +42,7 @@ impl Table {
                 row.version.clone(),
                 row.bytes.map_or(String::new(), |n| n.to_string()),
             ];
-            for cost in [
-                row.encode,
-                row.decode,
-                row.populate,
-                row.convert,
-                row.cold_encode,
-                row.cold_decode,
-            ] {
+            for cost in row.costs() {
                 let ends = [
                     cost.map(|c| c.ns),
                     cost.map(|c| c.low_ns),

@@ -221,6 +221,19 @@ impl Row {
         }
     }
 
+    /// All that a table shows, in its order: encode, decode, populate, convert, cold encode, cold
+    /// decode.
+    pub(crate) fn costs(&self) -> [Option<Cost>; 6] {
+        [
+            self.encode,
+            self.decode,
+            self.populate,
+            self.convert,
+            self.cold_encode,
+            self.cold_decode,
+        ]
+    }
+
     pub(crate) fn cost_mut(&mut self, part: Part) -> &mut Option<Cost> {
         match part {
             Part::Populate => &mut self.populate,

@@ -148,18 +148,20 @@ const NAMES: usize = 3;
 const NONE: &str = "-";
 
 fn cells(row: &Row) -> [String; HEAD.len()] {
-    let time = |cost: &Option<Cost>| cost.as_ref().map_or(NONE.into(), spread);
+    let costs = row.costs();
+    let [encode, decode, populate, convert, cold_encode, cold_decode] =
+        costs.map(|cost| cost.as_ref().map_or(NONE.into(), spread));
     [
         row.codec.clone(),
         row.runtime.clone(),
         format!("{} {}", row.library, row.version),
         row.bytes.map_or(NONE.into(), |n| n.to_string()),
-        time(&row.encode),
-        time(&row.decode),
-        time(&row.populate),
-        time(&row.convert),
-        time(&row.cold_encode),
-        time(&row.cold_decode),
+        encode,
+        decode,
+        populate,
+        convert,
+        cold_encode,
+        cold_decode,
         heap(row),
     ]
 }
