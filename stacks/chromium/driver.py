@@ -1,4 +1,4 @@
-"""Drives Chromium by commute's driver protocol, version 1 (docs/driver-protocol.md)."""
+"""Drives Chromium by commute's driver protocol, version 2 (docs/driver-protocol.md)."""
 
 import os
 import re
@@ -38,9 +38,9 @@ def hello():
         raise Failed("no chromium; on Debian: apt-get install chromium") from missing
     network = "DevTools, Network.ResourceTiming"
     return {
-        "type": "hello", "version": 1, "stack": "Chromium", "stack_version": version,
+        "type": "hello", "version": 2, "stack": "Chromium", "stack_version": version,
         "tls": f"BoringSSL (in Chromium {version})",
-        "protocols": ["h2", "h3"], "abilities": ["parallel", "cancel"],
+        "protocols": ["h2", "h3"], "capabilities": ["parallel", "cancel"],
         "clock": "monotonic", "resolution_ns": 1000,
         "phases": {
             "dns": f"{network} dnsEnd", "connect": f"{network} sslStart", "tls": f"{network} sslEnd",

@@ -1,4 +1,4 @@
-"""Drives Cronet by commute's driver protocol, version 1 (docs/driver-protocol.md)."""
+"""Drives Cronet by commute's driver protocol, version 2 (docs/driver-protocol.md)."""
 
 import os
 import sys
@@ -60,10 +60,10 @@ def load():
 def hello(shim):
     version = shim.cronet_version().decode()
     return {
-        "type": "hello", "version": 1, "stack": "Cronet", "stack_version": version,
+        "type": "hello", "version": 2, "stack": "Cronet", "stack_version": version,
         "tls": f"BoringSSL (in Cronet {version})",
         "protocols": ["h2", "h3"], "codecs": codecs(),
-        "abilities": ["early_data", "parallel", "cancel", "alt_svc"],
+        "capabilities": ["early_data", "parallel", "cancel", "alt_svc"],
         "clock": "monotonic", "resolution_ns": 1,
         # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.
         "phases": {"first_byte": "onResponseStarted or onRedirectReceived, on the app's executor",

@@ -1,4 +1,4 @@
-"""Drives libcurl by commute's driver protocol, version 1 (docs/driver-protocol.md)."""
+"""Drives libcurl by commute's driver protocol, version 2 (docs/driver-protocol.md)."""
 
 import gc
 import heapq
@@ -65,11 +65,11 @@ def hello():
     versions = dict(part.split("/", 1) for part in pycurl.version.split() if "/" in part)
     engines = ", ".join(f"{name} {versions[name]}" for name in ("nghttp2", "ngtcp2", "nghttp3"))
     return {
-        "type": "hello", "version": 1, "stack": "libcurl",
+        "type": "hello", "version": 2, "stack": "libcurl",
         "stack_version": f"{versions['libcurl']}, {engines}",
         "tls": f"OpenSSL {versions['OpenSSL']}",
         "protocols": list(VERSIONS), "codecs": codecs(),
-        "abilities": ["mtls", "resume", "early_data", "parallel", "cancel"],
+        "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel"],
         "clock": "monotonic", "resolution_ns": 1000,
         "phases": {phase: f"libcurl {counter}" for phase, counter in {
             "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",

@@ -2,8 +2,8 @@
 import hashlib, http.client, json, os, platform, select, signal, socket, ssl, time
 from urllib.parse import urlsplit
 
-HELLO = {"type": "hello", "version": 1, "stack": "http.client", "stack_version": platform.python_version(),
-         "tls": ssl.OPENSSL_VERSION, "protocols": ["h1"], "abilities": [], "clock": "monotonic",
+HELLO = {"type": "hello", "version": 2, "stack": "http.client", "stack_version": platform.python_version(),
+         "tls": ssl.OPENSSL_VERSION, "protocols": ["h1"], "capabilities": [], "clock": "monotonic",
          "resolution_ns": 1, "phases": {"tls": "connect()", "request_sent": "request()",
                                         "first_byte": "getresponse()", "end": "read() returned"}}
 CAN = {"protocol": "h1", "codec": "json", "client_cert_file": None, "warmup_url": None,

@@ -40,7 +40,7 @@ ABOUT = {
     "tls": "BoringSSL in C-core",
     "protocols": ["grpc"],
     "codecs": ["protobuf"] if exchange else [],
-    "abilities": ["mtls", "stream", "parallel", "protobuf", "cancel"],
+    "capabilities": ["mtls", "stream", "parallel", "protobuf", "cancel"],
     "clock": "monotonic",
     "resolution_ns": 1,
     "phases": {

@@ -1,4 +1,4 @@
-"""Drives gRPC's C-core by commute's driver protocol, version 1 (docs/driver-protocol.md).
+"""Drives gRPC's C-core by commute's driver protocol, version 2 (docs/driver-protocol.md).
 
 This file holds the conversation and the start rules; channel.py makes the calls.
 """
@@ -69,7 +69,7 @@ class Unsupported(Exception):
 def hello():
     if channel is None:
         raise Failed(f"{missing}; run stacks/grpc-core/install")
-    return {"type": "hello", "version": 1, **channel.ABOUT}
+    return {"type": "hello", "version": 2, **channel.ABOUT}
 
 
 async def set_up(setup, before):

@@ -18,12 +18,12 @@ namespace Commute
                 versions.TryGetValue(library, out var version) ? $"{library} {version}" : $"no {library}";
             return new JObject
             {
-                ["type"] = "hello", ["version"] = 1, ["stack"] = "libcurl from C#",
+                ["type"] = "hello", ["version"] = 2, ["stack"] = "libcurl from C#",
                 ["stack_version"] =
                     $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {Runtime.Version}",
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
-                ["abilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
+                ["capabilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
                 ["codecs"] = new JArray(Messages.CodecNames),
                 ["clock"] = "monotonic", ["resolution_ns"] = 1000,
                 ["phases"] = new JObject

@@ -1,4 +1,4 @@
-// Drives a .NET HTTP stack on Mono by commute's driver protocol, version 1
+// Drives a .NET HTTP stack on Mono by commute's driver protocol, version 2
 // (docs/driver-protocol.md). `driver.exe STACK`: STACK is `web-request` or `libcurl`.
 
 using System;

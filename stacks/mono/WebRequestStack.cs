@@ -32,12 +32,12 @@ namespace Commute
 
         public override JObject Hello() => new JObject
         {
-            ["type"] = "hello", ["version"] = 1, ["stack"] = "HttpWebRequest",
+            ["type"] = "hello", ["version"] = 2, ["stack"] = "HttpWebRequest",
             ["stack_version"] = "Mono " + Runtime.Version,
             ["tls"] = MonoTlsProviderFactory.GetProvider().Name == "btls"
                 ? "Mono's BoringSSL (btls), at most TLS 1.2" : MonoTlsProviderFactory.GetProvider().Name,
             ["protocols"] = new JArray("h1"),
-            ["abilities"] = new JArray("mtls", "parallel", "cancel", "observe"),
+            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe"),
             ["codecs"] = new JArray(Messages.CodecNames),
             ["clock"] = "monotonic", ["resolution_ns"] = 1,
             ["phases"] = new JObject

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Runs Perl's codec libraries for the codec bench (docs/codec-runner.md, version 1).
+# Runs Perl's codec libraries for the codec bench (docs/codec-runner.md, version 2).
 #
 # This file holds the conversation and the timed loops; lib/Codecs.pm calls the libraries.
 
@@ -52,7 +52,7 @@ sub serve {
 
 sub hello ($request) {
     return {
-        type => 'hello', version => 1, runtime => 'perl', runtime_version => sprintf('%vd', $^V),
+        type => 'hello', version => 2, runtime => 'perl', runtime_version => sprintf('%vd', $^V),
         codecs => [map { $_->{hello} } @offers],
     };
 }

@@ -1,4 +1,4 @@
-"""Runs Python's codec libraries for the codec bench (docs/codec-runner.md, version 1).
+"""Runs Python's codec libraries for the codec bench (docs/codec-runner.md, version 2).
 
 This file holds the conversation and the timed loops; codec/ calls the libraries.
 """
@@ -69,7 +69,7 @@ class Runner:
             return {"type": "failed", "reason": one_line(f"not a request: {malformed!r}")}
 
     def hello(self, request):
-        return {"type": "hello", "version": 1, "runtime": "python", "runtime_version": platform.python_version(),
+        return {"type": "hello", "version": 2, "runtime": "python", "runtime_version": platform.python_version(),
                 "codecs": [offer.hello() for offer in self.offers.values()]}
 
     def setup(self, request):

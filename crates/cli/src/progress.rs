@@ -34,9 +34,7 @@ impl Progress {
             Event::Ended { cell, again } => {
                 let outcome = match &cell.outcome {
                     Outcome::Clean => None,
-                    Outcome::Disturbed { reasons } => {
-                        Some(format!("disturbed: {}", reasons.join("; ")))
-                    }
+                    Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
                     Outcome::Unsupported { reason } => Some(format!("unsupported: {reason}")),
                 };

@@ -27,9 +27,9 @@ const STUDIES: [(&str, &str, &str); 17] = [
     ("unknown stack", "stack = \"hyper\"", "stack = \"hypr\""),
     ("unknown protocol", "protocol = \"h2\"", "protocol = \"h4\""),
     (
-        "unknown reference",
-        "reference = \"one\"",
-        "reference = \"onee\"",
+        "unknown baseline",
+        "baseline = \"one\"",
+        "baseline = \"onee\"",
     ),
     ("the same name twice", "name = \"two\"", "name = \"one\""),
     (

@@ -183,7 +183,7 @@ for line in lines:
     ask = json.loads(line)
     kind = ask["type"]
     if kind == "hello":
-        say(type="hello", version=1, runtime="stranger", runtime_version="1", codecs=[
+        say(type="hello", version=2, runtime="stranger", runtime_version="1", codecs=[
             dict(codec="json", library="its own", library_version="1", parts=["encode", "decode"])])
     elif kind == "setup":
         say(type="ready")

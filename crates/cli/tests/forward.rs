@@ -138,7 +138,7 @@ fn drive(house: &House, who: Who, server: &Server, driver: &Path, protocol: &str
     fs::copy(driver, &program).unwrap();
     let ca = house.work().join("ca.pem");
     let requests = [
-        r#"{"type":"hello","version":1}"#.to_owned(),
+        r#"{"type":"hello","version":2}"#.to_owned(),
         format!(
             r#"{{"type":"setup","url":"https://far:8443","ca_file":"{}","protocol":"{protocol}","codec":"json","timeout_ns":30000000000}}"#,
             ca.display()

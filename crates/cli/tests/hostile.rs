@@ -54,7 +54,7 @@ fn each_lie_fails_its_own_cell_and_no_other() {
     driver("commute-driver-hostile");
     let mut study = String::from(
         "name = \"hostile\"\nquestion = \"who lies?\"\nnetworks = [\"gentle.toml\"]\n\
-         reference = \"honest\"\nblocks = 1\ntimeout_s = 0.5\n\
+         baseline = \"honest\"\nblocks = 1\ntimeout_s = 0.5\n\
          [[arm]]\nname = \"honest\"\nstack = \"hyper\"\nprotocol = \"h2\"\n",
     );
     let banner = ("banner", "h2", "");

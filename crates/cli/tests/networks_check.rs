@@ -28,7 +28,7 @@ fn a_gentle_network_is_what_it_says() {
     }
     for check in find("delay") {
         assert!(
-            check.got > check.expected - check.margin,
+            check.measured > check.expected - check.margin,
             "{}",
             lab_line(check)
         );

@@ -78,7 +78,7 @@ fn shards_that_ran_apart_report_as_one() {
 
 /// The records that `crates/record` keeps frozen: one of each outcome.
 fn frozen() -> PathBuf {
-    common::checkout().join("crates/record/tests/golden/format-1")
+    common::checkout().join("crates/record/tests/golden/format-2")
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_driver_may_connect_as_one_on_a_phone_does() {
     driver("commute-driver-quinn");
     house.stack("phone", r#""h3""#, &["{bin}/commute-driver-quinn"]);
     let manifest = house.home().join("stacks/phone/stack.toml");
-    let text = std::fs::read_to_string(&manifest).unwrap() + "wire = \"tcp\"\n";
+    let text = std::fs::read_to_string(&manifest).unwrap() + "channel = \"tcp\"\n";
     std::fs::write(&manifest, text).unwrap();
     for case in ["words", "calls", "early-data"] {
         let check = ["stacks", "check", "phone", "--case", case];

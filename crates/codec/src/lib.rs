@@ -11,7 +11,7 @@
 //! 4. [`measure`] finds how many iterations fill a sample, and then takes samples in rounds:
 //!    every round times everything once, in an order drawn anew, so that whatever drifts
 //!    drifts for all; a short lead-in before each sample is not counted. A sample that another
-//!    program or a neighbour of the virtual machine disturbed is taken again. What varies gets
+//!    program or a neighbour of the virtual machine noisy is taken again. What varies gets
 //!    more rounds, while there is time. The estimate is the median of the clean samples, with
 //!    an interval.
 //! 5. Cold figures are of fresh processes: the first call each one makes.

@@ -36,7 +36,7 @@ pub struct Counts {
     /// Pairs whose writer or reader says that it loses digits: all else came through.
     pub lossy: usize,
     /// Refusals by a reader that says it refuses what others write; its own it must read.
-    pub narrow: usize,
+    pub rejects_valid: usize,
     /// Pairs that failed.
     pub failed: usize,
 }
@@ -71,7 +71,7 @@ impl Matrix {
                 readers,
                 equal,
                 lossy,
-                narrow,
+                rejects_valid,
                 failed,
             } = counts;
             out += &format!(
@@ -80,8 +80,8 @@ impl Matrix {
             if *lossy > 0 {
                 out += &format!(", {lossy} equal but for digits that one side loses");
             }
-            if *narrow > 0 {
-                out += &format!(", {narrow} refused by a reader known for it");
+            if *rejects_valid > 0 {
+                out += &format!(", {rejects_valid} refused by a reader known for it");
             }
             if *failed > 0 {
                 out += &format!(", {failed} FAILED");
@@ -175,8 +175,10 @@ impl Bench {
                     Ok(()) if exactness == Exactness::Digits => counts.lossy += 1,
                     Ok(()) => counts.equal += 1,
                     Err(RunnerError::Unsupported { .. }) => {}
-                    Err(RunnerError::Refused(_)) if reader.entry.narrow.is_some() && !own => {
-                        counts.narrow += 1;
+                    Err(RunnerError::Refused(_))
+                        if reader.entry.rejects_valid.is_some() && !own =>
+                    {
+                        counts.rejects_valid += 1;
                     }
                     Err(error) => {
                         counts.failed += 1;

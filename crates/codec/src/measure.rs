@@ -18,7 +18,7 @@ pub struct Rule {
     pub sample_ns: u64,
     /// Samples of each subject, if time allows; [`FEWEST`] whether or not.
     pub rounds: usize,
-    /// Until everything together has taken this long, samples that were disturbed are taken
+    /// Until everything together has taken this long, samples that were noisy are taken
     /// again, and subjects whose interval is wider than [`REACH`] get more than `rounds`.
     pub budget_ns: u64,
     /// Where the order's luck comes from.
@@ -53,7 +53,7 @@ pub struct Measured {
 pub struct Sample {
     /// Time of one operation.
     pub ns: f64,
-    /// Nothing disturbed it, perhaps after some attempts.
+    /// Nothing noisy it, perhaps after some attempts.
     pub clean: bool,
     /// What one operation allocates.
     pub heap_bytes: Option<f64>,
@@ -228,7 +228,7 @@ fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
     (n.round() as u64).clamp(1, MOST_ITERATIONS)
 }
 
-/// A sample that nothing disturbed; after some attempts, the one that was disturbed least.
+/// A sample that nothing noisy; after some attempts, the one that was noisy least.
 fn sample<E>(
     n: u64,
     attempts: usize,

@@ -1,10 +1,10 @@
-//! The messages of the codec runner, version 1; `docs/codec-runner.md` is the contract.
+//! The messages of the codec runner, version 2; `docs/codec-runner.md` is the contract.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What the bench asks of a runner.
 #[derive(Serialize)]
@@ -101,7 +101,7 @@ pub struct CodecEntry {
     pub lossy: Option<String>,
     /// Why it refuses what other libraries rightly write.
     #[serde(default)]
-    pub narrow: Option<String>,
+    pub rejects_valid: Option<String>,
 }
 
 impl CodecEntry {

@@ -345,7 +345,7 @@ fn sane(hello: Hello, runtime: &str) -> Result<Hello, String> {
             .into_iter()
             .chain(&entry.caveat)
             .chain(&entry.lossy)
-            .chain(&entry.narrow)
+            .chain(&entry.rejects_valid)
     });
     for word in words.chain([&hello.runtime_version]).chain(&hello.heap) {
         if word.is_empty() || *word != printable(word) {

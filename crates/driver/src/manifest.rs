@@ -63,7 +63,7 @@ pub struct Entry {
     pub protocols: Vec<Protocol>,
     /// How it talks with the lab.
     #[serde(default)]
-    pub wire: Wire,
+    pub channel: ChannelKind,
     /// Kind of the server's keys, where the library knows one only.
     #[serde(default)]
     pub certificate: Certificate,
@@ -89,7 +89,7 @@ pub struct Runner {
 /// How driver and lab talk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wire {
+pub enum ChannelKind {
     /// Two pipes.
     #[default]
     Pipes,

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_ignored() {
-        let line = r#"{"type":"hello","version":1,"colour":"green"}"#;
-        assert_eq!(Request::parse(line), Ok(Request::Hello { version: 1 }));
+        let line = r#"{"type":"hello","version":2,"colour":"green"}"#;
+        assert_eq!(Request::parse(line), Ok(Request::Hello { version: 2 }));
     }
 }

@@ -1,4 +1,4 @@
-//! The messages of driver protocol version 1: one JSON object a line.
+//! The messages of driver protocol version 2: one JSON object a line.
 //!
 //! The lab speaks first with [`Request::Hello`]; each request is answered by the replies
 //! its variant names. `docs/driver-protocol.md` is the contract, this file its types.
@@ -14,7 +14,7 @@ pub use self::row::{CallError, ErrorKind, Row};
 pub use crate::parse::Refusal;
 
 /// The version this crate speaks.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Any line of a conversation; what the published schema describes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -172,7 +172,7 @@ pub struct Step {
     /// Rows are sent when all calls of their group have ended, never between.
     pub group: u32,
     /// Give the call up this long after its start; only asked of drivers that can
-    /// ([`Ability::Cancel`]).
+    /// ([`Capability::Cancel`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_after_ns: Option<u64>,
     /// What to do.
@@ -319,7 +319,7 @@ pub struct Hello {
     /// What it can speak.
     pub protocols: Vec<Protocol>,
     /// What else it can do.
-    pub abilities: Vec<Ability>,
+    pub capabilities: Vec<Capability>,
     /// The clock of every `*_ns` in its rows.
     pub clock: Clock,
     /// Smallest difference that clock can show.
@@ -338,7 +338,7 @@ pub struct Hello {
 /// Something not every stack can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ability {
+pub enum Capability {
     /// Client certificates.
     Mtls,
     /// TLS session resumption.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use driver::protocol::{Action, Clock, Codec, Protocol, Setup, Step};
 use driver::{ChannelError, DriverError, Host, Limits, RunAnswer, SetupAnswer};
 
-const HELLO: &str = r#"{"type":"hello","version":1,"stack":"toy","stack_version":"1","tls":"none","protocols":["h2"],"abilities":[],"clock":"own","resolution_ns":1,"phases":{},"mood":"fine"}"#;
+const HELLO: &str = r#"{"type":"hello","version":2,"stack":"toy","stack_version":"1","tls":"none","protocols":["h2"],"capabilities":[],"clock":"own","resolution_ns":1,"phases":{},"mood":"fine"}"#;
 const READY: &str = r#"{"type":"ready"}"#;
 const DONE: &str = r#"{"type":"done"}"#;
 const FAILED_CALL: &str = r#"{"type":"row","id":1,"start_ns":5,"end_ns":6,"error":{"kind":"connect","detail":"refused"}}"#;
@@ -205,9 +205,9 @@ fn rows_are_checked() {
 fn a_hello_that_cannot_be_true() {
     for (from, to, reason) in [
         (
-            "\"version\":1",
             "\"version\":2",
-            "speaks protocol version 2; this lab speaks 1",
+            "\"version\":3",
+            "speaks protocol version 3; this lab speaks 2",
         ),
         (
             "\"resolution_ns\":1",

@@ -17,7 +17,7 @@ fn the_published_schema_is_that_of_the_types() {
     let mut schema = schemars::schema_for!(Message);
     schema.insert(
         "title".into(),
-        "A line of commute's driver protocol, version 1".into(),
+        "A line of commute's driver protocol, version 2".into(),
     );
     let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
     if std::env::var_os("COMMUTE_BLESS").is_some() {

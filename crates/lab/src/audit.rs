@@ -1,4 +1,4 @@
-//! Was the cell disturbed? The rule of the house, the same as root and rootless.
+//! Was the cell noisy? The rule of the house, the same as root and rootless.
 
 use pump::Window;
 use record::{Audit, Call};
@@ -36,12 +36,12 @@ pub(crate) fn objections(audit: &Audit, bounds: &Bounds) -> Vec<String> {
     // and its application do so in every cell, and the report tells it as a cost. Others made
     // them wait for as long as others ran while they wanted to run, taken that others run at
     // any time alike.
-    let by_others_ns = match audit.others_cpu_ns {
+    let by_others_ns = match audit.other_cpu_ns {
         Some(ns) => (ns as f64 * bounds.demand) as u64,
         None => u64::MAX,
     };
     if audit.run_queue_wait_ns.min(by_others_ns) > bounds.wait_ns {
-        let others = match audit.others_cpu_ns {
+        let others = match audit.other_cpu_ns {
             Some(ns) => format!("while other programs ran for {:.2} ms ", ms(ns)),
             None => String::new(),
         };
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn waiting_counts_as_far_as_others_ran() {
-        let waited = |others_cpu_ns| Audit {
+        let waited = |other_cpu_ns| Audit {
             run_queue_wait_ns: 400_000_000,
-            others_cpu_ns,
+            other_cpu_ns,
             ..quiet()
         };
         assert!(objections(&waited(Some(10_000_000)), &BOUNDS).is_empty());

@@ -11,7 +11,7 @@ use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
-use record::{Call, Parity, Socket, Stack};
+use record::{Call, ConnectionSettings, Socket, Stack};
 use server::log::Line;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ use crate::workload::Workload;
 pub(crate) struct Job<'a> {
     pub(crate) network: &'a Network,
     /// Seed of the link's luck.
-    pub(crate) luck: u64,
+    pub(crate) link_seed: u64,
     pub(crate) arm: &'a Arm,
     pub(crate) workload: &'a Workload,
     /// Where the messages of its exchanges come from.
@@ -52,7 +52,7 @@ pub(crate) struct Measured {
     pub(crate) rows: Vec<Row>,
     pub(crate) log: Vec<Line>,
     pub(crate) clock: Clock,
-    pub(crate) parity: Vec<Parity>,
+    pub(crate) connections: Vec<ConnectionSettings>,
     pub(crate) stack: Stack,
     pub(crate) window: Window,
     pub(crate) tap: Vec<TapRecord>,
@@ -99,7 +99,7 @@ impl Job<'_> {
         }
         let dir = self.scratch().map_err(|e| failed("temporary folder", &e))?;
         let starting = turn.alone();
-        bench.set_network(self.network, self.luck)?;
+        bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(CONGESTION);
         bench.set_congestion(congestion)?;
         let mut server = self.server.clone();
@@ -147,13 +147,16 @@ impl Job<'_> {
             warmed_up: self.arm.warmup_calls > 0,
         };
         show(&steps.rows, &log);
-        let (calls, mut parity) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
-        for (of, port) in &mut parity {
+        let (calls, mut connections) = prove(&claim, &steps.rows, &log).map_err(Trouble::Failed)?;
+        for (of, port) in &mut connections {
             of.certificate = server.key.name().to_owned();
             of.client = socket(&steps.window.client_sockets, |s| s.local_port == *port);
             of.server = socket(&steps.window.server_sockets, |s| s.peer_port == Some(*port));
         }
-        let parity = parity.into_iter().map(|(parity, _)| parity).collect();
+        let connections = connections
+            .into_iter()
+            .map(|(settings, _)| settings)
+            .collect();
         let handshakes = steps
             .rows
             .iter()
@@ -174,7 +177,7 @@ impl Job<'_> {
             rows: steps.rows,
             log,
             clock: hello.clock,
-            parity,
+            connections,
             stack: stack_of(&hello),
             window: steps.window,
             tap: steps.tap,

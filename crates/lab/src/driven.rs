@@ -6,7 +6,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use driver::manifest::Wire;
+use driver::manifest::ChannelKind;
 use driver::{Host, Limits};
 use pump::{Bench, BenchError, Exit, Kind, Process, Side, Spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,9 +38,9 @@ impl Driven {
         let log = dir.path().join("driver.log");
         let output = std::fs::File::create(&log).map_err(|e| failed("driver.log", &e))?;
         let errors = output.try_clone().map_err(|e| failed("driver.log", &e))?;
-        let (theirs, ours) = match driver.entry.wire {
-            Wire::Pipes => pipes()?,
-            Wire::Tcp => tcp(bench)?,
+        let (theirs, ours) = match driver.entry.channel {
+            ChannelKind::Pipes => pipes()?,
+            ChannelKind::Tcp => tcp(bench)?,
         };
         let mut env = driver::process::surroundings(&home);
         env.extend(theirs.env);

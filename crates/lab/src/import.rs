@@ -73,7 +73,7 @@ pub struct ImportOptions {
     /// What it asks.
     pub question: String,
     /// The arm to compare with; absent: the first.
-    pub reference: Option<String>,
+    pub baseline: Option<String>,
     /// Where bootstrap luck comes from.
     pub seed: u64,
 }
@@ -92,9 +92,9 @@ pub enum ImportError {
         /// What was wrong and what would be right.
         message: String,
     },
-    /// The reference is no arm.
-    #[error("--reference {name}: no call is of this arm{hint}")]
-    Reference {
+    /// The baseline is no arm.
+    #[error("--baseline {name}: no call is of this arm{hint}")]
+    Baseline {
         /// As asked.
         name: String,
         /// Nearest name.
@@ -133,11 +133,11 @@ pub fn import(
         let calls = cells.entry(key).or_default();
         calls.push(row.as_call(calls.len() as u32 + 1));
     }
-    let reference = match &options.reference {
+    let baseline = match &options.baseline {
         None => arms.first().ok_or(ImportError::Empty)?.name.clone(),
         Some(name) if arms.iter().any(|arm| arm.name == *name) => name.clone(),
         Some(name) => {
-            return Err(ImportError::Reference {
+            return Err(ImportError::Baseline {
                 name: name.clone(),
                 hint: crate::nearest::name(name, arms.iter().map(|arm| arm.name.as_str())),
             });
@@ -155,7 +155,7 @@ pub fn import(
         question: options.question.clone(),
         seed: options.seed,
         blocks: blocks.len() as u32,
-        reference,
+        baseline,
         margin_ns: None,
         timeout_ns,
         arms,
@@ -308,14 +308,14 @@ fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> C
         block,
         arm,
         attempt: 1,
-        sitting: 1,
+        invocation: 1,
         outcome: Outcome::Clean,
         took_ns: last_ns.max().unwrap_or(0),
         calls,
         wire: Wire::default(),
         cost: Cost::default(),
         audit: Audit::default(),
-        parity: Vec::new(),
+        connections: Vec::new(),
         stack: Stack {
             name: "elsewhere".to_owned(),
             clock: "own".to_owned(),
@@ -364,7 +364,7 @@ mod tests {
         ImportOptions {
             study: "field".into(),
             question: "?".into(),
-            reference: None,
+            baseline: None,
             seed: 1,
         }
     }
@@ -378,7 +378,7 @@ mod tests {
     fn rows_become_cells_of_the_client_s_word() {
         let (run, cells) = import(&rows(TWO), &options()).unwrap();
         assert_eq!(
-            (run.arms.len(), run.reference.as_str(), run.blocks),
+            (run.arms.len(), run.baseline.as_str(), run.blocks),
             (2, "ios h2", 1)
         );
         assert_eq!(cells.len(), 2);
@@ -403,7 +403,7 @@ mod tests {
         assert!(wrong(r#""result":"fine""#).contains("line 1: result `fine`"));
         assert_eq!(import(&[], &options()), Err(ImportError::Empty));
         let mut other = options();
-        other.reference = Some("ios h4".into());
+        other.baseline = Some("ios h4".into());
         let refused = import(&rows(TWO), &other).unwrap_err().to_string();
         assert!(refused.contains("did you mean `ios h2`"), "{refused}");
     }

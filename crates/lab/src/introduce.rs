@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use driver::manifest::Wire;
+use driver::manifest::ChannelKind;
 use driver::protocol::Hello;
 use driver::{Host, Limits};
 use tempfile::TempDir;
@@ -72,9 +72,9 @@ impl Meeting {
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
             .stderr(log);
-        let begun = match driver.entry.wire {
-            Wire::Pipes => over_pipes(command),
-            Wire::Tcp => over_tcp(command),
+        let begun = match driver.entry.channel {
+            ChannelKind::Pipes => over_pipes(command),
+            ChannelKind::Tcp => over_tcp(command),
         };
         let (child, read, write) =
             begun.map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.folder.way_in()))?;

@@ -1,6 +1,6 @@
 //! What an arm asks for and its driver's `hello` does not offer.
 
-use driver::protocol::{Ability, Codec, Hello, Step};
+use driver::protocol::{Capability, Codec, Hello, Step};
 
 use crate::messages::exchanged;
 use crate::study::Arm;
@@ -9,17 +9,17 @@ use crate::study::Arm;
 pub(crate) fn lacking(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
     let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
     let needs = [
-        (cancels, Ability::Cancel, "cancel a call"),
-        (arm.observe.is_some(), Ability::Observe, "observe"),
+        (cancels, Capability::Cancel, "cancel a call"),
+        (arm.observe.is_some(), Capability::Observe, "observe"),
         (
             arm.discovery.is_some(),
-            Ability::AltSvc,
+            Capability::AltSvc,
             "find HTTP/3 by Alt-Svc",
         ),
     ];
     let lacking = needs
         .iter()
-        .find(|(needed, ability, _)| *needed && !hello.abilities.contains(ability));
+        .find(|(needed, capability, _)| *needed && !hello.capabilities.contains(capability));
     if let Some((_, _, what)) = lacking {
         return Some(format!("{what}: {} does not offer it", hello.stack));
     }
@@ -50,12 +50,12 @@ mod tests {
     #[test]
     fn a_codec_must_be_offered_where_messages_are_exchanged() {
         let mut hello = Hello {
-            version: 1,
+            version: driver::protocol::VERSION,
             stack: "hyper".into(),
             stack_version: "1".into(),
             tls: "none".into(),
             protocols: vec![Protocol::H2],
-            abilities: Vec::new(),
+            capabilities: Vec::new(),
             clock: Clock::Monotonic,
             resolution_ns: 1,
             phases: Default::default(),

@@ -8,7 +8,7 @@
 //! 4. A cell starts a server of fresh keys and a driver in a fresh home, sends the driver its
 //!    steps, and closes the window of the bench when the last row has come.
 //! 5. The driver's rows are held against the server's log (`proof`): one contradiction fails
-//!    the cell. The window is held against the audit's bounds: a disturbed cell is run again
+//!    the cell. The window is held against the audit's bounds: a noisy cell is run again
 //!    at once, at most three times.
 //! 6. The record is written, whole or not at all, before the next cell begins.
 //!

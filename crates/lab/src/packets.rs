@@ -28,7 +28,7 @@ pub(crate) fn audit(window: &Window) -> Audit {
     let worse = |f: fn(&pump::Lateness) -> u64| f(up).max(f(down));
     Audit {
         run_queue_wait_ns: window.client.run_queue_wait_ns + window.server.run_queue_wait_ns,
-        others_cpu_ns: window.others_cpu_ns,
+        other_cpu_ns: window.other_cpu_ns,
         steal: window.steal,
         packets: up.packets + down.packets,
         late_packets: up.late + down.late,

@@ -29,7 +29,7 @@ pub struct Block {
     /// From 0.
     pub number: u32,
     /// Seed of the link's luck: the same for every cell of the block.
-    pub luck: u64,
+    pub link_seed: u64,
     /// Cells in their random order.
     pub cells: Vec<PlannedCell>,
 }
@@ -91,7 +91,7 @@ impl Plan {
 
     /// The head of the run's record.
     pub fn arms(&self) -> Vec<record::Arm> {
-        let reference = &self.study.arms[self.study.reference];
+        let baseline = &self.study.arms[self.study.baseline];
         self.study
             .arms
             .iter()
@@ -106,11 +106,11 @@ impl Plan {
                 observe: a.observe.clone(),
                 discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
                 caveat: None,
-                same_as_reference: a.name != reference.name
+                same_as_baseline: a.name != baseline.name
                     && crate::study::Arm {
-                        name: reference.name.clone(),
+                        name: baseline.name.clone(),
                         ..a.clone()
-                    } == *reference,
+                    } == *baseline,
             })
             .collect()
     }
@@ -118,7 +118,7 @@ impl Plan {
 
 impl Block {
     fn new(study: &Study, network: usize, network_name: &str, number: u32) -> Block {
-        let luck = draw(study.seed, &["luck", network_name], u64::from(number));
+        let link_seed = draw(study.seed, &["link", network_name], u64::from(number));
         let mut order: Vec<usize> = (0..study.arms.len()).collect();
         order.sort_by_cached_key(|&arm| {
             draw(
@@ -145,7 +145,7 @@ impl Block {
         Block {
             network,
             number,
-            luck,
+            link_seed,
             cells,
         }
     }
@@ -183,7 +183,7 @@ pub(crate) mod tests {
 name = "small"
 question = "does it plan?"
 networks = ["lan", "true-metro"]
-reference = "hyper h2"
+baseline = "hyper h2"
 blocks = 3
 [[arm]]
 stack = "hyper"
@@ -235,17 +235,18 @@ times = 2
     }
 
     #[test]
-    fn luck_is_common_within_a_block_and_new_in_the_next() {
+    fn the_link_seed_is_common_within_a_block_and_new_in_the_next() {
         let plan = small_plan();
-        let luck: std::collections::BTreeSet<u64> = plan.blocks.iter().map(|b| b.luck).collect();
-        assert_eq!(luck.len(), plan.blocks.len());
+        let seeds: std::collections::BTreeSet<u64> =
+            plan.blocks.iter().map(|b| b.link_seed).collect();
+        assert_eq!(seeds.len(), plan.blocks.len());
     }
 
     #[test]
     fn an_arm_like_the_reference_is_its_check() {
         let arms = small_plan().arms();
         assert_eq!(
-            arms.iter().map(|a| a.same_as_reference).collect::<Vec<_>>(),
+            arms.iter().map(|a| a.same_as_baseline).collect::<Vec<_>>(),
             [false, true, false]
         );
     }

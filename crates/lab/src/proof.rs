@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
-use record::{Call, CallResult, Exchange, Parity, Proof, State};
+use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 use server::log::{Connection, Line, Request, Transport};
 
 use crate::workload::Workload;
@@ -40,7 +40,7 @@ impl Claim<'_> {
 }
 
 /// Calls as proven, and what each connection, known by the client's port, agreed on.
-pub(crate) type Proven = (Vec<Call>, Vec<(Parity, u16)>);
+pub(crate) type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
 
 /// A cell as proven, or the lie.
 pub(crate) fn prove(claim: &Claim<'_>, rows: &[Row], log: &[Line]) -> Result<Proven, String> {
@@ -63,9 +63,9 @@ pub(crate) fn prove(claim: &Claim<'_>, rows: &[Row], log: &[Line]) -> Result<Pro
             .ok_or_else(|| format!("row for id {}, which is no call of this workload", row.id))?;
         calls.push(seen.call(claim, row, group, origin_ns, calls.is_empty())?);
     }
-    let of = |c: &&Connection| (parity(c), c.peer_port);
-    let parity = seen.connections.values().map(of).collect();
-    Ok((calls, parity))
+    let of = |c: &&Connection| (settings(c), c.peer_port);
+    let connections = seen.connections.values().map(of).collect();
+    Ok((calls, connections))
 }
 
 struct Seen<'a> {
@@ -354,8 +354,8 @@ fn seen_protocol(hit: &Request) -> &str {
     }
 }
 
-fn parity(c: &Connection) -> Parity {
-    Parity {
+fn settings(c: &Connection) -> ConnectionSettings {
+    ConnectionSettings {
         transport: match c.transport {
             Transport::Tcp => "tcp",
             Transport::Quic => "quic",
@@ -369,7 +369,7 @@ fn parity(c: &Connection) -> Parity {
         hello_retry: c.hello_retry,
         chain_bytes: c.chain_bytes,
         congestion: c.congestion.clone(),
-        ..Parity::default()
+        ..ConnectionSettings::default()
     }
 }
 

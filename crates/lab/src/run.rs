@@ -37,7 +37,7 @@ pub(crate) trait Runner {
 pub(crate) struct Ticket<'p> {
     pub(crate) block: &'p Block,
     pub(crate) cell: &'p PlannedCell,
-    pub(crate) sitting: u32,
+    pub(crate) invocation: u32,
     pub(crate) attempt: u32,
 }
 
@@ -95,7 +95,7 @@ fn run_block<R: Runner>(
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let (block, sitting) = (todo.block, todo.sitting);
+            let (block, invocation) = (todo.block, todo.invocation);
             watch(Event::Started {
                 id: &cell.planned.id,
                 attempt,
@@ -103,7 +103,7 @@ fn run_block<R: Runner>(
             let done = runner.run(&Ticket {
                 block,
                 cell,
-                sitting,
+                invocation,
                 attempt,
             });
             store.write_cell(&done)?;

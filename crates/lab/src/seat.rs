@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pump::{Bench, BenchOptions, Facts, Init};
-use record::{Audit, Cell, Cost, Outcome, Parity, Stack, Wire};
+use record::{Audit, Cell, ConnectionSettings, Cost, Outcome, Stack, Wire};
 
 use crate::audit::{Bounds, objections};
 use crate::cell::{Job, Measured, Trouble, monotonic_ns};
@@ -68,7 +68,7 @@ impl<'a> Seat<'a> {
         });
         let job = Job {
             network,
-            luck: ticket.block.luck,
+            link_seed: ticket.block.link_seed,
             arm: &study.arms[ticket.cell.arm],
             workload: &self.plan.workload,
             seed: study.seed,
@@ -105,13 +105,13 @@ impl Runner for Seat<'_> {
             block: planned.block,
             arm: planned.arm.clone(),
             attempt: ticket.attempt,
-            sitting: ticket.sitting,
+            invocation: ticket.invocation,
             outcome: Outcome::Clean,
             calls: Vec::new(),
             wire: Wire::default(),
             cost: Cost::default(),
             audit: Audit::default(),
-            parity: Vec::<Parity>::new(),
+            connections: Vec::<ConnectionSettings>::new(),
             stack: Stack::default(),
             started_ns: begun_ns,
             took_ns: monotonic_ns() - begun_ns,
@@ -144,10 +144,10 @@ impl Seat<'_> {
         } else if reasons.is_empty() {
             Outcome::Clean
         } else {
-            Outcome::Disturbed { reasons }
+            Outcome::Noisy { reasons }
         };
         cell.calls = m.calls;
-        cell.parity = m.parity;
+        cell.connections = m.connections;
         cell.stack = m.stack;
         cell.started_ns = m.started_ns;
         cell.took_ns = m.took_ns;

@@ -204,7 +204,7 @@ impl Lab {
             question: study.question.clone(),
             seed: study.seed,
             blocks: study.blocks,
-            reference: study.arms[study.reference].name.clone(),
+            baseline: study.arms[study.baseline].name.clone(),
             margin_ns: study.margin_ns,
             timeout_ns: study.timeout_ns,
             arms: self.arms(plan),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Certificate, Entry, Manifest, ManifestError, Stack, Wire};
+use driver::manifest::{Certificate, ChannelKind, Entry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
@@ -167,7 +167,7 @@ impl Driver {
                 name: crate::plan::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),
-                wire: Wire::default(),
+                channel: ChannelKind::default(),
                 certificate: Certificate::default(),
                 caveats: BTreeMap::new(),
                 limits: BTreeMap::new(),

@@ -6,14 +6,14 @@ use record::{Cell, Outcome};
 
 use crate::plan::{Block, PlannedCell};
 
-/// A disturbed cell is run again at most this often (DESIGN 4).
+/// A noisy cell is run again at most this often (DESIGN 4).
 pub(crate) const MAX_RERUNS: u32 = 3;
 
 /// A block that still lacks cells.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Todo<'p> {
     pub(crate) block: &'p Block,
-    pub(crate) sitting: u32,
+    pub(crate) invocation: u32,
     /// Cells to run and the attempt each begins with.
     pub(crate) cells: Vec<(&'p PlannedCell, u32)>,
 }
@@ -53,8 +53,11 @@ pub(crate) fn left<'p>(
 }
 
 fn left_of<'p>(block: &'p Block, found: &[&Cell], now: &Now, takes_ns: u64) -> Option<Todo<'p>> {
-    let sitting = found.iter().map(|c| c.sitting).max().unwrap_or(1);
-    let current: Vec<&&Cell> = found.iter().filter(|c| c.sitting == sitting).collect();
+    let invocation = found.iter().map(|c| c.invocation).max().unwrap_or(1);
+    let current: Vec<&&Cell> = found
+        .iter()
+        .filter(|c| c.invocation == invocation)
+        .collect();
     let cells: Vec<_> = block
         .cells
         .iter()
@@ -71,14 +74,14 @@ fn left_of<'p>(block: &'p Block, found: &[&Cell], now: &Now, takes_ns: u64) -> O
     if in_one_go {
         return Some(Todo {
             block,
-            sitting,
+            invocation,
             cells,
         });
     }
     let all = block.cells.iter().map(|c| (c, 1)).collect();
     Some(Todo {
         block,
-        sitting: sitting + 1,
+        invocation: invocation + 1,
         cells: all,
     })
 }
@@ -96,9 +99,9 @@ fn next_attempt(id: &str, current: &[&&Cell]) -> Option<u32> {
     }
 }
 
-/// Disturbed, and not yet given up on.
+/// Noisy, and not yet given up on.
 pub(crate) fn wants_rerun(cell: &Cell) -> bool {
-    matches!(cell.outcome, Outcome::Disturbed { .. }) && cell.attempt <= MAX_RERUNS
+    matches!(cell.outcome, Outcome::Noisy { .. }) && cell.attempt <= MAX_RERUNS
 }
 
 #[cfg(test)]
@@ -116,21 +119,21 @@ mod tests {
             block: planned.block,
             arm: planned.arm.clone(),
             attempt: 1,
-            sitting: 1,
+            invocation: 1,
             outcome,
             calls: vec![],
             wire: record::Wire::default(),
             cost: record::Cost::default(),
             audit: record::Audit::default(),
-            parity: vec![],
+            connections: vec![],
             stack: record::Stack::default(),
             started_ns: 1000,
             took_ns: 10,
         }
     }
 
-    fn disturbed() -> Outcome {
-        Outcome::Disturbed {
+    fn noisy() -> Outcome {
+        Outcome::Noisy {
             reasons: vec!["busy".into()],
         }
     }
@@ -157,12 +160,12 @@ mod tests {
         let done = [cell(&plan, 0, 0, Outcome::Clean)];
         let soon = left_at(&plan, &done, 1010 + 500);
         assert_eq!(
-            (soon[0].sitting, soon[0].cells.len()),
+            (soon[0].invocation, soon[0].cells.len()),
             (1, plan.blocks[0].cells.len() - 1)
         );
         let late = left_at(&plan, &done, 1010 + 501);
         assert_eq!(
-            (late[0].sitting, late[0].cells.len()),
+            (late[0].invocation, late[0].cells.len()),
             (2, plan.blocks[0].cells.len())
         );
         let now = Now {
@@ -170,7 +173,7 @@ mod tests {
             monotonic_ns: 1010,
         };
         let rebooted = left(plan.blocks.iter(), &done, &now, |_| 500);
-        assert_eq!(rebooted[0].sitting, 2);
+        assert_eq!(rebooted[0].invocation, 2);
     }
 
     #[test]
@@ -186,7 +189,7 @@ mod tests {
     #[test]
     fn a_disturbed_cell_is_tried_four_times_in_all() {
         let plan = small_plan();
-        let mut c = cell(&plan, 0, 0, disturbed());
+        let mut c = cell(&plan, 0, 0, noisy());
         let todo = left_at(&plan, std::slice::from_ref(&c), 1010);
         assert_eq!(todo[0].cells[0].1, 2);
         c.attempt = MAX_RERUNS + 1;

@@ -1,5 +1,6 @@
 //! The emulated access link as a model: packets and virtual time in, packets and a deadline out.
-//! No clock, socket, thread, file or luck of its own; `crates/pump` carries real packets through it.
+//! It has no clock, socket, thread, file or global random source; `crates/pump` carries real
+//! packets through it.
 //!
 //! # The life of a packet
 //!
@@ -8,8 +9,8 @@
 //! no bytes, only what decides its fate, and a `token` to know it by afterwards.
 //!
 //! [`Path::offer`] first gives the packet a ticket: which flow it belongs to, counted in order of
-//! appearance, and which packet of that flow it is. All luck is drawn by this ticket, the seed and
-//! the purpose of the draw, and keeps no state. So the tenth packet of a flow meets the same luck
+//! appearance, and which packet of that flow it is. Every random draw is keyed by this ticket, the seed and
+//! the purpose of the draw, and keeps no state. So the tenth packet of a flow meets the same draws
 //! in every arm of a comparison; a second flow, a stray ARP or one more stage shift nobody's. What
 //! is neither TCP nor UDP gets no ticket: it crosses, waits and queues like the rest, but is never
 //! lost by chance.
@@ -44,10 +45,10 @@
 
 mod flows;
 mod gate;
-mod luck;
 mod model;
 mod network;
 mod path;
+mod rng;
 mod spec;
 mod stage;
 mod trace;

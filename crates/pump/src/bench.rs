@@ -301,7 +301,7 @@ impl Bench {
         window.client.kernel_cpu_ns = used(0);
         window.server.kernel_cpu_ns = used(1);
         let others = (self.others.take(), self.others());
-        window.others_cpu_ns = match others {
+        window.other_cpu_ns = match others {
             (Some(begun), Some(ended)) => Some(ended.since(&begun)),
             _ => None,
         };

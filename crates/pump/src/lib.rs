@@ -30,7 +30,7 @@
 //! [`Bench::spawn`] runs a program at an end, with the caller's user and without capabilities.
 //! [`Bench::begin`] and [`Bench::end`] enclose a [`Window`]: what was sent, delivered and
 //! dropped, how late packets left, what it cost each side, and everything that may have
-//! disturbed it. [`Bench::tap`] has every packet of the window.
+//! noisy it. [`Bench::tap`] has every packet of the window.
 //!
 //! The inside ends when its control socket does: dropping the bench, or killing its owner,
 //! leaves no process, interface or namespace behind.

@@ -3,7 +3,7 @@
 use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};
 
-/// One window: what crossed the link, how exactly, at what cost, and what disturbed it.
+/// One window: what crossed the link, how exactly, at what cost, and what noisy it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// When it began, CLOCK_MONOTONIC.
@@ -23,7 +23,7 @@ pub struct Window {
     /// Of that, spent spinning before deadlines.
     pub link_spin_ns: u64,
     /// CPU of everything else on the machine; `None` where that cannot be seen.
-    pub others_cpu_ns: Option<u64>,
+    pub other_cpu_ns: Option<u64>,
     /// Drops that are not the model's.
     pub foreign_drops: ForeignDrops,
     /// Share of the machine's CPU time that the hypervisor took, 0 to 1.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `cells/<id>.<sitting>.<attempt>.json`.
+/// `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// [`crate::FORMAT`] of the writer.
@@ -18,11 +18,11 @@ pub struct Cell {
     pub block: u32,
     /// Name of the arm.
     pub arm: String,
-    /// From 1; a disturbed cell is run again inside its block.
+    /// From 1; a noisy cell is run again inside its block.
     pub attempt: u32,
-    /// Sitting of its block: raised when an interrupted block is run anew. Cells of an
-    /// earlier sitting are superseded.
-    pub sitting: u32,
+    /// Invocation of its block: raised when an interrupted block is run anew. Cells of an
+    /// earlier invocation are superseded.
+    pub invocation: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// Every call that was planned and reached the driver, in order of id.
@@ -31,10 +31,10 @@ pub struct Cell {
     pub wire: Wire,
     /// What it cost the endpoints.
     pub cost: Cost,
-    /// What might have disturbed it.
+    /// What might have noisy it.
     pub audit: Audit,
     /// What client and server agreed on, per connection.
-    pub parity: Vec<Parity>,
+    pub connections: Vec<ConnectionSettings>,
     /// What the driver said of itself.
     pub stack: Stack,
     /// CLOCK_MONOTONIC at the first step.
@@ -47,10 +47,10 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Measured, and nothing disturbed it. Calls may still have failed or timed out.
+    /// Measured, and nothing noisy it. Calls may still have failed or timed out.
     Clean,
     /// Measured, but the audit objects.
-    Disturbed {
+    Noisy {
         /// Each objection, with its figures.
         reasons: Vec<String>,
     },
@@ -64,6 +64,18 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+impl Outcome {
+    /// Returns the name used in records, CSV and HTML.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Clean => "clean",
+            Outcome::Noisy { .. } => "noisy",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Unsupported { .. } => "unsupported",
+        }
+    }
 }
 
 /// One request and its response. Times are ns after `start_ns`, each the end of a phase.
@@ -162,6 +174,19 @@ pub enum State {
     Warm,
 }
 
+impl State {
+    /// Returns the name used in records and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::ColdProcess => "cold_process",
+            State::ColdConnection => "cold_connection",
+            State::Resumed => "resumed",
+            State::EarlyData => "early_data",
+            State::Warm => "warm",
+        }
+    }
+}
+
 /// Who says so.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -174,6 +199,17 @@ pub enum Proof {
     Wire,
     /// The server's log.
     Server,
+}
+
+impl Proof {
+    /// Returns the name used in records and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Proof::Client => "client",
+            Proof::Wire => "wire",
+            Proof::Server => "server",
+        }
+    }
 }
 
 /// Bytes on the wire: IP bytes, both endpoints' view.
@@ -221,7 +257,7 @@ pub struct Audit {
     /// CPU that everything else on the machine used meanwhile; absent where that cannot be
     /// seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others_cpu_ns: Option<u64>,
+    pub other_cpu_ns: Option<u64>,
     /// Share of CPU time the hypervisor took, 0 to 1.
     pub steal: f64,
     /// Packets the link sent on.
@@ -250,7 +286,7 @@ pub struct Audit {
 
 /// What one connection agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Parity {
+pub struct ConnectionSettings {
     /// `tcp` or `quic`.
     pub transport: String,
     /// ALPN.
@@ -317,4 +353,37 @@ pub struct Stack {
     /// What it ships or sets and no server can see.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renaming a variant must not change the names that records already hold.
+    #[test]
+    fn names_match_the_serialised_form() {
+        for state in [
+            State::ColdProcess,
+            State::ColdConnection,
+            State::Resumed,
+            State::EarlyData,
+            State::Warm,
+        ] {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
+        }
+        for proof in [Proof::Client, Proof::Wire, Proof::Server] {
+            assert_eq!(serde_json::to_value(proof).unwrap(), proof.name());
+        }
+        let reason = String::new;
+        let outcomes = [
+            (Outcome::Clean, "clean"),
+            (Outcome::Noisy { reasons: vec![] }, "noisy"),
+            (Outcome::Failed { reason: reason() }, "failed"),
+            (Outcome::Unsupported { reason: reason() }, "unsupported"),
+        ];
+        for (outcome, name) in outcomes {
+            assert_eq!(outcome.name(), name);
+            assert_eq!(serde_json::to_value(&outcome).unwrap()["outcome"], name);
+        }
+    }
 }

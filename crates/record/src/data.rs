@@ -24,7 +24,7 @@ impl RunData {
         for cell in &cells {
             check_cell(&heads[0], &plan, cell)?;
         }
-        cells.sort_by_key(|cell| (plan[cell.id.as_str()], cell.sitting, cell.attempt));
+        cells.sort_by_key(|cell| (plan[cell.id.as_str()], cell.invocation, cell.attempt));
         let mut unique: Vec<Cell> = Vec::with_capacity(cells.len());
         for cell in cells {
             match unique.last() {
@@ -55,46 +55,57 @@ impl RunData {
         &self.heads
     }
 
-    /// Every cell, every attempt, every sitting: in the plan's order, then by sitting and
+    /// Every cell, every attempt, every invocation: in the plan's order, then by invocation and
     /// attempt.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
     /// Every cell, and whether it counts.
-    pub fn standings(&self) -> Vec<(&Cell, Standing)> {
-        let mut sitting: BTreeMap<(&str, u32), u32> = BTreeMap::new();
+    pub fn with_status(&self) -> Vec<(&Cell, CellStatus)> {
+        let mut invocation: BTreeMap<(&str, u32), u32> = BTreeMap::new();
         for cell in &self.cells {
-            let latest = sitting.entry((&cell.network, cell.block)).or_default();
-            *latest = (*latest).max(cell.sitting);
+            let latest = invocation.entry((&cell.network, cell.block)).or_default();
+            *latest = (*latest).max(cell.invocation);
         }
         let next = self.cells.iter().skip(1).map(Some).chain([None]);
         self.cells
             .iter()
             .zip(next)
             .map(|(cell, next)| {
-                let standing = if sitting[&(cell.network.as_str(), cell.block)] > cell.sitting {
-                    Standing::Superseded
-                } else if next.is_some_and(|n| n.id == cell.id && n.sitting == cell.sitting) {
-                    Standing::RunAgain
+                let status = if invocation[&(cell.network.as_str(), cell.block)] > cell.invocation {
+                    CellStatus::Superseded
+                } else if next.is_some_and(|n| n.id == cell.id && n.invocation == cell.invocation) {
+                    CellStatus::Repeated
                 } else {
-                    Standing::Last
+                    CellStatus::Counted
                 };
-                (cell, standing)
+                (cell, status)
             })
             .collect()
     }
 }
 
-/// Whether a cell counts.
+/// Whether a recorded attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// The last attempt in the last sitting of its block: it counts.
-    Last,
-    /// It was run again inside its block.
-    RunAgain,
-    /// Its block was run anew, so that it no longer has neighbours to be paired with.
+pub enum CellStatus {
+    /// The last attempt in the last invocation of its block.
+    Counted,
+    /// A later attempt in the same invocation replaced it.
+    Repeated,
+    /// A later invocation of its block replaced it: it has no neighbours to be paired with.
     Superseded,
+}
+
+impl CellStatus {
+    /// Returns the name used in CSV and HTML.
+    pub fn name(self) -> &'static str {
+        match self {
+            CellStatus::Counted => "counted",
+            CellStatus::Repeated => "repeated",
+            CellStatus::Superseded => "superseded",
+        }
+    }
 }
 
 /// Records that cannot be what a run wrote.
@@ -134,12 +145,12 @@ pub enum DataError {
 impl Cell {
     /// The name of its file below `cells/`.
     pub fn file_name(&self) -> String {
-        format!("{}.{}.{}.json", self.id, self.sitting, self.attempt)
+        format!("{}.{}.{}.json", self.id, self.invocation, self.attempt)
     }
 
     /// It holds measurements: it neither failed nor was it unsupported.
     pub fn is_measured(&self) -> bool {
-        matches!(self.outcome, Outcome::Clean | Outcome::Disturbed { .. })
+        matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
     }
 }
 
@@ -157,7 +168,7 @@ pub(crate) fn is_safe_id(id: &str) -> bool {
 const MAX_ID_BYTES: usize = 128;
 
 fn key(cell: &Cell) -> (&str, u32, u32) {
-    (&cell.id, cell.sitting, cell.attempt)
+    (&cell.id, cell.invocation, cell.attempt)
 }
 
 fn check_run(run: &Run) -> Result<(), DataError> {
@@ -178,17 +189,17 @@ fn check_run(run: &Run) -> Result<(), DataError> {
             return wrong(format!("two {kind}s are named {twice:?}"));
         }
     }
-    if !run.arms.iter().any(|arm| arm.name == run.reference) {
+    if !run.arms.iter().any(|arm| arm.name == run.baseline) {
         return wrong(format!(
-            "the reference {:?} is not among the arms",
-            run.reference
+            "the baseline {:?} is not among the arms",
+            run.baseline
         ));
     }
-    if run
-        .self_test
-        .iter()
-        .any(|c| ![c.expected, c.got, c.margin].iter().all(|x| x.is_finite()))
-    {
+    if run.self_test.iter().any(|c| {
+        ![c.expected, c.measured, c.margin]
+            .iter()
+            .all(|x| x.is_finite())
+    }) {
         return wrong("a self-test figure is not a number".into());
     }
     Ok(())
@@ -245,8 +256,8 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
             planned.arm, planned.network, planned.block
         ));
     }
-    if cell.attempt == 0 || cell.sitting == 0 {
-        return stray("attempts and sittings count from 1".into());
+    if cell.attempt == 0 || cell.invocation == 0 {
+        return stray("attempts and invocations count from 1".into());
     }
     if let Some(call) = cell
         .calls

@@ -6,15 +6,15 @@
 //!    asked, of whom, where, and every [`Planned`] cell of the *whole* plan, also in a shard
 //!    that will run only some of them.
 //! 2. A cell runs and becomes a [`Cell`]: its calls, bytes, costs and the audit. However it
-//!    ended (clean, disturbed, failed, unsupported) it is written once and never changed. A
-//!    disturbed cell is run again at once: same id, next *attempt*. A block that was
-//!    interrupted for long is run anew from its first cell: next *sitting*.
+//!    ended (clean, noisy, failed, unsupported) it is written once and never changed. A
+//!    noisy cell is run again at once: same id, next *attempt*. A block that was
+//!    interrupted for long is run anew from its first cell: next *invocation*.
 //! 3. [`Store`] writes it under a temporary name, syncs, renames and syncs the folder: what
 //!    has a record's name is whole, also after kill -9 or a full disk.
 //! 4. A folder is read into [`RunData`], which has checked that cells and plan belong
 //!    together and puts them in the plan's order; nothing of it depends on the order of files.
 //! 5. Shards are put together by [`merge`]: the union, whatever the order and however often.
-//!    [`RunData::standings`] says which cells count and which were superseded; none is lost.
+//!    [`RunData::with_status`] says which cells count and which were superseded; none is lost.
 //!
 //! The report is a function of [`RunData`] and of nothing else. `docs/records.md` describes
 //! folder, fields and units for those who read the files without this crate;
@@ -28,7 +28,7 @@ mod schema;
 mod store;
 
 pub use cell::*;
-pub use data::{DataError, RunData, Standing};
+pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
 pub use run::*;
 pub use schema::schema;

@@ -70,7 +70,7 @@ fn comparable(one: &Run, other: &Run) -> Result<(), MergeError> {
     short("the question", &one.question, &other.question)?;
     short("the seed", &one.seed, &other.seed)?;
     short("the number of blocks", &one.blocks, &other.blocks)?;
-    short("the reference", &one.reference, &other.reference)?;
+    short("the baseline", &one.baseline, &other.baseline)?;
     short("the time-out", &one.timeout_ns, &other.timeout_ns)?;
     let long = |what, equal: bool, sizes: (usize, usize)| {
         let words = |n: usize| format!("one list of {n}");

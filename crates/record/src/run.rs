@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the record schema; raised when a reader of the old one would go wrong.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// `run.json`: the study as resolved, where it ran, and what was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +21,8 @@ pub struct Run {
     pub seed: u64,
     /// Blocks per network, over all shards.
     pub blocks: u32,
-    /// Name of the reference arm.
-    pub reference: String,
+    /// Name of the baseline arm.
+    pub baseline: String,
     /// Smallest difference of interest in ns, when the study sets one.
     pub margin_ns: Option<u64>,
     /// Time-out of a call.
@@ -71,8 +71,8 @@ pub struct Arm {
     /// What every result of it must say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
-    /// This arm repeats the reference: an A/A check.
-    pub same_as_reference: bool,
+    /// This arm repeats the baseline: an A/A check.
+    pub same_as_baseline: bool,
 }
 
 fn is_zero(n: &u32) -> bool {
@@ -162,7 +162,7 @@ pub struct Check {
     /// What physics says, in `unit`.
     pub expected: f64,
     /// What was measured.
-    pub got: f64,
+    pub measured: f64,
     /// How far off it may be.
     pub margin: f64,
     /// Unit of the three.

@@ -9,6 +9,6 @@ pub fn schema() -> serde_json::Value {
     let of = |schema: Schema| schema.to_value();
     serde_json::json!({
         "run.json": of(schema_for!(Run)),
-        "cells/<id>.<sitting>.<attempt>.json": of(schema_for!(Cell)),
+        "cells/<id>.<invocation>.<attempt>.json": of(schema_for!(Cell)),
     })
 }

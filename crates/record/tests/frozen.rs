@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use record::*;
 
 fn golden() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-2")
 }
 
 fn bless() -> bool {
@@ -76,7 +76,7 @@ fn invented() -> RunData {
         (
             0,
             1,
-            Outcome::Disturbed {
+            Outcome::Noisy {
                 reasons: vec!["invented: steal 12.5 %".into()],
             },
         ),

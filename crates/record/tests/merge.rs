@@ -8,7 +8,7 @@ use common::{cell, run};
 use proptest::prelude::*;
 use record::*;
 
-/// Cells of a run of four blocks: some run again, one block in a second sitting.
+/// Cells of a run of four blocks: some run again, one block in a second invocation.
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for planned in &run(4).plan {
@@ -16,7 +16,7 @@ fn cells() -> Vec<Cell> {
             planned,
             1,
             1,
-            Outcome::Disturbed {
+            Outcome::Noisy {
                 reasons: vec!["invented".into()],
             },
         ));
@@ -75,17 +75,18 @@ fn a_run_with_itself_is_itself() {
 #[test]
 fn the_last_attempt_of_the_last_sitting_counts() {
     let data = whole();
-    let of = |block, sitting, attempt| {
-        let found = data.standings().into_iter().find(|(c, _)| {
-            (c.block, c.sitting, c.attempt, c.arm.as_str()) == (block, sitting, attempt, "one")
+    let of = |block, invocation, attempt| {
+        let found = data.with_status().into_iter().find(|(c, _)| {
+            (c.block, c.invocation, c.attempt, c.arm.as_str())
+                == (block, invocation, attempt, "one")
         });
         found.unwrap().1
     };
-    assert_eq!(of(0, 1, 1), Standing::RunAgain);
-    assert_eq!(of(0, 1, 2), Standing::Last);
-    assert_eq!(of(1, 1, 1), Standing::Last);
-    assert_eq!(of(3, 1, 1), Standing::Superseded);
-    assert_eq!(of(3, 2, 1), Standing::Last);
+    assert_eq!(of(0, 1, 1), CellStatus::Repeated);
+    assert_eq!(of(0, 1, 2), CellStatus::Counted);
+    assert_eq!(of(1, 1, 1), CellStatus::Counted);
+    assert_eq!(of(3, 1, 1), CellStatus::Superseded);
+    assert_eq!(of(3, 2, 1), CellStatus::Counted);
 }
 
 #[test]
@@ -94,10 +95,14 @@ fn a_block_begun_anew_supersedes_also_the_cells_it_has_not_reached() {
     let old = run.plan.iter().map(|p| cell(p, 1, 1, Outcome::Clean));
     let new = cell(&run.plan[0], 2, 1, Outcome::Clean);
     let data = RunData::new(run.clone(), old.chain([new]).collect()).unwrap();
-    let standings: Vec<Standing> = data.standings().into_iter().map(|(_, s)| s).collect();
+    let statuses: Vec<CellStatus> = data.with_status().into_iter().map(|(_, s)| s).collect();
     assert_eq!(
-        standings,
-        [Standing::Superseded, Standing::Last, Standing::Superseded]
+        statuses,
+        [
+            CellStatus::Superseded,
+            CellStatus::Counted,
+            CellStatus::Superseded
+        ]
     );
 }
 

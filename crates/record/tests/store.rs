@@ -123,8 +123,10 @@ fn errors_name_the_file_and_the_way_out() {
         error
     };
     assert!(told("{\"format\": 99}").contains("record format 99"));
-    assert!(told("{\"format\": 1").contains("not a record"));
-    assert!(told("{\"format\": 1}").contains("missing field"));
+    // Format 1 had other names for many fields; nothing was released with it.
+    assert!(told("{\"format\": 1}").contains("record format 1, this commute reads 2"));
+    assert!(told("{\"format\": 2").contains("not a record"));
+    assert!(told("{\"format\": 2}").contains("missing field"));
     assert!(told("").contains("not a record"));
 }
 
@@ -178,7 +180,7 @@ fn what_is_not_a_file_is_not_a_record() {
 fn heads_that_contradict_themselves_are_refused() {
     type Change = fn(&mut Run);
     let changes: [(&str, Change); 5] = [
-        ("the reference", |r| r.reference = "three".into()),
+        ("the baseline", |r| r.baseline = "three".into()),
         ("two arms are named", |r| r.arms[1].name = "one".into()),
         ("is planned twice", |r| r.plan.push(r.plan[0].clone())),
         ("names an unknown arm or network", |r| {
@@ -239,16 +241,16 @@ proptest! {
         words in "\\PC{0,40}",
         kind in 0u8..4,
         steal in 0.0f64..=1.0,
-        (sitting, attempt) in (1u32.., 1u32..),
+        (invocation, attempt) in (1u32.., 1u32..),
     ) {
         let run = run(1);
         let outcome = match kind {
             0 => Outcome::Clean,
-            1 => Outcome::Disturbed { reasons: vec![words.clone(), words] },
+            1 => Outcome::Noisy { reasons: vec![words.clone(), words] },
             2 => Outcome::Failed { reason: words },
             _ => Outcome::Unsupported { reason: words },
         };
-        let mut cell = cell(&run.plan[1], sitting, attempt, outcome);
+        let mut cell = cell(&run.plan[1], invocation, attempt, outcome);
         cell.calls = calls;
         cell.audit.steal = steal;
         let dir = tempfile::tempdir().unwrap();

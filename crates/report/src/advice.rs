@@ -10,14 +10,14 @@ use crate::{Advice, ArmSummary, Comparison, Family, Measure, Part, Role};
 
 /// Advice and sentence for one network.
 pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
-    let Some(reference) = arms.iter().find(|arm| arm.role == Role::Reference) else {
+    let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline) else {
         return (
             Advice::CannotTell,
-            "Cannot tell: the reference is missing.".into(),
+            "Cannot tell: the baseline is missing.".into(),
         );
     };
     let teller = Teller {
-        reference,
+        baseline,
         together: family.together,
     };
     if let Some(repeat) = arms.iter().find(|a| a.role == Role::Repeat && differs(a)) {
@@ -54,15 +54,8 @@ pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
 }
 
 /// What the A/A arm's comparisons found that is not there.
-pub(crate) fn objections(
-    repeat: &ArmSummary,
-    reference: &ArmSummary,
-    together: f64,
-) -> Vec<String> {
-    let teller = Teller {
-        reference,
-        together,
-    };
+pub(crate) fn objections(repeat: &ArmSummary, baseline: &ArmSummary, together: f64) -> Vec<String> {
+    let teller = Teller { baseline, together };
     let found = repeat
         .comparisons()
         .filter(|(_, c)| is_faster(c.verdict) || is_slower(c.verdict));
@@ -97,7 +90,7 @@ fn gain(arm: &ArmSummary) -> f64 {
 }
 
 struct Teller<'a> {
-    reference: &'a ArmSummary,
+    baseline: &'a ArmSummary,
     together: f64,
 }
 
@@ -107,7 +100,7 @@ impl Teller<'_> {
         if !also.is_empty() {
             text += &format!(
                 " Also faster than {}, not compared with {}: {}.",
-                self.reference.name,
+                self.baseline.name,
                 best.name,
                 also.join(", ")
             );
@@ -131,7 +124,7 @@ impl Teller<'_> {
     fn stay(&self, arms: &[&ArmSummary]) -> String {
         let mut text = format!(
             "Stay with {}: nothing is shown to be faster.",
-            self.reference.name
+            self.baseline.name
         );
         for arm in arms.iter().filter(|arm| has(arm, is_slower)) {
             text += &format!(" {}: {}.", arm.name, self.claims(arm));
@@ -151,7 +144,7 @@ impl Teller<'_> {
         let parts: Vec<String> = arms[0].measures.iter().enumerate().map(within).collect();
         format!(
             "No difference from {}: {} ({}, {}).",
-            self.reference.name,
+            self.baseline.name,
             parts.join(", "),
             count(fewest_blocks(arms), "block"),
             count(arms.len(), "arm"),
@@ -159,10 +152,10 @@ impl Teller<'_> {
     }
 
     fn cannot_tell(&self, arms: &[&ArmSummary]) -> String {
-        let reference = &self.reference.name;
+        let baseline = &self.baseline.name;
         if arms.iter().all(|arm| arm.comparisons().next().is_none()) {
             return format!(
-                "Cannot tell: no block has clean cells of both {reference} and another arm."
+                "Cannot tell: no block has clean cells of both {baseline} and another arm."
             );
         }
         let needs: Vec<Option<usize>> = arms
@@ -185,7 +178,7 @@ impl Teller<'_> {
             (None, _) => "and more blocks will not settle it".into(),
         };
         let blocks = count(fewest_blocks(arms), "block");
-        format!("Cannot tell whether anything beats {reference}: {blocks}, {most}.")
+        format!("Cannot tell whether anything beats {baseline}: {blocks}, {most}.")
     }
 
     fn broken(&self, repeat: &ArmSummary) -> String {
@@ -193,7 +186,7 @@ impl Teller<'_> {
             "Do not act on this network: {} repeats {} and yet came out different: {}. \
              The machine or the lab is at fault.",
             repeat.name,
-            self.reference.name,
+            self.baseline.name,
             self.claims(repeat)
         )
     }
@@ -216,7 +209,7 @@ impl Teller<'_> {
             .join("; ")
     }
 
-    /// One finding. The first of a sentence names the reference and the level.
+    /// One finding. The first of a sentence names the baseline and the level.
     fn claim(&self, measure: &Measure, comparison: &Comparison, first: bool) -> String {
         let label = &measure.label;
         let faster = match comparison.verdict {
@@ -245,7 +238,7 @@ impl Teller<'_> {
             }
         };
         let than = if first {
-            format!(" than {}", self.reference.name)
+            format!(" than {}", self.baseline.name)
         } else {
             String::new()
         };
@@ -257,9 +250,9 @@ impl Teller<'_> {
             false => String::new(),
         };
         let blocks = count(comparison.difference.blocks, "block");
-        let doubt = match measure.with_disturbed {
+        let doubt = match measure.with_noisy {
             Some(other) if other != comparison.verdict => {
-                format!("; with disturbed cells: {}", verdict_words(other))
+                format!("; with noisy cells: {}", verdict_words(other))
             }
             _ => String::new(),
         };
@@ -279,7 +272,7 @@ impl Teller<'_> {
         for caveat in caveats {
             text += &format!(" Mind: {caveat}.");
         }
-        for one in [arm, self.reference] {
+        for one in [arm, self.baseline] {
             if let Some(spoke) = one.spoke_otherwise() {
                 text += &format!(" {spoke}");
             }
@@ -296,11 +289,11 @@ impl Teller<'_> {
         text
     }
 
-    /// How an arm fails more than the reference, if it does.
+    /// How an arm fails more than the baseline, if it does.
     fn less_reliable(&self, arm: &ArmSummary) -> Option<String> {
         let (calls, lost) = arm.calls_and_losses();
-        let (base_calls, base_lost) = self.reference.calls_and_losses();
-        let (cells, base_cells) = (&arm.cells, &self.reference.cells);
+        let (base_calls, base_lost) = self.baseline.calls_and_losses();
+        let (cells, base_cells) = (&arm.cells, &self.baseline.cells);
         let mut words = Vec::new();
         if lost * base_calls > base_lost * calls {
             words.push(format!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cell, Outcome, RunData, Standing};
+use record::{Cell, CellStatus, Outcome, RunData};
 
 use crate::CellCounts;
 
@@ -23,9 +23,9 @@ impl<'a> Table<'a> {
         let (mut last, mut superseded) = (BTreeMap::new(), BTreeMap::new());
         let mut rerun = false;
         // In order of attempts, so that the first measured one is met first.
-        for (cell, standing) in data.standings() {
+        for (cell, status) in data.with_status() {
             let at = (cell.network.as_str(), cell.arm.as_str());
-            if standing == Standing::Superseded {
+            if status == CellStatus::Superseded {
                 *superseded.entry(at).or_default() += 1;
                 continue;
             }
@@ -33,7 +33,7 @@ impl<'a> Table<'a> {
                 let blocks: &mut Blocks<'a> = first.entry(at).or_default();
                 blocks.entry(cell.block).or_insert(cell);
             }
-            if standing == Standing::RunAgain {
+            if status == CellStatus::Repeated {
                 rerun = true;
                 continue;
             }
@@ -57,26 +57,26 @@ impl<'a> Table<'a> {
         self.clean.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
-    /// The first measured attempt of each cell, disturbed or not: nothing was selected by how
+    /// The first measured attempt of each cell, noisy or not: nothing was selected by how
     /// it went.
     pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
     /// Why cells gave no figures: each reason once, with the number of cells. The audit's
-    /// objections differ in their figures, so of disturbed cells one speaks for all.
+    /// objections differ in their figures, so of noisy cells one speaks for all.
     pub(crate) fn reasons(&self, network: &str, arm: &str) -> Vec<String> {
         let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        let mut disturbed: (usize, Option<&str>) = (0, None);
+        let mut noisy: (usize, Option<&str>) = (0, None);
         for (cell, _) in self.last.values() {
             if (cell.network.as_str(), cell.arm.as_str()) != (network, arm) {
                 continue;
             }
             let at = match &cell.outcome {
                 Outcome::Clean => continue,
-                Outcome::Disturbed { reasons } => {
-                    let one = disturbed.1.or(reasons.first().map(String::as_str));
-                    disturbed = (disturbed.0 + 1, one);
+                Outcome::Noisy { reasons } => {
+                    let one = noisy.1.or(reasons.first().map(String::as_str));
+                    noisy = (noisy.0 + 1, one);
                     continue;
                 }
                 Outcome::Failed { reason } => ("failed", reason.as_str()),
@@ -86,9 +86,9 @@ impl<'a> Table<'a> {
         }
         let told = |((what, reason), n): ((&str, &str), usize)| format!("{n} {what}: {reason}");
         let mut told: Vec<String> = reasons.into_iter().map(told).collect();
-        if let (n @ 1.., one) = disturbed {
+        if let (n @ 1.., one) = noisy {
             told.push(format!(
-                "{n} disturbed to the last attempt, as by: {}",
+                "{n} noisy to the last attempt, as by: {}",
                 one.unwrap_or("?")
             ));
         }
@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
                 Some((cell, rerun)) => match (&cell.outcome, rerun) {
                     (Outcome::Clean, false) => &mut counts.clean,
                     (Outcome::Clean, true) => &mut counts.rerun,
-                    (Outcome::Disturbed { .. }, _) => &mut counts.disturbed,
+                    (Outcome::Noisy { .. }, _) => &mut counts.noisy,
                     (Outcome::Failed { .. }, _) => &mut counts.failed,
                     (Outcome::Unsupported { .. }, _) => &mut counts.unsupported,
                 },

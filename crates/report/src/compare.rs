@@ -1,4 +1,4 @@
-//! Arms against the reference, block by block.
+//! Arms against the baseline, block by block.
 
 use record::Run;
 use stats::{Level, Rule, Span, Verdict};
@@ -8,21 +8,21 @@ use crate::measure::Population;
 use crate::number::duration;
 use crate::{ArmSummary, Comparison, Family, Quantity, Role, Unit};
 
-/// Times of arm and reference in the blocks that have both.
+/// Times of arm and baseline in the blocks that have both.
 pub(crate) fn pairs(
     population: &Population,
     arm: &Blocks<'_>,
-    reference: &Blocks<'_>,
+    baseline: &Blocks<'_>,
     run: &Run,
 ) -> Vec<(Span, Span)> {
-    let base = population.by_block(reference, run.timeout_ns);
+    let base = population.by_block(baseline, run.timeout_ns);
     let arm = population.by_block(arm, run.timeout_ns);
     arm.into_iter()
         .filter_map(|(block, time)| Some((time, *base.get(&block)?)))
         .collect()
 }
 
-/// How many comparisons of `role` the records allow, with disturbed cells or without. Arms that
+/// How many comparisons of `role` the records allow, with noisy cells or without. Arms that
 /// were never measured cost the others nothing: whether a stack was there does not depend on how
 /// it would have done.
 pub(crate) fn family(
@@ -39,10 +39,10 @@ pub(crate) fn family(
     let mut comparisons = 0;
     for network in &run.networks {
         // Wherever there is a clean cell, there is a first measured attempt.
-        let reference = table.first(&network.name, &run.reference);
+        let baseline = table.first(&network.name, &run.baseline);
         for arm in arms() {
             let blocks = table.first(&network.name, &arm.name);
-            let told = |p: &&Population| !pairs(p, &blocks, &reference, run).is_empty();
+            let told = |p: &&Population| !pairs(p, &blocks, &baseline, run).is_empty();
             comparisons += populations.iter().filter(told).count();
         }
     }
@@ -56,23 +56,23 @@ pub(crate) fn family(
 
 /// The part of an arm in the study.
 pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
-    let repeat = |a: &record::Arm| a.name == arm && a.same_as_reference;
-    match arm == run.reference {
-        true => Role::Reference,
+    let repeat = |a: &record::Arm| a.name == arm && a.same_as_baseline;
+    match arm == run.baseline {
+        true => Role::Baseline,
         false if run.arms.iter().any(repeat) => Role::Repeat,
         false => Role::Arm,
     }
 }
 
-/// An arm against the reference, twice.
+/// An arm against the baseline, twice.
 pub(crate) struct Compared {
     /// From clean cells; `None` when no block has clean cells of both.
     pub(crate) clean: Option<Comparison>,
-    /// The verdict from first attempts, disturbed or not.
-    pub(crate) with_disturbed: Option<Verdict>,
+    /// The verdict from first attempts, noisy or not.
+    pub(crate) with_noisy: Option<Verdict>,
 }
 
-/// Compares `arm` with the reference on a network.
+/// Compares `arm` with the baseline on a network.
 pub(crate) fn compare(
     population: &Population,
     run: &Run,
@@ -80,9 +80,9 @@ pub(crate) fn compare(
     family: &Family,
     (network, arm): (&str, &str),
 ) -> Compared {
-    let reference = run.reference.as_str();
-    let clean = (table.clean(network, arm), table.clean(network, reference));
-    let first = (table.first(network, arm), table.first(network, reference));
+    let baseline = run.baseline.as_str();
+    let clean = (table.clean(network, arm), table.clean(network, baseline));
+    let first = (table.first(network, arm), table.first(network, baseline));
     let rule = Rule {
         margin: margin_ns(population, run, &clean).max(margin_ns(population, run, &first)),
         level: Level::NINETY_FIVE.shared_by(family.comparisons),
@@ -102,7 +102,7 @@ pub(crate) fn compare(
     });
     Compared {
         clean: comparison,
-        with_disturbed: all.map(|got| got.verdict),
+        with_noisy: all.map(|got| got.verdict),
     }
 }
 
@@ -111,26 +111,26 @@ pub(crate) fn compare(
 fn margin_ns(
     population: &Population,
     run: &Run,
-    (arm, reference): &(Blocks<'_>, Blocks<'_>),
+    (arm, baseline): &(Blocks<'_>, Blocks<'_>),
 ) -> f64 {
-    let base = population.by_block(reference, run.timeout_ns);
+    let base = population.by_block(baseline, run.timeout_ns);
     let base = stats::median(&base.into_values().collect::<Vec<_>>());
     let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
     let wanted = run.margin_ns.map_or(default, |ns| ns as f64);
-    let cells = arm.values().chain(reference.values());
+    let cells = arm.values().chain(baseline.values());
     let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
     wanted.max(resolution.unwrap_or(0) as f64)
 }
 
 /// Why a difference between two arms may not be the protocol's.
-pub(crate) fn caveats(arm: &ArmSummary, reference: &ArmSummary) -> Vec<String> {
+pub(crate) fn caveats(arm: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
     let mut caveats = Vec::new();
-    if arm.transports != reference.transports {
+    if arm.transports != baseline.transports {
         let told = |arm: &ArmSummary| match arm.congestion.is_empty() {
             true => "unknown".to_owned(),
             false => arm.congestion.join(" and "),
         };
-        let (one, other) = (told(arm), told(reference));
+        let (one, other) = (told(arm), told(baseline));
         if one != other || arm.congestion.is_empty() {
             let transports = |arm: &ArmSummary| match arm.transports.is_empty() {
                 true => "an unknown transport".to_owned(),
@@ -139,12 +139,12 @@ pub(crate) fn caveats(arm: &ArmSummary, reference: &ArmSummary) -> Vec<String> {
             caveats.push(format!(
                 "congestion control differs: {one} over {} against {other} over {}",
                 transports(arm),
-                transports(reference)
+                transports(baseline)
             ));
         }
     }
     let wait_ns = |arm: &ArmSummary| arm.costs.core_wait.as_ref().and_then(|q| q.value);
-    if let (Some(one), Some(other)) = (wait_ns(arm), wait_ns(reference))
+    if let (Some(one), Some(other)) = (wait_ns(arm), wait_ns(baseline))
         && (one - other).abs() > UNLIKE_WAIT_NS
     {
         caveats.push(format!(

@@ -1,13 +1,13 @@
 //! Calls as CSV (RFC 4180): one row a call of every attempt of every cell.
 
-use record::{Call, CallResult, Cell, Outcome, RunData, Standing};
+use record::{Call, CallResult, Cell, CellStatus, RunData};
 
 /// Every call of a run, in the plan's order. Absent times are empty.
 pub fn csv(data: &RunData) -> String {
     let mut out = HEADER.join(",") + "\r\n";
-    for (cell, standing) in data.standings() {
+    for (cell, status) in data.with_status() {
         for call in &cell.calls {
-            let row = row(data, cell, standing, call).map(|field| quote(&field));
+            let row = row(data, cell, status, call).map(|field| quote(&field));
             out += &row.join(",");
             out += "\r\n";
         }
@@ -22,9 +22,9 @@ const HEADER: [&str; 35] = [
     "block",
     "arm",
     "cell",
-    "sitting",
+    "invocation",
     "attempt",
-    "standing",
+    "cell_status",
     "outcome",
     "call",
     "group",
@@ -53,7 +53,7 @@ const HEADER: [&str; 35] = [
     "server_encode_ns",
 ];
 
-fn row(data: &RunData, cell: &Cell, standing: Standing, call: &Call) -> [String; HEADER.len()] {
+fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String; HEADER.len()] {
     let run = data.run();
     let optional = |ns: Option<u64>| ns.map_or(String::new(), |ns| ns.to_string());
     let exchange = call.exchange.clone().unwrap_or_default();
@@ -69,16 +69,16 @@ fn row(data: &RunData, cell: &Cell, standing: Standing, call: &Call) -> [String;
         cell.block.to_string(),
         cell.arm.clone(),
         cell.id.clone(),
-        cell.sitting.to_string(),
+        cell.invocation.to_string(),
         cell.attempt.to_string(),
-        standing_word(standing).into(),
-        outcome_word(&cell.outcome).into(),
+        status.name().into(),
+        cell.outcome.name().into(),
         call.id.to_string(),
         call.group.clone(),
         call.connection.to_string(),
         call.first.to_string(),
-        snake(&call.state),
-        snake(&call.proof),
+        call.state.name().into(),
+        call.proof.name().into(),
         call.protocol.clone(),
         call.start_ns.to_string(),
         optional(call.dns_ns),
@@ -99,33 +99,6 @@ fn row(data: &RunData, cell: &Cell, standing: Standing, call: &Call) -> [String;
         optional(exchange.server_decode_ns),
         optional(exchange.server_encode_ns),
     ]
-}
-
-/// The word for a standing in files.
-pub(crate) fn standing_word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Last => "last",
-        Standing::RunAgain => "run_again",
-        Standing::Superseded => "superseded",
-    }
-}
-
-/// The word for an outcome in files.
-pub(crate) fn outcome_word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Clean => "clean",
-        Outcome::Disturbed { .. } => "disturbed",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Unsupported { .. } => "unsupported",
-    }
-}
-
-/// The word a unit variant has in the records.
-fn snake(variant: &impl serde::Serialize) -> String {
-    match serde_json::to_value(variant) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 fn quote(field: &str) -> String {

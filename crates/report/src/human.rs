@@ -29,7 +29,7 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
 /// How the planned cells ended, in one line.
 pub(crate) fn cells_line(cells: &CellCounts) -> String {
     let mut line = format!(
-        "{}: {} clean, {} disturbed and re-run, {} failed, {} unsupported",
+        "{}: {} clean, {} noisy and re-run, {} failed, {} unsupported",
         count(cells.planned, "cell"),
         cells.clean,
         cells.rerun,
@@ -37,7 +37,7 @@ pub(crate) fn cells_line(cells: &CellCounts) -> String {
         cells.unsupported
     );
     for (n, what) in [
-        (cells.disturbed, "disturbed to the last attempt"),
+        (cells.noisy, "noisy to the last attempt"),
         (cells.not_run, "not run"),
         (cells.superseded, "superseded records"),
     ] {
@@ -52,7 +52,7 @@ pub(crate) fn cells_line(cells: &CellCounts) -> String {
 pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
     match check {
         AaCheck::Failed { objections } => Some(format!(
-            "THE A/A CHECK FAILED: the reference differs from itself. {}.",
+            "THE A/A CHECK FAILED: the baseline differs from itself. {}.",
             objections.join(". ")
         )),
         AaCheck::Absent | AaCheck::Passed => None,
@@ -150,17 +150,17 @@ impl Page {
 pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     match arm.role {
-        Role::Repeat => remarks.push("the reference again: an A/A check".to_owned()),
-        Role::Reference | Role::Arm => {}
+        Role::Repeat => remarks.push("the baseline again: an A/A check".to_owned()),
+        Role::Baseline | Role::Arm => {}
     }
     remarks.extend(arm.caveat.clone());
     remarks.extend(arm.reasons.iter().cloned());
     let unlike = arm.differences.iter().filter(|d| d.on_the_wire);
     let unlike: Vec<String> = unlike
-        .map(|d| format!("{} {} ({})", d.what, d.arm, d.reference))
+        .map(|d| format!("{} {} ({})", d.what, d.arm, d.baseline))
         .collect();
     if !unlike.is_empty() {
-        remarks.push(format!("unlike the reference: {}", unlike.join("; ")));
+        remarks.push(format!("unlike the baseline: {}", unlike.join("; ")));
     }
     for measure in &arm.measures {
         let losses = [
@@ -178,7 +178,7 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
                 count(measure.calls, "call")
             ));
         }
-        let words = measure.with_disturbed.map(verdict_words);
+        let words = measure.with_noisy.map(verdict_words);
         match (
             measure
                 .comparison
@@ -187,11 +187,11 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
             words,
         ) {
             (Some(clean), Some(all)) if clean != all => remarks.push(format!(
-                "{}: {clean}, but {all} with disturbed cells",
+                "{}: {clean}, but {all} with noisy cells",
                 measure.label
             )),
             (None, Some(all)) => remarks.push(format!(
-                "{}: {all} with disturbed cells, and no block is clean",
+                "{}: {all} with noisy cells, and no block is clean",
                 measure.label
             )),
             _ => {}

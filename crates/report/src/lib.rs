@@ -4,7 +4,7 @@
 //!
 //! 1. [`summarise`] takes a run as read from its folders. It picks the cells that count
 //!    (`cells`), turns calls into one number a block and measure (`measure`), asks `stats` how
-//!    well the medians are known and how arms compare with the reference (`compare`), adds
+//!    well the medians are known and how arms compare with the baseline (`compare`), adds
 //!    what it cost (`cost`), and draws a conclusion for each network (`advice`).
 //! 2. The [`Summary`] holds every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were cut into shards.
@@ -22,22 +22,22 @@
 mod advice;
 mod cells;
 mod compare;
+mod configuration;
 mod cost;
 mod csv;
 mod html;
 mod human;
 mod measure;
 mod number;
-mod parity;
 mod parts;
 mod summarise;
 mod summary;
 mod table;
 
+pub use configuration::{Configuration, Difference};
 pub use csv::csv;
 pub use html::html;
 pub use human::human;
-pub use parity::{Difference, Setup};
 pub use summarise::summarise;
 pub use summary::*;
 

@@ -107,7 +107,7 @@ impl Population {
                 .map(|e| Quantity::new(&e, Unit::BitsPerSecond)),
             parts: crate::parts::parts(self, blocks),
             comparison: None,
-            with_disturbed: None,
+            with_noisy: None,
         }
     }
 

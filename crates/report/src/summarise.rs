@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use record::{Arm, Network, Proof, Run, RunData};
 
 use crate::cells::{Blocks, Table};
+use crate::configuration;
 use crate::measure::{Population, populations};
 use crate::number::count;
-use crate::parity;
 use crate::{
     AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary, advice, compare, cost,
 };
@@ -25,7 +25,7 @@ pub fn summarise(data: &RunData) -> Summary {
         question: run.question.clone(),
         seed: run.seed,
         blocks: run.blocks,
-        reference: run.reference.clone(),
+        baseline: run.baseline.clone(),
         measured_ns: data.cells().iter().fold(0, |sum, cell| {
             sum.saturating_add(cell.took_ns)
                 .saturating_add(cell.cost.startup_ns)
@@ -77,10 +77,11 @@ impl<'a> Maker<'a> {
             .iter()
             .map(|arm| self.arm(network, arm))
             .collect();
-        if let Some(reference) = arms.iter().find(|arm| arm.role == Role::Reference).cloned() {
+        if let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline).cloned() {
             for arm in &mut arms {
-                arm.differences = parity::differences(&arm.setup, &reference.setup);
-                let caveats = compare::caveats(arm, &reference);
+                arm.differences =
+                    configuration::differences(&arm.configuration, &baseline.configuration);
+                let caveats = compare::caveats(arm, &baseline);
                 for measure in &mut arm.measures {
                     if let Some(comparison) = &mut measure.comparison {
                         comparison.caveats.clone_from(&caveats);
@@ -110,14 +111,14 @@ impl<'a> Maker<'a> {
         };
         let measures = self.populations.iter().map(|population| {
             let mut measure = population.measure(&blocks, self.run);
-            if role != Role::Reference {
+            if role != Role::Baseline {
                 let compared = compare::compare(population, self.run, &self.table, family, at);
                 measure.comparison = compared.clean;
-                measure.with_disturbed = compared.with_disturbed;
+                measure.with_noisy = compared.with_noisy;
             }
             measure
         });
-        let parity = || blocks.values().flat_map(|cell| &cell.parity);
+        let connections = || blocks.values().flat_map(|cell| &cell.connections);
         ArmSummary {
             name: arm.name.clone(),
             stack: arm.stack.clone(),
@@ -126,10 +127,10 @@ impl<'a> Maker<'a> {
             spoken: set(blocks
                 .values()
                 .flat_map(|c| c.calls.iter().map(|call| &call.protocol))),
-            transports: set(parity().map(|p| &p.transport)),
-            congestion: set(parity().filter_map(|p| p.congestion.as_ref())),
+            transports: set(connections().map(|p| &p.transport)),
+            congestion: set(connections().filter_map(|p| p.congestion.as_ref())),
             caveat: arm.caveat.clone(),
-            setup: parity::setup(blocks.values().copied(), &arm.codec),
+            configuration: configuration::of(blocks.values().copied(), &arm.codec),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.table.counts(self.data, |n, a| (n, a) == at),
@@ -156,12 +157,12 @@ fn weakest_proof(blocks: &Blocks<'_>) -> Option<Proof> {
 fn a_a(networks: &[NetworkSummary], together: f64) -> AaCheck {
     let (mut compared, mut objections) = (0, Vec::new());
     for network in networks {
-        let Some(reference) = network.arms.iter().find(|arm| arm.role == Role::Reference) else {
+        let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
             continue;
         };
         for repeat in network.arms.iter().filter(|arm| arm.role == Role::Repeat) {
             compared += repeat.comparisons().count();
-            let found = advice::objections(repeat, reference, together);
+            let found = advice::objections(repeat, baseline, together);
             objections.extend(found.iter().map(|o| format!("{}: {o}", network.name)));
         }
     }

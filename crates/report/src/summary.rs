@@ -1,13 +1,13 @@
 //! Everything a report says, before anything is laid out.
 
-use crate::parity::{Difference, Setup};
+use crate::configuration::{Configuration, Difference};
 use record::{Check, Proof};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Verdict;
 
 /// Version of this schema; raised when a reader of the old one would go wrong.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A run, summed up.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -25,12 +25,12 @@ pub struct Summary {
     /// Blocks planned on each network.
     pub blocks: u32,
     /// The arm all others are compared with.
-    pub reference: String,
+    pub baseline: String,
     /// Time all cells took, repeated and superseded ones included.
     pub measured_ns: u64,
     /// Known answers checked before the run, of every place it ran at.
     pub self_test: Vec<Check>,
-    /// The reference against itself.
+    /// The baseline against itself.
     pub a_a: AaCheck,
     /// How the error is shared among comparisons.
     pub family: Family,
@@ -42,7 +42,7 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// What came of comparing the reference with itself.
+/// What came of comparing the baseline with itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "a_a", rename_all = "snake_case")]
 pub enum AaCheck {
@@ -60,7 +60,7 @@ pub enum AaCheck {
 /// How the error is shared among comparisons (Bonferroni).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Family {
-    /// Comparisons with the reference, A/A apart.
+    /// Comparisons with the baseline, A/A apart.
     pub comparisons: usize,
     /// Probability that all their intervals hold.
     pub together: f64,
@@ -68,7 +68,7 @@ pub struct Family {
     pub each: f64,
 }
 
-/// Planned cells, each counted once by its last attempt in the last sitting.
+/// Planned cells, each counted once by its last attempt in the last invocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CellCounts {
     /// All of the plan.
@@ -77,15 +77,15 @@ pub struct CellCounts {
     pub clean: usize,
     /// Clean after being run again.
     pub rerun: usize,
-    /// Disturbed to the last attempt: in no verdict.
-    pub disturbed: usize,
+    /// Noisy to the last attempt: in no verdict.
+    pub noisy: usize,
     /// Not measured: driver or lab failed.
     pub failed: usize,
     /// The stack cannot do it.
     pub unsupported: usize,
     /// Not in these records.
     pub not_run: usize,
-    /// Records of earlier sittings, beside the above.
+    /// Records of earlier invocations, beside the above.
     pub superseded: usize,
 }
 
@@ -147,8 +147,8 @@ pub struct ArmSummary {
     /// What every result of it must say.
     pub caveat: Option<String>,
     /// Everything known of how it was set up.
-    pub setup: Setup,
-    /// In what it is unlike the reference.
+    pub configuration: Configuration,
+    /// In what it is unlike the baseline.
     pub differences: Vec<Difference>,
     /// The weakest proof among its calls of what was spoken.
     pub proof: Option<Proof>,
@@ -167,10 +167,10 @@ pub struct ArmSummary {
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// What all others are compared with.
-    Reference,
-    /// The reference once more: an A/A check.
+    Baseline,
+    /// The baseline once more: an A/A check.
     Repeat,
-    /// Compared with the reference.
+    /// Compared with the baseline.
     Arm,
 }
 
@@ -200,10 +200,10 @@ pub struct Measure {
     /// Where the time of exchanges went; none where nothing was exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
-    /// Against the reference, from clean cells; none for the reference itself.
+    /// Against the baseline, from clean cells; none for the baseline itself.
     pub comparison: Option<Comparison>,
-    /// The verdict from the first attempt of every cell, disturbed or not.
-    pub with_disturbed: Option<Verdict>,
+    /// The verdict from the first attempt of every cell, noisy or not.
+    pub with_noisy: Option<Verdict>,
 }
 
 /// Where the time of exchanges went: means over the calls in clean cells that went well.
@@ -257,18 +257,18 @@ pub enum Part {
     Bulk,
 }
 
-/// An arm against the reference, block by block.
+/// An arm against the baseline, block by block.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Arm less reference: negative is sooner. Interval at [`Family::each`].
+    /// Arm less baseline: negative is sooner. Interval at [`Family::each`].
     pub difference: Quantity,
-    /// Reference over arm: above 1 is faster.
+    /// Baseline over arm: above 1 is faster.
     pub speedup: Option<Quantity>,
     /// Differences up to this are of no interest.
     pub margin_ns: f64,
     /// From clean cells.
     pub verdict: Verdict,
-    /// Correlation of arm and reference over blocks: what they had in common.
+    /// Correlation of arm and baseline over blocks: what they had in common.
     pub correlation: Option<f64>,
     /// Why the difference may be another's than the protocol's.
     pub caveats: Vec<String>,

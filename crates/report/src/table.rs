@@ -181,8 +181,8 @@ impl<'a> Table<'a> {
                 .iter()
                 .map(|c| c.verdicts[i].map(words).unwrap_or_default())
                 .collect();
-            if first && arm.role == Role::Reference {
-                words[0] = ("reference".into(), "");
+            if first && arm.role == Role::Baseline {
+                words[0] = ("baseline".into(), "");
             }
             if words.iter().any(|(text, _)| !text.is_empty()) {
                 out += &row(

@@ -24,17 +24,17 @@ fn compare(file: &str, now: &str) {
     );
 }
 
-/// Three cells disturbed, of which two were run again and one did not come clean.
+/// Three cells noisy, of which two were run again and one did not come clean.
 fn run() -> RunData {
     let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
     let mut cells = Vec::new();
     for cell in data.cells() {
         if ["n0-b3-a2", "n1-b4-a0", "n1-b5-a3"].contains(&cell.id.as_str()) {
-            let mut disturbed = cell.clone();
-            disturbed.outcome = Outcome::Disturbed {
+            let mut noisy = cell.clone();
+            noisy.outcome = Outcome::Noisy {
                 reasons: vec!["steal 3 % (invented)".into()],
             };
-            cells.push(disturbed);
+            cells.push(noisy);
             if cell.id != "n1-b5-a3" {
                 let mut again = cell.clone();
                 again.attempt = 2;
@@ -134,6 +134,6 @@ fn csv_has_a_row_a_call_and_quotes_what_it_must() {
     assert!(exchanged.contains(",20000,30000\r\n"));
     let row = csv.lines().find(|line| line.contains("quinn")).unwrap();
     assert!(row.starts_with(
-        "invented,7,true-metro,0,\"quinn \"\"h3\"\", new\",n0-b0-a2,1,1,last,clean,1,echo,"
+        "invented,7,true-metro,0,\"quinn \"\"h3\"\", new\",n0-b0-a2,1,1,counted,clean,1,echo,"
     ));
 }

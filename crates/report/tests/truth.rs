@@ -83,14 +83,14 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
             .filter(|v| **v == "faster")
             .count();
         prop_assert_eq!(said, shown, "{}\n{}", sentence, text);
-        let reference = network
+        let baseline = network
             .arms
             .iter()
-            .find(|a| a.role == Role::Reference)
+            .find(|a| a.role == Role::Baseline)
             .unwrap();
         let (taken, ours) = (
             network.arms.iter().find(|a| a.name == arm).unwrap(),
-            reference,
+            baseline,
         );
         prop_assert!(taken.cells.failed <= ours.cells.failed);
     } else if sentence.starts_with("Stay with ") {
@@ -158,20 +158,20 @@ proptest! {
         luck in any::<u32>(),
         lost in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {
-        let reference = Invented { noise: 0.05, ..arm("base", "h2", 300.0, 100.0, 900.0) };
+        let baseline = Invented { noise: 0.05, ..arm("base", "h2", 300.0, 100.0, 900.0) };
         let again = Invented {
-            name: "base again", repeat: true, first_ms: repeat_ms, ..reference.clone()
+            name: "base again", repeat: true, first_ms: repeat_ms, ..baseline.clone()
         };
-        let arms = [reference, again, one, two];
+        let arms = [baseline, again, one, two];
         let run = run(&arms, &["somewhere", "elsewhere"], blocks);
         let mut cells = cells(&run, &arms, u64::from(luck));
-        // Some cells are disturbed and some missing, any of them.
+        // Some cells are noisy and some missing, any of them.
         for (i, at) in lost.iter().enumerate() {
             let at = at.index(cells.len());
             if i % 2 == 0 {
                 cells.swap_remove(at);
             } else if cells[at].is_measured() {
-                cells[at].outcome = Outcome::Disturbed { reasons: vec!["invented".into()] };
+                cells[at].outcome = Outcome::Noisy { reasons: vec!["invented".into()] };
             }
         }
         check(&RunData::new(run, cells).unwrap())?;
@@ -336,7 +336,7 @@ fn weak_proof_is_told() {
     );
 }
 
-/// An arm that was disturbed only when it did badly must not gain from being run again.
+/// An arm that was noisy only when it did badly must not gain from being run again.
 #[test]
 fn a_verdict_that_hangs_on_run_again_cells_says_so() {
     let whole = data(&quickstart(), &["true-metro"], 10, 1);
@@ -344,7 +344,7 @@ fn a_verdict_that_hangs_on_run_again_cells_says_so() {
     for cell in whole.cells() {
         if cell.arm == "quinn h3" && cell.block < 3 {
             let mut first = cell.clone();
-            first.outcome = Outcome::Disturbed {
+            first.outcome = Outcome::Noisy {
                 reasons: vec!["invented".into()],
             };
             first.calls.iter_mut().for_each(|call| call.end_ns *= 4);
@@ -360,7 +360,7 @@ fn a_verdict_that_hangs_on_run_again_cells_says_so() {
     assert!(
         summary.networks[0]
             .sentence
-            .contains("with disturbed cells: cannot tell")
+            .contains("with noisy cells: cannot tell")
     );
     assert_eq!(summary.cells.rerun, 3);
 }
@@ -371,7 +371,7 @@ fn without_a_clean_cell_the_disturbed_ones_are_still_told() {
     let whole = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = whole.cells().to_vec();
     for cell in cells.iter_mut().filter(|cell| cell.is_measured()) {
-        cell.outcome = Outcome::Disturbed {
+        cell.outcome = Outcome::Noisy {
             reasons: vec!["steal 9 % (invented)".into()],
         };
     }
@@ -382,8 +382,8 @@ fn without_a_clean_cell_the_disturbed_ones_are_still_told() {
     );
     for told in [
         "Cannot tell: no block has clean cells of both hyper h2 and another arm.",
-        "10 disturbed to the last attempt, as by: steal 9 % (invented)",
-        "first call: faster with disturbed cells, and no block is clean",
+        "10 noisy to the last attempt, as by: steal 9 % (invented)",
+        "first call: faster with noisy cells, and no block is clean",
     ] {
         assert!(text.contains(told), "{told}\n{text}");
     }

@@ -36,7 +36,7 @@ pub struct Config {
     pub inject: Faults,
     /// Hand out tickets and know none of them later, so that resumption and early data are
     /// refused.
-    pub forgetful: bool,
+    pub reject_tickets: bool,
     /// Congestion control of the QUIC side.
     pub congestion: Congestion,
     /// TCP_NODELAY on accepted sockets. Off only to break a lab on purpose.
@@ -58,7 +58,7 @@ impl Default for Config {
             limits: Limits::default(),
             faults: false,
             inject: Faults::new(),
-            forgetful: false,
+            reject_tickets: false,
             congestion: Congestion::Cubic,
             nodelay: true,
         }

@@ -233,7 +233,7 @@ fn port(
         client_certificates,
         resumption: config.resumption,
         early_data: config.early_data,
-        forgetful: config.forgetful,
+        reject_tickets: config.reject_tickets,
     };
     let over_tcp = tls::tcp(credentials, options)?;
     let over_quic = QuicTls::new(tls::quic(credentials, options)?).map_err(TlsError::from)?;

@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) client_certificates: bool,
     pub(crate) resumption: bool,
     pub(crate) early_data: bool,
-    pub(crate) forgetful: bool,
+    pub(crate) reject_tickets: bool,
 }
 
 /// TLS 1.3 and 1.2, HTTP/2 and HTTP/1.1.
@@ -71,8 +71,8 @@ fn config(
     };
     let mut config =
         builder.with_single_cert(credentials.chain.clone(), credentials.key.clone_key())?;
-    if options.forgetful {
-        config.session_storage = Arc::new(Forgetful);
+    if options.reject_tickets {
+        config.session_storage = Arc::new(RejectTickets);
     } else if options.resumption {
         // Stateful: a ticket works once, in this process only, and rustls takes early data
         // with no other kind. There are no ticket keys that could outlive a run.
@@ -86,9 +86,9 @@ fn config(
 
 /// Takes every session and gives none back.
 #[derive(Debug)]
-struct Forgetful;
+struct RejectTickets;
 
-impl StoresServerSessions for Forgetful {
+impl StoresServerSessions for RejectTickets {
     fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
         true
     }

@@ -3,7 +3,7 @@
 
 use crate::Span;
 use crate::estimate::{Ends, Interval, Level, Method};
-use crate::luck;
+use crate::rng;
 
 /// Interval of the median of `blocks`, whose median is `value`.
 pub(crate) fn of_median(blocks: &[Span], value: Span, level: Level, seed: u64) -> Interval {
@@ -28,7 +28,7 @@ pub(crate) fn percentiles(
     let mut values = Vec::with_capacity(rounds);
     for round in 0..rounds {
         for (i, pick) in picks.iter_mut().enumerate() {
-            *pick = luck::below(seed, (round * blocks + i) as u64, blocks);
+            *pick = rng::below(seed, (round * blocks + i) as u64, blocks);
         }
         values.push(statistic(&picks));
     }

@@ -201,7 +201,7 @@ fn tail(n: usize, r: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::luck;
+    use crate::rng;
 
     fn exact(values: &[f64]) -> Vec<Span> {
         values.iter().map(|&v| Span::exact(v)).collect()
@@ -323,7 +323,7 @@ mod tests {
         let mut held = 0;
         for t in 0..trials {
             let values: Vec<Span> = (0..n as u64)
-                .map(|i| Span::exact(-luck::unit(t.wrapping_mul(7919), i).ln()))
+                .map(|i| Span::exact(-rng::unit(t.wrapping_mul(7919), i).ln()))
                 .collect();
             let got = estimate(&values, level, t).unwrap().interval;
             stated = got.coverage;

@@ -7,7 +7,7 @@
 //! 2. The calls of one cell become one number, their [`median`], because calls of a cell
 //!    share a process, a connection and a minute, and are not independent. The block is the
 //!    unit of evidence from here on.
-//! 3. In each block the reference is taken from the arm ([`Span::minus`]). What the arms of a
+//! 3. In each block the baseline is taken from the arm ([`Span::minus`]). What the arms of a
 //!    block have in common (luck, machine, minute) drops out; [`correlation`] says how much
 //!    that was.
 //! 4. The median of those differences is the [`Estimate`]. Below 20 blocks its interval runs
@@ -29,14 +29,14 @@
 //!
 //! The interval is for the median *block*, on this machine and under this emulated network. It
 //! says nothing of blocks that were not drawn, and a difference between two arms neither of
-//! which is the reference is not tested at all.
+//! which is the baseline is not tested at all.
 //!
 //! Nothing here reads a clock, a file or ambient luck; `clippy.toml` beside this crate says so.
 
 mod bootstrap;
 mod estimate;
-mod luck;
 mod quantile;
+mod rng;
 mod span;
 mod verdict;
 

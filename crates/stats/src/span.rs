@@ -2,8 +2,8 @@
 
 /// All that is known of a number: it lies between `lo` and `hi`, which may be infinite.
 ///
-/// A call that timed out after 10 s is `[10 s, inf)`; against an exact reference its
-/// difference is "at least", an exact arm against a censored reference is "at most", and two
+/// A call that timed out after 10 s is `[10 s, inf)`; against an exact baseline its
+/// difference is "at least", an exact arm against a censored baseline is "at most", and two
 /// censored calls tell nothing of each other. Order statistics keep such bounds: the k-th
 /// smallest of the numbers lies between the k-th smallest `lo` and the k-th smallest `hi`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
-//! Is the arm faster than the reference, and are we sure?
+//! Is the arm faster than the baseline, and are we sure?
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Estimate, Level, Span, estimate};
 
-/// Compares an arm with the reference over blocks: `pairs` holds (arm, reference), times of
+/// Compares an arm with the baseline over blocks: `pairs` holds (arm, baseline), times of
 /// the same block. `None` when there is no such block.
 pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
     let differences: Vec<Span> = pairs.iter().map(|(arm, base)| arm.minus(*base)).collect();
@@ -17,7 +17,7 @@ pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
     })
 }
 
-/// How often faster the arm is: median over blocks of reference / arm, in the scale of
+/// How often faster the arm is: median over blocks of baseline / arm, in the scale of
 /// factors, so that 2x faster and 2x slower are equally far from no difference. `None`
 /// without a block, or when some time is not positive.
 pub fn speedup(pairs: &[(Span, Span)], level: Level, seed: u64) -> Option<Estimate> {
@@ -38,7 +38,7 @@ pub fn speedup(pairs: &[(Span, Span)], level: Level, seed: u64) -> Option<Estima
     Some(factor)
 }
 
-/// Pearson's correlation of arm and reference over blocks where both are exact: the share of
+/// Pearson's correlation of arm and baseline over blocks where both are exact: the share of
 /// luck they had in common, and so what pairing gained. `None` below [`MIN_BLOCKS`] such
 /// blocks or when one of the two never varies.
 pub fn correlation(pairs: &[(Span, Span)]) -> Option<f64> {
@@ -63,7 +63,7 @@ pub fn correlation(pairs: &[(Span, Span)]) -> Option<f64> {
 }
 
 /// The margin of a study that names none: 2 ms, which no user notices and a busy machine's
-/// scheduler moves, or 5 % of the reference, whichever is more.
+/// scheduler moves, or 5 % of the baseline, whichever is more.
 pub fn default_margin_ns(reference_ns: f64) -> f64 {
     (reference_ns * 0.05).max(2e6)
 }
@@ -84,16 +84,16 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// An arm against the reference.
+/// An arm against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Arm less reference: negative is sooner.
+    /// Arm less baseline: negative is sooner.
     pub difference: Estimate,
     /// What follows.
     pub verdict: Verdict,
 }
 
-/// What can be said of an arm against the reference.
+/// What can be said of an arm against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -267,7 +267,7 @@ mod tests {
         let got = compare(&pairs, &RULE).unwrap();
         assert_eq!(got.verdict, Verdict::Slower);
         assert_eq!(got.difference.interval.hi, f64::INFINITY);
-        // A censored reference cannot make the arm slower.
+        // A censored baseline cannot make the arm slower.
         let pairs = vec![(Span::exact(120.0), Span::at_least(900.0)); 6];
         assert_eq!(compare(&pairs, &RULE).unwrap().verdict, Verdict::Faster);
         // Sooner by at least 2, with a margin of 5: perhaps enough, perhaps not.

@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// The reference against itself: "faster" or "slower" no more often than the level allows,
+/// The baseline against itself: "faster" or "slower" no more often than the level allows,
 /// margin zero, which is the hardest case. Four standard deviations of the count.
 #[test]
 fn a_against_a_rarely_differs() {

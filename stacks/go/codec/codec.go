@@ -28,7 +28,7 @@ type Offer struct {
 	LibraryVersion string   `json:"library_version"`
 	Parts          []string `json:"parts"`
 	Caveat         string   `json:"caveat,omitempty"`
-	Narrow         string   `json:"narrow,omitempty"`
+	RejectsValid   string   `json:"rejects_valid,omitempty"`
 
 	New func(message.Kind) Codec `json:"-"`
 }

@@ -92,7 +92,7 @@ func (b *bench) answer(line []byte) any {
 
 func (b *bench) hello() any {
 	return map[string]any{
-		"type": "hello", "version": 1, "runtime": "go", "runtime_version": runtime.Version(),
+		"type": "hello", "version": 2, "runtime": "go", "runtime_version": runtime.Version(),
 		"codecs": b.offers,
 		"heap":   "runtime.MemStats.TotalAlloc",
 	}

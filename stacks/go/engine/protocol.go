@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the driver protocol's.
-const Version = 1
+const Version = 2
 
 // Hello is what a driver says of itself.
 type Hello struct {
@@ -22,7 +22,7 @@ type Hello struct {
 	TLS          string            `json:"tls"`
 	Protocols    []string          `json:"protocols"`
 	Codecs       []string          `json:"codecs,omitempty"` // with which it can exchange
-	Abilities    []string          `json:"abilities"`
+	Capabilities    []string          `json:"capabilities"`
 	Clock        string            `json:"clock"`
 	ResolutionNs int64             `json:"resolution_ns"`
 	Phases       map[string]string `json:"phases"`

@@ -125,7 +125,7 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 		case "exchange":
 			r.requests[place], r.exchanges[place], err = s.prepareExchange(step, stack)
 		case "reconnect":
-			err = checkMode(step.Mode, stack.Hello.Abilities)
+			err = checkMode(step.Mode, stack.Hello.Capabilities)
 		case "pause":
 		default:
 			err = &Unsupported{"step " + step.Kind, "this driver does not know it"}
@@ -154,17 +154,17 @@ func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Ex
 	return request, x, err
 }
 
-func checkMode(mode string, abilities []string) error {
+func checkMode(mode string, capabilities []string) error {
 	switch mode {
 	case Cold:
 		return nil
 	case Resume, EarlyData:
-		for _, ability := range abilities {
-			if ability == mode {
+		for _, capability := range capabilities {
+			if capability == mode {
 				return nil
 			}
 		}
-		return &Unsupported{"reconnect " + mode, "not among this stack's abilities"}
+		return &Unsupported{"reconnect " + mode, "not among this stack's capabilities"}
 	}
 	return &Unsupported{"reconnect " + mode, "this driver does not know it"}
 }

@@ -27,7 +27,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"grpc"},
 			Codecs:       []string{"protobuf"},
-			Abilities:    []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
+			Capabilities:    []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
 			Phases: map[string]string{
 				"dns":          "the dns resolver handed addresses to the channel",
 				"connect":      "httptrace ConnectDone in the channel's dialer",

@@ -1,5 +1,5 @@
 // Encodes and decodes the messages of the codec bench on Mono and says how long it took, by
-// commute's contract for codec runners, version 1 (docs/codec-runner.md).
+// commute's contract for codec runners, version 2 (docs/codec-runner.md).
 
 using System;
 using System.Collections.Generic;
@@ -63,7 +63,7 @@ namespace Commute.Bench
 
         static Reply Hello() => new Reply("hello")
         {
-            Version = 1,
+            Version = 2,
             Runtime = "mono",
             RuntimeVersion = RuntimeInformation.FrameworkDescription,
             Codecs = Codecs.All.Select(codec => new CodecWords(codec)).ToList(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use driver::protocol::{Ability, Action, CallError, ErrorKind, Reconnect, Reply, Step};
+use driver::protocol::{Action, CallError, Capability, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -43,10 +43,10 @@ impl<'a, S: Stack> Run<'a, S> {
     ) -> Result<Self, Refused> {
         let (schedule, first) =
             Schedule::first(steps).map_err(|error| Refused::Failed(error.to_string()))?;
-        let abilities = S::hello().abilities;
+        let capabilities = S::hello().capabilities;
         let request = |step: &Step| match &step.action {
             Action::Pause { .. } => Ok(None),
-            Action::Reconnect { mode } => reconnects(&abilities, *mode).map(|()| None),
+            Action::Reconnect { mode } => reconnects(&capabilities, *mode).map(|()| None),
             call => {
                 let message = match call {
                     Action::Exchange { message, kind } => Some(exchanges.prepare(message, kind)?),
@@ -155,17 +155,17 @@ impl<'a, S: Stack> Run<'a, S> {
     }
 }
 
-fn reconnects(abilities: &[Ability], mode: Reconnect) -> Result<(), Refused> {
+fn reconnects(capabilities: &[Capability], mode: Reconnect) -> Result<(), Refused> {
     let (what, needed) = match mode {
         Reconnect::Cold => return Ok(()),
-        Reconnect::Resume => ("reconnect resume", Ability::Resume),
-        Reconnect::EarlyData => ("reconnect early_data", Ability::EarlyData),
+        Reconnect::Resume => ("reconnect resume", Capability::Resume),
+        Reconnect::EarlyData => ("reconnect early_data", Capability::EarlyData),
     };
-    match abilities.contains(&needed) {
+    match capabilities.contains(&needed) {
         true => Ok(()),
         false => Err(Refused::unsupported(
             what,
-            "not among this driver's abilities",
+            "not among this driver's capabilities",
         )),
     }
 }

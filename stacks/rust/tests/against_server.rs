@@ -6,7 +6,7 @@ mod common;
 
 use common::bench::{ALL, Bench, hello};
 use common::{call, in_order, side_by_side};
-use driver::protocol::{Ability, Action, Protocol, Reconnect, Setup};
+use driver::protocol::{Action, Capability, Protocol, Reconnect, Setup};
 
 /// The file of the published study (reference: game-api).
 const FILE_BYTES: u64 = 163_763;
@@ -201,20 +201,23 @@ fn a_stream_of_messages_is_answered_one_by_one() {
 #[test]
 fn abilities_are_what_the_tests_above_have_shown() {
     for protocol in ALL {
-        let abilities = hello(protocol).abilities;
-        let early_data = abilities.contains(&Ability::EarlyData);
+        let capabilities = hello(protocol).capabilities;
+        let early_data = capabilities.contains(&Capability::EarlyData);
         assert_eq!(early_data, protocol == Protocol::H3);
         assert_eq!(
-            abilities.contains(&Ability::Stream),
+            capabilities.contains(&Capability::Stream),
             protocol == Protocol::Grpc
         );
-        for ability in [
-            Ability::Mtls,
-            Ability::Resume,
-            Ability::Parallel,
-            Ability::Congestion,
+        for capability in [
+            Capability::Mtls,
+            Capability::Resume,
+            Capability::Parallel,
+            Capability::Congestion,
         ] {
-            assert!(abilities.contains(&ability), "{protocol:?} {ability:?}");
+            assert!(
+                capabilities.contains(&capability),
+                "{protocol:?} {capability:?}"
+            );
         }
     }
 }

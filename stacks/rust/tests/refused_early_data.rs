@@ -16,9 +16,9 @@ use rustls::server::StoresServerSessions;
 
 /// Takes every session and gives none back.
 #[derive(Debug)]
-struct Forgetful;
+struct RejectTickets;
 
-impl StoresServerSessions for Forgetful {
+impl StoresServerSessions for RejectTickets {
     fn put(&self, _key: Vec<u8>, _value: Vec<u8>) -> bool {
         true
     }
@@ -56,7 +56,7 @@ fn server() -> Server {
         .with_single_cert(vec![certified.cert.der().clone()], key)
         .unwrap();
     tls.alpn_protocols = vec![b"h3".to_vec()];
-    tls.session_storage = Arc::new(Forgetful);
+    tls.session_storage = Arc::new(RejectTickets);
     tls.max_early_data_size = u32::MAX;
     let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls).unwrap();
     let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));

@@ -37,7 +37,7 @@ enum Only {
     /// Goodput of saturated links
     Goodput,
     /// Packets as counted by tap and kernel
-    Books,
+    Accounting,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Only::Probes => Part::Probes,
             Only::RoundTrips => Part::RoundTrips,
             Only::Goodput => Part::Goodput,
-            Only::Books => Part::Books,
+            Only::Accounting => Part::Accounting,
         }),
         broken: args.broken.map(|b| match b {
             Broken::Gso => Break::Gso,

@@ -18,7 +18,7 @@ use crate::exit;
 /// only. The folder is then read by `commute report` like any run.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
-    commute import field.csv --out runs/field --reference 'ios h2'\n  \
+    commute import field.csv --out runs/field --baseline 'ios h2'\n  \
     commute report runs/field")]
 pub(crate) struct Args {
     /// CSV, or JSON lines when its name ends in .ndjson or .jsonl; - for standard input (CSV)
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     question: String,
     /// The arm to compare with [default: the first]
     #[arg(long, value_name = "ARM")]
-    reference: Option<String>,
+    baseline: Option<String>,
     /// Seed of the bootstrap
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
-        reference: args.reference.clone(),
+        baseline: args.baseline.clone(),
         seed: args.seed,
     };
     let (run, cells) = lab::import(&rows, &options).with_context(|| file.to_string())?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
 
-use record::{Outcome, Standing};
+use record::{CellStatus, Outcome};
 
 use crate::exit;
 use crate::progress::Progress;
@@ -130,9 +130,9 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
         return exit::PASS;
     };
     let clean = data
-        .standings()
+        .with_status()
         .iter()
-        .filter(|(cell, s)| *s == Standing::Last && cell.outcome == Outcome::Clean)
+        .filter(|(cell, s)| *s == CellStatus::Counted && cell.outcome == Outcome::Clean)
         .count();
     let percent = 100.0 * clean as f64 / data.run().plan.len().max(1) as f64;
     if percent >= wanted {

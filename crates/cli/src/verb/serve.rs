@@ -57,9 +57,9 @@ pub(crate) struct Args {
     /// may be given again
     #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
     inject: Vec<(u32, Fault)>,
-    /// Hand out tickets and know none of them later: resumption and early data are refused
+    /// Issue session tickets but reject them, so that resumption and early data fail
     #[arg(long)]
-    forgetful: bool,
+    reject_tickets: bool,
     /// Threads that serve [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -128,7 +128,7 @@ impl Args {
             log,
             faults: self.faults,
             inject: self.inject.into_iter().collect(),
-            forgetful: self.forgetful,
+            reject_tickets: self.reject_tickets,
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
                 Control::Reno => Congestion::NewReno,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Cell, RunData, Standing, Store};
+use record::{Cell, CellStatus, RunData, Store};
 
 use super::House;
 
@@ -25,7 +25,7 @@ pub const SMALL: &str = r#"
 name = "small"
 question = "does it run?"
 networks = ["gentle.toml"]
-reference = "one"
+baseline = "one"
 blocks = 2
 seed = 3
 timeout_s = 5
@@ -80,9 +80,9 @@ pub fn records(dir: &Path) -> RunData {
 
 /// The cells that count, in the plan's order.
 pub fn last(data: &RunData) -> Vec<&Cell> {
-    data.standings()
+    data.with_status()
         .into_iter()
-        .filter(|(_, standing)| *standing == Standing::Last)
+        .filter(|(_, status)| *status == CellStatus::Counted)
         .map(|(cell, _)| cell)
         .collect()
 }

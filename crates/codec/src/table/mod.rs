@@ -115,7 +115,7 @@ pub struct Cost {
     pub iterations: u64,
     /// Those of them in which the runner had to wait for a core, or shared it: none, unless
     /// hardly any sample was free of that.
-    pub disturbed: usize,
+    pub noisy: usize,
     /// Allocated.
     pub heap_bytes: Option<f64>,
 }
@@ -141,7 +141,7 @@ impl Cost {
             high_ns: time.interval.hi,
             samples: used.len(),
             iterations: measured.iterations,
-            disturbed: used.iter().filter(|s| !s.clean).count(),
+            noisy: used.iter().filter(|s| !s.clean).count(),
             heap_bytes: measured.heap_bytes(),
         })
     }
@@ -155,7 +155,7 @@ impl Cost {
             high_ns: time.interval.hi,
             samples: samples.len(),
             iterations: 1,
-            disturbed: 0,
+            noisy: 0,
             heap_bytes: None,
         })
     }
@@ -173,7 +173,7 @@ impl Row {
         runtime_version: &str,
         entry: &CodecEntry,
     ) -> Self {
-        let caveats = [&entry.caveat, &entry.lossy, &entry.narrow];
+        let caveats = [&entry.caveat, &entry.lossy, &entry.rejects_valid];
         let caveats: Vec<&str> = caveats.into_iter().flatten().map(String::as_str).collect();
         Self {
             message: message.to_string(),

@@ -7,7 +7,7 @@ fn cost(ns: f64) -> Option<Cost> {
         high_ns: ns * 1.015,
         samples: 19,
         iterations: 1000,
-        disturbed: 0,
+        noisy: 0,
         heap_bytes: Some(2_048.0),
     })
 }
@@ -21,7 +21,7 @@ fn invented() -> Table {
         parts: Part::ALL.into(),
         caveat: (library == "slow").then(|| "it is slow".into()),
         lossy: None,
-        narrow: None,
+        rejects_valid: None,
     };
     let api = Name::Api { bytes: 2_000 };
     let mut json = Row::new(api, "rust", "1.95", &entry("json", "serde_json"));

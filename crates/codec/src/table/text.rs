@@ -73,10 +73,10 @@ impl Table {
                  runtime that collects its garbage between samples."
             ));
         }
-        let disturbed = self.costs().filter(|c| c.disturbed > 0).count();
-        if disturbed > 0 {
+        let noisy = self.costs().filter(|c| c.noisy > 0).count();
+        if noisy > 0 {
             notes.push(format!(
-                "{disturbed} of {all} warm figures rest on disturbed samples: another program, or \
+                "{noisy} of {all} warm figures rest on noisy samples: another program, or \
                  a neighbour of this virtual machine, was on the core. They are too high."
             ));
         }

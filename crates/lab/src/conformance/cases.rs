@@ -1,6 +1,6 @@
 //! The cases: what is asked, and what the server does about it.
 
-use driver::protocol::{Ability, Action, Discovery, Protocol, Reconnect, Setup, Start, Step};
+use driver::protocol::{Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step};
 
 use super::How::{self, Cell};
 use super::judge::{self, Seen};
@@ -30,15 +30,15 @@ pub const CASES: &[Case] = &[
          "calls one after another share a connection"),
     case("fresh", ALL, None, Cell(fresh),
          "`reconnect cold` opens a connection that resumes nothing"),
-    case("resumed", ALL, Some(Ability::Resume), Cell(resumed),
+    case("resumed", ALL, Some(Capability::Resume), Cell(resumed),
          "`reconnect resume` resumes a session"),
-    case("early-data", ALL, Some(Ability::EarlyData), Cell(early_data),
+    case("early-data", ALL, Some(Capability::EarlyData), Cell(early_data),
          "a request goes as 0-RTT"),
-    case("early-refused", ALL, Some(Ability::EarlyData), Cell(early_refused),
+    case("early-refused", ALL, Some(Capability::EarlyData), Cell(early_refused),
          "refused 0-RTT is sent again"),
-    case("mtls", ALL, Some(Ability::Mtls), Cell(mtls),
+    case("mtls", ALL, Some(Capability::Mtls), Cell(mtls),
          "the client proves itself"),
-    case("mtls-wrong", ALL, Some(Ability::Mtls), Cell(mtls_wrong),
+    case("mtls-wrong", ALL, Some(Capability::Mtls), Cell(mtls_wrong),
          "a certificate of another authority gets no answer"),
     case("mtls-none", ALL, None, Cell(mtls_none),
          "no certificate gets no answer"),
@@ -58,30 +58,30 @@ pub const CASES: &[Case] = &[
          "302 is reported, not followed"),
     case("timeout", ALL, None, Cell(timeout),
          "`timeout_ns` is kept within 10 %; the next call works"),
-    case("cancel", ALL, Some(Ability::Cancel), Cell(cancel),
+    case("cancel", ALL, Some(Capability::Cancel), Cell(cancel),
          "`cancel_after_ns` is kept; the next call works"),
-    case("parallel", ALL, Some(Ability::Parallel), Cell(parallel),
+    case("parallel", ALL, Some(Capability::Parallel), Cell(parallel),
          "six at once come back whole"),
-    case("shared", SHARED, Some(Ability::Parallel), Cell(shared),
+    case("shared", SHARED, Some(Capability::Parallel), Cell(shared),
          "six at once, from the start, share one connection"),
-    case("stream", &[Grpc], Some(Ability::Stream), Cell(stream),
+    case("stream", &[Grpc], Some(Capability::Stream), Cell(stream),
          "messages of a stream come back in order"),
     case("phases", ALL, None, Cell(phases),
          "phases are in order and agree with packets and server"),
     case("warm-up", ALL, None, Cell(warm_up),
          "warming up leaves the measured origin untouched"),
-    case("frames", ALL, Some(Ability::Observe), Cell(frames),
+    case("frames", ALL, Some(Capability::Observe), Cell(frames),
          "calls end on a 60 Hz grid"),
     case("exchange", ALL, None, How::Exchange(exchange),
          "messages come back equal in every codec named"),
-    case("alt-svc", &[H3], Some(Ability::AltSvc), Cell(alt_svc),
+    case("alt-svc", &[H3], Some(Capability::AltSvc), Cell(alt_svc),
          "HTTP/2 until Alt-Svc is learnt, then HTTP/3"),
 ];
 
 const fn case(
     name: &'static str,
     over: &'static [Protocol],
-    needs: Option<Ability>,
+    needs: Option<Capability>,
     how: How,
     about: &'static str,
 ) -> Case {
@@ -185,7 +185,7 @@ fn early_data(_: Protocol) -> Trial {
 
 fn early_refused(protocol: Protocol) -> Trial {
     Trial {
-        server: vec!["--early-data".into(), "--forgetful".into()],
+        server: vec!["--early-data".into(), "--reject-tickets".into()],
         judge: judge::early_refused,
         ..early_data(protocol)
     }

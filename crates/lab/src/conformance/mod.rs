@@ -12,7 +12,7 @@ mod sizes;
 
 use std::path::PathBuf;
 
-use driver::protocol::{Ability, Codec, Discovery, Hello, Protocol, Setup, Step};
+use driver::protocol::{Capability, Codec, Discovery, Hello, Protocol, Setup, Step};
 use link::{Network, PathSpec};
 use pump::Bench;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub struct Case {
     /// The protocols that know such a thing.
     over: &'static [Protocol],
     /// What the driver must offer; else it is unsupported.
-    needs: Option<Ability>,
+    needs: Option<Capability>,
     how: How,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Conformance<'a> {
                 if !wanted || !case.over.contains(&protocol) {
                     continue;
                 }
-                let excuse = case.excused(driver, protocol, &hello.abilities);
+                let excuse = case.excused(driver, protocol, &hello.capabilities);
                 let outcome = match (excuse, case.how) {
                     (Some(reason), _) => Verdict::Unsupported(reason),
                     (None, How::Provoke) => driver
@@ -234,7 +234,7 @@ impl<'a> Conformance<'a> {
         let amend = |setup: &mut Setup| (trial.amend)(setup, foreign);
         let job = Job {
             network: &self.network,
-            luck: 1,
+            link_seed: 1,
             arm: &arm,
             workload: &workload,
             seed: 1,
@@ -287,12 +287,12 @@ impl<'a> Conformance<'a> {
 
 impl Case {
     /// Why the driver need not be tried.
-    fn excused(&self, driver: &Driver, protocol: Protocol, has: &[Ability]) -> Option<String> {
+    fn excused(&self, driver: &Driver, protocol: Protocol, has: &[Capability]) -> Option<String> {
         if let Some(reason) = driver.entry.limit(protocol, self.name) {
             return Some(reason.to_owned());
         }
-        let ability = self.needs.filter(|ability| !has.contains(ability))?;
-        let name = serde_json::to_string(&ability).unwrap_or_default();
+        let capability = self.needs.filter(|capability| !has.contains(capability))?;
+        let name = serde_json::to_string(&capability).unwrap_or_default();
         Some(format!(
             "the driver does not offer {}",
             name.trim_matches('"')

@@ -6,7 +6,7 @@
 //! gets these wrong is not to be believed about anything else, so every run checks some of
 //! them first, and `commute doctor` all.
 
-mod books;
+mod accounting;
 mod goodput;
 mod machine;
 mod neighbours;
@@ -68,7 +68,7 @@ pub enum Part {
     /// Saturated links.
     Goodput,
     /// Packets as counted by tap and kernel.
-    Books,
+    Accounting,
 }
 
 impl Lab {
@@ -96,8 +96,8 @@ impl Lab {
         if wanted(Part::Goodput) {
             add(goodput::ceiling(&mut surgery));
         }
-        if wanted(Part::Books) {
-            add(books::balance(&mut surgery));
+        if wanted(Part::Accounting) {
+            add(accounting::balance(&mut surgery));
         }
         if options.jobs > 1 {
             add(neighbours::shift(&mut surgery, options.jobs));
@@ -118,19 +118,19 @@ impl Lab {
     }
 }
 
-/// One line a check, for people: held or not, expected, got, margin.
+/// One line a check, for people: held or not, expected, measured, margin.
 pub fn check_line(check: &Check) -> String {
     let Check {
         name,
         expected,
-        got,
+        measured,
         margin,
         unit,
         pass,
     } = check;
     let held = if *pass { "ok  " } else { "FAIL" };
     format!(
-        "{held}  {name:<58} expected {expected:>9.3}  got {got:>9.3}  margin {margin:.3} {unit}"
+        "{held}  {name:<58} expected {expected:>9.3}  measured {measured:>9.3}  margin {margin:.3} {unit}"
     )
 }
 
@@ -176,7 +176,7 @@ impl<'a> Surgery<'a> {
         }
         let job = Job {
             network,
-            luck: 1,
+            link_seed: 1,
             arm: &arm,
             workload,
             seed: 1,
@@ -193,7 +193,7 @@ impl<'a> Surgery<'a> {
     }
 
     /// Measures and judges; again, at most three times, when a check fails in a cell that the
-    /// audit calls disturbed. One that holds in spite of it holds.
+    /// audit calls noisy. One that holds in spite of it holds.
     fn examine(
         &mut self,
         network: &Network,
@@ -215,7 +215,7 @@ impl<'a> Surgery<'a> {
                 return checks;
             }
             if attempt > MAX_RERUNS {
-                let reason = format!("disturbed {attempt} times: {}", objections.join("; "));
+                let reason = format!("noisy {attempt} times: {}", objections.join("; "));
                 checks.push(not_made(&stack.label(), &reason));
                 return checks;
             }
@@ -238,13 +238,13 @@ impl Stack {
 }
 
 /// A check with its verdict.
-fn check(name: String, expected: f64, got: f64, margin: f64, unit: &str) -> Check {
+fn check(name: String, expected: f64, measured: f64, margin: f64, unit: &str) -> Check {
     // A NaN is never within a margin.
-    let pass = (got - expected).abs() <= margin;
+    let pass = (measured - expected).abs() <= margin;
     Check {
         name,
         expected,
-        got,
+        measured,
         margin,
         unit: unit.to_owned(),
         pass,
@@ -256,7 +256,7 @@ fn not_made(name: &str, reason: &dyn std::fmt::Display) -> Check {
     Check {
         name: format!("{name}: {reason}"),
         expected: f64::NAN,
-        got: f64::NAN,
+        measured: f64::NAN,
         margin: f64::NAN,
         unit: String::new(),
         pass: false,

@@ -55,7 +55,7 @@ fn undisturbed(stack: &Stack, measured: &Measured) -> Check {
 fn congestion(stack: &Stack, measured: &Measured) -> Check {
     let is_other = |c: &str| c != CONGESTION;
     let other = measured
-        .parity
+        .connections
         .iter()
         .filter(|p| p.congestion.as_deref().is_some_and(is_other));
     let name = format!("{}: connections not under {CONGESTION}", stack.label());

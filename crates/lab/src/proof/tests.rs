@@ -91,14 +91,14 @@ fn try_rows(rows: &[Row]) -> Result<Proven, String> {
 
 #[test]
 fn an_honest_driver_is_believed() {
-    let (calls, parity) = try_rows(&[row(1, 1_100), row(2, 2_000)]).unwrap();
+    let (calls, connections) = try_rows(&[row(1, 1_100), row(2, 2_000)]).unwrap();
     assert_eq!(calls[0].state, State::ColdProcess);
     assert!(calls[0].first && !calls[1].first);
     assert_eq!(calls[1].state, State::Warm);
     assert_eq!(calls[0].start_ns, 100);
     assert_eq!(calls[0].end_ns, 600);
     assert_eq!(calls[0].proof, Proof::Server);
-    assert_eq!(parity.len(), 1);
+    assert_eq!(connections.len(), 1);
 }
 
 #[test]

@@ -22,7 +22,7 @@ struct RawStudy {
     name: Spanned<String>,
     question: String,
     networks: Spanned<Vec<String>>,
-    reference: Spanned<String>,
+    baseline: Spanned<String>,
     blocks: Spanned<u32>,
     #[serde(default = "default_seed")]
     seed: u64,
@@ -132,12 +132,12 @@ impl RawStudy {
         if arms.is_empty() {
             return Err(source.at(&(0..0), "no [[arm]]: the study has no cells"));
         }
-        let wanted = self.reference.get_ref();
-        let Some(reference) = arms.iter().position(|a| a.name == *wanted) else {
+        let wanted = self.baseline.get_ref();
+        let Some(baseline) = arms.iter().position(|a| a.name == *wanted) else {
             let hint = crate::nearest::name(wanted, arms.iter().map(|a| a.name.as_str()));
             return Err(source.at(
-                &self.reference.span(),
-                format!("reference `{wanted}` is no arm of this study{hint}"),
+                &self.baseline.span(),
+                format!("baseline `{wanted}` is no arm of this study{hint}"),
             ));
         };
         let mut workload = Vec::new();
@@ -149,7 +149,7 @@ impl RawStudy {
             question: self.question,
             networks: self.networks.into_inner(),
             arms,
-            reference,
+            baseline,
             blocks: self.blocks.into_inner(),
             seed: self.seed,
             timeout_ns: ns(&self.timeout_s, 1e9, "timeout_s", source)?,

@@ -16,10 +16,10 @@ pub struct Study {
     pub question: String,
     /// Names of networks.
     pub networks: Vec<String>,
-    /// Arms, in order; at least the reference.
+    /// Arms, in order; at least the baseline.
     pub arms: Vec<Arm>,
-    /// Index of the reference in `arms`.
-    pub reference: usize,
+    /// Index of the baseline in `arms`.
+    pub baseline: usize,
     /// Blocks per network.
     pub blocks: u32,
     /// Where all luck comes from.

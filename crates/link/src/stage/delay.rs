@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Item, Outcome, Stage};
-use crate::{Direction, PathSpec, luck::Luck};
+use crate::{Direction, PathSpec, rng::RandomStream};
 
 /// Always there, even for no delay: a path ends here or one stage later, and the bias that
 /// calibration finds is taken off here.
@@ -12,7 +12,7 @@ pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<
         fixed_ns: spec.delay_ns,
         bias_ns: 0,
         jitter_ns: spec.jitter_ns,
-        luck: Luck::new(seed, direction, "jitter"),
+        random: RandomStream::new(seed, direction, "jitter"),
         last_ns: 0,
         under_way: VecDeque::new(),
     }))
@@ -22,7 +22,7 @@ struct Delay {
     fixed_ns: u64,
     bias_ns: u64,
     jitter_ns: u64,
-    luck: Luck,
+    random: RandomStream,
     last_ns: u64,
     under_way: VecDeque<(u64, Item)>,
 }
@@ -31,7 +31,7 @@ impl Stage for Delay {
     fn offer(&mut self, now_ns: u64, item: Item) {
         // `Other` frames have no ticket and get the middle of the jitter.
         let above_floor_ns = match item.ticket {
-            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.luck.of(ticket)),
+            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.random.of(ticket)),
             _ => self.jitter_ns,
         };
         let delay_ns = (self

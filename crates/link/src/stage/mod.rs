@@ -9,7 +9,7 @@ mod reorder;
 
 use crate::{Cause, Direction, Packet, PathSpec, flows::Ticket};
 
-/// A packet under way, with the ticket its luck is drawn by.
+/// A packet under way, with the ticket that keys its random draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) packet: Packet,

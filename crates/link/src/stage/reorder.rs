@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use super::{Item, Outcome, Stage};
 use crate::{
     Direction, PathSpec,
-    luck::{Chance, Luck},
+    rng::{Chance, RandomStream},
 };
 
 pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
@@ -13,7 +13,7 @@ pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<
     Some(Box::new(Reorder {
         chance: Chance::from_ppb(reorder.ppb),
         extra_ns: reorder.extra_ns,
-        luck: Luck::new(seed, direction, "reorder"),
+        random: RandomStream::new(seed, direction, "reorder"),
         offered: 0,
         under_way: BinaryHeap::new(),
     }))
@@ -22,7 +22,7 @@ pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<
 struct Reorder {
     chance: Chance,
     extra_ns: u64,
-    luck: Luck,
+    random: RandomStream,
     offered: u64,
     under_way: BinaryHeap<Reverse<Waiting>>,
 }
@@ -31,7 +31,7 @@ impl Stage for Reorder {
     fn offer(&mut self, now_ns: u64, item: Item) {
         let held_back = item
             .ticket
-            .is_some_and(|ticket| self.chance.hit(self.luck.of(ticket)));
+            .is_some_and(|ticket| self.chance.hit(self.random.of(ticket)));
         let at_ns = if held_back {
             now_ns.saturating_add(self.extra_ns)
         } else {

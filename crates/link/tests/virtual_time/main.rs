@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod common_random_numbers;
 mod golden;
-mod luck;
 mod networks;
 mod properties;
 mod refusals;

@@ -66,7 +66,7 @@ pub struct Prediction {
     /// Those that found the queue full, or were stopped by gate or policy.
     pub dropped: u64,
     /// The network also loses, delays or reorders by chance, which was left out: say so.
-    pub without_luck: bool,
+    pub excludes_random_loss: bool,
 }
 
 /// Why there is no prediction.
@@ -101,7 +101,7 @@ pub fn predict(
     let mut pipe = Pipe::new(network, protocol);
     let asked = connect(&mut pipe, protocol, connection)?;
     transfer(pipe, protocol, response, asked).map(|prediction| Prediction {
-        without_luck: has_luck(network),
+        excludes_random_loss: has_random_loss(network),
         ..prediction
     })
 }
@@ -109,7 +109,7 @@ pub fn predict(
 /// The bench calls over IPv6.
 const IP: Ip = Ip::V6;
 
-fn has_luck(network: &Network) -> bool {
+fn has_random_loss(network: &Network) -> bool {
     [&network.up, &network.down]
         .iter()
         .any(|path| path.loss.is_some() || path.jitter_ns > 0 || path.reorder.is_some())

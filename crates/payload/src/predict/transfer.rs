@@ -63,7 +63,7 @@ pub(super) fn transfer(
                             total_ns: arrival.at_ns,
                             packets: part_of.len() as u64,
                             dropped: pipe.dropped(),
-                            without_luck: false,
+                            excludes_random_loss: false,
                         });
                     }
                 }

@@ -11,7 +11,7 @@ pub fn run(blocks: u32) -> Run {
         protocol: protocol.into(),
         codec: "json".into(),
         security: "tls".into(),
-        same_as_reference: false,
+        same_as_baseline: false,
         ..Arm::default()
     };
     let mut run = Run {
@@ -21,7 +21,7 @@ pub fn run(blocks: u32) -> Run {
         question: "invented figures: does the reader still read old records?".into(),
         seed: 7,
         blocks,
-        reference: "one".into(),
+        baseline: "one".into(),
         margin_ns: None,
         timeout_ns: 10_000_000_000,
         arms: vec![arm("one", "h2"), arm("two", "h3")],
@@ -48,7 +48,7 @@ pub fn run(blocks: u32) -> Run {
         self_test: vec![Check {
             name: "new TCP + TLS 1.3 connection, h2 (invented)".into(),
             expected: 300.0,
-            got: 300.4,
+            measured: 300.4,
             margin: 2.0,
             unit: "ms".into(),
             pass: true,
@@ -70,7 +70,7 @@ pub fn run(blocks: u32) -> Run {
 }
 
 /// A record of a planned cell, with two calls.
-pub fn cell(planned: &Planned, sitting: u32, attempt: u32, outcome: Outcome) -> Cell {
+pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) -> Cell {
     let call = |id: u32, end_ms: u64, result| Call {
         id,
         group: "echo".into(),
@@ -104,7 +104,7 @@ pub fn cell(planned: &Planned, sitting: u32, attempt: u32, outcome: Outcome) -> 
         block: planned.block,
         arm: planned.arm.clone(),
         attempt,
-        sitting,
+        invocation,
         outcome,
         calls: vec![
             call(1, 300, CallResult::Ok),
@@ -126,9 +126,9 @@ pub fn cell(planned: &Planned, sitting: u32, attempt: u32, outcome: Outcome) -> 
             packets: 20,
             ..Audit::default()
         },
-        parity: vec![Parity {
+        connections: vec![ConnectionSettings {
             transport: "tcp".into(),
-            ..Parity::default()
+            ..ConnectionSettings::default()
         }],
         stack: Stack {
             name: "invented".into(),

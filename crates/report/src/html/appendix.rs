@@ -4,7 +4,6 @@ use record::{Outcome, RunData};
 
 use super::{Text, heads, table};
 use crate::Summary;
-use crate::csv::{outcome_word, standing_word};
 use crate::number::{count, duration};
 
 /// All appendices.
@@ -34,8 +33,8 @@ back, so differences are taken within blocks.</li>\n\
 <li>Faster or slower: the whole interval of the difference is beyond zero, and its median beyond \
 the margin. No difference: the whole interval is within the margin. Anything else: cannot tell.</li>\n\
 <li>A call that timed out took at least its time-out, one that failed counts the same; none is \
-dropped. Disturbed cells were run again; \"with disturbed cells\" takes the first attempts.</li>\n\
-<li>Arms were compared with the reference, not with each other.</li>\n";
+dropped. Noisy cells were run again; \"with noisy cells\" takes the first attempts.</li>\n\
+<li>Arms were compared with the baseline, not with each other.</li>\n";
 
 fn self_test(summary: &Summary) -> String {
     if summary.self_test.is_empty() {
@@ -47,13 +46,13 @@ fn self_test(summary: &Summary) -> String {
         .map(|check| {
             let unit = Text(&check.unit);
             let word = match check.pass {
-                true => "<strong class=\"faster\">held</strong>",
+                true => "<strong class=\"faster\">passed</strong>",
                 false => "<strong class=\"slower\">failed</strong>",
             };
             vec![
                 Text(&check.name).to_string(),
                 format!("{} {unit}", check.expected),
-                format!("{} {unit}", check.got),
+                format!("{} {unit}", check.measured),
                 format!("±{} {unit}", check.margin),
                 word.into(),
             ]
@@ -124,12 +123,12 @@ fn networks(data: &RunData) -> String {
 
 fn cells(data: &RunData) -> String {
     let rows: Vec<Vec<String>> = data
-        .standings()
+        .with_status()
         .into_iter()
-        .map(|(cell, standing)| {
+        .map(|(cell, status)| {
             let why = match &cell.outcome {
                 Outcome::Clean => String::new(),
-                Outcome::Disturbed { reasons } => reasons.join("; "),
+                Outcome::Noisy { reasons } => reasons.join("; "),
                 Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.clone(),
             };
             vec![
@@ -137,15 +136,15 @@ fn cells(data: &RunData) -> String {
                 Text(&cell.network).to_string(),
                 cell.block.to_string(),
                 Text(&cell.arm).to_string(),
-                standing_word(standing).replace('_', " "),
-                outcome_word(&cell.outcome).into(),
+                status.name().to_owned(),
+                cell.outcome.name().to_owned(),
                 format!("<small>{}</small>", Text(&why)),
                 duration(cell.took_ns as f64),
             ]
         })
         .collect();
     let columns = heads(&[
-        "Record", "Network", "Block", "Arm", "Standing", "Outcome", "Why", "Took",
+        "Record", "Network", "Block", "Arm", "Status", "Outcome", "Why", "Took",
     ]);
     table("Every attempt of every cell", &columns, &rows)
 }

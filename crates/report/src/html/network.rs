@@ -45,19 +45,19 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
             "<section id=\"network-{i}\">\n<h2>{}</h2>\n",
             Text(&network.name)
         );
-        out += &verdicts(network, &summary.reference);
+        out += &verdicts(network, &summary.baseline);
         out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
         out += &parts_tables(network);
         out += &figures(network, data, &cells, &populations);
         out += &costs(network);
-        out += &setups(network);
+        out += &configurations(network);
         out += &remarks_list(network);
         out += "</section>\n";
     }
     out
 }
 
-fn verdicts(network: &NetworkSummary, reference: &str) -> String {
+fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
     let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
     let mut columns = heads(&["Arm"]);
     columns.extend(
@@ -71,7 +71,7 @@ fn verdicts(network: &NetworkSummary, reference: &str) -> String {
         .enumerate()
         .map(|(i, arm)| {
             let role = match arm.role {
-                Role::Reference => " <small>reference</small>",
+                Role::Baseline => " <small>baseline</small>",
                 Role::Repeat => " <small>A/A check</small>",
                 Role::Arm => "",
             };
@@ -102,7 +102,7 @@ fn verdicts(network: &NetworkSummary, reference: &str) -> String {
             row
         })
         .collect();
-    let caption = format!("Times, and verdicts against {}", Text(reference));
+    let caption = format!("Times, and verdicts against {}", Text(baseline));
     table(&caption, &columns, &rows)
 }
 
@@ -159,10 +159,10 @@ fn verdict(measure: &Measure, comparison: &Comparison) -> String {
         "<br><strong class=\"{class}\">{words}</strong><br><small>{difference}; margin {}",
         duration(comparison.margin_ns)
     );
-    if let Some(all) = measure.with_disturbed {
+    if let Some(all) = measure.with_noisy {
         let other = verdict_words(all);
         let told = if other == words { "the same" } else { other };
-        out += &format!("; with disturbed cells {told}");
+        out += &format!("; with noisy cells {told}");
     }
     if let Some(correlation) = comparison.correlation {
         out += &format!("; correlation {correlation:.2}");
@@ -228,19 +228,19 @@ fn figures(
     out + "</div>\n"
 }
 
-/// How each arm was set up; what is unlike the reference stands out.
-fn setups(network: &NetworkSummary) -> String {
+/// How each arm was set up; what is unlike the baseline stands out.
+fn configurations(network: &NetworkSummary) -> String {
     let named: BTreeSet<&String> = network
         .arms
         .iter()
-        .flat_map(|arm| arm.setup.keys())
+        .flat_map(|arm| arm.configuration.keys())
         .collect();
     let mut columns = heads(&["Arm"]);
     columns.extend(named.iter().map(|what| Text(what).to_string()));
     let row = |(place, arm): (usize, &crate::ArmSummary)| {
         let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
         row.extend(named.iter().map(|what| {
-            let values = arm.setup.get(*what).into_iter().flatten();
+            let values = arm.configuration.get(*what).into_iter().flatten();
             let told = values
                 .map(|v| Text(v).to_string())
                 .collect::<Vec<_>>()
@@ -254,7 +254,7 @@ fn setups(network: &NetworkSummary) -> String {
     };
     let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
     table(
-        "Set-up; what is unlike the reference is bold",
+        "Set-up; what is unlike the baseline is bold",
         &columns,
         &rows,
     )

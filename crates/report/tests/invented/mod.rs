@@ -42,16 +42,16 @@ pub fn arm(
     }
 }
 
-/// The quickstart's shape: a reference, the same again, one faster, one slower,
+/// The quickstart's shape: a baseline, the same again, one faster, one slower,
 /// one too noisy to tell, one missing.
 pub fn quickstart() -> Vec<Invented> {
-    let reference = arm("hyper h2", "h2", 383.0, 133.0, 1_800.0);
+    let baseline = arm("hyper h2", "h2", 383.0, 133.0, 1_800.0);
     vec![
-        reference.clone(),
+        baseline.clone(),
         Invented {
             name: "hyper h2 again",
             repeat: true,
-            ..reference
+            ..baseline
         },
         arm("quinn h3", "h3", 265.0, 131.0, 1_100.0),
         arm("libcurl h1", "h1", 510.0, 134.0, 1_850.0),
@@ -68,7 +68,7 @@ pub fn quickstart() -> Vec<Invented> {
     ]
 }
 
-/// A run of `arms`, the first of them the reference, on invented networks.
+/// A run of `arms`, the first of them the baseline, on invented networks.
 pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
     let mut run = Run {
         format: FORMAT,
@@ -77,7 +77,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         question: "figures nobody measured".into(),
         seed: 7,
         blocks,
-        reference: arms[0].name.into(),
+        baseline: arms[0].name.into(),
         margin_ns: None,
         timeout_ns: 10_000_000_000,
         arms: arms
@@ -88,7 +88,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
                 protocol: a.protocol.into(),
                 codec: "json".into(),
                 security: "tls".into(),
-                same_as_reference: a.repeat,
+                same_as_baseline: a.repeat,
                 ..Arm::default()
             })
             .collect(),
@@ -119,7 +119,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         self_test: vec![Check {
             name: "new TCP + TLS 1.3 connection, h2 (invented)".into(),
             expected: 300.0,
-            got: 300.4,
+            measured: 300.4,
             margin: 2.0,
             unit: "ms".into(),
             pass: true,
@@ -167,7 +167,7 @@ pub fn cells(run: &Run, arms: &[Invented], luck: u64) -> Vec<Cell> {
         if arm
             .outcome
             .as_ref()
-            .is_none_or(|o| matches!(o, Outcome::Disturbed { .. }))
+            .is_none_or(|o| matches!(o, Outcome::Noisy { .. }))
         {
             for id in 1..=16u32 {
                 let (group, first) = if id == 16 {
@@ -267,7 +267,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
         block: planned.block,
         arm: planned.arm.clone(),
         attempt: 1,
-        sitting: 1,
+        invocation: 1,
         outcome: arm.outcome.clone().unwrap_or(Outcome::Clean),
         wire: Wire {
             up_bytes: if quic { 41_000 } else { 52_000 },
@@ -289,10 +289,10 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
             packets: 700,
             ..Audit::default()
         },
-        parity: vec![Parity {
+        connections: vec![ConnectionSettings {
             transport: if quic { "quic" } else { "tcp" }.into(),
             congestion: Some(arm.congestion.into()),
-            ..Parity::default()
+            ..ConnectionSettings::default()
         }],
         stack: Stack {
             name: "invented".into(),

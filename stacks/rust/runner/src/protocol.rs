@@ -119,7 +119,7 @@ pub(crate) struct Offered {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) caveat: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) narrow: Option<&'static str>,
+    pub(crate) rejects_valid: Option<&'static str>,
 }
 
 impl Reply {

@@ -161,10 +161,10 @@ fn hello() -> Hello {
         library_version: offer.version,
         parts: offer.parts,
         caveat: offer.caveat,
-        narrow: offer.narrow,
+        rejects_valid: offer.rejects_valid,
     };
     Hello {
-        version: 1,
+        version: 2,
         runtime: "rust",
         runtime_version: env!("RUSTC_VERSION"),
         codecs: OFFERS.iter().map(offered).collect(),

@@ -167,7 +167,7 @@ fn what_cannot_be_done_fails_and_the_next_is_done() {
 #[test]
 fn hello_names_libraries_with_their_versions() {
     let mut runner = Runner::start();
-    let hello = runner.ask(&json!({"type": "hello", "version": 1}));
+    let hello = runner.ask(&json!({"type": "hello", "version": 2}));
     assert_eq!(
         (&hello["version"], &hello["runtime"]),
         (&json!(1), &json!("rust"))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use driver::protocol::{
-    Ability, Action, CallError, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
+    Action, CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
 };
 use http::header::HOST;
 use http::{HeaderValue, Uri};
@@ -53,12 +53,12 @@ impl Stack for Hyper {
             stack_version: concat!(env!("HYPER_VERSION"), ", h2 ", env!("H2_VERSION")).into(),
             tls: tls::VERSION.into(),
             protocols: vec![Protocol::H1, Protocol::H2],
-            abilities: vec![
-                Ability::Mtls,
-                Ability::Resume,
-                Ability::Parallel,
-                Ability::Congestion,
-                Ability::Cancel,
+            capabilities: vec![
+                Capability::Mtls,
+                Capability::Resume,
+                Capability::Parallel,
+                Capability::Congestion,
+                Capability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),

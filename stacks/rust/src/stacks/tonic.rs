@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use driver::protocol::{
-    Ability, Action, CallError, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
+    Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
@@ -78,14 +78,14 @@ impl Stack for Tonic {
             stack_version: concat!(env!("TONIC_VERSION"), ", hyper ", env!("HYPER_VERSION")).into(),
             tls: tls::VERSION.into(),
             protocols: vec![Protocol::Grpc],
-            abilities: vec![
-                Ability::Mtls,
-                Ability::Resume,
-                Ability::Stream,
-                Ability::Parallel,
-                Ability::Protobuf,
-                Ability::Congestion,
-                Ability::Cancel,
+            capabilities: vec![
+                Capability::Mtls,
+                Capability::Resume,
+                Capability::Stream,
+                Capability::Parallel,
+                Capability::Protobuf,
+                Capability::Congestion,
+                Capability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),

@@ -227,5 +227,5 @@ pub fn probe(command: &[&str], ca_file: &str, protocol: &str) {
     ] {
         assert_eq!(raw.ask(line)["type"], "failed", "{line}");
     }
-    assert_eq!(raw.ask(r#"{"type":"hello","version":1}"#)["type"], "hello");
+    assert_eq!(raw.ask(r#"{"type":"hello","version":2}"#)["type"], "hello");
 }

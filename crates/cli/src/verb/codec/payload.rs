@@ -114,7 +114,7 @@ fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
             },
             cold_ns: cold.map(|p| p.total_ns),
             warm_ns: warm.map(|p| p.total_ns),
-            without_luck: cold.or(warm).is_some_and(|p| p.without_luck),
+            excludes_random_loss: cold.or(warm).is_some_and(|p| p.excludes_random_loss),
         }
     };
     networks

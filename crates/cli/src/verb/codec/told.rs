@@ -40,7 +40,7 @@ pub(super) struct Predicted {
     pub(super) cold_ns: Option<u64>,
     pub(super) warm_ns: Option<u64>,
     /// The network loses or delays by chance, which was left out.
-    pub(super) without_luck: bool,
+    pub(super) excludes_random_loss: bool,
 }
 
 impl Told {
@@ -62,7 +62,7 @@ impl Told {
                  reflection); generated code is faster, see `commute codec --message api-2kB`.\n\
                  Times on networks: predicted by known physics, on a connection in use / on a new \
                  one; docs/codecs.md holds predictions against measurements.\n";
-        if self.samples.iter().any(ToldSample::without_luck) {
+        if self.samples.iter().any(ToldSample::excludes_random_loss) {
             text += "* without the loss or jitter of that network, which add to it.\n";
         }
         text
@@ -84,7 +84,7 @@ impl Told {
             "protocol",
             "cold_ns",
             "warm_ns",
-            "without_luck",
+            "excludes_random_loss",
         ])?;
         for sample in &self.samples {
             for form in &sample.forms {
@@ -105,7 +105,7 @@ impl Told {
                         predicted.protocol.to_owned(),
                         whole(predicted.cold_ns),
                         whole(predicted.warm_ns),
-                        predicted.without_luck.to_string(),
+                        predicted.excludes_random_loss.to_string(),
                     ])?;
                 }
             }
@@ -125,7 +125,11 @@ impl ToldSample {
         .map(String::from)
         .into();
         for predicted in self.forms.iter().take(1).flat_map(|form| &form.predicted) {
-            let mark = if predicted.without_luck { "*" } else { "" };
+            let mark = if predicted.excludes_random_loss {
+                "*"
+            } else {
+                ""
+            };
             head.push(format!(
                 "{} {}{mark}",
                 predicted.network, predicted.protocol
@@ -154,9 +158,9 @@ impl ToldSample {
         grid
     }
 
-    fn without_luck(&self) -> bool {
+    fn excludes_random_loss(&self) -> bool {
         let mut predicted = self.forms.iter().flat_map(|form| &form.predicted);
-        predicted.any(|predicted| predicted.without_luck)
+        predicted.any(|predicted| predicted.excludes_random_loss)
     }
 }
 

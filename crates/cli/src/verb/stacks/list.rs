@@ -34,7 +34,7 @@ struct Row {
     stack: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<String>,
-    abilities: Vec<String>,
+    capabilities: Vec<String>,
     /// From spawning the driver to its first words.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_ms: Option<u64>,
@@ -51,7 +51,7 @@ impl Row {
             protocols: driver.entry.protocols.iter().map(|p| p.name()).collect(),
             stack: None,
             tls: None,
-            abilities: Vec::new(),
+            capabilities: Vec::new(),
             startup_ms: None,
             missing: None,
             caveats: caveats.map(|(of, text)| format!("{of}: {text}")).collect(),
@@ -59,8 +59,8 @@ impl Row {
         match introduced {
             Err(reason) => row.missing = Some(reason),
             Ok(Introduced { hello, startup }) => {
-                let words = hello.abilities.iter().map(serde_json::to_value);
-                row.abilities = words
+                let words = hello.capabilities.iter().map(serde_json::to_value);
+                row.capabilities = words
                     .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
                     .collect();
                 row.stack = Some(format!("{} {}", hello.stack, hello.stack_version));
@@ -92,7 +92,7 @@ fn table(rows: &[Row]) -> String {
                 let ms = row.startup_ms.unwrap_or(0);
                 text += &format!("{:width$}  {protocols:9}  {stack}\n", row.name);
                 text += &format!("{:width$}  {:9}  TLS: {tls}; starts in {ms} ms\n", "", "");
-                let able = row.abilities.join(" ");
+                let able = row.capabilities.join(" ");
                 text += &format!("{:width$}  {:9}  can: {able}\n", "", "");
             }
             (None, missing) => {

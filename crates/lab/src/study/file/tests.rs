@@ -17,7 +17,7 @@ fn with(line: &str, instead: &str) -> (String, usize) {
 #[test]
 fn a_study_is_read() {
     let study = Study::parse("s.toml", SMALL).unwrap();
-    assert_eq!((study.arms.len(), study.reference, study.blocks), (3, 0, 3));
+    assert_eq!((study.arms.len(), study.baseline, study.blocks), (3, 0, 3));
     assert_eq!(study.arms[2].name, "quinn h3");
     assert_eq!(study.timeout_ns, 30_000_000_000);
 }
@@ -54,8 +54,8 @@ fn every_mistake_is_named_with_its_line() {
             "name at least one",
         ),
         (
-            "reference = \"hyper h2\"",
-            "reference = \"hyper h3\"",
+            "baseline = \"hyper h2\"",
+            "baseline = \"hyper h3\"",
             "did you mean `hyper h2`?",
         ),
         ("name = \"small\"", "name = \"../x\"", "lower-case letters"),

@@ -2,7 +2,7 @@ use super::Model;
 use crate::{
     BurstSpec, Direction,
     flows::Ticket,
-    luck::{Chance, Luck},
+    rng::{Chance, RandomStream},
 };
 
 /// Good and bad times by the clock: a fade lasts its milliseconds whether one packet meets it or a
@@ -11,8 +11,8 @@ pub(super) struct Burst {
     good_ns: u64,
     bad_ns: u64,
     chance: Chance,
-    loss_luck: Luck,
-    sojourn_luck: Luck,
+    loss_stream: RandomStream,
+    sojourn_stream: RandomStream,
     /// Sojourns entered so far; even numbers are good times.
     number: u64,
     /// When the present sojourn ends.
@@ -25,8 +25,8 @@ impl Burst {
             good_ns: spec.good_ns,
             bad_ns: spec.bad_ns,
             chance: Chance::from_ppb(spec.loss_ppb),
-            loss_luck: Luck::new(seed, direction, "burst loss"),
-            sojourn_luck: Luck::new(seed, direction, "burst sojourn"),
+            loss_stream: RandomStream::new(seed, direction, "burst loss"),
+            sojourn_stream: RandomStream::new(seed, direction, "burst sojourn"),
             number: 0,
             until_ns: 0,
         };
@@ -46,7 +46,7 @@ impl Burst {
             self.good_ns
         };
         // 53 bits fit a double exactly; the half keeps the logarithm finite.
-        let bits = self.sojourn_luck.at(0, number) >> 11;
+        let bits = self.sojourn_stream.at(0, number) >> 11;
         let uniform = (bits as f64 + 0.5) / (1_u64 << 53) as f64;
         ((mean_ns as f64 * -uniform.ln()) as u64).max(1)
     }
@@ -63,7 +63,7 @@ impl Model for Burst {
             self.number += 1;
             self.until_ns = self.until_ns.saturating_add(self.sojourn_ns(self.number));
         }
-        self.is_bad() && self.chance.hit(self.loss_luck.of(ticket))
+        self.is_bad() && self.chance.hit(self.loss_stream.of(ticket))
     }
 }
 

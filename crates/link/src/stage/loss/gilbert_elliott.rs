@@ -2,7 +2,7 @@ use super::Model;
 use crate::{
     Direction, GilbertElliottSpec,
     flows::Ticket,
-    luck::{Chance, Luck},
+    rng::{Chance, RandomStream},
 };
 
 /// The chain of Gilbert (1960) and Elliott (1963) that takes one step a packet: a fade lasts so
@@ -15,8 +15,8 @@ pub(super) struct GilbertElliott {
     to_good: Chance,
     good_loss: Chance,
     bad_loss: Chance,
-    step_luck: Luck,
-    loss_luck: Luck,
+    step_stream: RandomStream,
+    loss_stream: RandomStream,
     /// Whether the chain of each flow is in the bad state.
     bad: Vec<bool>,
 }
@@ -32,8 +32,8 @@ impl GilbertElliott {
             to_good: Chance::from_ppb(spec.to_good_ppb),
             good_loss: Chance::from_ppb(spec.good_loss_ppb),
             bad_loss: Chance::from_ppb(spec.bad_loss_ppb),
-            step_luck: Luck::new(seed, direction, "gilbert-elliott step"),
-            loss_luck: Luck::new(seed, direction, "gilbert-elliott loss"),
+            step_stream: RandomStream::new(seed, direction, "gilbert-elliott step"),
+            loss_stream: RandomStream::new(seed, direction, "gilbert-elliott loss"),
             bad: Vec::new(),
         }
     }
@@ -52,9 +52,9 @@ impl Model for GilbertElliott {
         }
         let bad = &mut self.bad[flow];
         let leaves = if *bad { self.to_good } else { self.to_bad };
-        *bad ^= leaves.hit(self.step_luck.of(ticket));
+        *bad ^= leaves.hit(self.step_stream.of(ticket));
         let chance = if *bad { self.bad_loss } else { self.good_loss };
-        chance.hit(self.loss_luck.of(ticket))
+        chance.hit(self.loss_stream.of(ticket))
     }
 }
 

@@ -2,27 +2,27 @@ use super::Model;
 use crate::{
     Direction,
     flows::Ticket,
-    luck::{Chance, Luck},
+    rng::{Chance, RandomStream},
 };
 
 /// Each packet is lost with the same chance, whatever happened to the others.
 pub(super) struct Iid {
     chance: Chance,
-    luck: Luck,
+    random: RandomStream,
 }
 
 impl Iid {
     pub(super) fn new(ppb: u32, direction: Direction, seed: u64) -> Iid {
         Iid {
             chance: Chance::from_ppb(ppb),
-            luck: Luck::new(seed, direction, "loss"),
+            random: RandomStream::new(seed, direction, "loss"),
         }
     }
 }
 
 impl Model for Iid {
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
-        self.chance.hit(self.luck.of(ticket))
+        self.chance.hit(self.random.of(ticket))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Offer {
     /// What every result of it must say.
     pub(crate) caveat: Option<&'static str>,
     /// Why it refuses what other libraries rightly write.
-    pub(crate) narrow: Option<&'static str>,
+    pub(crate) rejects_valid: Option<&'static str>,
     /// Takes it up for a kind of message.
     pub(crate) open: fn(Kind) -> Box<dyn Codec>,
 }
@@ -34,7 +34,7 @@ macro_rules! offer {
     };
     (
         $codec:literal, $library:literal, $version:expr, $new:expr,
-        [$($part:ident),*], $caveat:expr, $narrow:expr
+        [$($part:ident),*], $caveat:expr, $rejects_valid:expr
     ) => {
         Offer {
             codec: $codec,
@@ -42,7 +42,7 @@ macro_rules! offer {
             version: $version,
             parts: &[$(Part::$part),*],
             caveat: $caveat,
-            narrow: $narrow,
+            rejects_valid: $rejects_valid,
             open: |kind| with_kind!(kind, T => Box::new(At::<_, T>::new($new))),
         }
     };

@@ -52,7 +52,7 @@ impl Runner {
     }
 
     pub fn offers(&mut self) -> Vec<Value> {
-        let hello = self.ask(&json!({"type": "hello", "version": 1}));
+        let hello = self.ask(&json!({"type": "hello", "version": 2}));
         let ready = self.ask(&json!({"type": "setup", "schema_file": "/nowhere"}));
         assert_eq!(ready, json!({"type": "ready"}));
         hello["codecs"].as_array().unwrap().clone()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use driver::protocol::{
-    Ability, Action, CallError, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
+    Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::QuicClientConfig;
@@ -51,13 +51,13 @@ impl Stack for Quinn {
             .into(),
             tls: tls::VERSION.into(),
             protocols: vec![Protocol::H3],
-            abilities: vec![
-                Ability::Mtls,
-                Ability::Resume,
-                Ability::EarlyData,
-                Ability::Parallel,
-                Ability::Congestion,
-                Ability::Cancel,
+            capabilities: vec![
+                Capability::Mtls,
+                Capability::Resume,
+                Capability::EarlyData,
+                Capability::Parallel,
+                Capability::Congestion,
+                Capability::Cancel,
             ],
             clock: Clock::Monotonic,
             resolution_ns: clock::resolution_ns(),

@@ -35,7 +35,7 @@ final class Runner {
 
     private static JsonObject hello() {
         JsonObject reply = Reply.of("hello");
-        reply.addProperty("version", 1);
+        reply.addProperty("version", 2);
         reply.addProperty("runtime", "jvm");
         reply.addProperty("runtime_version", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
         JsonArray codecs = new JsonArray();

@@ -5,7 +5,7 @@ import java.util.logging.LogManager;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** Drives one stack by commute's driver protocol, version 1 (docs/driver-protocol.md). */
+/** Drives one stack by commute's driver protocol, version 2 (docs/driver-protocol.md). */
 public final class Driver {
     private final Stack stack;
     private final Lab lab;

@@ -16,7 +16,7 @@ public final class Identity {
     final Map<String, String> phases = new TreeMap<>();
     final Map<String, String> settings = new TreeMap<>();
     List<String> protocols = Arrays.asList();
-    List<String> abilities = Arrays.asList();
+    List<String> capabilities = Arrays.asList();
 
     public Identity(String stack, String version, String tls) {
         this.stack = stack;
@@ -31,8 +31,8 @@ public final class Identity {
         return this;
     }
 
-    public Identity abilities(String... abilities) {
-        this.abilities = Arrays.asList(abilities);
+    public Identity capabilities(String... capabilities) {
+        this.capabilities = Arrays.asList(capabilities);
         return this;
     }
 
@@ -72,9 +72,9 @@ public final class Identity {
             settings.put("codecs of exchanges", codecs.toString());
         }
         return new JSONObject()
-                .put("type", "hello").put("version", 1)
+                .put("type", "hello").put("version", 2)
                 .put("stack", stack).put("stack_version", version).put("tls", tls)
-                .put("protocols", new JSONArray(protocols)).put("abilities", new JSONArray(abilities))
+                .put("protocols", new JSONArray(protocols)).put("capabilities", new JSONArray(capabilities))
                 .put("clock", clock).put("resolution_ns", 1)
                 .put("codecs", new JSONArray(codecs.keySet()))
                 .put("phases", new JSONObject(phases)).put("settings", new JSONObject(settings));

@@ -60,7 +60,7 @@ public final class Setup {
         if (caFile == null) {
             throw new IOException("setup names no ca_file");
         }
-        if (clientCertFile != null && !identity.abilities.contains("mtls")) {
+        if (clientCertFile != null && !identity.capabilities.contains("mtls")) {
             throw new Unsupported("client_cert_file", identity.stack + " shows no client certificate here");
         }
     }

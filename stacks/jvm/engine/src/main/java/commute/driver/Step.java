@@ -60,7 +60,7 @@ public final class Step {
             case "pause": return Kind.PAUSE;
             case "reconnect": return Kind.RECONNECT;
             case "stream":
-                if (identity.abilities.contains("stream")) {
+                if (identity.capabilities.contains("stream")) {
                     return Kind.STREAM;
                 }
                 throw new Unsupported("step stream", identity.stack + " has no messages to stream");
@@ -77,7 +77,7 @@ public final class Step {
         if (word.equals("cold")) {
             return Stack.Reconnect.COLD;
         }
-        if ((word.equals("resume") || word.equals("early_data")) && identity.abilities.contains(word)) {
+        if ((word.equals("resume") || word.equals("early_data")) && identity.capabilities.contains(word)) {
             return word.equals("resume") ? Stack.Reconnect.RESUME : Stack.Reconnect.EARLY_DATA;
         }
         throw new Unsupported("reconnect " + word, identity.stack + " is not known to do it");

@@ -36,7 +36,7 @@ final class NettyTransport implements Transport {
         Epoll.ensureAvailability();
         OpenSsl.ensureAvailability();
         return Transport.identity("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
-                .abilities("mtls", "stream", "parallel", "protobuf", "cancel")
+                .capabilities("mtls", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "channelActive")
                 .phase("tls", "SslHandler.handshakeFuture")
                 .setting("TCP_NODELAY", "on (stock)")

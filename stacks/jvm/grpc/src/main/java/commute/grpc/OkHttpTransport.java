@@ -32,7 +32,7 @@ final class OkHttpTransport implements Transport {
     static Identity identity() {
         Conscrypt.Version version = Conscrypt.version();
         return Transport.identity("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
-                .abilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel")
+                .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "the transport asks for TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")
                 .setting("TCP_NODELAY", "on, but only after the handshake (stock)")

@@ -51,7 +51,7 @@ final class Main {
     private static Identity identity(String stack, String version, String tls) {
         return new Identity(stack, version, tls)
                 .protocols("h1")
-                .abilities("mtls", "resume", "parallel", "cancel")
+                .capabilities("mtls", "resume", "parallel", "cancel")
                 .phase("connect", "the library asks for TLS over its connected socket")
                 .phase("tls", "SSLSocket.startHandshake returned to the library")
                 .phase("request_sent", "the library's last SSLSocket write before the response returned")

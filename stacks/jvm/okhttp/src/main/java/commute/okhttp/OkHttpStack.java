@@ -23,7 +23,7 @@ public final class OkHttpStack implements Stack {
     public Identity identity() throws Exception {
         return new Identity("OkHttp", version, tls)
                 .protocols("h1", "h2")
-                .abilities("mtls", "resume", "parallel", "cancel")
+                .capabilities("mtls", "resume", "parallel", "cancel")
                 .phase("dns", "EventListener.dnsEnd")
                 .phase("connect", "EventListener.secureConnectStart, which follows TCP's connect")
                 .phase("tls", "EventListener.secureConnectEnd")

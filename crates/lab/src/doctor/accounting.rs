@@ -54,11 +54,11 @@ fn judge(label: &str, m: &Measured) -> Vec<Check> {
     let sent = (w.up.sent.total().packets + w.down.sent.total().packets) as f64;
     let delivered = (w.up.delivered.total().packets + w.down.delivered.total().packets) as f64;
     let dropped = (w.up.dropped.total() + w.down.dropped.total()) as f64;
-    let equal = |what: &str, expected: f64, got: u64| {
+    let equal = |what: &str, expected: f64, measured: u64| {
         check(
             format!("{label}: {what}"),
             expected,
-            got as f64,
+            measured as f64,
             0.0,
             "packets",
         )

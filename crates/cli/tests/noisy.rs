@@ -41,8 +41,8 @@ fn busy_loops_in_mid_cell_disturb_that_cell() {
 
     let data = house.records("run");
     let first = data.cells().iter().min_by_key(|cell| cell.started_ns);
-    let Outcome::Disturbed { reasons } = &first.unwrap().outcome else {
-        panic!("should be disturbed: {:?}\n{said}", first.unwrap().outcome);
+    let Outcome::Noisy { reasons } = &first.unwrap().outcome else {
+        panic!("should be noisy: {:?}\n{said}", first.unwrap().outcome);
     };
     assert!(
         reasons
@@ -51,7 +51,7 @@ fn busy_loops_in_mid_cell_disturb_that_cell() {
         "{reasons:?}"
     );
     assert!(
-        said.err.contains("disturbed: driver and server waited"),
+        said.err.contains("noisy: driver and server waited"),
         "{said}"
     );
 }

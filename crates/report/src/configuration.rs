@@ -7,17 +7,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is known of an arm's set-up: a name, and every value that was seen.
-pub type Setup = BTreeMap<String, BTreeSet<String>>;
+pub type Configuration = BTreeMap<String, BTreeSet<String>>;
 
-/// Something in which an arm is unlike the reference.
+/// Something in which an arm is unlike the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What differs.
     pub what: String,
     /// The arm's.
     pub arm: String,
-    /// The reference's.
-    pub reference: String,
+    /// The baseline's.
+    pub baseline: String,
     /// It shows on the wire or in the kernel, so that it may explain a difference in time;
     /// the rest is the library's name and what it says of itself.
     pub on_the_wire: bool,
@@ -25,12 +25,12 @@ pub struct Difference {
 
 /// Everything seen in these cells of an arm with this codec, which is of interest where
 /// messages were exchanged in it.
-pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Setup {
-    let mut setup = Setup::new();
+pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Configuration {
+    let mut found = Configuration::new();
     for cell in cells {
         let mut add = |what: &str, value: String| {
             if !value.is_empty() {
-                setup.entry(what.to_owned()).or_default().insert(value);
+                found.entry(what.to_owned()).or_default().insert(value);
             }
         };
         if cell.calls.iter().any(|call| call.exchange.is_some()) {
@@ -42,7 +42,7 @@ pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> S
         for (name, value) in &stack.settings {
             add(&format!("{SETTING}{name}"), value.clone());
         }
-        for of in &cell.parity {
+        for of in &cell.connections {
             add("TLS", of.tls_version.clone());
             add("key exchange", of.group.clone());
             add("cipher", of.cipher.clone());
@@ -78,21 +78,21 @@ pub(crate) fn setup<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> S
             }
         }
     }
-    setup
+    found
 }
 
-/// In what `arm` is unlike `reference`. What only one of them has, as a UDP buffer, is told by
+/// In what `arm` is unlike `baseline`. What only one of them has, as a UDP buffer, is told by
 /// the transport and not again.
-pub(crate) fn differences(arm: &Setup, reference: &Setup) -> Vec<Difference> {
+pub(crate) fn differences(arm: &Configuration, baseline: &Configuration) -> Vec<Difference> {
     let told = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(" and ");
     let both = arm
         .iter()
-        .filter_map(|(what, values)| Some((what, values, reference.get(what)?)));
+        .filter_map(|(what, values)| Some((what, values, baseline.get(what)?)));
     both.filter(|(_, one, other)| one != other)
         .map(|(what, one, other)| Difference {
             what: what.clone(),
             arm: told(one),
-            reference: told(other),
+            baseline: told(other),
             on_the_wire: ![LIBRARY, TLS_LIBRARY, "ALPN"].contains(&what.as_str())
                 && !what.starts_with(SETTING),
         })
@@ -111,34 +111,34 @@ const SETTING: &str = "setting: ";
 mod tests {
     use super::*;
 
-    fn setup(pairs: &[(&str, &str)]) -> Setup {
-        let mut setup = Setup::new();
+    fn configuration(pairs: &[(&str, &str)]) -> Configuration {
+        let mut found = Configuration::new();
         for (what, value) in pairs {
-            setup
+            found
                 .entry((*what).to_owned())
                 .or_default()
                 .insert((*value).to_owned());
         }
-        setup
+        found
     }
 
     #[test]
     fn only_what_both_have_and_differs_is_told() {
-        let arm = setup(&[
+        let arm = configuration(&[
             ("TLS", "TLSv1_2"),
             ("cipher", "a"),
             ("client's UDP GRO", "on"),
             ("library", "x"),
         ]);
-        let reference = setup(&[("TLS", "TLSv1_3"), ("cipher", "a"), ("library", "y")]);
-        let found = differences(&arm, &reference);
+        let baseline = configuration(&[("TLS", "TLSv1_3"), ("cipher", "a"), ("library", "y")]);
+        let found = differences(&arm, &baseline);
         let names: Vec<_> = found
             .iter()
             .map(|d| (d.what.as_str(), d.on_the_wire))
             .collect();
         assert_eq!(names, [("TLS", true), ("library", false)]);
         assert_eq!(
-            (found[0].arm.as_str(), found[0].reference.as_str()),
+            (found[0].arm.as_str(), found[0].baseline.as_str()),
             ("TLSv1_2", "TLSv1_3")
         );
     }

@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn is_the_published_generator() {
-        // First outputs for seed 1234567, as in the generator's reference implementation.
+        // First outputs for seed 1234567, as in the generator's baseline implementation.
         let got: Vec<u64> = (0..3).map(|i| draw(1_234_567, i)).collect();
         assert_eq!(
             got,

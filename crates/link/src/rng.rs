@@ -4,17 +4,17 @@ use crate::{Direction, flows::Ticket};
 /// OOPSLA 2014): 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A stream of luck that holds no state: each draw is a function of (seed, direction, purpose,
+/// A stateless random stream: each draw is a function of (seed, direction, purpose,
 /// flow, packet). So no draw can shift another: not that of another stage (its purpose differs),
 /// nor of another flow, nor of a later packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Luck {
+pub(crate) struct RandomStream {
     key: u64,
 }
 
-impl Luck {
-    /// The luck of one purpose ("loss", "jitter") in one direction.
-    pub(crate) fn new(seed: u64, direction: Direction, purpose: &str) -> Luck {
+impl RandomStream {
+    /// Returns the stream of one purpose ("loss", "jitter") in one direction.
+    pub(crate) fn new(seed: u64, direction: Direction, purpose: &str) -> RandomStream {
         let direction = match direction {
             Direction::Up => 1,
             Direction::Down => 2,
@@ -23,7 +23,7 @@ impl Luck {
         for byte in purpose.bytes() {
             key = mix(key ^ u64::from(byte));
         }
-        Luck { key }
+        RandomStream { key }
     }
 
     /// The draw of one packet, uniform over all of `u64`.
@@ -72,37 +72,40 @@ fn mix(mut z: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn ones(luck: Luck, stream: u64, n: u64) -> u32 {
-        (0..n).map(|i| luck.at(stream, i).count_ones()).sum()
+    fn ones(random: RandomStream, stream: u64, n: u64) -> u32 {
+        (0..n).map(|i| random.at(stream, i).count_ones()).sum()
     }
 
     #[test]
     fn draws_are_balanced_in_every_stream() {
         // 4096 draws of 64 bits: mean 131072, sigma 256; five sigma either way.
         for stream in 0..64 {
-            let luck = Luck::new(7, Direction::Down, "loss");
-            let got = i64::from(ones(luck, stream, 4096));
+            let random = RandomStream::new(7, Direction::Down, "loss");
+            let got = i64::from(ones(random, stream, 4096));
             assert!((got - 131_072).abs() < 1280, "stream {stream}: {got}");
         }
     }
 
     #[test]
     fn seed_direction_purpose_and_stream_each_make_another_stream() {
-        let base = Luck::new(7, Direction::Down, "loss").at(0, 0);
-        assert_ne!(base, Luck::new(8, Direction::Down, "loss").at(0, 0));
-        assert_ne!(base, Luck::new(7, Direction::Up, "loss").at(0, 0));
-        assert_ne!(base, Luck::new(7, Direction::Down, "jitter").at(0, 0));
-        assert_ne!(base, Luck::new(7, Direction::Down, "loss").at(1, 0));
-        assert_eq!(base, Luck::new(7, Direction::Down, "loss").at(0, 0));
+        let base = RandomStream::new(7, Direction::Down, "loss").at(0, 0);
+        assert_ne!(base, RandomStream::new(8, Direction::Down, "loss").at(0, 0));
+        assert_ne!(base, RandomStream::new(7, Direction::Up, "loss").at(0, 0));
+        assert_ne!(
+            base,
+            RandomStream::new(7, Direction::Down, "jitter").at(0, 0)
+        );
+        assert_ne!(base, RandomStream::new(7, Direction::Down, "loss").at(1, 0));
+        assert_eq!(base, RandomStream::new(7, Direction::Down, "loss").at(0, 0));
     }
 
     #[test]
     fn streams_are_not_correlated() {
         // Hits of two flows at 50 %: agreement is binomial, n = 10000, sigma 50.
-        let luck = Luck::new(1, Direction::Up, "loss");
+        let random = RandomStream::new(1, Direction::Up, "loss");
         let half = Chance::from_ppb(500_000_000);
         let agree = (0..10_000)
-            .filter(|&i| half.hit(luck.at(0, i)) == half.hit(luck.at(1, i)))
+            .filter(|&i| half.hit(random.at(0, i)) == half.hit(random.at(1, i)))
             .count();
         assert!(agree.abs_diff(5000) < 250, "{agree} of 10000 agree");
     }
@@ -118,8 +121,8 @@ mod tests {
     #[test]
     fn draws_stay_what_they_were() {
         // A change here changes the fate of every packet ever published with a seed.
-        let luck = Luck::new(7, Direction::Down, "loss");
-        assert_eq!([luck.at(0, 0), luck.at(0, 1), luck.at(1, 0)], FROZEN);
+        let random = RandomStream::new(7, Direction::Down, "loss");
+        assert_eq!([random.at(0, 0), random.at(0, 1), random.at(1, 0)], FROZEN);
     }
 
     const FROZEN: [u64; 3] = [
