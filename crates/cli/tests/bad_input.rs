@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use common::study::{GENTLE, SMALL};
-use common::{House, Said, golden, skipped};
+use common::{House, Said};
 
 /// What is wrong, the key that becomes so, and what it becomes.
 const STUDIES: [(&str, &str, &str); 17] = [
@@ -121,7 +121,7 @@ fn each_mistake_in_a_file_is_placed_and_explained() {
         let said = house.run(&["link", "bad.toml", "--", "true"]).code(1);
         record(&mut all, "trace", &format!("{trace:?}"), &said);
     }
-    golden::hold("mistakes.txt", &all);
+    testing::golden(common::golden("mistakes.txt"), &all);
     assert!(
         unplaced.is_empty(),
         "no file and line:\n{}",
@@ -192,7 +192,7 @@ fn a_port_in_use_is_named() {
 fn a_full_disk_ends_the_run_and_is_named() {
     let house = House::new();
     if !common::is_root() {
-        return skipped("only root can make a small disk");
+        return testing::skip("only root can make a small disk");
     }
     house.small_study();
     let disk = house.work().join("disk");
@@ -224,7 +224,7 @@ fn forbidden_user_namespaces_are_named_with_the_setting() {
         .args(["-Ur", "setpriv", "true"])
         .status();
     if !allowed.is_ok_and(|status| status.success()) {
-        return skipped("unshare and setpriv cannot forbid user namespaces here");
+        return testing::skip("unshare and setpriv cannot forbid user namespaces here");
     }
     let mut forbidden = Command::new("unshare");
     forbidden

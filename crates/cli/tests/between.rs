@@ -7,7 +7,7 @@ mod common;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{House, is_root, skipped};
+use common::{House, is_root};
 
 /// Two network namespaces, each with one end of a cable whose other end is on the host.
 struct Machines;
@@ -86,7 +86,7 @@ print(f"{first:.4f} {len(data.split(bytes([13, 10, 13, 10]), 1)[1])}")
 fn two_machines_are_as_far_apart_as_the_network_says() {
     let has_ip = Command::new("ip").arg("-V").stdout(Stdio::null()).status();
     if !is_root() || has_ip.is_err() {
-        return skipped("joining interfaces needs root and the command `ip`");
+        return testing::skip("joining interfaces needs root and the command `ip`");
     }
     let house = House::new();
     let _machines = Machines::new();
@@ -141,7 +141,7 @@ fn two_machines_are_as_far_apart_as_the_network_says() {
 #[test]
 fn an_interface_that_is_not_there_is_named() {
     if !is_root() {
-        return skipped("joining interfaces needs root");
+        return testing::skip("joining interfaces needs root");
     }
     let house = House::new();
     let args = ["link", "lan", "--between", "no-such-if", "lo"];

@@ -34,7 +34,7 @@ for n in range(20):
 fn tshark_reads_every_packet_that_the_audit_counts() {
     let house = House::new();
     let Some(python) = common::program("python3") else {
-        return common::skipped("python3 is missing, so there is no traffic to capture");
+        return testing::skip("python3 is missing, so there is no traffic to capture");
     };
     let port = service();
     let forward = format!("8000=127.0.0.1:{port}");
@@ -59,7 +59,7 @@ fn tshark_reads_every_packet_that_the_audit_counts() {
     assert!(said.err.contains("drops outside the model 0 "), "{said}");
 
     if common::program("tshark").is_none() {
-        return common::skipped("tshark is missing: apt-get install tshark");
+        return testing::skip("tshark is missing: apt-get install tshark");
     }
     let file = house.work().join("all.pcapng");
     // Each packet is there twice: as it came to the link and, nothing lost, as it left.

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write as _;
 use std::fs;
 
-use common::{House, Said, checkout, golden};
+use common::{House, Said, checkout};
 use serde_json::Value;
 
 /// A house with the Rust runner.
@@ -169,7 +169,7 @@ fn each_mistake_is_explained() {
     ] {
         hold(&args, &house.run(&args).code(code));
     }
-    golden::hold("codec-mistakes.txt", &all);
+    testing::golden(common::golden("codec-mistakes.txt"), &all);
 }
 
 /// A runner in Python's standard library that follows the contract but for one thing.

@@ -85,7 +85,7 @@ fn link(house: &House, who: Who, port: u16, command: &[&str]) -> Command {
 #[test]
 fn curl_reaches_the_server_over_tcp() {
     if common::program("curl").is_none() {
-        return common::skipped("curl is missing");
+        return testing::skip("curl is missing");
     }
     for who in everybody() {
         let house = House::new();
@@ -163,7 +163,7 @@ fn drive(house: &House, who: Who, server: &Server, driver: &Path, protocol: &str
 #[test]
 fn a_refusal_is_relayed_as_an_error() {
     let Some(python) = common::program("python3") else {
-        return common::skipped("python3 is missing");
+        return testing::skip("python3 is missing");
     };
     let script = "
 import socket
@@ -187,7 +187,7 @@ except ConnectionResetError:
 #[test]
 fn a_half_close_is_relayed() {
     let Some(python) = common::program("python3") else {
-        return common::skipped("python3 is missing");
+        return testing::skip("python3 is missing");
     };
     // The answer comes only after the service has seen the end of the question.
     let script = "

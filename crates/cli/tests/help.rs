@@ -1,8 +1,8 @@
-//! The surface as text: `--help` of each verb. `COMMUTE_GOLDEN=write` writes it anew.
+//! The surface as text: `--help` of each verb. `COMMUTE_GOLDEN=write` rewrites it.
 
 mod common;
 
-use common::{House, Said, golden};
+use common::{House, Said};
 use std::process::Command;
 
 #[test]
@@ -20,7 +20,7 @@ fn help_is_as_published() {
         command.env_remove("COMMUTE_HOME");
         let said = Said::of(command).code(0);
         let name = if verb.is_empty() { "commute" } else { verb };
-        golden::hold(&format!("help-{name}.txt"), &said.out);
+        testing::golden(common::golden(&format!("help-{name}.txt")), &said.out);
     }
     let all = house.run(&["--help"]).code(0);
     for verb in &verbs[1..] {

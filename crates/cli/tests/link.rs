@@ -83,7 +83,7 @@ fn streams_environment_and_folder_are_the_callers() {
 #[test]
 fn the_terminal_is_the_callers() {
     if common::program("script").is_none() {
-        return common::skipped("script (util-linux) is missing, which makes a terminal");
+        return testing::skip("script (util-linux) is missing, which makes a terminal");
     }
     for who in everybody() {
         let house = House::new();

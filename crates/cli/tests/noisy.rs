@@ -14,7 +14,7 @@ use record::Outcome;
 fn busy_loops_in_mid_cell_disturb_that_cell() {
     let house = House::new();
     if common::program("taskset").is_none() {
-        return common::skipped("taskset is missing, so nothing can keep every core busy");
+        return testing::skip("taskset is missing, so nothing can keep every core busy");
     }
     house.small_study();
     // More than a second of calls, so that the loops have a cell to come into.

@@ -93,7 +93,7 @@ fn a_network_slower_than_the_timeout_censors_its_calls() {
         .iter()
         .all(|cell| cell.outcome != Outcome::Clean)
     {
-        return common::skipped("too busy for one clean cell, whose time-outs would be reported");
+        return testing::skip("too busy for one clean cell, whose time-outs would be reported");
     }
     assert!(
         said.out.contains("timed out"),

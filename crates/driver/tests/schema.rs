@@ -11,7 +11,6 @@ const SCHEMA: &str = concat!(
     "/../../docs/driver-protocol.schema.json"
 );
 
-/// To write it anew after a change of the types: `COMMUTE_BLESS=1 cargo test -p commute-driver`.
 #[test]
 fn the_published_schema_is_that_of_the_types() {
     let mut schema = schemars::schema_for!(Message);
@@ -20,14 +19,7 @@ fn the_published_schema_is_that_of_the_types() {
         "A line of commute's driver protocol, version 2".into(),
     );
     let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
-    if std::env::var_os("COMMUTE_BLESS").is_some() {
-        std::fs::write(SCHEMA, &text).unwrap();
-    }
-    let published = std::fs::read_to_string(SCHEMA).unwrap();
-    assert!(
-        published == text,
-        "bless docs/driver-protocol.schema.json and look at the change"
-    );
+    testing::golden(SCHEMA, &text);
 }
 
 #[test]

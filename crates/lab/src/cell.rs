@@ -11,8 +11,8 @@ use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
+use record::server_log::ServerEvent;
 use record::{Call, ConnectionSettings, Socket, Stack};
-use server::log::Line;
 use tempfile::TempDir;
 
 use crate::driven::{Driven, STARTUP_LIMIT};
@@ -50,7 +50,7 @@ pub(crate) struct Measured {
     pub(crate) calls: Vec<Call>,
     /// What the calls were proven from.
     pub(crate) rows: Vec<Row>,
-    pub(crate) log: Vec<Line>,
+    pub(crate) log: Vec<ServerEvent>,
     pub(crate) clock: Clock,
     pub(crate) connections: Vec<ConnectionSettings>,
     pub(crate) stack: Stack,
@@ -320,7 +320,7 @@ struct Steps {
 }
 
 /// For the writer of a driver, with `COMMUTE_LOG=debug`: what it said, what the server saw.
-fn show(rows: &[Row], log: &[Line]) {
+fn show(rows: &[Row], log: &[ServerEvent]) {
     for row in rows {
         tracing::debug!("row {}", serde_json::to_string(row).unwrap_or_default());
     }

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
 use pump::{Bench, Process, Side, Spawn};
+use record::server_log::ServerEvent;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use serde::Deserialize;
-use server::log::Line;
 
 use crate::cell::{Trouble, failed};
 use crate::driven::finish;
@@ -168,7 +168,7 @@ impl Origin {
     }
 
     /// Ends it, so that its log is whole, and reads that.
-    pub(crate) fn stop(self) -> Result<Vec<Line>, Trouble> {
+    pub(crate) fn stop(self) -> Result<Vec<ServerEvent>, Trouble> {
         let Origin {
             mut process, log, ..
         } = self;
@@ -201,7 +201,7 @@ impl Origin {
     }
 }
 
-fn read_log(path: &Path) -> Result<Vec<Line>, String> {
+fn read_log(path: &Path) -> Result<Vec<ServerEvent>, String> {
     let file = fs::File::open(path).map_err(|e| format!("server's log: {e}"))?;
     BufReader::new(file.take(MAX_LOG_BYTES))
         .lines()

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
-use server::log::{Connection, Line, Request, Transport};
 
 use crate::workload::Workload;
 
@@ -43,7 +43,11 @@ impl Claim<'_> {
 pub(crate) type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
 
 /// A cell as proven, or the lie.
-pub(crate) fn prove(claim: &Claim<'_>, rows: &[Row], log: &[Line]) -> Result<Proven, String> {
+pub(crate) fn prove(
+    claim: &Claim<'_>,
+    rows: &[Row],
+    log: &[ServerEvent],
+) -> Result<Proven, String> {
     let seen = Seen::new(log);
     let origin_ns = match claim.clock {
         Clock::Monotonic => claim.run_ns,
@@ -63,21 +67,21 @@ pub(crate) fn prove(claim: &Claim<'_>, rows: &[Row], log: &[Line]) -> Result<Pro
             .ok_or_else(|| format!("row for id {}, which is no call of this workload", row.id))?;
         calls.push(seen.call(claim, row, group, origin_ns, calls.is_empty())?);
     }
-    let of = |c: &&Connection| (settings(c), c.peer_port);
+    let of = |c: &&ConnectionEvent| (settings(c), c.peer_port);
     let connections = seen.connections.values().map(of).collect();
     Ok((calls, connections))
 }
 
 struct Seen<'a> {
-    connections: BTreeMap<u64, &'a Connection>,
+    connections: BTreeMap<u64, &'a ConnectionEvent>,
     /// Requests by the id the driver sent, in the order the server began them.
-    hits: BTreeMap<u32, Vec<&'a Request>>,
+    hits: BTreeMap<u32, Vec<&'a RequestEvent>>,
     /// When the server began the first request of each connection, and which.
     first: BTreeMap<u64, (u64, Option<u32>)>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(log: &'a [Line]) -> Seen<'a> {
+    fn new(log: &'a [ServerEvent]) -> Seen<'a> {
         let mut seen = Seen {
             connections: BTreeMap::new(),
             hits: BTreeMap::new(),
@@ -85,10 +89,10 @@ impl<'a> Seen<'a> {
         };
         for line in log {
             match line {
-                Line::Connection(c) => {
+                ServerEvent::Connection(c) => {
                     seen.connections.insert(c.connection, c);
                 }
-                Line::Request(r) => {
+                ServerEvent::Request(r) => {
                     if let Some(id) = r.id {
                         seen.hits.entry(id).or_default().push(r);
                     }
@@ -176,7 +180,12 @@ impl<'a> Seen<'a> {
         })
     }
 
-    fn check_connection(&self, claim: &Claim<'_>, row: &Row, hit: &Request) -> Result<(), String> {
+    fn check_connection(
+        &self,
+        claim: &Claim<'_>,
+        row: &Row,
+        hit: &RequestEvent,
+    ) -> Result<(), String> {
         let id = row.id;
         let asked = claim.protocol.name();
         let saw = seen_protocol(hit);
@@ -245,7 +254,7 @@ fn is_orphan(row: &Row, rows: &[Row]) -> bool {
 }
 
 /// A successful call must have been seen, be whole and right, and obey causality.
-fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&Request>) -> Result<(), String> {
+fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Result<(), String> {
     let id = row.id;
     let Some(hit) = hit else {
         return Err(format!(
@@ -301,7 +310,12 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&Request>) -> Result<(
 }
 
 /// What was exchanged is of the kind and in the codec that was asked for.
-fn check_exchange(claim: &Claim<'_>, row: &Row, hit: &Request, kind: &str) -> Result<(), String> {
+fn check_exchange(
+    claim: &Claim<'_>,
+    row: &Row,
+    hit: &RequestEvent,
+    kind: &str,
+) -> Result<(), String> {
     let id = row.id;
     let route = match claim.protocol {
         Protocol::Grpc => wire::EXCHANGE,
@@ -347,14 +361,14 @@ fn look_alike(one: &str, other: &str) -> bool {
     }
 }
 
-fn seen_protocol(hit: &Request) -> &str {
+fn seen_protocol(hit: &RequestEvent) -> &str {
     match hit.protocol.as_str() {
         "http/1.1" => "h1",
         other => other,
     }
 }
 
-fn settings(c: &Connection) -> ConnectionSettings {
+fn settings(c: &ConnectionEvent) -> ConnectionSettings {
     ConnectionSettings {
         transport: match c.transport {
             Transport::Tcp => "tcp",

@@ -25,6 +25,7 @@ mod data;
 mod merge;
 mod run;
 mod schema;
+pub mod server_log;
 mod store;
 
 pub use cell::*;

@@ -106,7 +106,7 @@ fn a_run_without_a_single_clean_cell_still_makes_a_page() {
 #[test]
 fn a_browser_shows_every_arm_and_complains_of_nothing() {
     let Some(browser) = browser() else {
-        eprintln!("SKIPPED 1 test: no Chromium on PATH and COMMUTE_BROWSER is not set");
+        testing::skip("no Chromium on PATH, and COMMUTE_BROWSER is not set");
         return;
     };
     let dir = tempfile::tempdir().unwrap();

@@ -1,27 +1,17 @@
 //! What is printed, as text in the tree: the terminal's report, CSV and the schema.
-//!
-//! `COMMUTE_BLESS=1 cargo test -p commute-report` writes them anew. All figures are invented.
+//! All figures are invented.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod invented;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use invented::{data, exchanging, quickstart};
 use record::{Outcome, RunData};
 
-fn compare(file: &str, now: &str) {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
-    if std::env::var_os("COMMUTE_BLESS").is_some() {
-        std::fs::write(&file, now).unwrap();
-    }
-    let published = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        published == now,
-        "{} is not what is printed now:\n{now}",
-        file.display()
-    );
+fn compare(file: &str, actual: &str) {
+    testing::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), actual);
 }
 
 /// Three cells noisy, of which two were run again and one did not come clean.

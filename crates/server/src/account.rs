@@ -22,7 +22,7 @@ use wire::Codec;
 
 use crate::clock::monotonic_ns;
 use crate::journal::Journal;
-use crate::log;
+use record::server_log::{RequestEvent, ServerEvent};
 
 /// The account of one request.
 #[derive(Clone)]
@@ -157,7 +157,7 @@ impl Account {
         let (request_bytes, request_digest) = sum(&self.0.request);
         let (response_bytes, response_digest) = sum(&self.0.response);
         let exchange = self.0.exchange.get();
-        self.0.journal.write(log::Line::Request(log::Request {
+        self.0.journal.write(ServerEvent::Request(RequestEvent {
             id: *id,
             connection: *connection,
             protocol: (*protocol).to_owned(),

@@ -20,7 +20,7 @@ use crate::clock::monotonic_ns;
 use crate::config::Limits;
 use crate::handshake::Handshake;
 use crate::journal::Journal;
-use crate::log::{self, Transport};
+use record::server_log::{ConnectionEvent, ServerEvent, Transport};
 
 /// One server's shared state.
 pub(crate) struct Shared {
@@ -57,7 +57,7 @@ impl Shared {
 
     /// Enters a finished handshake into the log.
     pub(crate) fn connected(&self, ledger: &Ledger, peer: Peer, handshake: Handshake) {
-        self.journal.write(log::Line::Connection(log::Connection {
+        self.journal.write(ServerEvent::Connection(ConnectionEvent {
             connection: ledger.connection,
             at_ns: monotonic_ns(),
             transport: peer.transport,

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use crate::log::Line;
+use record::server_log::ServerEvent;
 
 /// The end of the log where lines go in; cheap to clone.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct Writer {
 }
 
 enum Entry {
-    Line(Box<Line>),
+    ServerEvent(Box<ServerEvent>),
     Close,
 }
 
@@ -52,8 +52,8 @@ pub(crate) fn open(file: Option<File>) -> io::Result<(Journal, Writer)> {
 }
 
 impl Journal {
-    pub(crate) fn write(&self, line: Line) {
-        self.enter(Entry::Line(Box::new(line)));
+    pub(crate) fn write(&self, line: ServerEvent) {
+        self.enter(Entry::ServerEvent(Box::new(line)));
     }
 
     fn enter(&self, entry: Entry) {
@@ -87,7 +87,7 @@ fn write_all(file: File, entries: &Receiver<Entry>) -> io::Result<()> {
             }
         };
         match entry {
-            Entry::Line(line) => {
+            Entry::ServerEvent(line) => {
                 serde_json::to_writer(&mut file, &line)?;
                 file.write_all(b"\n")?;
             }
@@ -104,7 +104,7 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::log::{Connection, Transport};
+    use record::server_log::{ConnectionEvent, Transport};
 
     #[test]
     fn nothing_entered_before_closing_is_lost() {
@@ -141,8 +141,8 @@ mod tests {
         journal.write(line());
     }
 
-    fn line() -> Line {
-        Line::Connection(Connection {
+    fn line() -> ServerEvent {
+        ServerEvent::Connection(ConnectionEvent {
             connection: 1,
             at_ns: 2,
             transport: Transport::Tcp,

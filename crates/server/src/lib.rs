@@ -22,7 +22,7 @@
 //! Transports differ in how a connection begins and ends, and that is all their files
 //! hold: what follows a request's head is the same code for every protocol, so that arms
 //! of a study differ in protocol only. The account counts and digests both bodies, and
-//! writes one [`log::Line`] when the response has been handed over or has broken off.
+//! writes one [`record::server_log::ServerEvent`] when the response has been handed over or has broken off.
 //!
 //! # What is kept alike
 //!
@@ -52,7 +52,6 @@ mod handshake;
 mod http3;
 mod inject;
 mod journal;
-pub mod log;
 mod quic;
 mod routes;
 mod server;

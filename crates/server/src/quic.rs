@@ -16,7 +16,7 @@ use crate::connection::{Peer, Shared};
 use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
 use crate::http3;
-use crate::log::Transport;
+use record::server_log::Transport;
 
 /// One listening port.
 pub(crate) struct Port {

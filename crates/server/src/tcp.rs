@@ -22,7 +22,7 @@ use tokio_rustls::server::TlsStream;
 use crate::account::{Ledger, Outgoing};
 use crate::connection::{Peer, Shared, idle};
 use crate::handshake::Handshake;
-use crate::log::Transport;
+use record::server_log::Transport;
 
 /// One listening port.
 pub(crate) struct Port {

@@ -7,13 +7,13 @@ mod common;
 use std::time::Duration;
 
 use common::client::{self, PROTOCOLS, request};
-use server::log::{Connection, Line, Request, Transport};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Limits};
 
 /// What the lab reads; a change here is a change of the log's contract (docs/server.md).
 #[test]
 fn golden_lines() {
-    let connection = Line::Connection(Connection {
+    let connection = ServerEvent::Connection(ConnectionEvent {
         connection: 1,
         at_ns: 2_220_165_031_515,
         transport: Transport::Quic,
@@ -28,7 +28,7 @@ fn golden_lines() {
         client_cert: Some("commute client".into()),
         congestion: None,
     });
-    let request = Line::Request(Request {
+    let request = ServerEvent::Request(RequestEvent {
         id: Some(7),
         connection: 1,
         protocol: "h3".into(),
@@ -47,7 +47,7 @@ fn golden_lines() {
         decode_ns: None,
         encode_ns: None,
     });
-    let exchange = Line::Request(Request {
+    let exchange = ServerEvent::Request(RequestEvent {
         id: Some(8),
         connection: 1,
         protocol: "h3".into(),
@@ -73,7 +73,7 @@ fn golden_lines() {
         .map(|line| serde_json::to_string(line).unwrap())
         .collect();
     assert_eq!(text.join("\n") + "\n", golden);
-    let read: Vec<Line> = golden
+    let read: Vec<ServerEvent> = golden
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use common::client::{self, PROTOCOLS, request};
 use futures_util::StreamExt;
 use http::StatusCode;
+use record::server_log::{RequestEvent, Transport};
 use server::Config;
-use server::log::{Request, Transport};
 use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoRequest};
 
@@ -79,7 +79,7 @@ async fn http_routes_answer_alike_over_every_protocol() {
             Transport::Tcp
         };
         assert_eq!(connection.transport, transport);
-        let requests: Vec<&Request> = log
+        let requests: Vec<&RequestEvent> = log
             .requests()
             .into_iter()
             .filter(|request| request.connection == connection.connection)

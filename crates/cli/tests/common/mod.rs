@@ -11,7 +11,6 @@
     reason = "helpers of tests, each of which uses its part"
 )]
 
-pub mod golden;
 pub mod leaks;
 pub mod said;
 pub mod study;
@@ -224,13 +223,11 @@ pub fn program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Says, past the capture of the test harness, that something was not tested, and how often.
-pub fn skipped(what: &str) {
-    static COUNT: Mutex<u32> = Mutex::new(0);
-    let mut count = COUNT.lock().unwrap();
-    *count += 1;
-    let line = format!("SKIPPED: {what} ({} so far in this file)\n", *count);
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+/// The path of a golden file of these tests.
+pub fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
 }
 
 fn open_to_all(path: &Path, mode: u32) {

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use driver::protocol::{Clock, ErrorKind, Protocol, Row};
 use link::Direction;
 use pump::TapRecord;
-use server::log::{Connection, Line, Request};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use crate::cell::Measured;
 
 /// All that is known of a trial.
 pub(super) struct Seen<'a> {
     rows: &'a [Row],
-    requests: Vec<&'a Request>,
-    connections: Vec<&'a Connection>,
+    requests: Vec<&'a RequestEvent>,
+    connections: Vec<&'a ConnectionEvent>,
     tap: &'a [TapRecord],
     run_ns: u64,
     monotonic: bool,
@@ -33,20 +33,20 @@ impl<'a> Seen<'a> {
         };
         for line in &measured.log {
             match line {
-                Line::Request(request) => seen.requests.push(request),
-                Line::Connection(connection) => seen.connections.push(connection),
+                ServerEvent::Request(request) => seen.requests.push(request),
+                ServerEvent::Connection(connection) => seen.connections.push(connection),
             }
         }
         seen
     }
 
-    fn request(&self, id: u32) -> Result<&'a Request, String> {
+    fn request(&self, id: u32) -> Result<&'a RequestEvent, String> {
         let hit = self.requests.iter().rfind(|r| r.id == Some(id));
         hit.copied()
             .ok_or_else(|| format!("the server saw no call {id}"))
     }
 
-    fn connection(&self, number: u64) -> Result<&'a Connection, String> {
+    fn connection(&self, number: u64) -> Result<&'a ConnectionEvent, String> {
         let found = self.connections.iter().find(|c| c.connection == number);
         found
             .copied()
@@ -58,7 +58,7 @@ impl<'a> Seen<'a> {
         self.requests.iter().map(|r| r.connection).collect()
     }
 
-    fn carried_by(&self, id: u32) -> Result<&'a Connection, String> {
+    fn carried_by(&self, id: u32) -> Result<&'a ConnectionEvent, String> {
         self.connection(self.request(id)?.connection)
     }
 }

@@ -11,8 +11,8 @@ fn workload() -> Workload {
     }])
 }
 
-fn connection() -> Line {
-    Line::Connection(Connection {
+fn connection() -> ServerEvent {
+    ServerEvent::Connection(ConnectionEvent {
         connection: 1,
         at_ns: 1_300,
         transport: Transport::Tcp,
@@ -29,8 +29,8 @@ fn connection() -> Line {
     })
 }
 
-fn request(id: u32, start_ns: u64) -> Line {
-    Line::Request(Request {
+fn request(id: u32, start_ns: u64) -> ServerEvent {
+    ServerEvent::Request(RequestEvent {
         id: Some(id),
         connection: 1,
         protocol: "h2".into(),
@@ -191,17 +191,17 @@ fn a_timeout_is_censored_and_an_unreached_server_is_said() {
 }
 
 /// An exchange of `big-7` in `json+gzip-6`, as row and log have it when nobody lies.
-fn exchanged() -> (Row, Request) {
+fn exchanged() -> (Row, RequestEvent) {
     let row = Row {
         created_ns: Some(1_110),
         encoded_ns: Some(1_120),
         received_ns: Some(1_650),
         ..row(1, 1_100)
     };
-    let Line::Request(hit) = request(1, 1_400) else {
+    let ServerEvent::Request(hit) = request(1, 1_400) else {
         unreachable!()
     };
-    let hit = Request {
+    let hit = RequestEvent {
         path: "/exchange/Big".into(),
         codec: Some("json+gzip-6".into()),
         decode_ns: Some(3),
@@ -211,7 +211,7 @@ fn exchanged() -> (Row, Request) {
     (row, hit)
 }
 
-fn try_exchange(row: Row, hit: Request) -> Result<Call, String> {
+fn try_exchange(row: Row, hit: RequestEvent) -> Result<Call, String> {
     let workload = Workload::expand(&[Step::Exchange {
         group: "page".into(),
         messages: vec!["big-7".parse().unwrap()],
@@ -227,7 +227,7 @@ fn try_exchange(row: Row, hit: Request) -> Result<Call, String> {
         rtt_ns: 400,
         warmed_up: false,
     };
-    let (mut calls, _) = prove(&claim, &[row], &[connection(), Line::Request(hit)])?;
+    let (mut calls, _) = prove(&claim, &[row], &[connection(), ServerEvent::Request(hit)])?;
     Ok(calls.remove(0))
 }
 
@@ -249,7 +249,7 @@ fn an_exchange_is_recorded_with_both_sides_moments() {
 
 #[test]
 fn an_exchange_of_something_else_is_a_lie() {
-    type Spoil = fn(&mut Row, &mut Request);
+    type Spoil = fn(&mut Row, &mut RequestEvent);
     let lies: [(Spoil, &str); 4] = [
         (
             |_, hit| hit.codec = Some("json".into()),

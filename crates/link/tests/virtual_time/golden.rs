@@ -19,15 +19,7 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/virtual_time/go
 
 #[test]
 fn links_do_what_they_did() {
-    let table = table();
-    if rewrite() {
-        write_golden(&table);
-    }
-    let golden = include_str!("golden.txt");
-    for (line, (now, before)) in table.lines().zip(golden.lines()).enumerate() {
-        assert_eq!(now, before, "line {} of golden.txt", line + 1);
-    }
-    assert_eq!(table.lines().count(), golden.lines().count());
+    testing::golden(GOLDEN, &table());
 }
 
 fn table() -> String {
@@ -179,15 +171,4 @@ fn delays_ns(departures: &[Departure], arrivals: &[Arrival]) -> Vec<u64> {
 fn quantile_ms(sorted_ns: &[u64], percent: usize) -> f64 {
     let rank = (sorted_ns.len() * percent).div_ceil(100).max(1) - 1;
     sorted_ns[rank] as f64 / MS as f64
-}
-
-/// The one thing the model's tests take from outside, and the one file they write.
-#[expect(clippy::disallowed_methods)]
-fn rewrite() -> bool {
-    std::env::var("COMMUTE_GOLDEN").is_ok_and(|wish| wish == "write")
-}
-
-#[expect(clippy::disallowed_methods)]
-fn write_golden(table: &str) {
-    std::fs::write(GOLDEN, table).unwrap();
 }

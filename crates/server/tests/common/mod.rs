@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use server::log::{Connection, Line, Request};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 use server::{Config, Facts, Server};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -27,7 +27,7 @@ pub struct Running {
 
 /// The log of a server that has ended.
 #[derive(Debug)]
-pub struct Log(pub Vec<Line>);
+pub struct Log(pub Vec<ServerEvent>);
 
 /// Starts a server with one ordinary and one mTLS port.
 pub async fn start(config: Config) -> Running {
@@ -78,22 +78,22 @@ impl Running {
 }
 
 impl Log {
-    pub fn connections(&self) -> Vec<&Connection> {
+    pub fn connections(&self) -> Vec<&ConnectionEvent> {
         self.0
             .iter()
             .filter_map(|line| match line {
-                Line::Connection(connection) => Some(connection),
-                Line::Request(_) => None,
+                ServerEvent::Connection(connection) => Some(connection),
+                ServerEvent::Request(_) => None,
             })
             .collect()
     }
 
-    pub fn requests(&self) -> Vec<&Request> {
+    pub fn requests(&self) -> Vec<&RequestEvent> {
         self.0
             .iter()
             .filter_map(|line| match line {
-                Line::Request(request) => Some(request),
-                Line::Connection(_) => None,
+                ServerEvent::Request(request) => Some(request),
+                ServerEvent::Connection(_) => None,
             })
             .collect()
     }

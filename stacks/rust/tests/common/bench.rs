@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use driver::protocol::{Hello, Protocol, Row, Setup, Step};
 use driver::{RunAnswer, SetupAnswer};
-use server::log::{Connection, Line, Request, Transport};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Server};
 use tokio::sync::oneshot;
 
@@ -23,8 +23,8 @@ pub struct Bench {
 
 /// What the server saw.
 pub struct Log {
-    pub connections: Vec<Connection>,
-    pub requests: Vec<Request>,
+    pub connections: Vec<ConnectionEvent>,
+    pub requests: Vec<RequestEvent>,
 }
 
 pub fn program(protocol: Protocol) -> &'static str {
@@ -129,8 +129,8 @@ impl Bench {
         };
         for line in std::io::BufReader::new(file).lines() {
             match serde_json::from_str(&line.unwrap()).unwrap() {
-                Line::Connection(connection) => log.connections.push(connection),
-                Line::Request(request) => log.requests.push(request),
+                ServerEvent::Connection(connection) => log.connections.push(connection),
+                ServerEvent::Request(request) => log.requests.push(request),
             }
         }
         log
@@ -198,7 +198,7 @@ impl Log {
             .connection
     }
 
-    fn connection(&self, hit: &Request) -> &Connection {
+    fn connection(&self, hit: &RequestEvent) -> &ConnectionEvent {
         self.connections
             .iter()
             .find(|line| line.connection == hit.connection)

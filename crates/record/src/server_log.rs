@@ -1,22 +1,23 @@
-//! The request log: what the server saw, one JSON object a line.
+//! The server's log of connections and requests, one JSON object per line (`docs/server.md`).
 //!
-//! The lab believes this log, not the driver: it joins the lines to calls by `id`.
+//! The server writes it, the lab reads it: what a driver claims is checked against it, joined
+//! by the request's `id`.
 
 use serde::{Deserialize, Serialize};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Line {
+pub enum ServerEvent {
     /// A connection finished its handshake.
-    Connection(Connection),
+    Connection(ConnectionEvent),
     /// A request was answered, or broke off.
-    Request(Request),
+    Request(RequestEvent),
 }
 
 /// One connection, after its handshake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Connection {
+pub struct ConnectionEvent {
     /// Counted from 1 over TCP and QUIC together.
     pub connection: u64,
     /// CLOCK_MONOTONIC when the handshake was done.
@@ -27,7 +28,7 @@ pub struct Connection {
     pub peer_port: u16,
     /// ALPN agreed on: `http/1.1`, `h2`, `h3`; empty when none.
     pub alpn: String,
-    /// TLS version, as `TLSv1_3`.
+    /// TLS version as rustls names it, e.g. `TLSv1_3`.
     pub tls_version: String,
     /// Cipher suite.
     pub cipher: String,
@@ -45,7 +46,7 @@ pub struct Connection {
     pub congestion: Option<String>,
 }
 
-/// Under TLS.
+/// What carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -55,9 +56,9 @@ pub enum Transport {
     Quic,
 }
 
-/// One request, when its answer was handed over whole or failed.
+/// One request, logged when its response was handed to the transport whole or broke off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RequestEvent {
     /// Header `x-commute-id`; absent when the client sent none.
     pub id: Option<u32>,
     /// The connection it came on.
@@ -72,7 +73,7 @@ pub struct Request {
     pub start_ns: u64,
     /// CLOCK_MONOTONIC when the answer was handed over.
     pub end_ns: u64,
-    /// It came as early data.
+    /// Whether it arrived before the handshake was done.
     pub early_data: bool,
     /// Body bytes received.
     pub request_bytes: u64,
@@ -84,7 +85,7 @@ pub struct Request {
     pub response_digest: String,
     /// HTTP status (gRPC: the grpc-status code).
     pub status: u16,
-    /// The answer was not sent whole.
+    /// Whether the response was not handed over whole.
     pub broken: bool,
     /// Of an exchange: the codec of request and answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
