@@ -139,7 +139,7 @@ pub fn import(
         Some(name) => {
             return Err(ImportError::Baseline {
                 name: name.clone(),
-                hint: crate::nearest::name(name, arms.iter().map(|arm| arm.name.as_str())),
+                hint: config::did_you_mean(name, arms.iter().map(|arm| arm.name.as_str())),
             });
         }
     };

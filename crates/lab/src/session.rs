@@ -14,9 +14,10 @@ use crate::plan::{Block, Plan, Shard};
 use crate::run::{Ended, Event, run};
 use crate::seat::Seat;
 use crate::stacks::{Stacks, StacksError};
-use crate::study::{Study, StudyError};
+use crate::study::Study;
 use crate::todo::{Now, left};
 use crate::turn::{Turns, may_share};
+use config::ConfigError;
 
 /// A lab on this machine: its files, its stacks, the binary that serves and starts benches.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ pub struct RunOptions {
 pub enum LabError {
     /// The study's file is wrong.
     #[error(transparent)]
-    Study(#[from] StudyError),
+    Study(#[from] ConfigError),
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {

@@ -150,7 +150,7 @@ impl Stacks {
     pub fn find(&self, name: &str) -> Result<&Driver, StacksError> {
         self.drivers.get(name).ok_or_else(|| StacksError::Unknown {
             name: name.to_owned(),
-            hint: crate::nearest::name(name, self.drivers.keys().map(String::as_str)),
+            hint: config::did_you_mean(name, self.drivers.keys().map(String::as_str)),
             known: self.drivers.keys().cloned().collect::<Vec<_>>().join(", "),
         })
     }

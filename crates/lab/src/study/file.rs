@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
+use config::{ConfigError, Source};
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::steps::{MAX_STEPS, RawStep, check_step};
-use super::{Arm, Security, Study, StudyError};
+use super::{Arm, Security, Study};
 
 /// Parses and checks a study.
-pub(super) fn read(file: &str, text: &str) -> Result<Study, StudyError> {
-    let source = Source { file, text };
-    let raw: RawStudy = toml::from_str(text).map_err(|e| source.refused(&e))?;
-    raw.check(&source)
+pub(super) fn read(file: &str, text: &str) -> Result<Study, ConfigError> {
+    let source = Source::new(file, text);
+    source.parse::<RawStudy>()?.check(&source)
 }
 
 #[derive(Deserialize)]
@@ -66,45 +66,22 @@ fn default_security() -> Security {
     Security::Tls
 }
 
-/// Where a mistake is, for its message.
-pub(super) struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    pub(super) fn at(&self, span: &Range<usize>, message: impl Into<String>) -> StudyError {
-        let upto = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        let line = 1 + upto.iter().filter(|&&b| b == b'\n').count();
-        StudyError {
-            file: self.file.to_owned(),
-            line,
-            message: message.into(),
-        }
-    }
-
-    fn refused(&self, e: &toml::de::Error) -> StudyError {
-        let message = crate::nearest::with_hint(e.message());
-        self.at(&e.span().unwrap_or(0..0), message)
-    }
-}
-
 impl RawStudy {
-    fn check(self, source: &Source<'_>) -> Result<Study, StudyError> {
+    fn check(self, source: &Source<'_>) -> Result<Study, ConfigError> {
         let name_span = self.name.span();
         let name = self.name.into_inner();
         if name.is_empty() || name != crate::plan::slug(&name) {
-            return Err(source.at(&name_span, "name: use lower-case letters, digits and -"));
+            return Err(source.error(&name_span, "name: use lower-case letters, digits and -"));
         }
         if self.networks.get_ref().is_empty() {
-            return Err(source.at(
+            return Err(source.error(
                 &self.networks.span(),
                 "networks is empty: the study has no cells; name at least one \
                  (`commute networks` lists them)",
             ));
         }
         if *self.blocks.get_ref() == 0 {
-            return Err(source.at(
+            return Err(source.error(
                 &self.blocks.span(),
                 "blocks = 0: the study has no cells; 10 blocks give verdicts",
             ));
@@ -114,11 +91,11 @@ impl RawStudy {
             let span = raw.span();
             let arm = raw.into_inner().check(self.warmup_calls);
             if let Some(e) = contradiction(&arm) {
-                return Err(source.at(&span, e));
+                return Err(source.error(&span, e));
             }
             let id = crate::plan::slug(&arm.name);
             if id.is_empty() || arms.iter().any(|a| crate::plan::slug(&a.name) == id) {
-                return Err(source.at(
+                return Err(source.error(
                     &span,
                     format!(
                         "arm `{}`: another arm has this name; give it its own `name`",
@@ -130,12 +107,12 @@ impl RawStudy {
             spans.push(span);
         }
         if arms.is_empty() {
-            return Err(source.at(&(0..0), "no [[arm]]: the study has no cells"));
+            return Err(source.error(&(0..0), "no [[arm]]: the study has no cells"));
         }
         let wanted = self.baseline.get_ref();
         let Some(baseline) = arms.iter().position(|a| a.name == *wanted) else {
-            let hint = crate::nearest::name(wanted, arms.iter().map(|a| a.name.as_str()));
-            return Err(source.at(
+            let hint = config::did_you_mean(wanted, arms.iter().map(|a| a.name.as_str()));
+            return Err(source.error(
                 &self.baseline.span(),
                 format!("baseline `{wanted}` is no arm of this study{hint}"),
             ));
@@ -160,7 +137,7 @@ impl RawStudy {
             min_clean_percent: match &self.min_clean_percent {
                 Some(p) if (0.0..=100.0).contains(p.get_ref()) => Some(*p.get_ref()),
                 Some(p) => {
-                    return Err(source.at(
+                    return Err(source.error(
                         &p.span(),
                         format!("min_clean_percent = {}: from 0 to 100", p.get_ref()),
                     ));
@@ -176,7 +153,7 @@ impl RawStudy {
             .zip(&spans)
             .find(|(arm, _)| steps.exchanges == 0 && arm.codec != Codec::plain(arm.protocol))
         {
-            return Err(source.at(
+            return Err(source.error(
                 span,
                 format!(
                     "arm `{}`: codec = \"{}\" changes nothing here, for no step is an exchange; \
@@ -187,10 +164,10 @@ impl RawStudy {
             ));
         }
         if steps.calls == 0 {
-            return Err(source.at(&(0..0), "no [[step]] makes a call: nothing to measure"));
+            return Err(source.error(&(0..0), "no [[step]] makes a call: nothing to measure"));
         }
         if steps.all > MAX_STEPS {
-            return Err(source.at(
+            return Err(source.error(
                 &(0..0),
                 format!("the workload has {} steps; at most {MAX_STEPS}", steps.all),
             ));
@@ -263,10 +240,10 @@ pub(super) fn ns(
     unit: f64,
     key: &str,
     source: &Source<'_>,
-) -> Result<u64, StudyError> {
+) -> Result<u64, ConfigError> {
     let v = *value.get_ref();
     if !(v > 0.0 && v * unit < 3.6e12) {
-        return Err(source.at(
+        return Err(source.error(
             &value.span(),
             format!("{key} = {v}: above 0 and at most an hour"),
         ));

@@ -3,6 +3,7 @@
 mod file;
 mod steps;
 
+use config::ConfigError;
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
 
@@ -150,21 +151,9 @@ pub enum Step {
     Parallel(Vec<Step>),
 }
 
-/// What is wrong with a study, where, and what would be right.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct StudyError {
-    /// The file.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// What was wrong and what would be right.
-    pub message: String,
-}
-
 impl Study {
     /// Parses a study; `file` is only for messages.
-    pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
+    pub fn parse(file: &str, text: &str) -> Result<Study, ConfigError> {
         file::read(file, text)
     }
 }

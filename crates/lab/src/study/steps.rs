@@ -1,11 +1,12 @@
 //! The workload as people write it.
 
+use config::{ConfigError, Source};
 use driver::protocol::Reconnect;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::{Source, ns};
-use super::{DEFAULT_BODY, Step, StudyError};
+use super::file::ns;
+use super::{DEFAULT_BODY, Step};
 
 /// Exactly one of the keys that name an action, and the keys that go with it.
 #[derive(Deserialize)]
@@ -34,11 +35,11 @@ pub(super) fn check_step(
     raw: Spanned<RawStep>,
     source: &Source<'_>,
     depth: u32,
-) -> Result<Step, StudyError> {
+) -> Result<Step, ConfigError> {
     let span = raw.span();
     let mut raw = raw.into_inner();
     let steps = raw.steps.take();
-    let fail = |m: String| source.at(&span, m);
+    let fail = |m: String| source.error(&span, m);
     let actions = [
         ("call", raw.call.is_some()),
         ("get", raw.get.is_some()),
@@ -89,7 +90,7 @@ pub(super) fn check_step(
     let times = raw.times.unwrap_or(1);
     let within = |key: &str, v: u64, max: u64| {
         if v == 0 || v > max {
-            Err(source.at(&span, format!("{key} = {v}: from 1 to {max}")))
+            Err(source.error(&span, format!("{key} = {v}: from 1 to {max}")))
         } else {
             Ok(())
         }
@@ -101,7 +102,7 @@ pub(super) fn check_step(
             .ok_or_else(|| fail(format!("{action} needs `bytes`")))?;
         within("bytes", b, MAX_BYTES).map(|()| b)
     };
-    let body = || -> Result<String, StudyError> {
+    let body = || -> Result<String, ConfigError> {
         let body = raw.body.clone().unwrap_or_else(|| DEFAULT_BODY.to_owned());
         if body.len() > MAX_BODY {
             return Err(fail(format!(
