@@ -11,7 +11,7 @@ use driver::protocol::Hello;
 use driver::{Host, Limits};
 use tempfile::TempDir;
 
-use crate::driven::{CLOSE_LIMIT, STARTUP_LIMIT, accept, with_last_words};
+use crate::cell::driver_process::{CLOSE_LIMIT, STARTUP_LIMIT, accept, with_last_words};
 use crate::stacks::Driver;
 
 impl Driver {

@@ -14,30 +14,19 @@
 //!
 //! [`Lab::doctor`] puts the same machinery to questions whose answers physics knows.
 
-mod audit;
 mod cell;
 mod conformance;
 mod doctor;
-mod driven;
 mod home;
 mod host;
 mod import;
 mod introduce;
-mod lacking;
-mod messages;
-mod origin;
-mod packets;
+mod lab;
 mod plan;
-mod probe;
-mod proof;
 mod run;
-mod seat;
-mod session;
 mod stacks;
 mod study;
-mod todo;
-mod turn;
-mod workload;
+mod verify;
 
 pub use conformance::{CASES, Case, Conformance, Finding, Report, Verdict};
 pub use doctor::{Break, DoctorOptions, Fact, Part, check_line, check_network, machine};
@@ -45,9 +34,9 @@ pub use home::{Home, NoHome};
 pub use host::facts as host_facts;
 pub use import::{ImportError, ImportOptions, ImportedCall, import};
 pub use introduce::Introduced;
+pub use lab::{Lab, LabError, RunOptions, network};
+pub use plan::workload::Workload;
 pub use plan::{Block, Plan, PlannedCell, Shard, slug};
-pub use run::{Ended, Event};
-pub use session::{Lab, LabError, RunOptions, network};
+pub use run::scheduler::{Ended, Event};
 pub use stacks::{Driver, Folder, Runner, Stacks, StacksError};
 pub use study::{Arm, Security, Step, Study};
-pub use workload::Workload;

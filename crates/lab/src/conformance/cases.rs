@@ -3,7 +3,7 @@
 use driver::protocol::{Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step};
 
 use super::How::{self, Cell};
-use super::judge::{self, Seen};
+use super::checks::{self, Seen};
 use super::sizes::{LARGE, SIZES, body_of};
 use super::{Case, Foreign, Trial};
 use crate::study::{DEFAULT_BODY, Security};
@@ -106,7 +106,7 @@ fn plain(_: Protocol) -> Trial {
         codec: None,
         timeout_ns: 10 * SECOND_NS,
         amend: |_: &mut Setup, _: &Foreign| {},
-        judge: judge::all_answered,
+        judge: checks::all_answered,
     }
 }
 
@@ -126,21 +126,21 @@ fn calls(_: Protocol) -> Trial {
     let bodies = [26, 1_000, 100_000].map(|bytes| Action::Call {
         body: body_of(bytes),
     });
-    trial(bodies, judge::all_answered)
+    trial(bodies, checks::all_answered)
 }
 
 fn downloads(_: Protocol) -> Trial {
-    trial(SIZES.map(get), judge::all_answered)
+    trial(SIZES.map(get), checks::all_answered)
 }
 
 fn uploads(_: Protocol) -> Trial {
-    trial(SIZES.map(|bytes| Action::Put { bytes }), judge::uploads)
+    trial(SIZES.map(|bytes| Action::Put { bytes }), checks::uploads)
 }
 
 fn reused(_: Protocol) -> Trial {
     trial(
         [call(), get(100), call(), get(LARGE), call()],
-        judge::one_connection,
+        checks::one_connection,
     )
 }
 
@@ -153,7 +153,7 @@ fn fresh(_: Protocol) -> Trial {
         reconnect(Reconnect::Cold),
         call(),
     ];
-    trial(actions, judge::three_fresh)
+    trial(actions, checks::three_fresh)
 }
 
 fn resumed(_: Protocol) -> Trial {
@@ -166,7 +166,7 @@ fn resumed(_: Protocol) -> Trial {
         reconnect(Reconnect::Cold),
         call(),
     ];
-    trial(actions, judge::resumed_then_cold)
+    trial(actions, checks::resumed_then_cold)
 }
 
 fn early_data(_: Protocol) -> Trial {
@@ -179,14 +179,14 @@ fn early_data(_: Protocol) -> Trial {
     ];
     Trial {
         server: vec!["--early-data".into()],
-        ..trial(actions, judge::early_data)
+        ..trial(actions, checks::early_data)
     }
 }
 
 fn early_refused(protocol: Protocol) -> Trial {
     Trial {
         server: vec!["--early-data".into(), "--reject-tickets".into()],
-        judge: judge::early_refused,
+        judge: checks::early_refused,
         ..early_data(protocol)
     }
 }
@@ -194,7 +194,7 @@ fn early_refused(protocol: Protocol) -> Trial {
 fn mtls(_: Protocol) -> Trial {
     Trial {
         security: Security::Mtls,
-        ..trial([call(), call()], judge::client_known)
+        ..trial([call(), call()], checks::client_known)
     }
 }
 
@@ -205,7 +205,7 @@ fn mtls_wrong(_: Protocol) -> Trial {
             setup.client_cert_file = Some(foreign.path("client.pem"));
             setup.client_key_file = Some(foreign.path("client.key"));
         },
-        ..trial([call()], judge::nothing_served)
+        ..trial([call()], checks::nothing_served)
     }
 }
 
@@ -216,21 +216,21 @@ fn mtls_none(_: Protocol) -> Trial {
             setup.client_cert_file = None;
             setup.client_key_file = None;
         },
-        ..trial([call()], judge::nothing_served)
+        ..trial([call()], checks::nothing_served)
     }
 }
 
 fn wrong_ca(_: Protocol) -> Trial {
     Trial {
         amend: |setup, foreign| setup.ca_file = foreign.path("ca.pem"),
-        ..trial([call()], judge::not_trusted)
+        ..trial([call()], checks::not_trusted)
     }
 }
 
 fn wrong_name(_: Protocol) -> Trial {
     Trial {
         server_name: Some("another.test"),
-        ..trial([call()], judge::not_trusted)
+        ..trial([call()], checks::not_trusted)
     }
 }
 
@@ -243,35 +243,35 @@ fn faulty(fault: &str, first: Action, judge: fn(&Seen<'_>) -> Result<(), String>
 }
 
 fn reset(_: Protocol) -> Trial {
-    faulty("reset", get(LARGE), judge::broken_then_answered)
+    faulty("reset", get(LARGE), checks::broken_then_answered)
 }
 
 fn truncated(_: Protocol) -> Trial {
-    faulty("truncate", get(LARGE), judge::broken_then_answered)
+    faulty("truncate", get(LARGE), checks::broken_then_answered)
 }
 
 fn slow(_: Protocol) -> Trial {
-    faulty("slow", get(LARGE), judge::slow_body)
+    faulty("slow", get(LARGE), checks::slow_body)
 }
 
 fn status(_: Protocol) -> Trial {
-    faulty("unavailable", call(), judge::unavailable)
+    faulty("unavailable", call(), checks::unavailable)
 }
 
 fn redirect(_: Protocol) -> Trial {
-    faulty("redirect", get(100), judge::redirect)
+    faulty("redirect", get(100), checks::redirect)
 }
 
 fn timeout(_: Protocol) -> Trial {
     Trial {
         timeout_ns: SECOND_NS,
-        ..faulty("stall", call(), judge::timed_out)
+        ..faulty("stall", call(), checks::timed_out)
     }
 }
 
 fn cancel(_: Protocol) -> Trial {
-    let mut trial = faulty("stall", call(), judge::cancelled);
-    trial.steps[0].cancel_after_ns = Some(judge::CANCEL_NS);
+    let mut trial = faulty("stall", call(), checks::cancelled);
+    trial.steps[0].cancel_after_ns = Some(checks::CANCEL_NS);
     trial
 }
 
@@ -286,7 +286,7 @@ fn parallel(_: Protocol) -> Trial {
             get(LARGE),
             get(LARGE),
         ],
-        judge::parallel,
+        checks::parallel,
     );
     side_by_side(&mut trial.steps[1..], 1);
     trial
@@ -295,7 +295,7 @@ fn parallel(_: Protocol) -> Trial {
 fn shared(_: Protocol) -> Trial {
     let mut trial = trial(
         [call(), call(), call(), call(), call(), call()],
-        judge::one_connection,
+        checks::one_connection,
     );
     side_by_side(&mut trial.steps, 0);
     trial
@@ -304,20 +304,22 @@ fn shared(_: Protocol) -> Trial {
 fn stream(_: Protocol) -> Trial {
     let chat = Action::Stream {
         body: DEFAULT_BODY.into(),
-        messages: judge::MESSAGES,
+        messages: checks::MESSAGES,
     };
-    trial([chat, call()], judge::streamed)
+    trial([chat, call()], checks::streamed)
 }
 
 fn phases(_: Protocol) -> Trial {
-    let rest = || Action::Pause { ns: judge::REST_NS };
-    trial([call(), rest(), call(), rest(), call()], judge::phases)
+    let rest = || Action::Pause {
+        ns: checks::REST_NS,
+    };
+    trial([call(), rest(), call(), rest(), call()], checks::phases)
 }
 
 fn warm_up(_: Protocol) -> Trial {
     Trial {
         warmup_calls: 3,
-        ..trial([call(), call()], judge::untouched_before)
+        ..trial([call(), call()], checks::untouched_before)
     }
 }
 
@@ -326,7 +328,7 @@ fn frames(_: Protocol) -> Trial {
         observe: Some("frame:60"),
         ..trial(
             [call(), call(), call(), call(), call(), call()],
-            judge::on_frames,
+            checks::on_frames,
         )
     }
 }
@@ -337,7 +339,7 @@ fn exchange(_: Protocol) -> Trial {
         kind: kind.into(),
     };
     let (by_rule, read) = (exchange("big-7", "Big"), exchange("api-2kB", "ApiPage"));
-    trial([by_rule, read.clone(), read], judge::exchanged)
+    trial([by_rule, read.clone(), read], checks::exchanged)
 }
 
 fn alt_svc(_: Protocol) -> Trial {
@@ -345,7 +347,7 @@ fn alt_svc(_: Protocol) -> Trial {
     let actions = [call(), rest(), call(), rest(), call(), rest(), call()];
     Trial {
         discovery: Some(Discovery::AltSvc),
-        ..trial(actions, judge::learnt)
+        ..trial(actions, checks::learnt)
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Each case is one cell on a bench: a few steps over a link of 20 ms round trip that loses
 //! nothing, against a real server that may be told to misbehave. First the driver's rows are
-//! proven against the server's log as in every study ([`crate::proof`]); then the case's own
+//! proven against the server's log as in every study ([`crate::verify::proof`]); then the case's own
 //! judge looks at rows, log and packets. A case is *unsupported* only where the driver's
 //! `hello`, its answer or its manifest says that the stack cannot do it, and why.
 
 mod cases;
-mod judge;
+mod checks;
 mod sizes;
 
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ use pump::Bench;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::cell::exclusion::Turns;
+use crate::cell::server_process::{Origin, ServerOptions};
 use crate::cell::{Job, Trouble};
-use crate::origin::{Origin, ServerOptions};
-use crate::seat::bench;
-use crate::session::{Lab, LabError};
+use crate::lab::{Lab, LabError};
+use crate::plan::workload::Workload;
+use crate::run::worker::bench;
 use crate::stacks::Driver;
 use crate::study::{Arm, Security};
-use crate::turn::Turns;
-use crate::workload::Workload;
 
 pub use cases::CASES;
-use judge::Seen;
+use checks::Seen;
 
 /// What one case found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use record::Check;
 
 use super::{Stack, Surgery, check, network, not_made};
 use crate::cell::Measured;
+use crate::plan::workload::Workload;
 use crate::study::Step;
-use crate::workload::Workload;
 
 /// A download with loss over TCP and over QUIC; quinn sends in bursts with UDP_SEGMENT.
 pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {

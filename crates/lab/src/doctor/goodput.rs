@@ -5,8 +5,8 @@ use link::{PathSpec, QueueSpec, RateSpec};
 use record::{CallResult, Check};
 
 use super::{Stack, Surgery, check, network, not_made};
+use crate::plan::workload::Workload;
 use crate::study::Step;
-use crate::workload::Workload;
 
 /// One long download over TCP and one over QUIC.
 pub(super) fn ceiling(surgery: &mut Surgery<'_>) -> Vec<Check> {

@@ -8,25 +8,26 @@
 
 mod accounting;
 mod goodput;
+mod interference;
 mod machine;
-mod neighbours;
 mod physics;
 mod probes;
+mod udp_probe;
 
 use link::{Network, PathSpec};
 use pump::Bench;
 use record::Check;
 
-use crate::audit::{Bounds, objections};
+use crate::cell::exclusion::Turns;
+use crate::cell::server_process::ServerOptions;
 use crate::cell::{Job, Measured, Trouble};
-use crate::origin::ServerOptions;
+use crate::lab::{Lab, LabError};
 use crate::plan::Plan;
-use crate::seat::bench;
-use crate::session::{Lab, LabError};
+use crate::plan::remaining::MAX_RERUNS;
+use crate::plan::workload::Workload;
+use crate::run::worker::bench;
 use crate::study::Arm;
-use crate::todo::MAX_RERUNS;
-use crate::turn::Turns;
-use crate::workload::Workload;
+use crate::verify::audit::{Bounds, objections};
 use driver::protocol::Protocol;
 
 pub use machine::{Fact, machine};
@@ -100,7 +101,7 @@ impl Lab {
             add(accounting::balance(&mut surgery));
         }
         if options.jobs > 1 {
-            add(neighbours::shift(&mut surgery, options.jobs));
+            add(interference::shift(&mut surgery, options.jobs));
         }
         Ok(checks)
     }
@@ -209,7 +210,7 @@ impl<'a> Surgery<'a> {
             };
             let mut checks = judge(&measured);
             let bounds = Bounds::new(&measured.calls, None, &measured.window);
-            let objections = objections(&crate::packets::audit(&measured.window), &bounds);
+            let objections = objections(&crate::cell::accounting::audit(&measured.window), &bounds);
             let broken = self.broken.is_some();
             if broken || objections.is_empty() || checks.iter().all(|c| c.pass) {
                 return checks;

@@ -6,8 +6,8 @@ use record::{Call, Check, State};
 
 use super::{Break, Stack, Surgery, check, median, network};
 use crate::cell::{CONGESTION, Measured};
+use crate::plan::workload::Workload;
 use crate::study::{DEFAULT_BODY, Step};
-use crate::workload::Workload;
 
 /// One stack a protocol, the plainest there is.
 pub(super) const STACKS: [Stack; 4] = [
@@ -45,7 +45,7 @@ pub(super) fn round_trips(surgery: &mut Surgery<'_>, stack: Stack) -> Vec<Check>
 /// On a link that loses nothing nothing is sent again: a lost SYN or Initial would show as a
 /// second more (RFC 6298, 2.1; RFC 9002, 6.2.2), but only in the one connection it hit.
 fn undisturbed(stack: &Stack, measured: &Measured) -> Check {
-    let wire = crate::packets::wire(measured);
+    let wire = crate::cell::accounting::wire(measured);
     let name = format!("{}: dropped by the link or sent again", stack.label());
     let got = wire.dropped_packets + wire.retransmitted_packets;
     check(name, 0.0, got as f64, 0.0, "packets")

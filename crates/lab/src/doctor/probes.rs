@@ -7,9 +7,9 @@ use link::{Direction, Gate, Network, OnClose, PathSpec};
 use record::Check;
 
 use super::{Break, Surgery, check, median, network, not_made};
-use crate::probe::{Arrivals, HEADER_BYTES, Prober, Train};
-use crate::seat::bench;
-use crate::session::LabError;
+use crate::doctor::udp_probe::{Arrivals, HEADER_BYTES, Prober, Train};
+use crate::lab::LabError;
+use crate::run::worker::bench;
 
 /// One-way delays of a 100 ms round trip.
 pub(super) fn delay(surgery: &mut Surgery<'_>) -> Vec<Check> {

@@ -1,6 +1,6 @@
 //! A study: one question, in one TOML file.
 
-mod file;
+mod parse;
 mod steps;
 
 use config::ConfigError;
@@ -154,7 +154,7 @@ pub enum Step {
 impl Study {
     /// Parses a study; `file` is only for messages.
     pub fn parse(file: &str, text: &str) -> Result<Study, ConfigError> {
-        file::read(file, text)
+        parse::read(file, text)
     }
 }
 

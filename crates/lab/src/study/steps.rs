@@ -5,7 +5,7 @@ use driver::protocol::Reconnect;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::ns;
+use super::parse::ns;
 use super::{DEFAULT_BODY, Step};
 
 /// Exactly one of the keys that name an action, and the keys that go with it.

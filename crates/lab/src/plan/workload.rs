@@ -309,7 +309,10 @@ mod tests {
             times,
         };
         let w = Workload::expand(&[exchange(names("big-0 big-1 big-2"), 5)]);
-        let sent = w.steps.iter().filter_map(crate::messages::exchanged);
+        let sent = w
+            .steps
+            .iter()
+            .filter_map(crate::cell::value_files::exchanged);
         let expected = ["big-0", "big-1", "big-2", "big-0", "big-1"];
         assert_eq!(sent.collect::<Vec<_>>(), expected);
         assert_eq!(w.groups[0].about, "exchange big-0..2");

@@ -146,7 +146,7 @@ impl RawStudy {
             },
             workload,
         };
-        let steps = crate::workload::count(&study.workload);
+        let steps = crate::plan::workload::count(&study.workload);
         if let Some((arm, span)) = study
             .arms
             .iter()

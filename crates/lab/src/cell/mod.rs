@@ -1,6 +1,13 @@
 //! Runs one cell on a bench: server and driver started, the workload followed, the driver's
 //! rows proven against the server's log.
 
+pub(crate) mod accounting;
+pub(crate) mod capabilities;
+pub(crate) mod driver_process;
+pub(crate) mod exclusion;
+pub(crate) mod server_process;
+pub(crate) mod value_files;
+
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,16 +22,15 @@ use record::server_log::ServerEvent;
 use record::{Call, ConnectionSettings, Socket, Stack};
 use tempfile::TempDir;
 
-use crate::driven::{Driven, STARTUP_LIMIT};
-use crate::lacking::lacking;
-use crate::messages;
-use crate::origin::{Origin, ServerOptions};
+use crate::cell::capabilities::lacking;
+use crate::cell::driver_process::{Driven, STARTUP_LIMIT};
+use crate::cell::exclusion::Turn;
+use crate::cell::server_process::{Origin, ServerOptions};
 use crate::plan::slug;
-use crate::proof::{Claim, prove};
+use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, Security};
-use crate::turn::Turn;
-use crate::workload::Workload;
+use crate::verify::proof::{Claim, prove};
 
 /// What to measure.
 pub(crate) struct Job<'a> {
@@ -252,7 +258,7 @@ impl Job<'_> {
     fn setup(&self, origin: &Origin, near: Option<&Origin>, dir: &Path) -> Result<Setup, Trouble> {
         let mtls = self.arm.security == Security::Mtls;
         let path = |name: &str| origin.credentials().join(name).display().to_string();
-        let files = messages::write(&self.workload.steps, self.seed, dir);
+        let files = value_files::write(&self.workload.steps, self.seed, dir);
         let files = files.map_err(|e| failed("value files", &e))?;
         let (values, schema_file) = match files {
             Some(files) => (files.values, Some(files.schema)),

@@ -5,13 +5,13 @@ use std::path::Path;
 use pump::{Bench, BenchOptions, Facts, Init};
 use record::{Audit, Cell, ConnectionSettings, Cost, Outcome, Stack, Wire};
 
-use crate::audit::{Bounds, objections};
+use crate::cell::exclusion::Turns;
+use crate::cell::server_process::{NAME, ServerOptions};
 use crate::cell::{Job, Measured, Trouble, monotonic_ns};
-use crate::origin::{NAME, ServerOptions};
+use crate::lab::{Lab, RunOptions};
 use crate::plan::Plan;
-use crate::run::{Runner, Ticket};
-use crate::session::{Lab, RunOptions};
-use crate::turn::Turns;
+use crate::run::scheduler::{Runner, Ticket};
+use crate::verify::audit::{Bounds, objections};
 
 /// A bench and what is needed to run cells on it.
 pub(crate) struct Seat<'a> {
@@ -131,9 +131,9 @@ impl Runner for Seat<'_> {
 
 impl Seat<'_> {
     fn fill(&self, cell: &mut Cell, m: Measured) {
-        cell.wire = crate::packets::wire(&m);
-        cell.audit = crate::packets::audit(&m.window);
-        cell.cost = crate::packets::cost(&m);
+        cell.wire = crate::cell::accounting::wire(&m);
+        cell.audit = crate::cell::accounting::audit(&m.window);
+        cell.cost = crate::cell::accounting::cost(&m);
         let bounds = Bounds::new(&m.calls, self.plan.study.margin_ns, &m.window);
         let reasons = objections(&cell.audit, &bounds);
         cell.outcome = if cell.audit.oversize_frames > 0 {

@@ -14,8 +14,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use crate::cell::server_process::read_tail;
 use crate::cell::{Trouble, failed};
-use crate::origin::read_tail;
 use crate::stacks::Driver;
 
 /// A driver that runs.

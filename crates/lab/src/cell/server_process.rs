@@ -14,8 +14,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use serde::Deserialize;
 
+use crate::cell::driver_process::finish;
 use crate::cell::{Trouble, failed};
-use crate::driven::finish;
 
 /// The name under which drivers know the server; the bench's hosts file has it.
 pub(crate) const NAME: &str = "origin.test";

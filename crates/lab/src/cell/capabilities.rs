@@ -2,7 +2,7 @@
 
 use driver::protocol::{Capability, Codec, Hello, Step};
 
-use crate::messages::exchanged;
+use crate::cell::value_files::exchanged;
 use crate::study::Arm;
 
 /// The first such thing, as the reason of an unsupported cell.
@@ -44,8 +44,8 @@ mod tests {
     use driver::protocol::{Clock, Protocol};
 
     use super::*;
+    use crate::plan::workload::Workload;
     use crate::study;
-    use crate::workload::Workload;
 
     #[test]
     fn a_codec_must_be_offered_where_messages_are_exchanged() {

@@ -51,8 +51,8 @@ pub(crate) fn exchanged(step: &Step) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::workload::Workload;
     use crate::study::Step;
-    use crate::workload::Workload;
 
     #[test]
     fn files_hold_what_is_exchanged_and_nothing_more() {

@@ -8,8 +8,8 @@ use record::{Call, Check, State};
 
 use super::{Stack, Surgery, check, median, network, not_made};
 use crate::cell::Trouble;
+use crate::plan::workload::Workload;
 use crate::study::{DEFAULT_BODY, Step};
-use crate::workload::Workload;
 
 /// The median warm call alone, and beside `jobs` - 1 others that do the same.
 pub(super) fn shift(surgery: &mut Surgery<'_>, jobs: usize) -> Vec<Check> {

@@ -10,7 +10,7 @@ use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
-use crate::workload::Workload;
+use crate::plan::workload::Workload;
 
 /// What the proof needs to know beside rows and log.
 pub(crate) struct Claim<'a> {

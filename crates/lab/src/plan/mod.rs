@@ -1,12 +1,15 @@
 //! A study becomes a plan: every cell, in the order of running. Pure.
 
+pub(crate) mod remaining;
+pub(crate) mod workload;
+
 use driver::protocol::Discovery;
 use link::Network;
 use record::Planned;
 use sha2::{Digest, Sha256};
 
+use crate::plan::workload::Workload;
 use crate::study::Study;
-use crate::workload::Workload;
 
 /// Every cell of a study and all that is needed to run them.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use record::{Cell, Store};
 
+use crate::plan::remaining::{MAX_RERUNS, Todo, wants_rerun};
 use crate::plan::{Block, PlannedCell};
-use crate::todo::{MAX_RERUNS, Todo, wants_rerun};
 
 /// Something people watching a run want to know.
 #[derive(Debug)]

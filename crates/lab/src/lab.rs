@@ -7,16 +7,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use link::Network;
 use record::{Cell, Check, Run, Store};
 
+use crate::cell::exclusion::{Turns, may_share};
 use crate::cell::monotonic_ns;
 use crate::doctor::Fact;
 use crate::home::Home;
+use crate::plan::remaining::{Now, left};
 use crate::plan::{Block, Plan, Shard};
-use crate::run::{Ended, Event, run};
-use crate::seat::Seat;
+use crate::run::scheduler::{Ended, Event, run};
+use crate::run::worker::Seat;
 use crate::stacks::{Stacks, StacksError};
 use crate::study::Study;
-use crate::todo::{Now, left};
-use crate::turn::{Turns, may_share};
 use config::ConfigError;
 
 /// A lab on this machine: its files, its stacks, the binary that serves and starts benches.
@@ -114,7 +114,7 @@ impl Lab {
 
     /// What this machine is and allows.
     pub fn machine(&self) -> Result<Vec<Fact>, LabError> {
-        let bench = crate::seat::bench(&self.exe, 1)?;
+        let bench = crate::run::worker::bench(&self.exe, 1)?;
         let host = crate::host::facts(&self.home.root);
         Ok(crate::doctor::machine(&host, Some(bench.facts())))
     }
