@@ -1,28 +1,29 @@
-//! Where stacks and studies lie.
+//! Finds the folder with stacks and studies.
 
 use std::path::{Path, PathBuf};
 
-/// The folder that holds `stacks/` and `studies/`: the checkout, or where it was installed.
+/// The checkout or installation that commute works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
-    /// The folder.
+    /// The folder with `stacks/` and `studies/`.
     pub root: PathBuf,
-    /// Where the `commute` binary and the Rust drivers are.
+    /// The folder with the `commute` binary and the Rust drivers.
     pub bin: PathBuf,
 }
 
-/// No home was found.
+/// No such folder was found.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no folder with `stacks/` found at or above {looked}: run inside a checkout of commute, \
-     or name it with --home or COMMUTE_HOME"
+    "no folder with `stacks/` at or above {start}: run inside a checkout of commute, or name it \
+     with --home or COMMUTE_HOME"
 )]
 pub struct NoHome {
-    looked: String,
+    start: String,
 }
 
 impl Home {
-    /// The named folder; or the nearest at or above the working folder, then the binary.
+    /// Returns the named folder, or the nearest one at or above the working folder, then at or above
+    /// the binary.
     pub fn find(named: Option<&Path>, cwd: &Path, exe: &Path) -> Result<Home, NoHome> {
         let bin = exe.parent().unwrap_or(Path::new("/")).to_owned();
         let starts = match named {
@@ -35,7 +36,7 @@ impl Home {
                 bin,
             }),
             None => Err(NoHome {
-                looked: named.unwrap_or(cwd).display().to_string(),
+                start: named.unwrap_or(cwd).display().to_string(),
             }),
         }
     }
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_folder_with_stacks_is_home() {
+    fn finds_the_nearest_folder_with_stacks() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b");
         std::fs::create_dir_all(&deep).unwrap();

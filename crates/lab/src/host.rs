@@ -1,4 +1,4 @@
-//! What this host is, for the record. No machine names.
+//! Describes this host for the record, without machine names.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use record::Host;
 
-/// Reads the host's facts; what cannot be read is left empty.
+/// Reads the host's facts, and leaves empty what cannot be read.
 pub fn facts(home: &Path) -> Host {
     let cpuinfo = read("/proc/cpuinfo");
     let field = |name: &str| {
@@ -64,13 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_host_has_cores_and_memory() {
+    fn reads_cores_memory_and_kernel() {
         let host = facts(Path::new("/"));
         assert!(host.cores > 0 && host.memory_bytes > 0 && !host.kernel.is_empty());
     }
 
     #[test]
-    fn memory_is_read_in_bytes() {
+    fn converts_memory_to_bytes() {
         assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:       2 kB\n"), 2048);
         assert_eq!(memory_bytes("nonsense"), 0);
     }

@@ -1,8 +1,8 @@
-//! Calls measured elsewhere, on phones and in the field, as records: so that the same
-//! statistics and the same report can be had for them. Pure.
+//! Converts requests measured elsewhere, e.g. on phones or in production, to records, so that they
+//! get the same statistics and the same report. Pure.
 //!
-//! A row is a call, with the columns of `commute report --format csv`. Nothing of it was seen
-//! by a server of ours, so every call is proven by its client only, whatever the rows say.
+//! A row is one request, with the columns of `commute report --format csv`. No server of ours saw
+//! it, so its proof is always the client alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,97 +12,101 @@ use record::{
 };
 use serde::Deserialize;
 
-use crate::plan::slug;
+use crate::slug::slug;
 
-/// One row of an import. The first five must be there; a call without `end_ns` has no place.
+/// Below this size the time is the round trip's rather than the rate's.
+const BULK_BYTES: u64 = 16 << 10;
+const PROTOCOLS: [&str; 4] = ["h1", "h2", "h3", "grpc"];
+
+/// One row of an import. The first five fields are required.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ImportedCall {
-    /// Name of the network, as `train to Leeds, operator A`.
+    /// Name of the network, e.g. `train to Leeds, operator A`.
     pub network: String,
     /// Name of the arm.
     pub arm: String,
     /// `h1`, `h2`, `h3` or `grpc`.
     pub protocol: String,
-    /// Calls measured back to back under the same circumstances share a block.
+    /// The block; requests measured back to back under the same circumstances share one.
     pub block: u32,
-    /// How long the call took; of one that timed out, the time it was given.
+    /// How long the request took; if it timed out, its time limit.
     pub end_ns: u64,
-    /// Its group in the report; absent: `calls`.
+    /// Its group in the report; `requests` if absent.
     pub group: Option<String>,
-    /// First call on its connection; absent: yes if `tls_ns` is there.
+    /// Whether it was the first request on its connection; if absent, whether `tls_ns` is present.
     pub first: Option<bool>,
-    /// What it found; absent: a cold or a warm connection, by `first`.
+    /// The state of its connection; if absent, cold or warm by `first`.
     pub state: Option<State>,
-    /// Start, ns after the block's first.
+    /// Start, in ns after the block's first request.
     pub start_ns: Option<u64>,
-    /// Name resolved, ns after the start; like all that follow.
+    /// Name resolved, in ns after the start, as are all that follow.
     pub dns_ns: Option<u64>,
     /// TCP connected.
     pub connect_ns: Option<u64>,
-    /// Handshake done.
+    /// TLS or QUIC handshake done.
     pub tls_ns: Option<u64>,
-    /// Request handed over.
+    /// Request handed to the transport.
     pub request_sent_ns: Option<u64>,
     /// First byte of the response.
     pub first_byte_ns: Option<u64>,
-    /// Of an exchange: message made.
+    /// Message created, for an exchange.
     pub created_ns: Option<u64>,
-    /// Of an exchange: request's bytes there.
+    /// Request encoded, for an exchange.
     pub encoded_ns: Option<u64>,
-    /// Of an exchange: response's last byte here.
+    /// Last byte of the response received, for an exchange.
     pub received_ns: Option<u64>,
-    /// Of an exchange: how long the server decoded.
+    /// How long the server took to decode, for an exchange.
     pub server_decode_ns: Option<u64>,
-    /// Of an exchange: how long the server encoded.
+    /// How long the server took to encode, for an exchange.
     pub server_encode_ns: Option<u64>,
     /// Body bytes sent.
     pub request_bytes: Option<u64>,
     /// Body bytes received.
     pub response_bytes: Option<u64>,
-    /// `ok`, `timed_out` or `error`; absent: ok unless `error` says something.
+    /// `ok`, `timed_out` or `error`; if absent, `ok` unless `error` is set.
     pub result: Option<String>,
-    /// What went wrong, as `kind: words`.
+    /// The error, as `kind: detail`.
     pub error: Option<String>,
 }
 
-/// What belongs to all rows.
+/// What all rows have in common.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Name of the study.
     pub study: String,
-    /// What it asks.
+    /// The question, which becomes the report's title.
     pub question: String,
-    /// The arm to compare with; absent: the first.
+    /// The arm to compare with; the first if absent.
     pub baseline: Option<String>,
-    /// Where bootstrap luck comes from.
+    /// Random seed of bootstrap intervals.
     pub seed: u64,
 }
 
-/// What is wrong with the rows as a whole, or with one.
+/// Why rows cannot be imported.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// No row.
-    #[error("there is no call in it")]
+    /// There is no row.
+    #[error("there is no request in it")]
     Empty,
-    /// One row.
+    /// A row has a mistake.
     #[error("line {line}: {message}")]
     Row {
-        /// From 1, the header among them.
+        /// The line, from 1, the header included.
         line: usize,
-        /// What was wrong and what would be right.
+        /// What is wrong and what would be right.
         message: String,
     },
-    /// The baseline is no arm.
-    #[error("--baseline {name}: no call is of this arm{hint}")]
+    /// No row belongs to the baseline.
+    #[error("--baseline {name}: no request belongs to this arm{hint}")]
     Baseline {
-        /// As asked.
+        /// The name asked for.
         name: String,
-        /// Nearest name.
+        /// The nearest name, if one is near.
         hint: String,
     },
 }
 
-/// Rows, each with its line, as the head and the cells of a run.
+/// Converts rows, each with its line number, to the head and the cells of a run.
 pub fn import(
     rows: &[(usize, ImportedCall)],
     options: &ImportOptions,
@@ -119,7 +123,7 @@ pub fn import(
         match arms.iter().find(|arm| arm.name == row.arm) {
             Some(arm) if arm.protocol != row.protocol => {
                 return Err(wrong(format!(
-                    "arm {} speaks {} here and {} before; give each protocol an arm",
+                    "arm {} uses {} here and {} before; give each protocol its own arm",
                     row.arm, row.protocol, arm.protocol
                 )));
             }
@@ -171,13 +175,12 @@ pub fn import(
 
 impl ImportedCall {
     fn check(&self) -> Result<(), String> {
-        let known = ["h1", "h2", "h3", "grpc"];
-        if !known.contains(&self.protocol.as_str()) {
-            let (is, known) = (&self.protocol, known.join(", "));
-            return Err(format!("protocol `{is}`: there are {known}"));
+        if !PROTOCOLS.contains(&self.protocol.as_str()) {
+            let (is, known) = (&self.protocol, PROTOCOLS.join(", "));
+            return Err(format!("protocol `{is}` is not one of {known}"));
         }
         if slug(&self.arm).is_empty() || slug(&self.network).is_empty() {
-            return Err("arm and network need a name with letters or digits".to_owned());
+            return Err("arm and network need names with letters or digits".to_owned());
         }
         let phases = [
             ("dns_ns", self.dns_ns),
@@ -193,7 +196,9 @@ impl ImportedCall {
         in_order(&early)?;
         match self.result.as_deref() {
             None | Some("ok" | "timed_out" | "error" | "") => Ok(()),
-            Some(other) => Err(format!("result `{other}`: there are ok, timed_out, error")),
+            Some(other) => Err(format!(
+                "result `{other}` is not one of ok, timed_out, error"
+            )),
         }
     }
 
@@ -202,12 +207,12 @@ impl ImportedCall {
             name: self.arm.clone(),
             stack: "elsewhere".to_owned(),
             protocol: self.protocol.clone(),
-            caveat: Some("measured elsewhere: no server of ours saw it, no audit was made".into()),
+            caveat: Some("measured elsewhere, without a server log and without an audit".into()),
             ..Arm::default()
         }
     }
 
-    /// The codec's part, if the client told anything of it.
+    /// The phases of an exchange, if the row has any.
     fn exchange(&self) -> Option<Exchange> {
         let exchange = Exchange {
             created_ns: self.created_ns,
@@ -230,7 +235,7 @@ impl ImportedCall {
         let (kind, detail) = said.split_once(": ").unwrap_or(("other", said));
         Call {
             id,
-            group: self.group.clone().unwrap_or_else(|| "calls".to_owned()),
+            group: self.group.clone().unwrap_or_else(|| "requests".to_owned()),
             connection: 0,
             first,
             state: self.state.unwrap_or(fresh),
@@ -269,13 +274,13 @@ fn in_order(phases: &[(&str, Option<u64>)]) -> Result<(), String> {
     match known.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         None => Ok(()),
         Some(pair) => Err(format!(
-            "{} = {} is after {} = {}; all are ns from the call's start",
+            "{} = {} is after {} = {}; all are ns from the request's start",
             pair[0].0, pair[0].1, pair[1].0, pair[1].1
         )),
     }
 }
 
-/// A group is bulk when all its answers are of one size, which is more than small calls have.
+/// A group is bulk when all its responses have the same size, and that is a large one.
 fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
     let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for call in calls.filter(|call| call.result == CallResult::Ok) {
@@ -338,16 +343,13 @@ fn planned(cell: &Cell) -> Planned {
 fn network(name: String) -> Network {
     Network {
         name,
-        numbers: "as it was: measured elsewhere".to_owned(),
+        numbers: "measured elsewhere".to_owned(),
         rtt_ns: 0,
         down_bps: None,
         up_bps: None,
         toml: String::new(),
     }
 }
-
-/// Below, what is timed is the round trip rather than the rate.
-const BULK_BYTES: u64 = 16 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -375,7 +377,7 @@ mod tests {
     "#;
 
     #[test]
-    fn rows_become_cells_of_the_client_s_word() {
+    fn rows_become_cells_with_client_proof() {
         let (run, cells) = import(&rows(TWO), &options()).unwrap();
         assert_eq!(
             (run.arms.len(), run.baseline.as_str(), run.blocks),
@@ -391,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_its_line() {
+    fn mistakes_are_reported_with_their_line() {
         let wrong = |instead: &str| {
             let text = TWO.replacen(r#""tls_ns":90"#, instead, 1);
             import(&rows(&text), &options()).unwrap_err().to_string()
         };
         assert_eq!(
             wrong(r#""tls_ns":101"#),
-            "line 1: tls_ns = 101 is after end_ns = 100; all are ns from the call's start"
+            "line 1: tls_ns = 101 is after end_ns = 100; all are ns from the request's start"
         );
         assert!(wrong(r#""result":"fine""#).contains("line 1: result `fine`"));
         assert_eq!(import(&[], &options()), Err(ImportError::Empty));
@@ -409,11 +411,11 @@ mod tests {
     }
 
     #[test]
-    fn one_arm_speaks_one_protocol() {
+    fn an_arm_uses_one_protocol() {
         let text = TWO.replace("ios h3", "ios h2");
         let refused = import(&rows(&text), &options()).unwrap_err().to_string();
         assert!(
-            refused.starts_with("line 2: arm ios h2 speaks h3"),
+            refused.starts_with("line 2: arm ios h2 uses h3"),
             "{refused}"
         );
     }

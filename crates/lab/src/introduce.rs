@@ -11,7 +11,9 @@ use driver::protocol::Hello;
 use driver::{Host, Limits};
 use tempfile::TempDir;
 
-use crate::cell::driver_process::{CLOSE_LIMIT, STARTUP_LIMIT, accept, with_last_words};
+use crate::cell::CLOSE_LIMIT;
+use crate::cell::accept;
+use crate::cell::process::{STARTUP_LIMIT, with_log_end};
 use crate::stacks::Driver;
 
 impl Driver {
@@ -76,8 +78,13 @@ impl Meeting {
             ChannelKind::Pipes => over_pipes(command),
             ChannelKind::Tcp => over_tcp(command),
         };
-        let (child, read, write) =
-            begun.map_err(|e| format!("{}: {e}: {}", driver.command[0], driver.folder.way_in()))?;
+        let (child, read, write) = begun.map_err(|e| {
+            format!(
+                "{}: {e}: {}",
+                driver.command[0],
+                driver.folder.install_hint()
+            )
+        })?;
         let host = Host::new(read, write, Limits::default()).map_err(fail)?;
         Ok(Meeting { host, child, home })
     }
@@ -85,7 +92,7 @@ impl Meeting {
     fn explain(&mut self, error: &str) -> String {
         self.child.kill().ok();
         self.child.wait().ok();
-        with_last_words(error, &self.home.path().join(LOG))
+        with_log_end(error, &self.home.path().join(LOG))
     }
 
     fn end(mut self) {

@@ -164,7 +164,7 @@ impl Driver {
         let command = vec![path.display().to_string()];
         Ok(Driver {
             entry: Entry {
-                name: crate::plan::slug(&name),
+                name: crate::slug::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),
                 channel: ChannelKind::default(),
@@ -205,7 +205,7 @@ impl Folder {
     }
 
     /// How to get what is in it.
-    pub fn way_in(&self) -> String {
+    pub fn install_hint(&self) -> String {
         let needs = &self.stack.needs;
         match self.stack.install {
             Some(_) => format!("commute stacks install {} (needs {needs})", self.name()),
@@ -219,6 +219,6 @@ impl Folder {
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
         let name = absent.file_name().unwrap_or_default().display();
-        Some(format!("{name} is not there: {}", self.way_in()))
+        Some(format!("{name} is not there: {}", self.install_hint()))
     }
 }

@@ -1,6 +1,6 @@
 //! `commute doctor`: is this machine, and this lab, to be believed?
 
-use lab::{Break, DoctorOptions, Fact, Part};
+use lab::{DoctorOptions, Fact, Fault, Part};
 use record::Check;
 use serde::Serialize;
 
@@ -20,9 +20,9 @@ pub(crate) struct Args {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// Break the lab first: for the tests that this must fail
+    /// Inject a fault that doctor must detect, for tests
     #[arg(long = "break", hide = true, value_enum)]
-    broken: Option<Broken>,
+    fault: Option<FaultArg>,
     /// Folder with `stacks/`, when not at or above this one
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<std::path::PathBuf>,
@@ -41,7 +41,7 @@ enum Only {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Broken {
+enum FaultArg {
     Gso,
     Delay,
     Bbr,
@@ -69,12 +69,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Only::Goodput => Part::Goodput,
             Only::Accounting => Part::Accounting,
         }),
-        broken: args.broken.map(|b| match b {
-            Broken::Gso => Break::Gso,
-            Broken::Delay => Break::Delay,
-            Broken::Bbr => Break::Bbr,
-            Broken::Nagle => Break::Nagle,
-            Broken::Syn => Break::Syn,
+        fault: args.fault.map(|fault| match fault {
+            FaultArg::Gso => Fault::Gso,
+            FaultArg::Delay => Fault::Delay,
+            FaultArg::Bbr => Fault::Bbr,
+            FaultArg::Nagle => Fault::Nagle,
+            FaultArg::Syn => Fault::Syn,
         }),
     };
     let watch = |check: &Check| {

@@ -79,5 +79,5 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
 
 /// A network by name or path.
 pub(crate) fn find(name: &str) -> anyhow::Result<Network> {
-    Ok(lab::network(name, std::path::Path::new(""))?)
+    Ok(lab::find_network(name, std::path::Path::new(""))?)
 }

@@ -1,4 +1,4 @@
-//! From the pump's window and tap to the record: bytes on the wire, costs, audit.
+//! Turns the pump's window and tap into what is recorded: bytes on the wire, costs, audit.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,14 @@ use link::Direction;
 use pump::{Fate, TapRecord, Window};
 use record::{Audit, Cost, Wire};
 
-use crate::cell::{Handshake, Measured};
+use super::measured::{Handshake, Measured};
 
-/// Bytes and packets on the wire, as the endpoints sent them.
+/// IP protocol number.
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+
+/// Returns the bytes and packets that the endpoints sent.
 pub(crate) fn wire(m: &Measured) -> Wire {
     let (up, down) = (m.window.up.sent.total(), m.window.down.sent.total());
     Wire {
@@ -22,7 +27,7 @@ pub(crate) fn wire(m: &Measured) -> Wire {
     }
 }
 
-/// What the audit saw.
+/// Returns the figures that the audit checks.
 pub(crate) fn audit(window: &Window) -> Audit {
     let (up, down) = (&window.up.lateness, &window.down.lateness);
     let worse = |f: fn(&pump::Lateness) -> u64| f(up).max(f(down));
@@ -44,7 +49,7 @@ pub(crate) fn audit(window: &Window) -> Audit {
     }
 }
 
-/// What the cell cost its endpoints.
+/// Returns what the cell cost its endpoints.
 pub(crate) fn cost(m: &Measured) -> Cost {
     let (client, server) = (&m.window.client, &m.window.server);
     Cost {
@@ -57,8 +62,8 @@ pub(crate) fn cost(m: &Measured) -> Cost {
     }
 }
 
-/// All bytes of a connection until its client said that the handshake was done. For early
-/// data that includes the request, which went before.
+/// The bytes of each connection until its client reported the handshake done. With early data this
+/// includes the request, which is sent before.
 fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
     let until: HashMap<u16, u64> = handshakes.iter().map(|h| (h.port, h.until_ns)).collect();
     tap.iter()
@@ -71,8 +76,9 @@ fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
         .sum()
 }
 
-/// TCP segments that begin below what their sender had sent before (RFC 9293, 3.4: sequence
-/// numbers are compared modulo 2^32). The link keeps order, so none of them is reordered.
+/// The number of TCP segments that carry nothing beyond what their sender had sent before (RFC 9293,
+/// section 3.4: sequence numbers are compared modulo 2^32). The link keeps their order, so none of
+/// them is merely reordered.
 fn retransmitted(tap: &[TapRecord]) -> u64 {
     let mut sent: HashMap<(u16, u16), u32> = HashMap::new();
     let mut again = 0;
@@ -103,10 +109,6 @@ fn client_port(p: &TapRecord) -> u16 {
     }
 }
 
-const TCP: u8 = 6;
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_ends_when_the_client_says_so() {
+    fn handshake_bytes_end_at_the_reported_handshake() {
         let tap = [
             packet(Direction::Up, 1, 0, 100),
             packet(Direction::Down, 2, 0, 1000),
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_sent_again_is_counted_also_across_the_wrap() {
+    fn retransmissions_are_counted_across_the_sequence_wrap() {
         let near_wrap = u32::MAX - 50;
         let tap = [
             packet(Direction::Up, 1, near_wrap, 100),

@@ -1,29 +1,29 @@
-//! What an arm asks for and its driver's `hello` does not offer.
+//! Checks that a driver's `hello` offers what an arm and its workload need.
 
 use driver::protocol::{Capability, Codec, Hello, Step};
 
-use crate::cell::value_files::exchanged;
+use crate::plan::workload::exchanged_message;
 use crate::study::Arm;
 
-/// The first such thing, as the reason of an unsupported cell.
-pub(crate) fn lacking(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
+/// Returns the first missing capability, as the reason of an unsupported cell.
+pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
     let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
     let needs = [
-        (cancels, Capability::Cancel, "cancel a call"),
+        (cancels, Capability::Cancel, "cancel a request"),
         (arm.observe.is_some(), Capability::Observe, "observe"),
         (
             arm.discovery.is_some(),
             Capability::AltSvc,
-            "find HTTP/3 by Alt-Svc",
+            "discover HTTP/3 by Alt-Svc",
         ),
     ];
-    let lacking = needs
+    let missing = needs
         .iter()
         .find(|(needed, capability, _)| *needed && !hello.capabilities.contains(capability));
-    if let Some((_, _, what)) = lacking {
+    if let Some((_, _, what)) = missing {
         return Some(format!("{what}: {} does not offer it", hello.stack));
     }
-    let exchanges = steps.iter().any(|step| exchanged(step).is_some());
+    let exchanges = steps.iter().any(|step| exchanged_message(step).is_some());
     if !exchanges || hello.codecs.contains(&arm.codec) {
         return None;
     }
@@ -31,7 +31,7 @@ pub(crate) fn lacking(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String
     Some(match names.is_empty() {
         true => format!("exchange: {} does not offer it", hello.stack),
         false => format!(
-            "codec {}: {} has {}",
+            "codec {}: {} offers {}",
             arm.codec.name(),
             hello.stack,
             names.join(", ")
@@ -48,7 +48,7 @@ mod tests {
     use crate::study;
 
     #[test]
-    fn a_codec_must_be_offered_where_messages_are_exchanged() {
+    fn codecs_matter_only_where_messages_are_exchanged() {
         let mut hello = Hello {
             version: driver::protocol::VERSION,
             stack: "hyper".into(),
@@ -73,16 +73,16 @@ mod tests {
             body: "{}".into(),
             times: 1,
         }]);
-        assert_eq!(lacking(&hello, &arm, &call.steps), None);
-        let reason = lacking(&hello, &arm, &exchange.steps).unwrap();
+        assert_eq!(missing_capability(&hello, &arm, &call.steps), None);
+        let reason = missing_capability(&hello, &arm, &exchange.steps).unwrap();
         assert_eq!(reason, "exchange: hyper does not offer it");
         hello.codecs = vec![Codec("json".into()), Codec("protobuf".into())];
-        assert_eq!(lacking(&hello, &arm, &exchange.steps), None);
+        assert_eq!(missing_capability(&hello, &arm, &exchange.steps), None);
         arm.codec = Codec("msgpack".into());
-        let reason = lacking(&hello, &arm, &exchange.steps).unwrap();
-        assert_eq!(reason, "codec msgpack: hyper has json, protobuf");
+        let reason = missing_capability(&hello, &arm, &exchange.steps).unwrap();
+        assert_eq!(reason, "codec msgpack: hyper offers json, protobuf");
         arm.observe = Some("frame:60".into());
-        let reason = lacking(&hello, &arm, &call.steps).unwrap();
+        let reason = missing_capability(&hello, &arm, &call.steps).unwrap();
         assert_eq!(reason, "observe: hyper does not offer it");
     }
 }

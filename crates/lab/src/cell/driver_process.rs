@@ -1,9 +1,10 @@
-//! A driver's process on a bench, and our end of its wire.
+//! A driver's process on a bench, and the lab's end of its channel.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use driver::manifest::ChannelKind;
@@ -11,41 +12,67 @@ use driver::{Host, Limits};
 use pump::{Bench, BenchError, Exit, Kind, Process, Side, Spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::cell::server_process::read_tail;
-use crate::cell::{Trouble, failed};
+use super::error::CellError;
+use super::process::{STARTUP_LIMIT, finish, with_log_end};
 use crate::stacks::Driver;
 
-/// A driver that runs.
-pub(crate) struct Driven {
+/// A driver that was asked to close is killed after this.
+pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(3);
+
+/// A running driver.
+pub(crate) struct DriverProcess {
     pub(crate) host: Host,
     pub(crate) spawned: Instant,
     process: Process,
     log: PathBuf,
 }
 
-impl Driven {
-    /// Starts it at the client's end, with a home of its own.
+/// A driver that has exited.
+pub(crate) struct Exited {
+    pub(crate) exit: Exit,
+    log: PathBuf,
+}
+
+/// What the driver gets of its channel.
+struct DriverEnd {
+    env: Vec<(OsString, OsString)>,
+    fds: Vec<(OwnedFd, RawFd)>,
+}
+
+/// What the lab keeps of it.
+enum LabEnd {
+    Pipes {
+        read: OwnedFd,
+        write: OwnedFd,
+    },
+    /// The driver will connect to it.
+    Tcp(TcpListener),
+}
+
+impl DriverProcess {
+    /// Starts a driver in the client's namespace with a home of its own.
     pub(crate) fn start(
         bench: &mut Bench,
         driver: &Driver,
         dir: &TempDir,
-    ) -> Result<Driven, Trouble> {
+    ) -> Result<DriverProcess, CellError> {
         let home = dir.path().join("home");
-        std::fs::create_dir(&home).map_err(|e| failed("the driver's home", &e))?;
+        std::fs::create_dir(&home).map_err(|e| CellError::io("the driver's home", &e))?;
         let log = dir.path().join("driver.log");
-        let output = std::fs::File::create(&log).map_err(|e| failed("driver.log", &e))?;
-        let errors = output.try_clone().map_err(|e| failed("driver.log", &e))?;
-        let (theirs, ours) = match driver.entry.channel {
+        let stdout = File::create(&log).map_err(|e| CellError::io("driver.log", &e))?;
+        let stderr = stdout
+            .try_clone()
+            .map_err(|e| CellError::io("driver.log", &e))?;
+        let (driver_end, lab_end) = match driver.entry.channel {
             ChannelKind::Pipes => pipes()?,
             ChannelKind::Tcp => tcp(bench)?,
         };
         let mut env = driver::process::surroundings(&home);
-        env.extend(theirs.env);
-        let mut fds: Vec<(OwnedFd, RawFd)> = vec![(output.into(), 1), (errors.into(), 2)];
-        fds.extend(theirs.fds);
+        env.extend(driver_end.env);
+        let mut fds: Vec<(OwnedFd, RawFd)> = vec![(stdout.into(), 1), (stderr.into(), 2)];
+        fds.extend(driver_end.fds);
         let spawn = Spawn {
             program: (&driver.command[0]).into(),
             args: driver.command[1..].iter().map(Into::into).collect(),
@@ -57,14 +84,13 @@ impl Driven {
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
             BenchError::NotRun { what, .. } => {
-                Trouble::Unsupported(format!("{what}: {}", driver.folder.way_in()))
+                CellError::Unsupported(format!("{what}: {}", driver.folder.install_hint()))
             }
-            other => Trouble::Bench(other),
+            other => CellError::Bench(other),
         })?;
-        let (read, write) = ours.open(spawned + STARTUP_LIMIT)?;
-        let host = Host::new(read, write, Limits::default())
-            .map_err(|e| failed("the driver's wire", &e))?;
-        Ok(Driven {
+        let (read, write) = lab_end.open(spawned + STARTUP_LIMIT)?;
+        let host = Host::new(read, write, Limits::default()).map_err(|e| channel_error(&e))?;
+        Ok(DriverProcess {
             host,
             spawned,
             process,
@@ -72,115 +98,73 @@ impl Driven {
         })
     }
 
-    /// Tells it to close, and makes sure that it is gone.
-    pub(crate) fn stop(self) -> Result<Stopped, Trouble> {
-        let Driven {
+    /// Asks the driver to close, and kills it if it does not exit in time.
+    pub(crate) fn stop(self) -> Result<Exited, CellError> {
+        let DriverProcess {
             host,
             mut process,
             log,
             ..
         } = self;
-        // A driver that is gone already cannot be told.
         host.close();
         let exit = finish(&mut process, CLOSE_LIMIT)?;
-        Ok(Stopped { exit, log })
+        Ok(Exited { exit, log })
     }
 }
 
-/// Waits for a process to end by itself, then ends it.
-pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, pump::BenchError> {
-    if let Some(exit) = process.wait(Some(limit))? {
-        return Ok(exit);
-    }
-    process.kill(Signal::KILL.as_raw())?;
-    loop {
-        if let Some(exit) = process.wait(None)? {
-            return Ok(exit);
+impl Exited {
+    /// Adds the last line of the driver's log to a failure.
+    pub(crate) fn explain(&self, error: CellError) -> CellError {
+        match error {
+            CellError::Failed(reason) => CellError::Failed(with_log_end(&reason, &self.log)),
+            other => other,
         }
     }
 }
 
-/// What is left of a driver.
-pub(crate) struct Stopped {
-    pub(crate) exit: Exit,
-    log: PathBuf,
-}
-
-impl Stopped {
-    /// Adds the last line of the driver's log to a failure.
-    pub(crate) fn explain(&self, trouble: Trouble) -> Trouble {
-        let Trouble::Failed(reason) = trouble else {
-            return trouble;
-        };
-        Trouble::Failed(with_last_words(&reason, &self.log))
-    }
-}
-
-/// A failure and the last line of the driver's log, which explains it better than we do.
-pub(crate) fn with_last_words(failure: &str, log: &Path) -> String {
-    let text = read_tail(log);
-    match text.lines().rfind(|line| !line.trim().is_empty()) {
-        Some(last) => format!("{failure}; its log ends: {}", last.trim()),
-        None => failure.to_owned(),
-    }
-}
-
-/// What a driver is given of its wire.
-struct Theirs {
-    env: Vec<(OsString, OsString)>,
-    fds: Vec<(OwnedFd, RawFd)>,
-}
-
-/// Our end of it.
-enum Ours {
-    Pipes(OwnedFd, OwnedFd),
-    /// It will connect.
-    Tcp(TcpListener),
-}
-
-fn pipes() -> Result<(Theirs, Ours), Trouble> {
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()));
-    let (their_in, our_out) = pipe()?;
-    let (our_in, their_out) = pipe()?;
-    let theirs = Theirs {
-        env: vec![
-            (driver::pipes::ENV_IN.into(), "/proc/self/fd/3".into()),
-            (driver::pipes::ENV_OUT.into(), "/proc/self/fd/4".into()),
-        ],
-        fds: vec![(their_in, 3), (their_out, 4)],
-    };
-    Ok((theirs, Ours::Pipes(our_in, our_out)))
-}
-
-/// A port on the client's own loopback, off the measured path.
-fn tcp(bench: &mut Bench) -> Result<(Theirs, Ours), Trouble> {
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = TcpListener::from(bench.listen(Side::Client, Kind::Tcp, any)?);
-    let address = listener.local_addr().map_err(|e| failed("the wire", &e))?;
-    let theirs = Theirs {
-        env: vec![(
-            driver::pipes::ENV_CONNECT.into(),
-            address.to_string().into(),
-        )],
-        fds: Vec::new(),
-    };
-    Ok((theirs, Ours::Tcp(listener)))
-}
-
-impl Ours {
-    fn open(self, deadline: Instant) -> Result<(OwnedFd, OwnedFd), Trouble> {
+impl LabEnd {
+    fn open(self, deadline: Instant) -> Result<(OwnedFd, OwnedFd), CellError> {
         match self {
-            Self::Pipes(read, write) => Ok((read, write)),
+            Self::Pipes { read, write } => Ok((read, write)),
             Self::Tcp(listener) => {
-                let stream = accept(&listener, deadline).map_err(|e| failed("the wire", &e))?;
-                let other = stream.try_clone().map_err(|e| failed("the wire", &e))?;
+                let stream = accept(&listener, deadline).map_err(|e| channel_error(&e))?;
+                let other = stream.try_clone().map_err(|e| channel_error(&e))?;
                 Ok((stream.into(), other.into()))
             }
         }
     }
 }
 
-/// The one connection a driver makes.
+fn pipes() -> Result<(DriverEnd, LabEnd), CellError> {
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| CellError::io("pipe", &e.into()));
+    let (driver_in, write) = pipe()?;
+    let (read, driver_out) = pipe()?;
+    let driver_end = DriverEnd {
+        env: vec![
+            (driver::pipes::ENV_IN.into(), "/proc/self/fd/3".into()),
+            (driver::pipes::ENV_OUT.into(), "/proc/self/fd/4".into()),
+        ],
+        fds: vec![(driver_in, 3), (driver_out, 4)],
+    };
+    Ok((driver_end, LabEnd::Pipes { read, write }))
+}
+
+/// Listens on the client's own loopback, off the measured path.
+fn tcp(bench: &mut Bench) -> Result<(DriverEnd, LabEnd), CellError> {
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = TcpListener::from(bench.listen(Side::Client, Kind::Tcp, any_port)?);
+    let address = listener.local_addr().map_err(|e| channel_error(&e))?;
+    let driver_end = DriverEnd {
+        env: vec![(
+            driver::pipes::ENV_CONNECT.into(),
+            address.to_string().into(),
+        )],
+        fds: Vec::new(),
+    };
+    Ok((driver_end, LabEnd::Tcp(listener)))
+}
+
+/// Accepts the one connection that a driver makes.
 pub(crate) fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Result<TcpStream> {
     let left = deadline.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).map_err(std::io::Error::other)?;
@@ -192,7 +176,6 @@ pub(crate) fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Resu
     Ok(stream)
 }
 
-/// From spawning a process to its being ready; a JVM on a busy phone-sized machine needs a few.
-pub(crate) const STARTUP_LIMIT: Duration = Duration::from_secs(20);
-/// For a driver told to close.
-pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(3);
+fn channel_error(e: &std::io::Error) -> CellError {
+    CellError::io("the driver's channel", e)
+}

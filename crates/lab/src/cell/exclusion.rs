@@ -1,62 +1,68 @@
-//! Who may run while whom, when blocks run side by side.
+//! Keeps cells of parallel blocks from interfering with each other.
 //!
-//! Starting a server and a driver burns CPU, so it is done while no cell measures. Cells
-//! that could disturb each other even so (short RTT, high rate) measure alone too.
+//! Starting a server and a driver takes much CPU, so it waits until no cell is measuring. Cells on
+//! fast networks, which others would disturb even so, measure alone too.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use link::Network;
 
-/// One run's turn-taking.
+/// Below this round trip, and above this rate, two cores cannot measure two cells in parallel
+/// without one delaying the other (`commute doctor --jobs` measures it).
+const MIN_RTT_NS: u64 = 20_000_000;
+const MAX_RATE_BPS: u64 = 20_000_000;
+
+/// The lock that the cells of one run share.
 #[derive(Default)]
-pub(crate) struct Turns(RwLock<()>);
+pub(crate) struct MeasurementGate(RwLock<()>);
 
-/// One cell's view of it.
-pub(crate) struct Turn<'t> {
-    turns: &'t Turns,
-    /// May measure beside others.
-    sharing: bool,
+/// One cell's access to the gate.
+pub(crate) struct Access<'g> {
+    gate: &'g MeasurementGate,
+    /// Whether the cell may measure in parallel with others.
+    overlaps: bool,
 }
 
-/// Held while starting or measuring.
-pub(crate) enum Held<'t> {
-    /// Nobody else measures or starts.
-    Alone { _guard: RwLockWriteGuard<'t, ()> },
-    /// Others measure too.
-    Beside { _guard: RwLockReadGuard<'t, ()> },
+/// Held while a cell starts up or measures.
+pub(crate) enum Permit<'g> {
+    /// No other cell starts up or measures.
+    Exclusive { _guard: RwLockWriteGuard<'g, ()> },
+    /// Other cells may measure too, but none starts up.
+    Shared { _guard: RwLockReadGuard<'g, ()> },
 }
 
-impl Turns {
-    pub(crate) fn for_network(&self, network: &Network) -> Turn<'_> {
-        Turn {
-            turns: self,
-            sharing: may_share(network),
+impl MeasurementGate {
+    /// Returns the access of a cell on this network.
+    pub(crate) fn for_network(&self, network: &Network) -> Access<'_> {
+        Access {
+            gate: self,
+            overlaps: may_overlap(network),
         }
     }
 }
 
-impl<'t> Turn<'t> {
-    /// Waits until nobody measures.
-    pub(crate) fn alone(&self) -> Held<'t> {
-        let guard = self.turns.0.write().unwrap_or_else(PoisonError::into_inner);
-        Held::Alone { _guard: guard }
+impl<'g> Access<'g> {
+    /// Waits until no other cell starts up or measures.
+    pub(crate) fn exclusive(&self) -> Permit<'g> {
+        let guard = self.gate.0.write().unwrap_or_else(PoisonError::into_inner);
+        Permit::Exclusive { _guard: guard }
     }
 
-    /// From starting to measuring.
-    pub(crate) fn shared(&self, held: Held<'t>) -> Held<'t> {
-        if !self.sharing {
-            return held;
+    /// Exchanges the permit of start-up for that of measuring.
+    pub(crate) fn for_measuring(&self, permit: Permit<'g>) -> Permit<'g> {
+        if !self.overlaps {
+            return permit;
         }
-        drop(held);
-        let guard = self.turns.0.read().unwrap_or_else(PoisonError::into_inner);
-        Held::Beside { _guard: guard }
+        drop(permit);
+        let guard = self.gate.0.read().unwrap_or_else(PoisonError::into_inner);
+        Permit::Shared { _guard: guard }
     }
 }
 
-/// DESIGN 8: only RTT >= 20 ms and rate <= 20 Mbit/s leave room for a neighbour.
-pub(crate) fn may_share(network: &Network) -> bool {
-    let slow = |bps: Option<u64>| bps.is_some_and(|bps| bps <= 20_000_000);
-    network.rtt_ns() >= 20_000_000
+/// Returns whether cells on this network may measure in parallel.
+pub(crate) fn may_overlap(network: &Network) -> bool {
+    let slow = |bps: Option<u64>| bps.is_some_and(|bps| bps <= MAX_RATE_BPS);
+    network.rtt_ns() >= MIN_RTT_NS
         && slow(network.down.rate.mean_bps())
         && slow(network.up.rate.mean_bps())
 }
@@ -66,23 +72,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fast_network_shares_with_nobody() {
-        assert!(may_share(&link::find("true-metro").unwrap()));
-        assert!(!may_share(&link::find("lan").unwrap()));
+    fn cells_on_fast_networks_do_not_overlap() {
+        assert!(may_overlap(&link::find("true-metro").unwrap()));
+        assert!(!may_overlap(&link::find("lan").unwrap()));
     }
 
     #[test]
-    fn nobody_starts_while_another_measures() {
-        let turns = Turns::default();
+    fn no_cell_starts_up_while_another_measures() {
+        let gate = MeasurementGate::default();
         let metro = link::find("true-metro").unwrap();
-        let (a, b) = (turns.for_network(&metro), turns.for_network(&metro));
-        let measuring = a.shared(a.alone());
-        assert!(turns.0.try_write().is_err(), "start-up must wait");
-        let beside = Held::Beside {
-            _guard: turns.0.try_read().unwrap(),
+        let (a, b) = (gate.for_network(&metro), gate.for_network(&metro));
+        let measuring = a.for_measuring(a.exclusive());
+        assert!(gate.0.try_write().is_err(), "start-up must wait");
+        let also_measuring = Permit::Shared {
+            _guard: gate.0.try_read().unwrap(),
         };
-        drop((measuring, beside));
-        let _starting = b.alone();
-        assert!(turns.0.try_read().is_err(), "measuring must wait");
+        drop((measuring, also_measuring));
+        let _starting = b.exclusive();
+        assert!(gate.0.try_read().is_err(), "measuring must wait");
     }
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use driver::manifest::Certificate;
 use pump::{Bench, Process, Side, Spawn};
@@ -14,81 +15,80 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use serde::Deserialize;
 
-use crate::cell::driver_process::finish;
-use crate::cell::{Trouble, failed};
+use super::error::CellError;
+use super::process::{STARTUP_LIMIT, finish, last_line};
+use crate::bench::SERVER_NAME;
 
-/// The name under which drivers know the server; the bench's hosts file has it.
-pub(crate) const NAME: &str = "origin.test";
-/// What every hosts file calls the loopback.
-const NEAR_NAME: &str = "localhost";
+/// The name of a server on the client's loopback, which every hosts file has.
+const LOOPBACK_NAME: &str = "localhost";
 const LOOPBACK: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::LOCALHOST),
     IpAddr::V6(Ipv6Addr::LOCALHOST),
 ];
 const PORT: u16 = 8443;
 const MTLS_PORT: u16 = 9443;
-const READY_LIMIT: Duration = Duration::from_secs(20);
+/// A server that was asked to end is killed after this.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
-/// A cell has at most a few thousand calls of some 500 B of log each.
+/// A cell makes at most a few thousand requests, each with some 500 B of log.
 const MAX_LOG_BYTES: u64 = 64 << 20;
+/// The ready line is a few hundred bytes long.
+const MAX_READY_BYTES: u64 = 64 << 10;
 
-/// What an arm, or a test that breaks the lab on purpose, changes about the server.
+/// What an arm or a test changes about the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerOptions {
     /// More arguments for `commute serve`.
     pub(crate) args: Vec<String>,
-    /// The name its certificate is for, when not the one drivers ask for.
-    pub(crate) name: Option<String>,
+    /// The name its certificate is for; none for the name that drivers ask for.
+    pub(crate) certificate_name: Option<String>,
     /// Kind of all keys.
     pub(crate) key: Certificate,
-    /// Where it runs.
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// Where a server runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// At the far end of the link.
     #[default]
-    Far,
-    /// On the client's own loopback, off the measured path: for warming up.
-    Near,
+    Remote,
+    /// On the client's own loopback, off the measured path, for warming up.
+    ClientLoopback,
 }
 
 /// A running server.
-pub(crate) struct Origin {
+pub(crate) struct ServerProcess {
     process: Process,
-    place: Place,
+    location: Location,
     credentials: PathBuf,
     log: PathBuf,
-    errors: PathBuf,
 }
 
-/// The one line a server prints with `--json` once it listens.
+/// The line that `commute serve --json` prints once it listens.
 #[derive(Deserialize)]
 struct Ready {
     listening: Vec<String>,
 }
 
-impl Origin {
-    /// Starts a server of fresh keys and waits until it listens.
+impl ServerProcess {
+    /// Starts a server with fresh keys and waits until it listens.
     pub(crate) fn start(
         bench: &mut Bench,
         exe: &Path,
         dir: &Path,
         options: &ServerOptions,
-    ) -> Result<Origin, Trouble> {
+    ) -> Result<ServerProcess, CellError> {
         let credentials = dir.join("credentials");
         let log = dir.join("server.ndjson");
-        let errors = dir.join("server.log");
-        let stderr = fs::File::create(&errors).map_err(|e| failed("server.log", &e))?;
-        let (ready, their_out) =
-            pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed("pipe", &e.into()))?;
-        let (side, own_name, addresses) = match options.place {
-            Place::Far => (Side::Server, NAME, bench.facts().server.all()),
-            Place::Near => (Side::Client, NEAR_NAME, LOOPBACK),
+        let stderr_log = dir.join("server.log");
+        let stderr = fs::File::create(&stderr_log).map_err(|e| CellError::io("server.log", &e))?;
+        let (ready, stdout) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|e| CellError::io("pipe", &e.into()))?;
+        let (side, host, addresses) = match options.location {
+            Location::Remote => (Side::Server, SERVER_NAME, bench.facts().server.all()),
+            Location::ClientLoopback => (Side::Client, LOOPBACK_NAME, LOOPBACK),
         };
-        let name = options.name.as_deref().unwrap_or(own_name);
+        let name = options.certificate_name.as_deref().unwrap_or(host);
         let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", name]
             .map(Into::into)
             .into();
@@ -108,97 +108,95 @@ impl Origin {
         let spawn = Spawn {
             program: exe.to_owned(),
             args,
-            fds: vec![(their_out, 1), (stderr.into(), 2)],
+            fds: vec![(stdout, 1), (stderr.into(), 2)],
             ..Spawn::default()
         };
         let process = bench.spawn(side, spawn)?;
-        let origin = Origin {
+        if let Err(reason) = wait_until_ready(fs::File::from(ready)) {
+            let last = last_line(&stderr_log).unwrap_or_else(|| "its log is empty".to_owned());
+            return Err(CellError::Failed(format!("server: {reason}: {last}")));
+        }
+        Ok(ServerProcess {
             process,
-            place: options.place,
+            location: options.location,
             credentials,
             log,
-            errors,
-        };
-        match origin.ready(fs::File::from(ready)) {
-            Ok(()) => Ok(origin),
-            Err(reason) => {
-                let text = read_tail(&origin.errors);
-                let last = text.lines().last().unwrap_or("it said nothing").to_owned();
-                Err(Trouble::Failed(format!("server: {reason}: {last}")))
-            }
-        }
+        })
     }
 
-    /// Starts one of the same kind near the client, for warming up.
-    pub(crate) fn near(
+    /// Starts a server with the same kind of keys on the client's loopback.
+    pub(crate) fn start_for_warmup(
         bench: &mut Bench,
         exe: &Path,
         dir: &Path,
         like: &ServerOptions,
-    ) -> Result<Origin, Trouble> {
-        let dir = dir.join("near");
-        fs::create_dir(&dir).map_err(|e| failed("near", &e))?;
+    ) -> Result<ServerProcess, CellError> {
+        let dir = dir.join("warmup");
+        fs::create_dir(&dir).map_err(|e| CellError::io("warmup", &e))?;
         let options = ServerOptions {
             key: like.key,
-            place: Place::Near,
+            location: Location::ClientLoopback,
             ..ServerOptions::default()
         };
-        Origin::start(bench, exe, &dir, &options)
+        ServerProcess::start(bench, exe, &dir, &options)
     }
 
-    /// Writes the authorities of both to one file, and says where that is.
-    pub(crate) fn bundle_with(&self, other: &Origin, path: &Path) -> std::io::Result<String> {
-        let of = |origin: &Origin| fs::read(origin.credentials.join("ca.pem"));
-        fs::write(path, [of(other)?, of(self)?].concat())?;
-        Ok(path.display().to_string())
+    /// Writes the root certificates of several servers to one file.
+    pub(crate) fn write_ca_bundle(
+        servers: [&ServerProcess; 2],
+        file: &Path,
+    ) -> std::io::Result<()> {
+        let mut bundle = Vec::new();
+        for server in servers {
+            bundle.extend(fs::read(server.credentials.join("ca.pem"))?);
+        }
+        fs::write(file, bundle)
     }
 
-    /// Where its CA and the client's key are.
+    /// Returns the folder with the root certificate and the client's key.
     pub(crate) fn credentials(&self) -> &Path {
         &self.credentials
     }
 
-    /// The origin drivers are sent to.
+    /// Returns the origin that drivers are sent to.
     pub(crate) fn url(&self, mtls: bool) -> String {
         let port = if mtls { MTLS_PORT } else { PORT };
-        match self.place {
-            Place::Far => format!("https://{NAME}:{port}"),
-            Place::Near => format!("https://{NEAR_NAME}:{port}"),
+        match self.location {
+            Location::Remote => format!("https://{SERVER_NAME}:{port}"),
+            Location::ClientLoopback => format!("https://{LOOPBACK_NAME}:{port}"),
         }
     }
 
-    /// Ends it, so that its log is whole, and reads that.
-    pub(crate) fn stop(self) -> Result<Vec<ServerEvent>, Trouble> {
-        let Origin {
+    /// Ends the server, which completes its log, and reads that.
+    pub(crate) fn stop(self) -> Result<Vec<ServerEvent>, CellError> {
+        let ServerProcess {
             mut process, log, ..
         } = self;
         process.kill(Signal::TERM.as_raw())?;
         finish(&mut process, DRAIN_LIMIT)?;
-        read_log(&log).map_err(Trouble::Failed)
+        read_log(&log).map_err(CellError::Failed)
     }
+}
 
-    fn ready(&self, pipe: fs::File) -> Result<(), String> {
-        let deadline = Instant::now() + READY_LIMIT;
-        let (sender, receiver) = std::sync::mpsc::channel();
-        // The pipe's other end dies with the server, so this thread always ends.
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = BufReader::new(pipe.take(64 << 10)).read_line(&mut line);
-            let _gone = sender.send(read.map(|_| line));
-        });
-        let wait = deadline.saturating_duration_since(Instant::now());
-        let line = receiver
-            .recv_timeout(wait)
-            .map_err(|_| "not ready in time".to_owned())?;
-        let line = line.map_err(|e| e.to_string())?;
-        let ready: Ready =
-            serde_json::from_str(&line).map_err(|_| "ended before it listened".to_owned())?;
-        if ready.listening.is_empty() {
-            Err("listens nowhere".to_owned())
-        } else {
-            Ok(())
-        }
+fn wait_until_ready(stdout: fs::File) -> Result<(), String> {
+    let (sender, receiver) = mpsc::channel();
+    // The pipe closes when the server ends, so this thread always ends.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(stdout.take(MAX_READY_BYTES)).read_line(&mut line);
+        // Nobody receives it any more if the wait below timed out.
+        drop(sender.send(read.map(|_| line)));
+    });
+    let line = receiver
+        .recv_timeout(STARTUP_LIMIT)
+        .map_err(|_| "was not ready in time".to_owned())?
+        .map_err(|e| e.to_string())?;
+    let ready: Ready =
+        serde_json::from_str(&line).map_err(|_| "ended before it listened".to_owned())?;
+    if ready.listening.is_empty() {
+        return Err("listens on no address".to_owned());
     }
+    Ok(())
 }
 
 fn read_log(path: &Path) -> Result<Vec<ServerEvent>, String> {
@@ -210,11 +208,4 @@ fn read_log(path: &Path) -> Result<Vec<ServerEvent>, String> {
             serde_json::from_str(&line).map_err(|e| format!("server's log: {e} in {line:?}"))
         })
         .collect()
-}
-
-/// The last few kilobytes of a log, for messages.
-pub(crate) fn read_tail(path: &Path) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    let from = bytes.len().saturating_sub(4096);
-    String::from_utf8_lossy(&bytes[from..]).into_owned()
 }

@@ -1,23 +1,26 @@
-//! The messages of a workload's exchanges, as files that a driver reads.
+//! Writes the messages of a workload's exchanges to value files, which the driver reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use driver::protocol::{Action, Step};
+use driver::protocol::Step;
 use wire::Name;
 
-/// What a driver is told of them.
-pub(crate) struct Files {
-    /// By the message's name.
+use crate::plan::workload::exchanged_message;
+
+/// Paths of the files written.
+pub(crate) struct ValueFiles {
+    /// The value file of each message, by the message's name.
     pub(crate) values: BTreeMap<String, String>,
+    /// The schema as JSON.
     pub(crate) schema: String,
 }
 
-/// Writes every message that the steps exchange, but those made by rule within the call.
-/// Nothing to write is no file.
-pub(crate) fn write(steps: &[Step], seed: u64, dir: &Path) -> io::Result<Option<Files>> {
-    let names: BTreeSet<&str> = steps.iter().filter_map(exchanged).collect();
+/// Writes every message that the steps exchange, except those that drivers generate within the
+/// call. Writes nothing when the steps exchange nothing.
+pub(crate) fn write(steps: &[Step], seed: u64, dir: &Path) -> io::Result<Option<ValueFiles>> {
+    let names: BTreeSet<&str> = steps.iter().filter_map(exchanged_message).collect();
     if names.is_empty() {
         return Ok(None);
     }
@@ -37,15 +40,7 @@ pub(crate) fn write(steps: &[Step], seed: u64, dir: &Path) -> io::Result<Option<
         }
     }
     let schema = write("schema.json".to_owned(), wire::schema_json())?;
-    Ok(Some(Files { values, schema }))
-}
-
-/// The name of the message that a step exchanges.
-pub(crate) fn exchanged(step: &Step) -> Option<&str> {
-    match &step.action {
-        Action::Exchange { message, .. } => Some(message),
-        _ => None,
-    }
+    Ok(Some(ValueFiles { values, schema }))
 }
 
 #[cfg(test)]
@@ -55,7 +50,7 @@ mod tests {
     use crate::study::Step;
 
     #[test]
-    fn files_hold_what_is_exchanged_and_nothing_more() {
+    fn only_exchanged_messages_are_written() {
         let dir = tempfile::tempdir().unwrap();
         let step = |names: &[&str]| Step::Exchange {
             group: "page".into(),

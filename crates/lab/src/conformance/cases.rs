@@ -1,11 +1,12 @@
-//! The cases: what is asked, and what the server does about it.
+//! The table of cases, and the cell of each.
 
 use driver::protocol::{Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step};
 
-use super::How::{self, Cell};
-use super::checks::{self, Seen};
+use super::case::Method::{self, Cell};
+use super::case::{Case, OtherCredentials, Trial};
+use super::checks;
+use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use super::{Case, Foreign, Trial};
 use crate::study::{DEFAULT_BODY, Security};
 
 use Protocol::{Grpc, H1, H2, H3};
@@ -13,111 +14,112 @@ use Protocol::{Grpc, H1, H2, H3};
 const ALL: &[Protocol] = &[H1, H2, H3, Grpc];
 const HTTP: &[Protocol] = &[H1, H2, H3];
 const SHARED: &[Protocol] = &[H2, H3, Grpc];
+const SECOND_NS: u64 = 1_000_000_000;
 
-/// Every case, in the order of trying: the negative probe first, for a driver that says yes
-/// to everything would pass the rest by talking.
+/// Every case, in the order they are tried. The negative probe comes first: a driver that agrees to
+/// everything would otherwise pass cases on its word.
 #[rustfmt::skip] // A table: a line for the code, a line for people.
 pub const CASES: &[Case] = &[
-    case("words", ALL, None, How::Provoke,
-         "unknown words are answered `unsupported`"),
+    case("unknown", ALL, None, Method::UnknownRequest,
+         "unknown requests are answered `unsupported`"),
     case("calls", ALL, None, Cell(calls),
-         "echoes of 26 B, 1 kB and 100 kB come back whole"),
+         "echoes of 26 B, 1 kB and 100 kB return complete"),
     case("downloads", ALL, None, Cell(downloads),
-         "0 B, 1 B, 100 kB and 10 MB arrive whole"),
+         "0 B, 1 B, 100 kB and 10 MB are downloaded complete"),
     case("uploads", ALL, None, Cell(uploads),
-         "0 B, 1 B, 100 kB and 10 MB are received whole"),
+         "0 B, 1 B, 100 kB and 10 MB are uploaded complete"),
     case("reused", ALL, None, Cell(reused),
-         "calls one after another share a connection"),
+         "sequential calls share a connection"),
     case("fresh", ALL, None, Cell(fresh),
-         "`reconnect cold` opens a connection that resumes nothing"),
+         "`reconnect cold` opens a connection without resumption"),
     case("resumed", ALL, Some(Capability::Resume), Cell(resumed),
-         "`reconnect resume` resumes a session"),
+         "`reconnect resume` resumes the session"),
     case("early-data", ALL, Some(Capability::EarlyData), Cell(early_data),
-         "a request goes as 0-RTT"),
+         "a request is sent as 0-RTT data"),
     case("early-refused", ALL, Some(Capability::EarlyData), Cell(early_refused),
-         "refused 0-RTT is sent again"),
+         "rejected 0-RTT data is sent again"),
     case("mtls", ALL, Some(Capability::Mtls), Cell(mtls),
-         "the client proves itself"),
+         "the client authenticates with its certificate"),
     case("mtls-wrong", ALL, Some(Capability::Mtls), Cell(mtls_wrong),
-         "a certificate of another authority gets no answer"),
+         "a client certificate of another CA gets no response"),
     case("mtls-none", ALL, None, Cell(mtls_none),
-         "no certificate gets no answer"),
+         "no client certificate gets no response"),
     case("wrong-ca", ALL, None, Cell(wrong_ca),
-         "a server of another authority is refused"),
+         "a server certificate of another CA is rejected"),
     case("wrong-name", ALL, None, Cell(wrong_name),
-         "a server of another name is refused"),
+         "a server certificate for another name is rejected"),
     case("reset", ALL, None, Cell(reset),
-         "a body broken off is an error; the next call works"),
+         "an aborted body is an error; the next call works"),
     case("truncated", ALL, None, Cell(truncated),
-         "a body too short is an error; the next call works"),
+         "a truncated body is an error; the next call works"),
     case("slow", ALL, None, Cell(slow),
-         "the first byte of a slow body is seen long before its end"),
+         "the first byte of a slow body is reported long before its end"),
     case("status", ALL, None, Cell(status),
          "503 (gRPC: UNAVAILABLE) is an error with its status"),
     case("redirect", HTTP, None, Cell(redirect),
          "302 is reported, not followed"),
     case("timeout", ALL, None, Cell(timeout),
-         "`timeout_ns` is kept within 10 %; the next call works"),
+         "calls time out after `timeout_ns`, within 10 %; the next call works"),
     case("cancel", ALL, Some(Capability::Cancel), Cell(cancel),
-         "`cancel_after_ns` is kept; the next call works"),
+         "calls are cancelled after `cancel_after_ns`; the next call works"),
     case("parallel", ALL, Some(Capability::Parallel), Cell(parallel),
-         "six at once come back whole"),
+         "six parallel calls return complete"),
     case("shared", SHARED, Some(Capability::Parallel), Cell(shared),
-         "six at once, from the start, share one connection"),
+         "six parallel calls without an open connection share one"),
     case("stream", &[Grpc], Some(Capability::Stream), Cell(stream),
-         "messages of a stream come back in order"),
+         "the messages of a stream return in order"),
     case("phases", ALL, None, Cell(phases),
-         "phases are in order and agree with packets and server"),
+         "phases are in order and agree with packets and server log"),
     case("warm-up", ALL, None, Cell(warm_up),
-         "warming up leaves the measured origin untouched"),
+         "the warm-up leaves the measured origin untouched"),
     case("frames", ALL, Some(Capability::Observe), Cell(frames),
-         "calls end on a 60 Hz grid"),
-    case("exchange", ALL, None, How::Exchange(exchange),
-         "messages come back equal in every codec named"),
+         "observed calls end on a 60 Hz grid"),
+    case("exchange", ALL, None, Method::Exchange(exchange),
+         "exchanged messages return equal in every codec offered"),
     case("alt-svc", &[H3], Some(Capability::AltSvc), Cell(alt_svc),
-         "HTTP/2 until Alt-Svc is learnt, then HTTP/3"),
+         "HTTP/2 until Alt-Svc is received, then HTTP/3"),
 ];
 
 const fn case(
     name: &'static str,
-    over: &'static [Protocol],
+    protocols: &'static [Protocol],
     needs: Option<Capability>,
-    how: How,
+    method: Method,
     about: &'static str,
 ) -> Case {
     Case {
         name,
         about,
-        over,
+        protocols,
         needs,
-        how,
+        method,
     }
 }
 
 fn plain(_: Protocol) -> Trial {
     Trial {
         steps: steps([call()]),
-        server: Vec::new(),
-        server_name: None,
+        server_args: Vec::new(),
+        certificate_name: None,
         security: Security::Tls,
         discovery: None,
         observe: None,
         warmup_calls: 0,
         codec: None,
         timeout_ns: 10 * SECOND_NS,
-        amend: |_: &mut Setup, _: &Foreign| {},
-        judge: checks::all_answered,
+        amend_setup: |_: &mut Setup, _: &OtherCredentials| {},
+        check: checks::all_answered,
     }
 }
 
-/// `plain` with these steps and this judge.
+/// Returns `plain` with these steps and this check.
 fn trial<const N: usize>(
     actions: [Action; N],
-    judge: fn(&Seen<'_>) -> Result<(), String>,
+    check: fn(&Evidence<'_>) -> Result<(), String>,
 ) -> Trial {
     Trial {
         steps: steps(actions),
-        judge,
+        check,
         ..plain(H1)
     }
 }
@@ -153,7 +155,7 @@ fn fresh(_: Protocol) -> Trial {
         reconnect(Reconnect::Cold),
         call(),
     ];
-    trial(actions, checks::three_fresh)
+    trial(actions, checks::three_new_connections)
 }
 
 fn resumed(_: Protocol) -> Trial {
@@ -178,15 +180,15 @@ fn early_data(_: Protocol) -> Trial {
         call(),
     ];
     Trial {
-        server: vec!["--early-data".into()],
+        server_args: vec!["--early-data".into()],
         ..trial(actions, checks::early_data)
     }
 }
 
 fn early_refused(protocol: Protocol) -> Trial {
     Trial {
-        server: vec!["--early-data".into(), "--reject-tickets".into()],
-        judge: checks::early_refused,
+        server_args: vec!["--early-data".into(), "--reject-tickets".into()],
+        check: checks::early_refused,
         ..early_data(protocol)
     }
 }
@@ -194,16 +196,16 @@ fn early_refused(protocol: Protocol) -> Trial {
 fn mtls(_: Protocol) -> Trial {
     Trial {
         security: Security::Mtls,
-        ..trial([call(), call()], checks::client_known)
+        ..trial([call(), call()], checks::client_identified)
     }
 }
 
 fn mtls_wrong(_: Protocol) -> Trial {
     Trial {
         security: Security::Mtls,
-        amend: |setup, foreign| {
-            setup.client_cert_file = Some(foreign.path("client.pem"));
-            setup.client_key_file = Some(foreign.path("client.key"));
+        amend_setup: |setup, other| {
+            setup.client_cert_file = Some(other.path("client.pem"));
+            setup.client_key_file = Some(other.path("client.key"));
         },
         ..trial([call()], checks::nothing_served)
     }
@@ -212,7 +214,7 @@ fn mtls_wrong(_: Protocol) -> Trial {
 fn mtls_none(_: Protocol) -> Trial {
     Trial {
         security: Security::Mtls,
-        amend: |setup, _| {
+        amend_setup: |setup, _| {
             setup.client_cert_file = None;
             setup.client_key_file = None;
         },
@@ -222,32 +224,32 @@ fn mtls_none(_: Protocol) -> Trial {
 
 fn wrong_ca(_: Protocol) -> Trial {
     Trial {
-        amend: |setup, foreign| setup.ca_file = foreign.path("ca.pem"),
-        ..trial([call()], checks::not_trusted)
+        amend_setup: |setup, other| setup.ca_file = other.path("ca.pem"),
+        ..trial([call()], checks::server_rejected)
     }
 }
 
 fn wrong_name(_: Protocol) -> Trial {
     Trial {
-        server_name: Some("another.test"),
-        ..trial([call()], checks::not_trusted)
+        certificate_name: Some("another.test"),
+        ..trial([call()], checks::server_rejected)
     }
 }
 
-/// The first call fails on demand, the second must not.
-fn faulty(fault: &str, first: Action, judge: fn(&Seen<'_>) -> Result<(), String>) -> Trial {
+/// Returns a trial whose first call fails on demand; the second must not.
+fn faulty(fault: &str, first: Action, check: fn(&Evidence<'_>) -> Result<(), String>) -> Trial {
     Trial {
-        server: vec!["--inject".into(), format!("1={fault}")],
-        ..trial([first, call()], judge)
+        server_args: vec!["--inject".into(), format!("1={fault}")],
+        ..trial([first, call()], check)
     }
 }
 
 fn reset(_: Protocol) -> Trial {
-    faulty("reset", get(LARGE), checks::broken_then_answered)
+    faulty("reset", get(LARGE), checks::failed_then_answered)
 }
 
 fn truncated(_: Protocol) -> Trial {
-    faulty("truncate", get(LARGE), checks::broken_then_answered)
+    faulty("truncate", get(LARGE), checks::failed_then_answered)
 }
 
 fn slow(_: Protocol) -> Trial {
@@ -319,7 +321,7 @@ fn phases(_: Protocol) -> Trial {
 fn warm_up(_: Protocol) -> Trial {
     Trial {
         warmup_calls: 3,
-        ..trial([call(), call()], checks::untouched_before)
+        ..trial([call(), call()], checks::origin_untouched)
     }
 }
 
@@ -328,7 +330,7 @@ fn frames(_: Protocol) -> Trial {
         observe: Some("frame:60"),
         ..trial(
             [call(), call(), call(), call(), call(), call()],
-            checks::on_frames,
+            checks::ended_on_frames,
         )
     }
 }
@@ -347,7 +349,7 @@ fn alt_svc(_: Protocol) -> Trial {
     let actions = [call(), rest(), call(), rest(), call(), rest(), call()];
     Trial {
         discovery: Some(Discovery::AltSvc),
-        ..trial(actions, checks::learnt)
+        ..trial(actions, checks::alt_svc_learned)
     }
 }
 
@@ -381,5 +383,3 @@ fn side_by_side(steps: &mut [Step], after: u32) {
         step.start = Some(Start::After(after));
     }
 }
-
-const SECOND_NS: u64 = 1_000_000_000;

@@ -1,180 +1,89 @@
-//! Does a driver do what the protocol says, and does it say what it did?
+//! Checks that a driver follows the driver protocol and reports truthfully what it did.
 //!
-//! Each case is one cell on a bench: a few steps over a link of 20 ms round trip that loses
-//! nothing, against a real server that may be told to misbehave. First the driver's rows are
-//! proven against the server's log as in every study ([`crate::verify::proof`]); then the case's own
-//! judge looks at rows, log and packets. A case is *unsupported* only where the driver's
-//! `hello`, its answer or its manifest says that the stack cannot do it, and why.
+//! Each case is one cell on a bench: a few steps over a lossless link with a round trip of 20 ms,
+//! against a real server that may be told to misbehave. As in every study, the driver's rows are
+//! first proven against the server's log ([`crate::verify::proof`]); then the case's own check looks
+//! at rows, log and packets. A case is *unsupported* only where the driver's `hello`, its answer or
+//! its manifest says that the stack cannot do it, and why.
 
+mod case;
 mod cases;
 mod checks;
+mod evidence;
+mod finding;
 mod sizes;
 
-use std::path::PathBuf;
-
-use driver::protocol::{Capability, Codec, Discovery, Hello, Protocol, Setup, Step};
+use driver::protocol::{Codec, Protocol, Setup};
 use link::{Network, PathSpec};
 use pump::Bench;
-use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
-use crate::cell::exclusion::Turns;
-use crate::cell::server_process::{Origin, ServerOptions};
-use crate::cell::{Job, Trouble};
-use crate::lab::{Lab, LabError};
+use crate::bench;
+use crate::cell::CellRun;
+use crate::cell::error::CellError;
+use crate::cell::exclusion::MeasurementGate;
+use crate::cell::server_process::{ServerOptions, ServerProcess};
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::network;
 use crate::plan::workload::Workload;
-use crate::run::worker::bench;
 use crate::stacks::Driver;
-use crate::study::{Arm, Security};
+use crate::study::Arm;
+use case::{Method, OtherCredentials, Trial};
+use evidence::Evidence;
+use sizes::ONE_WAY_NS;
 
+pub use case::Case;
 pub use cases::CASES;
-use checks::Seen;
+pub use finding::{Finding, Report, Verdict};
 
-/// What one case found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The driver's name.
-    pub driver: String,
-    /// What it spoke.
-    pub protocol: String,
-    /// The case's name.
-    pub case: String,
-    /// How it went.
-    #[serde(flatten)]
-    pub outcome: Verdict,
-}
-
-/// How a case went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", content = "why", rename_all = "snake_case")]
-pub enum Verdict {
-    /// As it should.
-    Pass,
-    /// Not as it should; what was wrong.
-    Fail(String),
-    /// Not possible with this stack; why.
-    Unsupported(String),
-}
-
-/// What came of examining one driver.
-pub struct Report {
-    /// What it said of itself.
-    pub hello: Hello,
-    /// One a protocol and case.
-    pub findings: Vec<Finding>,
-}
-
-/// One question to a driver.
-pub struct Case {
-    /// Short, for columns and manifests.
-    pub name: &'static str,
-    /// What is asked, in a line.
-    pub about: &'static str,
-    /// The protocols that know such a thing.
-    over: &'static [Protocol],
-    /// What the driver must offer; else it is unsupported.
-    needs: Option<Capability>,
-    how: How,
-}
-
-/// How a case is tried.
-#[derive(Clone, Copy)]
-enum How {
-    /// A word the driver cannot know, said to it without a bench.
-    Provoke,
-    /// A cell.
-    Cell(fn(Protocol) -> Trial),
-    /// A cell for each codec that the driver names.
-    Exchange(fn(Protocol) -> Trial),
-}
-
-/// A cell of a case.
-struct Trial {
-    steps: Vec<Step>,
-    /// More arguments for the server.
-    server: Vec<String>,
-    /// The name its certificate is for, when it is to be wrong.
-    server_name: Option<&'static str>,
-    security: Security,
-    discovery: Option<Discovery>,
-    observe: Option<&'static str>,
-    warmup_calls: u32,
-    /// The protocol's plain one when none.
-    codec: Option<Codec>,
-    timeout_ns: u64,
-    /// Changes what the driver is told; also knows credentials of another server.
-    amend: fn(&mut Setup, &Foreign),
-    judge: fn(&Seen<'_>) -> Result<(), String>,
-}
-
-/// Credentials that another server made.
-struct Foreign {
-    dir: TempDir,
-}
-
-impl Foreign {
-    fn path(&self, name: &str) -> String {
-        self.dir.path().join(name).display().to_string()
-    }
-}
-
-/// Tries cases on drivers.
+/// Tries the cases on drivers.
 pub struct Conformance<'a> {
     lab: &'a Lab,
     bench: Bench,
     network: Network,
-    turns: Turns,
+    gate: MeasurementGate,
 }
 
 impl<'a> Conformance<'a> {
-    /// Prepares a bench.
-    pub fn open(lab: &'a Lab) -> Result<Conformance<'a>, LabError> {
+    /// Starts a bench.
+    pub fn start(lab: &'a Lab) -> Result<Conformance<'a>, LabError> {
+        let path = PathSpec {
+            delay_ns: ONE_WAY_NS,
+            ..PathSpec::default()
+        };
         Ok(Conformance {
             lab,
-            bench: bench(&lab.exe, 1)?,
-            network: network(),
-            turns: Turns::default(),
+            bench: bench::start(&lab.exe, 1)?,
+            network: network::symmetric("conformance", path),
+            gate: MeasurementGate::default(),
         })
     }
 
-    /// All cases on one driver; `watch` is told of each as it ends. A driver that is not
-    /// there is an error, with the way to it.
+    /// Tries all cases, or the one named `only`, and calls `observer` with each finding.
+    ///
+    /// A driver that is not installed is an error, which says how to install it.
     pub fn examine(
         &mut self,
         driver: &Driver,
         only: Option<&str>,
-        watch: &dyn Fn(&Finding),
+        observer: &dyn Fn(&Finding),
     ) -> Result<Report, String> {
         let hello = driver.introduce()?.hello;
         let protocols = match driver.entry.protocols.is_empty() {
             true => hello.protocols.clone(),
             false => driver.entry.protocols.clone(),
         };
-        let foreign = self.foreign(driver)?;
+        let other = self.other_credentials(driver)?;
         let mut findings = Vec::new();
         for protocol in protocols {
             for case in CASES {
                 let wanted = only.is_none_or(|only| only == case.name);
-                if !wanted || !case.over.contains(&protocol) {
+                if !wanted || !case.protocols.contains(&protocol) {
                     continue;
                 }
-                let excuse = case.excused(driver, protocol, &hello.capabilities);
-                let outcome = match (excuse, case.how) {
-                    (Some(reason), _) => Verdict::Unsupported(reason),
-                    (None, How::Provoke) => driver
-                        .provoke()
-                        .map_or_else(Verdict::Fail, |()| Verdict::Pass),
-                    (None, How::Cell(make)) => {
-                        self.try_cell(driver, protocol, make(protocol), &foreign)
-                    }
-                    (None, How::Exchange(make)) => {
-                        let of = |codec: &Codec| Trial {
-                            codec: Some(codec.clone()),
-                            ..make(protocol)
-                        };
-                        let trials = hello.codecs.iter().map(of);
-                        self.try_codecs(driver, protocol, trials, &foreign)
-                    }
+                let outcome = match case.unsupported_by(driver, protocol, &hello.capabilities) {
+                    Some(reason) => Verdict::Unsupported(reason),
+                    None => self.try_case(case, driver, protocol, &hello.codecs, &other),
                 };
                 let finding = Finding {
                     driver: driver.entry.name.clone(),
@@ -182,20 +91,43 @@ impl<'a> Conformance<'a> {
                     case: case.name.to_owned(),
                     outcome,
                 };
-                watch(&finding);
+                observer(&finding);
                 findings.push(finding);
             }
         }
         Ok(Report { hello, findings })
     }
 
-    /// All must pass. Over gRPC there is Protobuf alone.
+    fn try_case(
+        &mut self,
+        case: &Case,
+        driver: &Driver,
+        protocol: Protocol,
+        codecs: &[Codec],
+        other: &OtherCredentials,
+    ) -> Verdict {
+        match case.method {
+            Method::UnknownRequest => driver
+                .provoke()
+                .map_or_else(Verdict::Fail, |()| Verdict::Pass),
+            Method::Cell(trial) => self.try_cell(driver, protocol, trial(protocol), other),
+            Method::Exchange(trial) => {
+                let trials = codecs.iter().map(|codec| Trial {
+                    codec: Some(codec.clone()),
+                    ..trial(protocol)
+                });
+                self.try_codecs(driver, protocol, trials, other)
+            }
+        }
+    }
+
+    /// Tries every codec; all must pass. gRPC has Protobuf only.
     fn try_codecs(
         &mut self,
         driver: &Driver,
         protocol: Protocol,
         trials: impl Iterator<Item = Trial>,
-        foreign: &Foreign,
+        other: &OtherCredentials,
     ) -> Verdict {
         let mut all = Verdict::Unsupported("the driver offers no codec for it".into());
         for trial in trials {
@@ -204,11 +136,10 @@ impl<'a> Conformance<'a> {
                 continue;
             }
             let named = |why: String| format!("{}: {why}", codec.name());
-            all = match self.try_cell(driver, protocol, trial, foreign) {
+            all = match self.try_cell(driver, protocol, trial, other) {
                 Verdict::Pass => Verdict::Pass,
-                Verdict::Fail(why) => return Verdict::Fail(named(why)),
-                // It was offered.
-                Verdict::Unsupported(why) => return Verdict::Fail(named(why)),
+                // The driver has offered the codec, so it must support it.
+                Verdict::Fail(why) | Verdict::Unsupported(why) => return Verdict::Fail(named(why)),
             };
         }
         all
@@ -219,7 +150,7 @@ impl<'a> Conformance<'a> {
         driver: &Driver,
         protocol: Protocol,
         trial: Trial,
-        foreign: &Foreign,
+        other: &OtherCredentials,
     ) -> Verdict {
         let plain = Arm::plain(&driver.entry.name, protocol);
         let arm = Arm {
@@ -231,8 +162,8 @@ impl<'a> Conformance<'a> {
             ..plain
         };
         let workload = Workload::of_steps(trial.steps);
-        let amend = |setup: &mut Setup| (trial.amend)(setup, foreign);
-        let job = Job {
+        let amend = |setup: &mut Setup| (trial.amend_setup)(setup, other);
+        let run = CellRun {
             network: &self.network,
             link_seed: 1,
             arm: &arm,
@@ -240,73 +171,49 @@ impl<'a> Conformance<'a> {
             seed: 1,
             timeout_ns: trial.timeout_ns,
             server: ServerOptions {
-                args: trial.server,
-                name: trial.server_name.map(Into::into),
+                args: trial.server_args,
+                certificate_name: trial.certificate_name.map(Into::into),
                 ..ServerOptions::default()
             },
             scratch: None,
             capture: None,
-            amend: Some(&amend),
+            amend_setup: Some(&amend),
         };
-        let turn = self.turns.for_network(&self.network);
-        let lab = self.lab;
-        let measured = job.measure(&mut self.bench, driver, &lab.exe, &turn);
-        if let Err(Trouble::Bench(_)) = &measured
-            && let Ok(new) = bench(&lab.exe, 1)
+        let access = self.gate.for_network(&self.network);
+        let exe = &self.lab.exe;
+        let measured = run.measure(&mut self.bench, driver, exe, &access);
+        if let Err(CellError::Bench(_)) = &measured
+            && let Ok(new) = bench::start(exe, 1)
         {
             self.bench = new;
         }
         match measured {
             Ok(measured) => {
-                let seen = Seen::new(&measured, protocol);
-                (trial.judge)(&seen).map_or_else(Verdict::Fail, |()| Verdict::Pass)
+                let evidence = Evidence::new(&measured, protocol);
+                (trial.check)(&evidence).map_or_else(Verdict::Fail, |()| Verdict::Pass)
             }
-            Err(Trouble::Unsupported(reason)) => Verdict::Unsupported(reason),
-            Err(other) => Verdict::Fail(other.to_string()),
+            Err(CellError::Unsupported(reason)) => Verdict::Unsupported(reason),
+            Err(error) => Verdict::Fail(error.to_string()),
         }
     }
 
-    /// A server's credentials, the server gone.
-    fn foreign(&mut self, driver: &Driver) -> Result<Foreign, String> {
+    /// Has another server make credentials, and stops it.
+    fn other_credentials(&mut self, driver: &Driver) -> Result<OtherCredentials, String> {
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         let options = ServerOptions {
             key: driver.entry.certificate,
             ..ServerOptions::default()
         };
-        let origin = Origin::start(&mut self.bench, &self.lab.exe, dir.path(), &options);
-        let stopped = origin.and_then(Origin::stop);
-        stopped.map_err(|e| e.to_string())?;
-        let made: PathBuf = dir.path().join("credentials");
+        let server = ServerProcess::start(&mut self.bench, &self.lab.exe, dir.path(), &options);
+        let credentials = server.and_then(|server| {
+            let path = server.credentials().to_owned();
+            server.stop().map(|_log| path)
+        });
+        let credentials = credentials.map_err(|e| e.to_string())?;
         for file in ["ca.pem", "client.pem", "client.key"] {
-            let moved = std::fs::rename(made.join(file), dir.path().join(file));
+            let moved = std::fs::rename(credentials.join(file), dir.path().join(file));
             moved.map_err(|e| format!("{file}: {e}"))?;
         }
-        Ok(Foreign { dir })
+        Ok(OtherCredentials { dir })
     }
 }
-
-impl Case {
-    /// Why the driver need not be tried.
-    fn excused(&self, driver: &Driver, protocol: Protocol, has: &[Capability]) -> Option<String> {
-        if let Some(reason) = driver.entry.limit(protocol, self.name) {
-            return Some(reason.to_owned());
-        }
-        let capability = self.needs.filter(|capability| !has.contains(capability))?;
-        let name = serde_json::to_string(&capability).unwrap_or_default();
-        Some(format!(
-            "the driver does not offer {}",
-            name.trim_matches('"')
-        ))
-    }
-}
-
-/// Fast and clean, and slow enough that what happens when is told apart.
-fn network() -> Network {
-    let path = PathSpec {
-        delay_ns: ONE_WAY_NS,
-        ..PathSpec::default()
-    };
-    crate::doctor::network("conformance", path)
-}
-
-pub(crate) const ONE_WAY_NS: u64 = 10_000_000;

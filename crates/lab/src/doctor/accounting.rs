@@ -1,18 +1,20 @@
-//! Four sets of books that must agree: the kernel's at both ends of both interface pairs, and
-//! the tap's. A dropped packet stands on one side only.
+//! Five packet counts that must agree: the kernel's at both ends of both interface pairs, and the
+//! tap's. A dropped packet is counted on the sending side only.
 
 use driver::protocol::Protocol;
 use link::{LossSpec, PathSpec, QueueSpec, RateSpec};
 use pump::Fate;
 use record::Check;
 
-use super::{Stack, Surgery, check, network, not_made};
-use crate::cell::Measured;
+use super::examination::{Examination, KnownStack, check, impossible};
+use crate::cell::measured::Measured;
+use crate::network;
 use crate::plan::workload::Workload;
 use crate::study::Step;
 
-/// A download with loss over TCP and over QUIC; quinn sends in bursts with UDP_SEGMENT.
-pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {
+/// Compares the counters of a lossy download over TCP and over QUIC; quinn sends in bursts with
+/// UDP_SEGMENT.
+pub(super) fn compare_counters(examination: &mut Examination<'_>) -> Vec<Check> {
     let path = PathSpec {
         delay_ns: 10_000_000,
         rate: RateSpec::constant(20_000_000),
@@ -23,32 +25,34 @@ pub(super) fn balance(surgery: &mut Surgery<'_>) -> Vec<Check> {
         loss: Some(LossSpec::Iid { ppb: 10_000_000 }),
         ..PathSpec::default()
     };
-    let network = network("1 % loss", path);
+    let network = network::symmetric("1 % loss", path);
     let get = Step::Get {
         group: "file".into(),
         bytes: 2_000_000,
         times: 1,
     };
-    // What is still on its way when the last row comes would stand on one side only.
+    // Packets still in flight when the last row arrives would be counted on one side only.
     let rest = Step::Pause { ns: 500_000_000 };
     let workload = Workload::expand(&[get, rest]);
     let stacks = [
-        Stack {
+        KnownStack {
             name: "hyper",
             protocol: Protocol::H2,
         },
-        Stack {
+        KnownStack {
             name: "quinn",
             protocol: Protocol::H3,
         },
     ];
     stacks
         .iter()
-        .flat_map(|stack| surgery.examine(&network, stack, &workload, |m| judge(&stack.label(), m)))
+        .flat_map(|stack| {
+            examination.examine(&network, stack, &workload, |m| compare(&stack.label(), m))
+        })
         .collect()
 }
 
-fn judge(label: &str, m: &Measured) -> Vec<Check> {
+fn compare(label: &str, m: &Measured) -> Vec<Check> {
     let (w, i) = (&m.window, &m.window.interfaces);
     let tapped = |fate: fn(&Fate) -> bool| m.tap.iter().filter(|p| fate(&p.fate)).count() as f64;
     let sent = (w.up.sent.total().packets + w.down.sent.total().packets) as f64;
@@ -111,9 +115,9 @@ fn judge(label: &str, m: &Measured) -> Vec<Check> {
         ),
     ];
     if dropped == 0.0 {
-        checks.push(not_made(
+        checks.push(impossible(
             label,
-            &"the link dropped nothing, so nothing is shown about drops",
+            &"the link dropped no packet, so drops were not checked",
         ));
     }
     checks

@@ -4,69 +4,10 @@ use driver::protocol::Protocol;
 use link::{PathSpec, QueueSpec, RateSpec};
 use record::{CallResult, Check};
 
-use super::{Stack, Surgery, check, network, not_made};
+use super::examination::{Examination, KnownStack, check, impossible};
+use crate::network;
 use crate::plan::workload::Workload;
 use crate::study::Step;
-
-/// One long download over TCP and one over QUIC.
-pub(super) fn ceiling(surgery: &mut Surgery<'_>) -> Vec<Check> {
-    let cases = [
-        (
-            Stack {
-                name: "hyper",
-                protocol: Protocol::H2,
-            },
-            TCP_SHARE,
-        ),
-        (
-            Stack {
-                name: "quinn",
-                protocol: Protocol::H3,
-            },
-            QUIC_SHARE,
-        ),
-    ];
-    cases
-        .into_iter()
-        .flat_map(|(stack, share)| one(surgery, stack, share))
-        .collect()
-}
-
-fn one(surgery: &mut Surgery<'_>, stack: Stack, share: f64) -> Vec<Check> {
-    let name = format!("{}: goodput of a {RATE_MBPS} Mbit/s link", stack.label());
-    let path = PathSpec {
-        delay_ns: 10_000_000,
-        rate: RateSpec::constant((RATE_MBPS * 1e6) as u64),
-        queue: QueueSpec {
-            time_ns: Some(200_000_000),
-            ..QueueSpec::default()
-        },
-        ..PathSpec::default()
-    };
-    let network = network("10 Mbit/s", path);
-    let get = Step::Get {
-        group: "file".into(),
-        bytes: FILE_BYTES,
-        times: 1,
-    };
-    surgery.examine(&network, &stack, &Workload::expand(&[get]), |m| {
-        match m.calls.first() {
-            Some(call) if call.result == CallResult::Ok => {
-                let took_ns = call.end_ns - call.first_byte_ns.unwrap_or(0);
-                let got_mbps = FILE_BYTES as f64 * 8e3 / took_ns as f64;
-                let expected = RATE_MBPS * share;
-                vec![check(
-                    name.clone(),
-                    expected,
-                    got_mbps,
-                    expected * MARGIN,
-                    "Mbit/s",
-                )]
-            }
-            other => vec![not_made(&name, &format!("the download failed: {other:?}"))],
-        }
-    })
-}
 
 const RATE_MBPS: f64 = 10.0;
 /// Six seconds of link: what slow start leaves unused in the first 100 ms is under 2 %.
@@ -78,3 +19,66 @@ const TCP_SHARE: f64 = 1448.0 / 1500.0 * 16384.0 / (16384.0 + 22.0 + 9.0);
 /// (48 B), a QUIC header, tag and frame header (RFC 9000 and 9001: about 35 B).
 const QUIC_SHARE: f64 = (1500.0 - 48.0 - 35.0) / 1500.0;
 const MARGIN: f64 = 0.04;
+
+/// Measures one long download over TCP and one over QUIC.
+pub(super) fn saturated(examination: &mut Examination<'_>) -> Vec<Check> {
+    let cases = [
+        (
+            KnownStack {
+                name: "hyper",
+                protocol: Protocol::H2,
+            },
+            TCP_SHARE,
+        ),
+        (
+            KnownStack {
+                name: "quinn",
+                protocol: Protocol::H3,
+            },
+            QUIC_SHARE,
+        ),
+    ];
+    cases
+        .into_iter()
+        .flat_map(|(stack, share)| download(examination, stack, share))
+        .collect()
+}
+
+fn download(examination: &mut Examination<'_>, stack: KnownStack, share: f64) -> Vec<Check> {
+    let name = format!("{}: goodput of a {RATE_MBPS} Mbit/s link", stack.label());
+    let path = PathSpec {
+        delay_ns: 10_000_000,
+        rate: RateSpec::constant((RATE_MBPS * 1e6) as u64),
+        queue: QueueSpec {
+            time_ns: Some(200_000_000),
+            ..QueueSpec::default()
+        },
+        ..PathSpec::default()
+    };
+    let network = network::symmetric("10 Mbit/s", path);
+    let get = Step::Get {
+        group: "file".into(),
+        bytes: FILE_BYTES,
+        times: 1,
+    };
+    examination.examine(&network, &stack, &Workload::expand(&[get]), |m| {
+        match m.calls.first() {
+            Some(call) if call.result == CallResult::Ok => {
+                let took_ns = call.end_ns - call.first_byte_ns.unwrap_or(0);
+                let measured_mbps = FILE_BYTES as f64 * 8e3 / took_ns as f64;
+                let expected = RATE_MBPS * share;
+                vec![check(
+                    name.clone(),
+                    expected,
+                    measured_mbps,
+                    expected * MARGIN,
+                    "Mbit/s",
+                )]
+            }
+            other => vec![impossible(
+                &name,
+                &format!("the download failed: {other:?}"),
+            )],
+        }
+    })
+}

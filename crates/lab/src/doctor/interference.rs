@@ -1,4 +1,4 @@
-//! What blocks side by side do to each other.
+//! Measures how much parallel blocks disturb each other.
 
 use std::thread;
 
@@ -6,40 +6,47 @@ use driver::protocol::{Protocol, Reconnect};
 use link::{PathSpec, QueueSpec, RateSpec};
 use record::{Call, Check, State};
 
-use super::{Stack, Surgery, check, median, network, not_made};
-use crate::cell::Trouble;
+use super::examination::{Examination, KnownStack, check, impossible, median};
+use crate::cell::error::CellError;
+use crate::network;
 use crate::plan::workload::Workload;
 use crate::study::{DEFAULT_BODY, Step};
 
-/// The median warm call alone, and beside `jobs` - 1 others that do the same.
-pub(super) fn shift(surgery: &mut Surgery<'_>, jobs: usize) -> Vec<Check> {
-    let name = format!("--jobs {jobs}: shift of the median warm call");
-    let alone = match warm_ms(surgery) {
+/// Requests per measurement.
+const REQUESTS: u32 = 60;
+/// A tenth of the smallest default margin of a verdict, with some room.
+const MAX_SHIFT_MS: f64 = 0.25;
+
+/// Compares the median warm request of a cell that runs alone with those of `jobs` cells that run
+/// in parallel.
+pub(super) fn shift(examination: &mut Examination<'_>, jobs: usize) -> Vec<Check> {
+    let name = format!("--jobs {jobs}: shift of the median warm request");
+    let alone = match warm_ms(examination) {
         Ok(ms) => ms,
-        Err(e) => return vec![not_made(&name, &e)],
+        Err(e) => return vec![impossible(&name, &e)],
     };
-    let lab = surgery.lab;
+    let lab = examination.lab;
     let together: Result<Vec<f64>, String> = thread::scope(|scope| {
-        let neighbours: Vec<_> = (1..jobs)
+        let others: Vec<_> = (1..jobs)
             .map(|_| {
                 scope.spawn(move || {
-                    let mut own = Surgery::open(lab, None).map_err(|e| e.to_string())?;
+                    let mut own = Examination::start(lab, None).map_err(|e| e.to_string())?;
                     warm_ms(&mut own).map_err(|e| e.to_string())
                 })
             })
             .collect();
-        let mine = warm_ms(surgery).map_err(|e| e.to_string());
-        neighbours
+        let mine = warm_ms(examination).map_err(|e| e.to_string());
+        others
             .into_iter()
             .map(|n| {
                 n.join()
-                    .unwrap_or_else(|_| Err("a neighbour panicked".to_owned()))
+                    .unwrap_or_else(|_| Err("a parallel cell panicked".to_owned()))
             })
             .chain([mine])
             .collect()
     });
     match together {
-        Err(e) => vec![not_made(&name, &e)],
+        Err(e) => vec![impossible(&name, &e)],
         Ok(medians) => {
             let worst = medians
                 .into_iter()
@@ -49,7 +56,7 @@ pub(super) fn shift(surgery: &mut Surgery<'_>, jobs: usize) -> Vec<Check> {
     }
 }
 
-fn warm_ms(surgery: &mut Surgery<'_>) -> Result<f64, Trouble> {
+fn warm_ms(examination: &mut Examination<'_>) -> Result<f64, CellError> {
     let path = PathSpec {
         delay_ns: 25_000_000,
         rate: RateSpec::constant(10_000_000),
@@ -62,14 +69,14 @@ fn warm_ms(surgery: &mut Surgery<'_>) -> Result<f64, Trouble> {
     let call = Step::Call {
         group: "echo".into(),
         body: DEFAULT_BODY.into(),
-        times: CALLS,
+        times: REQUESTS,
     };
     let workload = Workload::expand(&[Step::Reconnect(Reconnect::Cold), call]);
-    let stack = Stack {
+    let stack = KnownStack {
         name: "hyper",
         protocol: Protocol::H2,
     };
-    let measured = surgery.measure(&network("shared", path), &stack, &workload)?;
+    let measured = examination.measure(&network::symmetric("shared", path), &stack, &workload)?;
     let warm = |c: &&Call| c.state == State::Warm;
     Ok(median(
         measured
@@ -80,7 +87,3 @@ fn warm_ms(surgery: &mut Surgery<'_>) -> Result<f64, Trouble> {
             .collect(),
     ))
 }
-
-const CALLS: u32 = 60;
-/// DESIGN 8.
-const MAX_SHIFT_MS: f64 = 0.25;

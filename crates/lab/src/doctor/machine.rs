@@ -1,22 +1,22 @@
-//! The machine: what it allows, and what was left behind on it.
+//! Facts about this machine: what it allows, and what earlier runs left behind.
 
 use std::fs;
 
 use pump::Facts;
 use record::Host;
 
-/// Something about the machine, and what it means when it is not as it should be.
+/// One fact about the machine, with advice when it limits the lab.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Fact {
-    /// What.
+    /// A label, e.g. `kernel`.
     pub name: String,
-    /// How it is.
+    /// The value, in words.
     pub value: String,
-    /// What to do about it, when something should be done.
+    /// What to do about it; none when nothing needs doing.
     pub advice: Option<String>,
 }
 
-/// What this machine is, as far as it matters to a lab.
+/// Returns the facts that matter to a lab.
 pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
     let fact = |name: &str, value: String, advice: Option<&str>| Fact {
         name: name.to_owned(),
@@ -28,7 +28,8 @@ pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
         fact(
             "processor",
             format!("{}, {} cores", host.cpu, host.cores),
-            (host.cores < 2).then_some("one core: driver and link disturb each other; use two"),
+            (host.cores < 2)
+                .then_some("driver and link compete for the only core; use at least two"),
         ),
         fact(
             "clock",
@@ -37,7 +38,7 @@ pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
                 host.clocksource.as_str(),
                 "tsc" | "arch_sys_counter" | "kvm-clock"
             ))
-            .then_some("reading this clock is slow; boot with a faster clock source"),
+            .then_some("this clock is slow to read; boot with a faster clock source"),
         ),
     ];
     if let Some(bench) = bench {
@@ -56,15 +57,15 @@ pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
             "link's threads",
             realtime.to_owned(),
             (!bench.realtime).then_some(
-                "packets leave milliseconds late when the machine is busy: allow rtprio \
+                "packets leave milliseconds late when the machine is busy; grant rtprio \
                  (limits.conf) or run as root",
             ),
         ));
         let seen = bench.kernel_threads.iter().all(|t| !t.is_empty());
         facts.push(fact(
             "kernel threads of the interfaces",
-            if seen { "seen" } else { "not seen" }.to_owned(),
-            (!seen).then_some("the kernel's share of TCP's CPU is missing from every cell"),
+            if seen { "visible" } else { "not visible" }.to_owned(),
+            (!seen).then_some("the kernel's share of TCP's CPU time is missing from every cell"),
         ));
     }
     let leftovers = leftovers();
@@ -75,12 +76,12 @@ pub fn machine(host: &Host, bench: Option<&Facts>) -> Vec<Fact> {
         } else {
             leftovers.join(", ")
         },
-        (!leftovers.is_empty()).then_some("benches whose owner is gone: end these processes"),
+        (!leftovers.is_empty()).then_some("benches whose owner has gone; end these processes"),
     ));
     facts
 }
 
-/// Inits of benches that nobody holds any more.
+/// Returns the inits of benches whose owner has gone.
 fn leftovers() -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What probes through the link say: delay, rate, queue and loss as set and as got.
+//! Checks the link with UDP probes: configured and measured delay, rate and loss.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,48 +6,64 @@ use std::time::Duration;
 use link::{Direction, Gate, Network, OnClose, PathSpec};
 use record::Check;
 
-use super::{Break, Surgery, check, median, network, not_made};
-use crate::doctor::udp_probe::{Arrivals, HEADER_BYTES, Prober, Train};
-use crate::lab::LabError;
-use crate::run::worker::bench;
+use super::examination::{Examination, Fault, check, impossible, median};
+use super::udp_probe::{Arrivals, HEADER_BYTES, Prober, Train};
+use crate::bench;
+use crate::error::LabError;
+use crate::network;
 
-/// One-way delays of a 100 ms round trip.
-pub(super) fn delay(surgery: &mut Surgery<'_>) -> Vec<Check> {
-    let set_ns = 50_000_000;
+const DELAY_TRAIN: Train = Train {
+    payload_bytes: SMALL_PAYLOAD,
+    spacing_ns: 5_000_000,
+    count: 200,
+    drain: Duration::from_millis(200),
+};
+const SMALL_PAYLOAD: usize = 64;
+const LARGE_PAYLOAD: usize = 1472;
+/// Two wake-ups of an ordinary thread; a 1 % error of 50 ms is twice this.
+const DELAY_MARGIN_MS: f64 = 0.25;
+const RATE_MARGIN: f64 = 0.005;
+const FLOOD_NS: u64 = 3_000_000_000;
+/// Above this the sending loop is the bottleneck, not the link.
+const MAX_FLOOD_BPS: u64 = 100_000_000;
+
+/// Measures the one-way delays of a 100 ms round trip.
+pub(super) fn delay(examination: &mut Examination<'_>) -> Vec<Check> {
+    let configured_ns = 50_000_000;
     let mut path = PathSpec {
-        delay_ns: set_ns,
+        delay_ns: configured_ns,
         ..PathSpec::default()
     };
-    if surgery.broken == Some(Break::Delay) {
-        path.delay_ns += set_ns / 100;
+    if examination.fault == Some(Fault::Delay) {
+        path.delay_ns += configured_ns / 100;
     }
-    let network = network("100 ms", path);
+    let network = network::symmetric("100 ms", path);
     [Direction::Up, Direction::Down]
         .into_iter()
         .map(|direction| {
             let name = format!("probe {}: one-way delay", label(direction));
-            let arrivals = surgery
+            let arrivals = examination
                 .bench
                 .set_network(&network, 1)
                 .map_err(|e| e.to_string())
-                .and_then(|()| probe(&mut surgery.bench, direction, &DELAY_TRAIN));
+                .and_then(|()| probe(&mut examination.bench, direction, &DELAY_TRAIN));
             match arrivals {
                 Ok(a) => check(
                     name,
-                    set_ns as f64 / 1e6,
+                    configured_ns as f64 / 1e6,
                     delay_ms(&a),
                     DELAY_MARGIN_MS,
                     "ms",
                 ),
-                Err(e) => not_made(&name, &e),
+                Err(e) => impossible(&name, &e),
             }
         })
         .collect()
 }
 
-/// Measures a network with probes: set against got.
+/// Measures a network with probes, and compares the configured with the measured values.
 pub fn check_network(exe: &Path, network: &Network) -> Result<Vec<Check>, LabError> {
-    let mut bench = bench(exe, 1)?;
+    let mut bench = bench::start(exe, 1)?;
     let mut checks = Vec::new();
     for (direction, path) in [
         (Direction::Down, &network.down),
@@ -61,7 +77,7 @@ pub fn check_network(exe: &Path, network: &Network) -> Result<Vec<Check>, LabErr
     Ok(checks)
 }
 
-/// Delay and loss, with probes too sparse to queue.
+/// Measures delay and loss with probes too sparse to queue.
 fn sparse(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec<Check> {
     let dir = label(direction);
     let bytes = SMALL_PAYLOAD + HEADER_BYTES;
@@ -73,11 +89,11 @@ fn sparse(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec
         payload_bytes: SMALL_PAYLOAD,
         spacing_ns: (4 * serialise_ns).max(2_000_000),
         count: 1000,
-        patience: Duration::from_nanos(path.delay_ns + path.jitter_ns) + Duration::from_millis(500),
+        drain: Duration::from_nanos(path.delay_ns + path.jitter_ns) + Duration::from_millis(500),
     };
     let arrivals = match probe(bench, direction, &train) {
         Ok(a) => a,
-        Err(e) => return vec![not_made(&format!("{dir}: probes"), &e)],
+        Err(e) => return vec![impossible(&format!("{dir}: probes"), &e)],
     };
     let expected_ms = (path.delay_ns + serialise_ns) as f64 / 1e6;
     let margin_ms = DELAY_MARGIN_MS + path.jitter_ns as f64 / 1e6 / 4.0;
@@ -86,7 +102,7 @@ fn sparse(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec
         .as_ref()
         .map_or(0.0, |l| f64::from(l.mean_ppb()) / 1e9);
     let n = f64::from(arrivals.sent);
-    let got = 1.0 - arrivals.arrived.len() as f64 / n;
+    let measured = 1.0 - arrivals.arrived.len() as f64 / n;
     // Four standard deviations of a binomial share; losses in bursts vary about three times as
     // much (measured for bursts of five).
     let deviations = match &path.loss {
@@ -106,14 +122,14 @@ fn sparse(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec
         check(
             format!("{dir}: loss"),
             loss * 100.0,
-            got * 100.0,
+            measured * 100.0,
             margin * 100.0,
             "%",
         ),
     ]
 }
 
-/// Rate and queue, with more than the link can carry.
+/// Measures the rate with more packets than the link can carry.
 fn flood(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec<Check> {
     let dir = label(direction);
     let Some(bps) = path.rate.mean_bps().filter(|bps| *bps <= MAX_FLOOD_BPS) else {
@@ -127,17 +143,17 @@ fn flood(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec<
         payload_bytes: LARGE_PAYLOAD,
         spacing_ns: packet_ns * 2 / 3,
         count: count * 3 / 2,
-        patience: drain,
+        drain,
     };
     let arrivals = match probe(bench, direction, &train) {
         Ok(a) => a,
-        Err(e) => return vec![not_made(&format!("{dir}: flood"), &e)],
+        Err(e) => return vec![impossible(&format!("{dir}: flood"), &e)],
     };
-    // Until the first probe the queue was empty: the rate is that of the rest, and of what was
-    // lost behind the queue, which took its time on the link as well.
+    // The queue was empty before the first probe, so the rate is that of the others, including
+    // those lost behind the queue, which took their time on the link as well.
     let a = &arrivals.arrived;
     let (Some(first), Some(last)) = (a.first(), a.last()) else {
-        return vec![not_made(&format!("{dir}: flood"), &"nothing arrived")];
+        return vec![impossible(&format!("{dir}: flood"), &"no probe arrived")];
     };
     let kept = 1.0
         - path
@@ -145,14 +161,14 @@ fn flood(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec<
             .as_ref()
             .map_or(0.0, |l| f64::from(l.mean_ppb()) / 1e9);
     let took_s = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
-    let got_mbps = (a.len() - 1) as f64 * bytes as f64 * 8.0 / took_s / 1e6 / kept;
+    let measured_mbps = (a.len() - 1) as f64 * bytes as f64 * 8.0 / took_s / 1e6 / kept;
     let mbps = bps as f64 / 1e6;
-    // What random loss took is known to a standard deviation only.
+    // The number of packets lost is known only within the deviation of the random loss.
     let noise = 4.0 * (kept * (1.0 - kept) / a.len() as f64).sqrt();
     vec![check(
         format!("{dir}: rate"),
         mbps,
-        got_mbps,
+        measured_mbps,
         mbps * (RATE_MARGIN + noise),
         "Mbit/s",
     )]
@@ -176,8 +192,8 @@ fn delay_ms(arrivals: &Arrivals) -> f64 {
     )
 }
 
-/// A gate that loses whatever comes first: one SYN, or one Initial.
-pub(super) fn closed_at_first() -> Gate {
+/// Returns a gate that drops what is sent first: a SYN, or an Initial.
+pub(super) fn drops_first_packets() -> Gate {
     Gate::new(vec![(0, 100_000_000)], None, OnClose::Flush).expect("one interval, in order")
 }
 
@@ -187,18 +203,3 @@ fn label(direction: Direction) -> &'static str {
         Direction::Down => "down",
     }
 }
-
-const DELAY_TRAIN: Train = Train {
-    payload_bytes: SMALL_PAYLOAD,
-    spacing_ns: 5_000_000,
-    count: 200,
-    patience: Duration::from_millis(200),
-};
-const SMALL_PAYLOAD: usize = 64;
-const LARGE_PAYLOAD: usize = 1472;
-/// Two wake-ups of an ordinary thread; a 1 % error of 50 ms is twice this.
-const DELAY_MARGIN_MS: f64 = 0.25;
-const RATE_MARGIN: f64 = 0.005;
-const FLOOD_NS: u64 = 3_000_000_000;
-/// Above this the sending loop is the bottleneck, not the link.
-const MAX_FLOOD_BPS: u64 = 100_000_000;

@@ -1,7 +1,7 @@
-//! Probes: datagrams from one end of a bench to the other, stamped at both.
+//! UDP probes from one end of a bench to the other, timestamped at both.
 //!
-//! The stamps are an application's own, so they include its wake-ups: an independent witness
-//! of the link, not the link's word about itself.
+//! The timestamps are an application's own and so include its wake-ups: they measure the link
+//! independently of what it reports about itself.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -12,7 +12,14 @@ use std::time::Duration;
 use link::Direction;
 use pump::{Bench, BenchError, Kind, Side};
 
-use crate::cell::monotonic_ns;
+use crate::clock::monotonic_ns;
+
+/// Any free port will do: nothing else runs at the receiving end.
+const PORT: u16 = 4791;
+/// How often the receiver looks whether the train is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Bytes of IPv4 and UDP headers before a payload.
+pub(crate) const HEADER_BYTES: usize = 28;
 
 /// A socket at each end, for one direction.
 pub(crate) struct Prober {
@@ -21,40 +28,37 @@ pub(crate) struct Prober {
     to: SocketAddr,
 }
 
-/// How to probe.
+/// A train of probes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Train {
     /// Bytes of UDP payload, at least 16.
     pub(crate) payload_bytes: usize,
-    /// Time between two.
+    /// Time between two probes.
     pub(crate) spacing_ns: u64,
-    /// How many.
+    /// Number of probes.
     pub(crate) count: u32,
-    /// How long to wait for the last.
-    pub(crate) patience: Duration,
+    /// How long to wait for the last probe.
+    pub(crate) drain: Duration,
 }
 
-/// What came of a train.
+/// The probes that arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
-    /// One-way delay and time of arrival of each that came, in order of arrival.
+    /// In order of arrival.
     pub(crate) arrived: Vec<Arrival>,
-    /// How many were sent.
+    /// Number of probes sent.
     pub(crate) sent: u32,
 }
 
-/// One probe that came.
+/// One probe that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) at_ns: u64,
     pub(crate) delay_ns: u64,
 }
 
-/// Bytes of IPv4 and UDP headers before a payload.
-pub(crate) const HEADER_BYTES: usize = 28;
-
 impl Prober {
-    /// Opens both sockets.
+    /// Opens a socket at each end.
     pub(crate) fn open(bench: &mut Bench, direction: Direction) -> Result<Prober, BenchError> {
         let (from, to) = match direction {
             Direction::Up => (Side::Client, Side::Server),
@@ -74,19 +78,19 @@ impl Prober {
         })
     }
 
-    /// Sends a train and gathers what arrives.
+    /// Sends a train and returns the probes that arrive.
     pub(crate) fn run(&self, train: &Train) -> io::Result<Arrivals> {
         let receiver = self.receiver.try_clone()?;
         receiver.set_nonblocking(false)?;
         self.sender.set_nonblocking(false)?;
-        receiver.set_read_timeout(Some(POLL))?;
+        receiver.set_read_timeout(Some(POLL_INTERVAL))?;
         let (all_sent, done) = mpsc::channel::<()>();
-        let gather = thread::spawn(move || gather(&receiver, &done));
+        let receiver = thread::spawn(move || receive(&receiver, &done));
         let sent = self.send(train);
-        thread::sleep(train.patience);
-        // Dropping the sender tells the other thread that nothing more will come.
+        thread::sleep(train.drain);
+        // Dropping the channel's sender ends the receiving thread.
         drop(all_sent);
-        let arrived = gather
+        let arrived = receiver
             .join()
             .map_err(|_| io::Error::other("the receiver panicked"))??;
         Ok(Arrivals {
@@ -97,9 +101,9 @@ impl Prober {
 
     fn send(&self, train: &Train) -> io::Result<u32> {
         let mut payload = vec![0; train.payload_bytes.max(16)];
-        let begun_ns = monotonic_ns();
+        let started_ns = monotonic_ns();
         for i in 0..train.count {
-            let due_ns = begun_ns + u64::from(i) * train.spacing_ns;
+            let due_ns = started_ns + u64::from(i) * train.spacing_ns;
             let now_ns = monotonic_ns();
             if due_ns > now_ns {
                 thread::sleep(Duration::from_nanos(due_ns - now_ns));
@@ -111,7 +115,7 @@ impl Prober {
     }
 }
 
-fn gather(receiver: &UdpSocket, done: &mpsc::Receiver<()>) -> io::Result<Vec<Arrival>> {
+fn receive(receiver: &UdpSocket, done: &mpsc::Receiver<()>) -> io::Result<Vec<Arrival>> {
     let mut arrived = Vec::new();
     let mut payload = vec![0; 2048];
     loop {
@@ -139,7 +143,3 @@ fn gather(receiver: &UdpSocket, done: &mpsc::Receiver<()>) -> io::Result<Vec<Arr
         }
     }
 }
-
-/// Any port will do: nothing else runs at the receiving end.
-const PORT: u16 = 4791;
-const POLL: Duration = Duration::from_millis(20);

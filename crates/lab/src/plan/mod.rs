@@ -1,4 +1,5 @@
-//! A study becomes a plan: every cell, in the order of running. Pure.
+//! Expands a study into a plan: every cell, in the order of running. Pure: the same study gives
+//! the same plan.
 
 pub(crate) mod remaining;
 pub(crate) mod workload;
@@ -8,32 +9,36 @@ use link::Network;
 use record::Planned;
 use sha2::{Digest, Sha256};
 
-use crate::plan::workload::Workload;
+use crate::slug::slug;
 use crate::study::Study;
+use workload::Workload;
 
-/// Every cell of a study and all that is needed to run them.
+/// About how long it takes to start a server and a driver.
+const STARTUP_NS: u64 = 250_000_000;
+
+/// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The study it came from.
+    /// The study that was planned.
     pub study: Study,
-    /// Its networks, in the study's order.
+    /// The networks, in the study's order.
     pub networks: Vec<Network>,
-    /// What a driver is told in each cell.
+    /// The steps a driver follows in each cell.
     pub workload: Workload,
-    /// Blocks in the order of running; shard i of n takes every n-th.
+    /// The blocks in the order of running; shard i of n runs every n-th.
     pub blocks: Vec<Block>,
 }
 
-/// All arms on one network, back to back, under common luck.
+/// All arms on one network, back to back, with common random numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// Index into [`Plan::networks`].
     pub network: usize,
-    /// From 0.
+    /// The block's number on its network, from 0.
     pub number: u32,
-    /// Seed of the link's luck: the same for every cell of the block.
+    /// Seed of the link's random draws, the same for every cell of the block.
     pub link_seed: u64,
-    /// Cells in their random order.
+    /// One cell per arm, in random order.
     pub cells: Vec<PlannedCell>,
 }
 
@@ -42,21 +47,21 @@ pub struct Block {
 pub struct PlannedCell {
     /// Index into the study's arms.
     pub arm: usize,
-    /// As recorded.
+    /// The cell as `run.json` lists it.
     pub planned: Planned,
 }
 
-/// One part of n.
+/// One of `of` equal shares of a plan's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which, from 1.
+    /// The share's number, from 1 to `of`.
     pub index: usize,
-    /// Of how many.
+    /// How many shares there are.
     pub of: usize,
 }
 
 impl Plan {
-    /// The same study gives the same plan.
+    /// Plans a study; `networks` are the study's, in its order.
     pub fn new(study: Study, networks: Vec<Network>) -> Plan {
         let workload = Workload::expand(&study.workload);
         let mut blocks = Vec::new();
@@ -73,26 +78,26 @@ impl Plan {
         }
     }
 
-    /// Every cell, in the order of running.
+    /// Returns every cell in the order of running.
     pub fn cells(&self) -> impl Iterator<Item = &Planned> {
         self.blocks
             .iter()
             .flat_map(|b| b.cells.iter().map(|c| &c.planned))
     }
 
-    /// This shard's share of the blocks, by their place in the plan.
+    /// Returns the blocks of one shard.
     pub fn shard(&self, shard: Shard) -> impl Iterator<Item = &Block> {
         self.blocks.iter().skip(shard.index - 1).step_by(shard.of)
     }
 
-    /// About how long a cell takes, start-up included.
+    /// Estimates how long a cell takes on a network, start-up included.
     pub fn cell_estimate_ns(&self, network: usize) -> u64 {
         let n = &self.networks[network];
         let (down, up) = (n.down.rate.mean_bps(), n.up.rate.mean_bps());
         STARTUP_NS + self.workload.estimate_ns(n.rtt_ns(), down, up)
     }
 
-    /// The head of the run's record.
+    /// Returns the arms as `run.json` lists them.
     pub fn arms(&self) -> Vec<record::Arm> {
         let baseline = &self.study.arms[self.study.baseline];
         self.study
@@ -103,7 +108,7 @@ impl Plan {
                 stack: a.stack.clone(),
                 protocol: a.protocol.name().to_owned(),
                 codec: a.codec.name().to_owned(),
-                security: format!("{:?}", a.security).to_lowercase(),
+                security: a.security.name().to_owned(),
                 congestion: a.congestion.clone(),
                 warmup_calls: a.warmup_calls,
                 observe: a.observe.clone(),
@@ -154,29 +159,13 @@ impl Block {
     }
 }
 
-/// Lower-case letters, digits and single dashes: safe in file names.
-pub fn slug(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        if c.is_ascii_alphanumeric() {
-            out.push(c.to_ascii_lowercase());
-        } else if !out.is_empty() && !out.ends_with('-') {
-            out.push('-');
-        }
-    }
-    out.truncate(out.trim_end_matches('-').len());
-    out
-}
-
-/// A number for this purpose and no other: adding an arm or network never shifts another's.
+/// Draws a number that depends on its arguments only, so that adding an arm or a network never
+/// changes the draws of another.
 fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
     let text = format!("{seed}/{index}/{}", purpose.join("/"));
     let hash = Sha256::digest(text.as_bytes());
     u64::from_le_bytes(std::array::from_fn(|i| hash[i]))
 }
-
-/// Server and driver, from spawn to ready.
-const STARTUP_NS: u64 = 250_000_000;
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -223,7 +212,7 @@ times = 2
     }
 
     #[test]
-    fn the_order_of_arms_is_random_and_every_arm_runs_once_a_block() {
+    fn each_block_runs_every_arm_once_in_random_order() {
         let plan = small_plan();
         let orders: std::collections::BTreeSet<Vec<usize>> = plan
             .blocks
@@ -238,7 +227,7 @@ times = 2
     }
 
     #[test]
-    fn the_link_seed_is_common_within_a_block_and_new_in_the_next() {
+    fn every_block_has_its_own_link_seed() {
         let plan = small_plan();
         let seeds: std::collections::BTreeSet<u64> =
             plan.blocks.iter().map(|b| b.link_seed).collect();
@@ -246,17 +235,11 @@ times = 2
     }
 
     #[test]
-    fn an_arm_like_the_reference_is_its_check() {
+    fn a_copy_of_the_baseline_is_marked() {
         let arms = small_plan().arms();
         assert_eq!(
             arms.iter().map(|a| a.same_as_baseline).collect::<Vec<_>>(),
             [false, true, false]
         );
-    }
-
-    #[test]
-    fn slugs_are_file_names() {
-        assert_eq!(slug("hyper h2 again"), "hyper-h2-again");
-        assert_eq!(slug("../Ünix  /H3!"), "nix-h3");
     }
 }

@@ -1,4 +1,5 @@
-//! What is left to do of a plan: fresh runs, resumed runs and shards are one thing.
+//! Determines which cells of a plan remain to be run. Fresh runs, resumed runs and shards are
+//! handled alike.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +7,35 @@ use record::{Cell, Outcome};
 
 use crate::plan::{Block, PlannedCell};
 
-/// A noisy cell is run again at most this often (DESIGN 4).
+/// A noisy cell is run again at most this many times.
 pub(crate) const MAX_RERUNS: u32 = 3;
 
-/// A block that still lacks cells.
+/// A block with cells still to be run.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Todo<'p> {
+pub(crate) struct RemainingBlock<'p> {
     pub(crate) block: &'p Block,
     pub(crate) invocation: u32,
-    /// Cells to run and the attempt each begins with.
+    /// The cells to run, each with the number of its next attempt.
     pub(crate) cells: Vec<(&'p PlannedCell, u32)>,
 }
 
-/// The moment of resuming, as the records can be compared with it.
-pub(crate) struct Now {
-    /// The records were made since the last boot, so their monotonic stamps are comparable.
+/// When a run is resumed.
+pub(crate) struct ResumedAt {
+    /// Whether the records were made since the last boot; only then are their times comparable.
     pub(crate) same_boot: bool,
     pub(crate) monotonic_ns: u64,
 }
 
-/// What is left. A block interrupted for longer than it takes is run again whole: its
-/// cells would not be back to back.
-pub(crate) fn left<'p>(
+/// Returns the blocks with cells still to be run.
+///
+/// A block that was interrupted for longer than its `limit_ns` is run again from its first cell,
+/// since its cells would no longer be back to back.
+pub(crate) fn remaining<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     done: &[Cell],
-    now: &Now,
-    takes_ns: impl Fn(&Block) -> u64,
-) -> Vec<Todo<'p>> {
+    now: &ResumedAt,
+    limit_ns: impl Fn(&Block) -> u64,
+) -> Vec<RemainingBlock<'p>> {
     let mut of_block: BTreeMap<(&str, u32), Vec<&Cell>> = BTreeMap::new();
     for cell in done {
         of_block
@@ -47,12 +50,17 @@ pub(crate) fn left<'p>(
                 .first()
                 .map(|c| (c.planned.network.as_str(), block.number))?;
             let found = of_block.get(&key).map_or(&[][..], Vec::as_slice);
-            left_of(block, found, now, takes_ns(block))
+            remaining_of(block, found, now, limit_ns(block))
         })
         .collect()
 }
 
-fn left_of<'p>(block: &'p Block, found: &[&Cell], now: &Now, takes_ns: u64) -> Option<Todo<'p>> {
+fn remaining_of<'p>(
+    block: &'p Block,
+    found: &[&Cell],
+    now: &ResumedAt,
+    limit_ns: u64,
+) -> Option<RemainingBlock<'p>> {
     let invocation = found.iter().map(|c| c.invocation).max().unwrap_or(1);
     let current: Vec<&&Cell> = found
         .iter()
@@ -67,26 +75,26 @@ fn left_of<'p>(block: &'p Block, found: &[&Cell], now: &Now, takes_ns: u64) -> O
         return None;
     }
     let last_end_ns = current.iter().map(|c| c.started_ns + c.took_ns).max();
-    let in_one_go = match last_end_ns {
+    let uninterrupted = match last_end_ns {
         None => true,
-        Some(end) => now.same_boot && now.monotonic_ns.saturating_sub(end) <= takes_ns,
+        Some(end) => now.same_boot && now.monotonic_ns.saturating_sub(end) <= limit_ns,
     };
-    if in_one_go {
-        return Some(Todo {
+    if uninterrupted {
+        return Some(RemainingBlock {
             block,
             invocation,
             cells,
         });
     }
     let all = block.cells.iter().map(|c| (c, 1)).collect();
-    Some(Todo {
+    Some(RemainingBlock {
         block,
         invocation: invocation + 1,
         cells: all,
     })
 }
 
-/// None when the cell has a final record.
+/// Returns the number of the cell's next attempt, or none when it has its final record.
 fn next_attempt(id: &str, current: &[&&Cell]) -> Option<u32> {
     let last = current
         .iter()
@@ -99,7 +107,7 @@ fn next_attempt(id: &str, current: &[&&Cell]) -> Option<u32> {
     }
 }
 
-/// Noisy, and not yet given up on.
+/// Returns whether the cell was noisy and has attempts left.
 pub(crate) fn wants_rerun(cell: &Cell) -> bool {
     matches!(cell.outcome, Outcome::Noisy { .. }) && cell.attempt <= MAX_RERUNS
 }
@@ -138,67 +146,71 @@ mod tests {
         }
     }
 
-    fn left_at<'p>(plan: &'p Plan, done: &[Cell], monotonic_ns: u64) -> Vec<Todo<'p>> {
-        let now = Now {
+    fn remaining_at<'p>(
+        plan: &'p Plan,
+        done: &[Cell],
+        monotonic_ns: u64,
+    ) -> Vec<RemainingBlock<'p>> {
+        let now = ResumedAt {
             same_boot: true,
             monotonic_ns,
         };
-        left(plan.blocks.iter(), done, &now, |_| 500)
+        remaining(plan.blocks.iter(), done, &now, |_| 500)
     }
 
     #[test]
-    fn a_fresh_run_has_everything_to_do() {
+    fn a_fresh_run_has_every_cell_to_run() {
         let plan = small_plan();
-        let todo = left_at(&plan, &[], 0);
-        let cells: usize = todo.iter().map(|t| t.cells.len()).sum();
+        let blocks = remaining_at(&plan, &[], 0);
+        let cells: usize = blocks.iter().map(|t| t.cells.len()).sum();
         assert_eq!(cells, plan.cells().count());
     }
 
     #[test]
-    fn a_block_is_finished_soon_or_run_again_whole() {
+    fn a_block_interrupted_for_long_restarts_from_its_first_cell() {
         let plan = small_plan();
         let done = [cell(&plan, 0, 0, Outcome::Clean)];
-        let soon = left_at(&plan, &done, 1010 + 500);
+        let soon = remaining_at(&plan, &done, 1010 + 500);
         assert_eq!(
             (soon[0].invocation, soon[0].cells.len()),
             (1, plan.blocks[0].cells.len() - 1)
         );
-        let late = left_at(&plan, &done, 1010 + 501);
+        let late = remaining_at(&plan, &done, 1010 + 501);
         assert_eq!(
             (late[0].invocation, late[0].cells.len()),
             (2, plan.blocks[0].cells.len())
         );
-        let now = Now {
+        let now = ResumedAt {
             same_boot: false,
             monotonic_ns: 1010,
         };
-        let rebooted = left(plan.blocks.iter(), &done, &now, |_| 500);
+        let rebooted = remaining(plan.blocks.iter(), &done, &now, |_| 500);
         assert_eq!(rebooted[0].invocation, 2);
     }
 
     #[test]
-    fn a_finished_block_stays_finished_however_late() {
+    fn a_finished_block_is_never_run_again() {
         let plan = small_plan();
         let done: Vec<Cell> = (0..plan.blocks[0].cells.len())
             .map(|i| cell(&plan, 0, i, Outcome::Clean))
             .collect();
-        let todo = left_at(&plan, &done, u64::MAX);
-        assert!(todo.iter().all(|t| t.block != &plan.blocks[0]));
+        let blocks = remaining_at(&plan, &done, u64::MAX);
+        assert!(blocks.iter().all(|t| t.block != &plan.blocks[0]));
     }
 
     #[test]
-    fn a_disturbed_cell_is_tried_four_times_in_all() {
+    fn a_noisy_cell_gets_four_attempts() {
         let plan = small_plan();
         let mut c = cell(&plan, 0, 0, noisy());
-        let todo = left_at(&plan, std::slice::from_ref(&c), 1010);
-        assert_eq!(todo[0].cells[0].1, 2);
+        let blocks = remaining_at(&plan, std::slice::from_ref(&c), 1010);
+        assert_eq!(blocks[0].cells[0].1, 2);
         c.attempt = MAX_RERUNS + 1;
-        let todo = left_at(&plan, &[c], 1010);
-        assert_eq!(todo[0].cells.len(), plan.blocks[0].cells.len() - 1);
+        let blocks = remaining_at(&plan, &[c], 1010);
+        assert_eq!(blocks[0].cells.len(), plan.blocks[0].cells.len() - 1);
     }
 
     #[test]
-    fn shards_share_the_plan_out_exactly() {
+    fn shards_partition_the_plan() {
         let plan = small_plan();
         let mut ids: Vec<&str> = (1..=2)
             .flat_map(|index| plan.shard(Shard { index, of: 2 }))

@@ -1,24 +1,25 @@
-//! From a study's workload to the flat list of steps a driver follows.
+//! Expands a study's workload into the flat list of steps that a driver follows.
 
 use std::collections::BTreeMap;
 
-use driver::protocol as wire;
+use driver::protocol::{Action, Start, Step as DriverStep};
+use wire::{Codec, Form, Name};
 
 use crate::study::Step;
 
-/// A workload, expanded: what a driver is told, and what each call belongs to.
+/// An expanded workload: the driver's steps, and the group of each call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Flat, in order of id from 1.
-    pub steps: Vec<wire::Step>,
-    /// Groups of the report, in order of appearance.
+    /// A flat list, in order of id from 1.
+    pub steps: Vec<DriverStep>,
+    /// The report's groups, in order of first use.
     pub groups: Vec<record::Group>,
-    /// For each step, the index of its group; none for steps that make no call.
+    /// The index in `groups` of each step's group; none for steps that make no call.
     pub group_of: Vec<Option<usize>>,
 }
 
 impl Workload {
-    /// Expands every repetition.
+    /// Expands repeated and parallel steps.
     pub fn expand(steps: &[Step]) -> Workload {
         let mut w = Workload {
             steps: Vec::new(),
@@ -29,8 +30,8 @@ impl Workload {
         w
     }
 
-    /// These steps as they are, all in one group.
-    pub(crate) fn of_steps(steps: Vec<wire::Step>) -> Workload {
+    /// Takes the steps as they are, all in one group.
+    pub(crate) fn of_steps(steps: Vec<DriverStep>) -> Workload {
         let calls = steps.iter().map(|s| s.action.is_call().then_some(0));
         Workload {
             group_of: calls.collect(),
@@ -44,13 +45,13 @@ impl Workload {
         }
     }
 
-    /// Name of the group of the call with this id.
+    /// Returns the name of the group of the call with this id.
     pub fn group_name(&self, id: u32) -> Option<&str> {
         let index = (*self.group_of.get((id as usize).checked_sub(1)?)?)?;
         Some(&self.groups[index].name)
     }
 
-    /// Ids of the steps that make a call, each of which must yield one row.
+    /// Returns the ids of the steps that make a call; the driver reports one row for each.
     pub fn call_ids(&self) -> impl Iterator<Item = u32> {
         self.steps
             .iter()
@@ -59,7 +60,7 @@ impl Workload {
             .map(|(s, _)| s.id)
     }
 
-    /// What an ideal stack would need for these steps: for plans and time-outs.
+    /// Estimates how long an ideal stack would take, for plans and deadlines.
     pub fn estimate_ns(&self, rtt_ns: u64, down_bps: Option<u64>, up_bps: Option<u64>) -> u64 {
         let transfer = |bytes: u64, bps: Option<u64>| match bps {
             Some(bps) => (u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64,
@@ -69,16 +70,16 @@ impl Workload {
         let mut total = 3 * rtt_ns;
         for step in &self.steps {
             total += match &step.action {
-                wire::Action::Call { .. } => rtt_ns,
-                wire::Action::Get { bytes } => 2 * rtt_ns + transfer(*bytes, down_bps),
-                wire::Action::Put { bytes } => 2 * rtt_ns + transfer(*bytes, up_bps),
-                wire::Action::Stream { messages, .. } => rtt_ns * u64::from(*messages),
-                wire::Action::Exchange { message, .. } => {
+                Action::Call { .. } => rtt_ns,
+                Action::Get { bytes } => 2 * rtt_ns + transfer(*bytes, down_bps),
+                Action::Put { bytes } => 2 * rtt_ns + transfer(*bytes, up_bps),
+                Action::Stream { messages, .. } => rtt_ns * u64::from(*messages),
+                Action::Exchange { message, .. } => {
                     let bytes = *json.entry(message).or_insert_with(|| json_bytes(message));
                     rtt_ns + transfer(bytes, down_bps) + transfer(bytes, up_bps)
                 }
-                wire::Action::Pause { ns } => *ns,
-                wire::Action::Reconnect { .. } => 2 * rtt_ns,
+                Action::Pause { ns } => *ns,
+                Action::Reconnect { .. } => 2 * rtt_ns,
             };
         }
         total
@@ -98,21 +99,21 @@ impl Workload {
         }
     }
 
-    /// All start when what came before has ended.
+    /// All of them start when every earlier step has ended.
     fn parallel(&mut self, steps: &[Step]) {
-        let start = Some(wire::Start::After(self.steps.len() as u32));
+        let start = Some(Start::After(self.steps.len() as u32));
         for step in steps {
             self.single(step, start);
         }
     }
 
-    fn single(&mut self, step: &Step, start: Option<wire::Start>) {
+    fn single(&mut self, step: &Step, start: Option<Start>) {
         match step {
             Step::Call { group, body, times } => {
                 let about = format!("POST /echo {} B", body.len());
                 let g = self.group(group, &about, None);
                 for _ in 0..*times {
-                    self.push(start, Some(g), wire::Action::Call { body: body.clone() });
+                    self.push(start, Some(g), Action::Call { body: body.clone() });
                 }
             }
             Step::Exchange {
@@ -122,7 +123,7 @@ impl Workload {
             } => {
                 let g = self.group(group, &format!("exchange {}", about(messages)), None);
                 for message in messages.iter().cycle().take(*times as usize) {
-                    let action = wire::Action::Exchange {
+                    let action = Action::Exchange {
                         message: message.to_string(),
                         kind: message.kind().name().to_owned(),
                     };
@@ -136,7 +137,7 @@ impl Workload {
             } => {
                 let g = self.group(group, &format!("GET {bytes} B"), Some(*bytes));
                 for _ in 0..*times {
-                    self.push(start, Some(g), wire::Action::Get { bytes: *bytes });
+                    self.push(start, Some(g), Action::Get { bytes: *bytes });
                 }
             }
             Step::Put {
@@ -146,7 +147,7 @@ impl Workload {
             } => {
                 let g = self.group(group, &format!("PUT {bytes} B"), Some(*bytes));
                 for _ in 0..*times {
-                    self.push(start, Some(g), wire::Action::Put { bytes: *bytes });
+                    self.push(start, Some(g), Action::Put { bytes: *bytes });
                 }
             }
             Step::Stream {
@@ -155,25 +156,25 @@ impl Workload {
                 messages,
             } => {
                 let g = self.group(group, &format!("stream of {messages} echoes"), None);
-                let action = wire::Action::Stream {
+                let action = Action::Stream {
                     body: body.clone(),
                     messages: *messages,
                 };
                 self.push(start, Some(g), action);
             }
-            Step::Pause { ns } => self.push(start, None, wire::Action::Pause { ns: *ns }),
+            Step::Pause { ns } => self.push(start, None, Action::Pause { ns: *ns }),
             Step::Reconnect(mode) => {
-                self.push(start, None, wire::Action::Reconnect { mode: *mode });
+                self.push(start, None, Action::Reconnect { mode: *mode });
             }
             Step::Repeat { .. } | Step::Parallel(_) => self.sequence(std::slice::from_ref(step)),
         }
     }
 
-    fn push(&mut self, start: Option<wire::Start>, group: Option<usize>, action: wire::Action) {
+    fn push(&mut self, start: Option<Start>, group: Option<usize>, action: Action) {
         let id = self.steps.len() as u32 + 1;
-        // One group on the wire: rows are sent when the whole workload has ended, so that
-        // reporting never falls between timed calls.
-        self.steps.push(wire::Step {
+        // The driver sees one group only: it sends all rows when the whole workload has ended, so
+        // that reporting never falls between timed calls.
+        self.steps.push(DriverStep {
             id,
             start,
             group: 1,
@@ -197,8 +198,8 @@ impl Workload {
     }
 }
 
-/// `api-2kB`, or `big-0..99` of a hundred.
-fn about(messages: &[::wire::Name]) -> String {
+/// Describes messages, e.g. `api-2kB` or `big-0..99`.
+fn about(messages: &[Name]) -> String {
     match messages {
         [first, .., last] => {
             let last = last.to_string();
@@ -209,51 +210,19 @@ fn about(messages: &[::wire::Name]) -> String {
     }
 }
 
-/// Length of a message's JSON: for an estimate, whatever the codec.
+/// The length of a message as JSON, which is close enough for an estimate whatever the codec.
 fn json_bytes(message: &str) -> u64 {
-    let name: Result<::wire::Name, _> = message.parse();
-    let mut coder = ::wire::Codec::plain(::wire::Form::Json).coder();
+    let name: Result<Name, _> = message.parse();
+    let mut coder = Codec::plain(Form::Json).coder();
     name.map_or(0, |name| coder.encode(&name.message(1)).len() as u64)
 }
 
-/// How many steps a workload expands to.
-#[derive(Default)]
-pub(crate) struct Count {
-    pub(crate) all: usize,
-    pub(crate) calls: usize,
-    /// Of the calls.
-    pub(crate) exchanges: usize,
-}
-
-/// Counts without expanding: a small file may ask for a great many.
-pub(crate) fn count(steps: &[Step]) -> Count {
-    let mut total = Count::default();
-    for step in steps {
-        let (all, calls, exchanges) = match step {
-            Step::Call { times, .. } | Step::Get { times, .. } | Step::Put { times, .. } => {
-                (*times as usize, *times as usize, 0)
-            }
-            Step::Exchange { times, .. } => (*times as usize, *times as usize, *times as usize),
-            Step::Stream { .. } => (1, 1, 0),
-            Step::Pause { .. } | Step::Reconnect(_) => (1, 0, 0),
-            Step::Repeat { times, steps } => {
-                let (inner, times) = (count(steps), *times as usize);
-                (
-                    inner.all.saturating_mul(times),
-                    inner.calls.saturating_mul(times),
-                    inner.exchanges.saturating_mul(times),
-                )
-            }
-            Step::Parallel(steps) => {
-                let inner = count(steps);
-                (inner.all, inner.calls, inner.exchanges)
-            }
-        };
-        total.all = total.all.saturating_add(all);
-        total.calls = total.calls.saturating_add(calls);
-        total.exchanges = total.exchanges.saturating_add(exchanges);
+/// The name of the message that a step exchanges, if it does.
+pub(crate) fn exchanged_message(step: &DriverStep) -> Option<&str> {
+    match &step.action {
+        Action::Exchange { message, .. } => Some(message),
+        _ => None,
     }
-    total
 }
 
 #[cfg(test)]
@@ -261,6 +230,7 @@ mod tests {
     use driver::protocol::Reconnect;
 
     use super::*;
+    use crate::study::count::StepCount;
 
     fn call(times: u32) -> Step {
         Step::Call {
@@ -271,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_become_a_flat_list() {
+    fn repetitions_expand_to_a_flat_list() {
         let get = Step::Get {
             group: "image".into(),
             bytes: 1000,
@@ -294,14 +264,17 @@ mod tests {
         assert_eq!(w.group_name(1), None);
         assert_eq!(w.group_name(8), Some("image"));
         assert_eq!(w.group_name(0), None);
-        assert_eq!(w.steps[6].start, Some(wire::Start::After(6)));
-        assert_eq!(w.steps[7].start, Some(wire::Start::After(6)));
-        assert_eq!(count(&steps).all, w.steps.len());
-        assert_eq!(count(&steps).calls, w.call_ids().count());
+        assert_eq!(w.steps[6].start, Some(Start::After(6)));
+        assert_eq!(w.steps[7].start, Some(Start::After(6)));
+        let count = StepCount::of(&steps);
+        assert_eq!(
+            (count.steps, count.calls),
+            (w.steps.len(), w.call_ids().count())
+        );
     }
 
     #[test]
-    fn messages_are_taken_in_turn() {
+    fn messages_are_sent_in_turn() {
         let names = |text: &str| text.split(' ').map(|n| n.parse().unwrap()).collect();
         let exchange = |messages, times| Step::Exchange {
             group: "page".into(),
@@ -309,10 +282,7 @@ mod tests {
             times,
         };
         let w = Workload::expand(&[exchange(names("big-0 big-1 big-2"), 5)]);
-        let sent = w
-            .steps
-            .iter()
-            .filter_map(crate::cell::value_files::exchanged);
+        let sent = w.steps.iter().filter_map(exchanged_message);
         let expected = ["big-0", "big-1", "big-2", "big-0", "big-1"];
         assert_eq!(sent.collect::<Vec<_>>(), expected);
         assert_eq!(w.groups[0].about, "exchange big-0..2");
@@ -324,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_counts_round_trips_and_bytes() {
+    fn estimates_count_round_trips_and_bytes() {
         let w = Workload::expand(&[Step::Get {
             group: "f".into(),
             bytes: 125_000,
@@ -334,14 +304,5 @@ mod tests {
             w.estimate_ns(100, Some(1_000_000), None),
             500 + 1_000_000_000
         );
-    }
-
-    #[test]
-    fn a_small_file_cannot_ask_for_endless_steps() {
-        let mut steps = vec![call(4096)];
-        for _ in 0..4 {
-            steps = vec![Step::Repeat { times: 4096, steps }];
-        }
-        assert!(count(&steps).all > 4096);
     }
 }

@@ -1,4 +1,148 @@
-//! Runs what remains of a plan.
+//! Runs what remains of a plan: from the run's folder to the last record.
 
-pub(crate) mod scheduler;
-pub(crate) mod worker;
+mod options;
+mod scheduler;
+mod worker;
+
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use record::{Cell, Run, Store};
+
+use crate::cell::exclusion::{MeasurementGate, may_overlap};
+use crate::cell::sweep_scratch;
+use crate::clock::monotonic_ns;
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::network;
+use crate::plan::remaining::{ResumedAt, remaining};
+use crate::plan::{Block, Plan};
+
+pub use options::RunOptions;
+pub use scheduler::{Ended, Event};
+use worker::Worker;
+
+impl Lab {
+    /// Runs what remains of this shard of the plan, and calls `observer` as cells start and end.
+    ///
+    /// Stops between cells once `stop` is set.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        options: &RunOptions,
+        stop: &AtomicBool,
+        observer: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Ended, LabError> {
+        if options.jobs > 1
+            && let Some(fast) = plan.networks.iter().find(|n| !may_overlap(n))
+        {
+            return Err(LabError::Jobs {
+                jobs: options.jobs,
+                network: fast.name.clone(),
+            });
+        }
+        let mut head = self.head(plan, options);
+        let (store, found) = open_store(&head, options)?;
+        let now = ResumedAt {
+            same_boot: found.same_boot,
+            monotonic_ns: monotonic_ns(),
+        };
+        let limit_ns = |b: &Block| plan.cell_estimate_ns(b.network) * 2 * b.cells.len() as u64;
+        let blocks = remaining(plan.shard(options.shard), &found.cells, &now, limit_ns);
+        if blocks.is_empty() {
+            return Ok(Ended::Complete);
+        }
+        let gate = MeasurementGate::default();
+        let workers = (0..options.jobs.clamp(1, blocks.len()))
+            .map(|_| Worker::start(self, plan, options, &gate))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(worker) = workers.first() {
+            head.host.rootless = worker.facts().rootless;
+            head.host.realtime = worker.facts().realtime;
+        }
+        if !options.resume {
+            store.write_run(&head)?;
+        }
+        Ok(scheduler::run(&blocks, workers, &store, stop, observer)?)
+    }
+
+    fn head(&self, plan: &Plan, options: &RunOptions) -> Run {
+        let study = &plan.study;
+        Run {
+            format: record::FORMAT,
+            commute: env!("CARGO_PKG_VERSION").to_owned(),
+            study: study.name.clone(),
+            question: study.question.clone(),
+            seed: study.seed,
+            blocks: study.blocks,
+            baseline: study.arms[study.baseline].name.clone(),
+            margin_ns: study.margin_ns,
+            timeout_ns: study.timeout_ns,
+            arms: self.arms(plan),
+            networks: plan.networks.iter().map(network::recorded).collect(),
+            groups: plan.workload.groups.clone(),
+            plan: plan.cells().cloned().collect(),
+            host: crate::host::facts(&self.home.root),
+            self_test: options.self_test.clone(),
+            started_unix_ns: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_nanos() as u64),
+        }
+    }
+
+    /// The plan's arms, each with the caveat of its driver's manifest.
+    fn arms(&self, plan: &Plan) -> Vec<record::Arm> {
+        let arms = plan.arms().into_iter().zip(&plan.study.arms);
+        arms.map(|(recorded, arm)| record::Arm {
+            caveat: (self.stacks.find(&arm.stack).ok())
+                .and_then(|driver| driver.entry.caveat(arm.protocol)),
+            ..recorded
+        })
+        .collect()
+    }
+}
+
+/// The cells that a run's folder already holds.
+#[derive(Default)]
+struct Found {
+    cells: Vec<Cell>,
+    /// Whether they were measured since this machine booted.
+    same_boot: bool,
+}
+
+/// Creates the run's folder, or opens the one to resume and checks that it holds this plan.
+fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabError> {
+    let dir = &options.out;
+    if !options.resume {
+        return Ok((Store::create(dir)?, Found::default()));
+    }
+    let store = Store::open(dir)?;
+    sweep_scratch(dir).map_err(|source| LabError::Read {
+        path: dir.clone(),
+        source,
+    })?;
+    let data = store.read()?;
+    let run = data.run();
+    let differs = if run.study != head.study {
+        Some("the study")
+    } else if run.seed != head.seed {
+        Some("the seed")
+    } else if run.arms != head.arms || run.networks != head.networks {
+        Some("an arm or network")
+    } else if run.plan != head.plan {
+        Some("the set of cells")
+    } else {
+        None
+    };
+    if let Some(what) = differs {
+        return Err(LabError::OtherPlan {
+            dir: dir.clone(),
+            what,
+        });
+    }
+    let found = Found {
+        cells: data.cells().to_vec(),
+        same_boot: run.host.boot == head.host.boot,
+    };
+    Ok((store, found))
+}

@@ -1,44 +1,30 @@
-//! Runs what is left of a plan: blocks side by side, cells one after another.
+//! Runs blocks in parallel, and the cells of each block one after another.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use record::{Cell, Store};
 
-use crate::plan::remaining::{MAX_RERUNS, Todo, wants_rerun};
+use crate::plan::remaining::{MAX_RERUNS, RemainingBlock, wants_rerun};
 use crate::plan::{Block, PlannedCell};
 
-/// Something people watching a run want to know.
+/// What happens during a run, for progress displays.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A cell begins.
     Started {
-        /// Its id.
+        /// The cell's id in the plan.
         id: &'a str,
-        /// From 1.
+        /// The attempt, from 1.
         attempt: u32,
     },
     /// A cell was recorded.
     Ended {
-        /// As recorded.
+        /// The cell as recorded.
         cell: &'a Cell,
-        /// It will be run again at once.
+        /// Whether it will be run again at once.
         again: bool,
     },
-}
-
-/// What runs one cell on one bench. One a worker.
-pub(crate) trait Runner {
-    /// Runs one cell. What goes wrong inside the cell is its outcome, not an error.
-    fn run(&mut self, todo: &Ticket<'_>) -> Cell;
-}
-
-/// One cell to run.
-pub(crate) struct Ticket<'p> {
-    pub(crate) block: &'p Block,
-    pub(crate) cell: &'p PlannedCell,
-    pub(crate) invocation: u32,
-    pub(crate) attempt: u32,
 }
 
 /// How a run ended.
@@ -46,28 +32,43 @@ pub(crate) struct Ticket<'p> {
 pub enum Ended {
     /// Every cell has its record.
     Complete,
-    /// Asked to stop; the cell in flight was finished.
+    /// It was asked to stop, and finished the cells in flight.
     Stopped,
 }
 
-/// Runs `todo` with one worker a runner; stops between cells when `stop` is set.
-pub(crate) fn run<R: Runner + Send>(
-    todo: &[Todo<'_>],
+/// One attempt at one cell.
+pub(crate) struct Attempt<'p> {
+    pub(crate) block: &'p Block,
+    pub(crate) cell: &'p PlannedCell,
+    pub(crate) invocation: u32,
+    /// From 1.
+    pub(crate) number: u32,
+}
+
+/// Runs cells one at a time.
+pub(crate) trait CellRunner {
+    /// Runs one cell. A failure inside the cell is its outcome, not an error.
+    fn run(&mut self, attempt: &Attempt<'_>) -> Cell;
+}
+
+/// Runs the remaining blocks on one thread per runner, until they are done or `stop` is set.
+pub(crate) fn run<R: CellRunner + Send>(
+    blocks: &[RemainingBlock<'_>],
     runners: Vec<R>,
     store: &Store,
     stop: &AtomicBool,
-    watch: &(dyn Fn(Event<'_>) + Sync),
+    observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ended, record::StoreError> {
     let next = AtomicUsize::new(0);
-    let failed = Mutex::new(None);
+    let error = Mutex::new(None);
     std::thread::scope(|scope| {
         for mut runner in runners {
-            let (next, failed) = (&next, &failed);
+            let (next, error) = (&next, &error);
             scope.spawn(move || {
-                while let Some(block) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(e) = run_block(block, &mut runner, store, stop, watch) {
+                while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(e) = run_block(block, &mut runner, store, stop, observer) {
                         stop.store(true, Ordering::Relaxed);
-                        failed
+                        error
                             .lock()
                             .unwrap_or_else(PoisonError::into_inner)
                             .replace(e);
@@ -76,39 +77,38 @@ pub(crate) fn run<R: Runner + Send>(
             });
         }
     });
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(e) => Err(e),
         None if stop.load(Ordering::Relaxed) => Ok(Ended::Stopped),
         None => Ok(Ended::Complete),
     }
 }
 
-fn run_block<R: Runner>(
-    todo: &Todo<'_>,
+fn run_block<R: CellRunner>(
+    remaining: &RemainingBlock<'_>,
     runner: &mut R,
     store: &Store,
     stop: &AtomicBool,
-    watch: &(dyn Fn(Event<'_>) + Sync),
+    observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<(), record::StoreError> {
-    for &(cell, first_attempt) in &todo.cells {
-        for attempt in first_attempt..=MAX_RERUNS + 1 {
+    for &(cell, first_attempt) in &remaining.cells {
+        for number in first_attempt..=MAX_RERUNS + 1 {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let (block, invocation) = (todo.block, todo.invocation);
-            watch(Event::Started {
+            observer(Event::Started {
                 id: &cell.planned.id,
-                attempt,
+                attempt: number,
             });
-            let done = runner.run(&Ticket {
-                block,
+            let done = runner.run(&Attempt {
+                block: remaining.block,
                 cell,
-                invocation,
-                attempt,
+                invocation: remaining.invocation,
+                number,
             });
             store.write_cell(&done)?;
             let again = wants_rerun(&done);
-            watch(Event::Ended { cell: &done, again });
+            observer(Event::Ended { cell: &done, again });
             if !again {
                 break;
             }

@@ -1,65 +1,69 @@
-//! A study: one question, in one TOML file.
+//! A study: one question, in one TOML file (`docs/studies.md`).
 
+pub(crate) mod count;
 mod parse;
 mod steps;
+mod units;
 
-use config::ConfigError;
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
 
-/// A study as parsed and checked; nothing in it names something that does not exist,
-/// stacks and networks apart (see [`crate::Lab::plan`]).
+/// The request body of the game-api study: 13 digits of milliseconds, 26 bytes in all.
+pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
+
+/// A study, parsed and checked. Whether its stacks and networks exist is checked by
+/// [`crate::Lab::plan`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Its name.
+    /// Lower-case letters, digits and dashes.
     pub name: String,
-    /// What it asks.
+    /// The question, as printed above the answer.
     pub question: String,
-    /// Names of networks.
+    /// Names of networks, or paths of their files relative to the study.
     pub networks: Vec<String>,
-    /// Arms, in order; at least the baseline.
+    /// The arms in the study's order; never empty.
     pub arms: Vec<Arm>,
     /// Index of the baseline in `arms`.
     pub baseline: usize,
     /// Blocks per network.
     pub blocks: u32,
-    /// Where all luck comes from.
+    /// The random seed of the order of arms, the links and the messages.
     pub seed: u64,
-    /// Time-out of a call.
+    /// Time limit of a request; slower ones are censored.
     pub timeout_ns: u64,
-    /// Smallest difference of interest.
+    /// The largest difference that counts as no difference, when the study sets one.
     pub margin_ns: Option<u64>,
-    /// The run fails its threshold when fewer of the planned cells end clean.
+    /// The share of planned cells, 0 to 100, that must end clean for the run to succeed.
     pub min_clean_percent: Option<f64>,
-    /// What the app does.
+    /// The steps the app goes through.
     pub workload: Vec<Step>,
 }
 
-/// What is compared.
+/// One of the configurations that a study compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
-    /// Unique in the study.
+    /// The arm's name, unique in the study.
     pub name: String,
-    /// A stack's name.
+    /// The driver's name in its manifest.
     pub stack: String,
-    /// What it speaks.
+    /// The protocol to force, or to discover.
     pub protocol: Protocol,
-    /// How the messages of exchanges are encoded.
+    /// The encoding of exchanged messages.
     pub codec: Codec,
-    /// Client certificates?
+    /// Whether the client shows a certificate too.
     pub security: Security,
-    /// Congestion control of both ends; absent: each stack's default.
+    /// Congestion control of both ends; none for each stack's default.
     pub congestion: Option<String>,
-    /// Calls elsewhere that warm the runtime up first; 0: a cold process.
+    /// Requests to another origin that warm the runtime up first; 0 for a cold process.
     pub warmup_calls: u32,
-    /// `frame:HZ`: the application sees the end of a call at its next frame.
+    /// `frame:HZ` if the application sees the end of a request at its next frame.
     pub observe: Option<String>,
-    /// How HTTP/3 is found; absent: it is forced.
+    /// How HTTP/3 is discovered; none if it is forced.
     pub discovery: Option<Discovery>,
 }
 
 impl Arm {
-    /// `stack` over `protocol`, and everything else as it comes.
+    /// Returns an arm with the default of every other setting.
     pub(crate) fn plain(stack: &str, protocol: Protocol) -> Arm {
         Arm {
             name: format!("{stack} {}", protocol.name()),
@@ -79,84 +83,84 @@ impl Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Security {
-    /// The server proves who it is.
+    /// TLS with a server certificate.
     Tls,
-    /// Both do.
+    /// TLS with certificates of both ends.
     Mtls,
 }
 
-/// One step of the workload, repetitions not yet expanded.
+impl Security {
+    /// Returns the name used in studies and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::Tls => "tls",
+            Security::Mtls => "mtls",
+        }
+    }
+}
+
+/// One step of a workload, before repetitions are expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// A small request and its echo.
     Call {
-        /// Its group in the report.
+        /// The group it is reported in.
         group: String,
-        /// JSON text.
+        /// The body, JSON text.
         body: String,
-        /// How often, one after another.
+        /// Repetitions, one after another.
         times: u32,
     },
-    /// A message there and back in the arm's codec.
+    /// A message sent and returned in the arm's codec.
     Exchange {
-        /// Its group in the report.
+        /// The group it is reported in.
         group: String,
-        /// The messages, taken in turn.
+        /// The messages to send, in turn.
         messages: Vec<wire::Name>,
-        /// How often, one after another.
+        /// Repetitions, one after another.
         times: u32,
     },
     /// A download.
     Get {
-        /// Its group in the report.
+        /// The group it is reported in.
         group: String,
-        /// Length.
+        /// Length of the body.
         bytes: u64,
-        /// How often.
+        /// Repetitions, one after another.
         times: u32,
     },
     /// An upload.
     Put {
-        /// Its group in the report.
+        /// The group it is reported in.
         group: String,
-        /// Length.
+        /// Length of the body.
         bytes: u64,
-        /// How often.
+        /// Repetitions, one after another.
         times: u32,
     },
     /// Echoes on one bidirectional stream.
     Stream {
-        /// Its group in the report.
+        /// The group it is reported in.
         group: String,
-        /// JSON text.
+        /// The body, JSON text.
         body: String,
-        /// How many messages.
+        /// Messages on the stream, one in flight.
         messages: u32,
     },
-    /// Nothing for a while.
+    /// A pause; connections are kept.
     Pause {
-        /// How long.
+        /// Duration in nanoseconds.
         ns: u64,
     },
-    /// Next call on a new connection.
+    /// The next request goes on a new connection.
     Reconnect(Reconnect),
-    /// The steps inside, several times.
+    /// The inner steps, several times.
     Repeat {
-        /// How often.
+        /// Repetitions.
         times: u32,
-        /// What.
+        /// The inner steps.
         steps: Vec<Step>,
     },
-    /// The steps inside, all at once.
+    /// The inner steps, all at once.
     Parallel(Vec<Step>),
 }
-
-impl Study {
-    /// Parses a study; `file` is only for messages.
-    pub fn parse(file: &str, text: &str) -> Result<Study, ConfigError> {
-        parse::read(file, text)
-    }
-}
-
-/// The message of the game-api study: 13 digits of milliseconds, 26 bytes in all.
-pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;

@@ -1,14 +1,23 @@
-//! The workload as people write it.
+//! Parses the steps of a workload.
+
+use std::ops::Range;
 
 use config::{ConfigError, Source};
 use driver::protocol::Reconnect;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::parse::ns;
+use super::units::to_ns;
 use super::{DEFAULT_BODY, Step};
 
-/// Exactly one of the keys that name an action, and the keys that go with it.
+/// The most steps a study may expand to: a driver receives them in one message.
+pub(super) const MAX_STEPS: usize = 4096;
+const MAX_BYTES: u64 = 1 << 30;
+const MAX_BODY_BYTES: usize = 32 * 1024;
+const MAX_STREAM_MESSAGES: u64 = 100_000;
+const MAX_DEPTH: u32 = 4;
+
+/// A step as written: exactly one key that names an action, and the keys that go with it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawStep {
@@ -30,196 +39,214 @@ pub(super) struct RawStep {
     steps: Option<Vec<Spanned<RawStep>>>,
 }
 
-/// One step and those inside it.
-pub(super) fn check_step(
-    raw: Spanned<RawStep>,
-    source: &Source<'_>,
-    depth: u32,
-) -> Result<Step, ConfigError> {
-    let span = raw.span();
-    let mut raw = raw.into_inner();
-    let steps = raw.steps.take();
-    let fail = |m: String| source.error(&span, m);
-    let actions = [
-        ("call", raw.call.is_some()),
-        ("get", raw.get.is_some()),
-        ("put", raw.put.is_some()),
-        ("stream", raw.stream.is_some()),
-        ("exchange", raw.exchange.is_some()),
-        ("pause_ms", raw.pause_ms.is_some()),
-        ("reconnect", raw.reconnect.is_some()),
-        ("repeat", raw.repeat.is_some()),
-        ("parallel", raw.parallel),
-    ];
-    let given: Vec<&str> = actions
-        .iter()
-        .filter(|(_, set)| *set)
-        .map(|(name, _)| *name)
-        .collect();
-    let [action] = given[..] else {
-        return Err(fail(format!(
-            "a step does one thing: exactly one of {}; this one has {}",
-            actions.map(|(name, _)| name).join(", "),
-            if given.is_empty() {
-                "none".to_owned()
-            } else {
-                given.join(" and ")
-            },
-        )));
-    };
-    let companions: &[(&str, bool, &[&str])] = &[
-        ("body", raw.body.is_some(), &["call", "stream"]),
-        ("bytes", raw.bytes.is_some(), &["get", "put"]),
-        (
-            "times",
-            raw.times.is_some(),
-            &["call", "get", "put", "exchange"],
-        ),
-        ("messages", raw.messages.is_some(), &["stream"]),
-        ("message", raw.message.is_some(), &["exchange"]),
-        ("steps", steps.is_some(), &["repeat", "parallel"]),
-    ];
-    for (key, set, with) in companions {
-        if *set && !with.contains(&action) {
-            return Err(fail(format!(
-                "`{key}` goes with {}, not with {action}",
-                with.join(" or ")
-            )));
+impl RawStep {
+    /// Checks a step and the steps inside it.
+    pub(super) fn check(raw: Spanned<RawStep>, source: &Source<'_>) -> Result<Step, ConfigError> {
+        check_step(raw, source, 0)
+    }
+
+    /// The one key that names an action.
+    fn action(&self) -> Result<&'static str, String> {
+        let actions = [
+            ("call", self.call.is_some()),
+            ("get", self.get.is_some()),
+            ("put", self.put.is_some()),
+            ("stream", self.stream.is_some()),
+            ("exchange", self.exchange.is_some()),
+            ("pause_ms", self.pause_ms.is_some()),
+            ("reconnect", self.reconnect.is_some()),
+            ("repeat", self.repeat.is_some()),
+            ("parallel", self.parallel),
+        ];
+        let given = actions.iter().filter(|(_, set)| *set);
+        let given: Vec<&str> = given.map(|(name, _)| *name).collect();
+        match given[..] {
+            [action] => Ok(action),
+            _ => Err(format!(
+                "a step does one thing: exactly one of {}; this one has {}",
+                actions.map(|(name, _)| name).join(", "),
+                if given.is_empty() {
+                    "none".to_owned()
+                } else {
+                    given.join(" and ")
+                },
+            )),
         }
     }
-    let times = raw.times.unwrap_or(1);
-    let within = |key: &str, v: u64, max: u64| {
-        if v == 0 || v > max {
-            Err(source.error(&span, format!("{key} = {v}: from 1 to {max}")))
-        } else {
-            Ok(())
+
+    /// Checks that every other key goes with the action.
+    fn check_companions(&self, action: &str) -> Result<(), String> {
+        let companions: [(&str, bool, &[&str]); 6] = [
+            ("body", self.body.is_some(), &["call", "stream"]),
+            ("bytes", self.bytes.is_some(), &["get", "put"]),
+            (
+                "times",
+                self.times.is_some(),
+                &["call", "get", "put", "exchange"],
+            ),
+            ("messages", self.messages.is_some(), &["stream"]),
+            ("message", self.message.is_some(), &["exchange"]),
+            ("steps", self.steps.is_some(), &["repeat", "parallel"]),
+        ];
+        match (companions.iter()).find(|(_, set, with)| *set && !with.contains(&action)) {
+            Some((key, _, with)) => Err(format!(
+                "`{key}` goes with {}, not with {action}",
+                with.join(" or ")
+            )),
+            None => Ok(()),
         }
-    };
-    within("times", u64::from(times), MAX_STEPS as u64)?;
-    let bytes = || {
-        let b = raw
+    }
+
+    fn times(&self) -> Result<u32, String> {
+        let times = self.times.unwrap_or(1);
+        in_range("times", u64::from(times), MAX_STEPS as u64).map(|()| times)
+    }
+
+    fn bytes(&self, action: &str) -> Result<u64, String> {
+        let bytes = self
             .bytes
-            .ok_or_else(|| fail(format!("{action} needs `bytes`")))?;
-        within("bytes", b, MAX_BYTES).map(|()| b)
-    };
-    let body = || -> Result<String, ConfigError> {
-        let body = raw.body.clone().unwrap_or_else(|| DEFAULT_BODY.to_owned());
-        if body.len() > MAX_BODY {
-            return Err(fail(format!(
-                "body of {} B: at most {MAX_BODY} B",
-                body.len()
-            )));
+            .ok_or_else(|| format!("{action} needs `bytes`"))?;
+        in_range("bytes", bytes, MAX_BYTES).map(|()| bytes)
+    }
+
+    fn body(&self) -> Result<String, String> {
+        let body = self.body.as_deref().unwrap_or(DEFAULT_BODY);
+        if body.len() > MAX_BODY_BYTES {
+            let len = body.len();
+            return Err(format!(
+                "the body has {len} bytes; at most {MAX_BODY_BYTES}"
+            ));
         }
-        serde_json::from_str::<serde_json::Value>(&body)
-            .map_err(|e| fail(format!("body is not JSON: {e}")))?;
-        Ok(body)
-    };
-    let inner = |what: &str, steps: Option<Vec<Spanned<RawStep>>>| {
-        if depth >= 4 {
-            return Err(fail(format!("{what}: nested more than 4 deep")));
+        serde_json::from_str::<serde_json::Value>(body)
+            .map_err(|e| format!("body is not JSON: {e}"))?;
+        Ok(body.to_owned())
+    }
+
+    fn stream_messages(&self) -> Result<u32, String> {
+        let messages = self.messages.unwrap_or(1);
+        in_range("messages", u64::from(messages), MAX_STREAM_MESSAGES).map(|()| messages)
+    }
+
+    fn exchange_messages(&self) -> Result<Vec<wire::Name>, String> {
+        match &self.message {
+            Some(text) => message_names(text),
+            None => Err("exchange needs `message`, e.g. \"api-2kB\" or \"big-0..99\"".to_owned()),
         }
-        let steps = steps.unwrap_or_default();
-        if steps.is_empty() {
-            return Err(fail(format!("{what} needs `steps`")));
-        }
-        steps
-            .into_iter()
-            .map(|s| check_step(s, source, depth + 1))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    Ok(match action {
-        "call" => Step::Call {
-            group: raw.call.clone().unwrap_or_default(),
-            body: body()?,
-            times,
-        },
-        "get" => Step::Get {
-            group: raw.get.clone().unwrap_or_default(),
-            bytes: bytes()?,
-            times,
-        },
-        "put" => Step::Put {
-            group: raw.put.clone().unwrap_or_default(),
-            bytes: bytes()?,
-            times,
-        },
-        "stream" => {
-            let messages = raw.messages.unwrap_or(1);
-            within("messages", u64::from(messages), 100_000)?;
-            Step::Stream {
-                group: raw.stream.clone().unwrap_or_default(),
-                body: body()?,
-                messages,
-            }
-        }
-        "exchange" => {
-            let message = raw.message.as_deref();
-            let message = message.ok_or_else(|| {
-                fail("exchange needs `message`, as \"api-2kB\" or \"big-0..99\"".to_owned())
-            })?;
-            Step::Exchange {
-                group: raw.exchange.clone().unwrap_or_default(),
-                messages: messages(message).map_err(fail)?,
-                times,
-            }
-        }
+    }
+}
+
+fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<Step, ConfigError> {
+    let span = raw.span();
+    let raw = raw.into_inner();
+    let fail = |message: String| source.error(&span, message);
+    let action = raw.action().map_err(fail)?;
+    raw.check_companions(action).map_err(fail)?;
+    let group = |name: &Option<String>| name.clone().unwrap_or_default();
+    match action {
+        "call" => Ok(Step::Call {
+            group: group(&raw.call),
+            body: raw.body().map_err(fail)?,
+            times: raw.times().map_err(fail)?,
+        }),
+        "get" => Ok(Step::Get {
+            group: group(&raw.get),
+            bytes: raw.bytes(action).map_err(fail)?,
+            times: raw.times().map_err(fail)?,
+        }),
+        "put" => Ok(Step::Put {
+            group: group(&raw.put),
+            bytes: raw.bytes(action).map_err(fail)?,
+            times: raw.times().map_err(fail)?,
+        }),
+        "stream" => Ok(Step::Stream {
+            group: group(&raw.stream),
+            body: raw.body().map_err(fail)?,
+            messages: raw.stream_messages().map_err(fail)?,
+        }),
+        "exchange" => Ok(Step::Exchange {
+            group: group(&raw.exchange),
+            messages: raw.exchange_messages().map_err(fail)?,
+            times: raw.times().map_err(fail)?,
+        }),
         "pause_ms" => {
-            let ms = Spanned::new(span.clone(), raw.pause_ms.unwrap_or_default());
-            Step::Pause {
-                ns: ns(&ms, 1e6, "pause_ms", source)?,
-            }
+            let ms = Spanned::new(span, raw.pause_ms.unwrap_or_default());
+            to_ns(&ms, 1e6, "pause_ms", source).map(|ns| Step::Pause { ns })
         }
-        "reconnect" => Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold)),
+        "reconnect" => Ok(Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold))),
         "repeat" => {
             let times = raw.repeat.unwrap_or_default();
-            within("repeat", u64::from(times), MAX_STEPS as u64)?;
-            Step::Repeat {
-                times,
-                steps: inner("repeat", steps)?,
-            }
+            in_range("repeat", u64::from(times), MAX_STEPS as u64).map_err(fail)?;
+            let steps = inner_steps("repeat", raw.steps, &span, source, depth)?;
+            Ok(Step::Repeat { times, steps })
         }
         _ => {
-            let steps = inner("parallel", steps)?;
-            let may = |s: &Step| {
-                use Step::{Call, Exchange, Get, Put};
-                matches!(s, Call { .. } | Get { .. } | Put { .. } | Exchange { .. })
-            };
-            if !steps.iter().all(may) {
+            let steps = inner_steps("parallel", raw.steps, &span, source, depth)?;
+            if !steps.iter().all(runs_in_parallel) {
                 return Err(fail(
                     "parallel takes call, get, put and exchange only".to_owned(),
                 ));
             }
-            Step::Parallel(steps)
+            Ok(Step::Parallel(steps))
         }
-    })
+    }
 }
 
-/// One message, or a range of them: `big-0..99` is a hundred.
-fn messages(text: &str) -> Result<Vec<wire::Name>, String> {
-    let named = |name: &str| name.parse::<wire::Name>().map_err(|e| e.to_string());
+fn inner_steps(
+    action: &str,
+    steps: Option<Vec<Spanned<RawStep>>>,
+    span: &Range<usize>,
+    source: &Source<'_>,
+    depth: u32,
+) -> Result<Vec<Step>, ConfigError> {
+    let fail = |message: String| Err(source.error(span, message));
+    if depth >= MAX_DEPTH {
+        return fail(format!("{action}: nested more than {MAX_DEPTH} deep"));
+    }
+    let steps = steps.unwrap_or_default();
+    if steps.is_empty() {
+        return fail(format!("{action} needs `steps`"));
+    }
+    (steps.into_iter())
+        .map(|step| check_step(step, source, depth + 1))
+        .collect()
+}
+
+fn runs_in_parallel(step: &Step) -> bool {
+    use Step::{Call, Exchange, Get, Put};
+    matches!(
+        step,
+        Call { .. } | Get { .. } | Put { .. } | Exchange { .. }
+    )
+}
+
+fn in_range(key: &str, value: u64, max: u64) -> Result<(), String> {
+    match value {
+        v if v == 0 || v > max => Err(format!("{key} = {v} is out of range: 1 to {max}")),
+        _ => Ok(()),
+    }
+}
+
+/// Parses one message name, or a range of them: `big-0..99` is a hundred.
+fn message_names(text: &str) -> Result<Vec<wire::Name>, String> {
+    let name = |name: &str| name.parse::<wire::Name>().map_err(|e| e.to_string());
     let Some((first, last)) = text.split_once("..") else {
-        return Ok(vec![named(text)?]);
+        return Ok(vec![name(text)?]);
     };
     let (family, low) = first.rsplit_once('-').unwrap_or((first, ""));
-    let bad = || format!("message = \"{text}\": a range is written as \"big-0..99\"");
+    let bad = || format!("message = \"{text}\": write a range as e.g. \"big-0..99\"");
     let (low, high): (u32, u32) = (
         low.parse().map_err(|_| bad())?,
         last.parse().map_err(|_| bad())?,
     );
     if low > high {
         return Err(format!(
-            "message = \"{text}\": from the smaller to the larger"
+            "message = \"{text}\": a range goes from the smaller to the larger number"
         ));
     }
-    // The ends are known to be few enough before anything is made of them.
-    named(&format!("{family}-{low}"))?;
-    named(&format!("{family}-{high}"))?;
+    // Both ends must be valid before the range is expanded, which bounds its length.
+    name(&format!("{family}-{low}"))?;
+    name(&format!("{family}-{high}"))?;
     (low..=high)
-        .map(|n| named(&format!("{family}-{n}")))
+        .map(|n| name(&format!("{family}-{n}")))
         .collect()
 }
-
-/// The most steps a study may expand to: a driver is sent them in one message.
-pub(super) const MAX_STEPS: usize = 4096;
-const MAX_BYTES: u64 = 1 << 30;
-const MAX_BODY: usize = 32 * 1024;

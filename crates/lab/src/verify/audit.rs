@@ -1,19 +1,29 @@
-//! Was the cell noisy? The rule of the house, the same as root and rootless.
+//! Decides whether a cell was noisy. The same bounds apply with and without root.
 
 use pump::Window;
 use record::{Audit, Call};
 
-/// What the audit is held against.
+/// The absolute part of a verdict's default margin, max(2 ms, 5 %).
+const DEFAULT_MARGIN_NS: u64 = 2_000_000;
+/// A few wake-ups on a busy core.
+const MIN_WAIT_BOUND_NS: u64 = 250_000;
+const MAX_STEAL: f64 = 0.01;
+/// One late packet out of forty is not a pattern.
+const MIN_LATE_PACKETS: u64 = 3;
+/// NTP slews at most 500 ppm, so a cell of a few seconds moves far less than this.
+const MAX_CLOCK_STEP_NS: u64 = 10_000_000;
+
+/// The bounds of one cell.
 pub(crate) struct Bounds {
-    /// How long driver and server may have waited for a core, over all calls.
+    /// How long driver and server together may have waited for a core in the window.
     pub(crate) wait_ns: u64,
-    /// Share of the window in which driver or server wanted a core, 0 to 1.
+    /// The share of the window in which driver or server wanted a core, 0 to 1.
     pub(crate) demand: f64,
 }
 
 impl Bounds {
-    /// Each call allows the larger of 0.25 ms and a tenth of its margin; the margin is the
-    /// study's, or by default the larger of 2 ms and 5 % of what the call took (DESIGN 4, 7).
+    /// Allows each call the larger of 0.25 ms and a tenth of its margin. The margin is the study's,
+    /// by default the larger of 2 ms and 5 % of the call's time.
     pub(crate) fn new(calls: &[Call], margin_ns: Option<u64>, window: &Window) -> Bounds {
         let allowed_ns = |call: &Call| {
             let default_ns = DEFAULT_MARGIN_NS.max(call.end_ns / 20);
@@ -29,37 +39,37 @@ impl Bounds {
     }
 }
 
-/// Every objection with its figures; empty when the cell is clean.
+/// Returns every objection with its figures; none when the cell is clean.
 pub(crate) fn objections(audit: &Audit, bounds: &Bounds) -> Vec<String> {
     let mut out = Vec::new();
-    // Threads of one cell that wait for each other are no disturbance: a runtime's compiler
-    // and its application do so in every cell, and the report tells it as a cost. Others made
-    // them wait for as long as others ran while they wanted to run, taken that others run at
-    // any time alike.
-    let by_others_ns = match audit.other_cpu_ns {
+    // Threads of one cell that wait for each other are not interference: a runtime's compiler and
+    // its application do so in every cell, and the report shows it as a cost. Only the time that
+    // other programs ran while the cell wanted a core counts, assuming that they run at any time
+    // with equal probability.
+    let caused_by_others_ns = match audit.other_cpu_ns {
         Some(ns) => (ns as f64 * bounds.demand) as u64,
         None => u64::MAX,
     };
-    if audit.run_queue_wait_ns.min(by_others_ns) > bounds.wait_ns {
+    if audit.run_queue_wait_ns.min(caused_by_others_ns) > bounds.wait_ns {
         let others = match audit.other_cpu_ns {
             Some(ns) => format!("while other programs ran for {:.2} ms ", ms(ns)),
             None => String::new(),
         };
         out.push(format!(
-            "driver and server waited {:.2} ms for a core {others}(bound {:.2} ms)",
+            "driver and server waited {:.2} ms for a core {others}(limit {:.2} ms)",
             ms(audit.run_queue_wait_ns),
             ms(bounds.wait_ns)
         ));
     }
     if audit.steal > MAX_STEAL {
         out.push(format!(
-            "the hypervisor took {:.1} % of the CPU (bound 1 %)",
+            "the hypervisor took {:.1} % of the CPU (limit 1 %)",
             audit.steal * 100.0
         ));
     }
     if audit.late_packets >= MIN_LATE_PACKETS && audit.late_packets * 100 > audit.packets {
         out.push(format!(
-            "{} of {} packets left more than {:.2} ms late (bound 1 %)",
+            "{} of {} packets left more than {:.2} ms late (limit 1 %)",
             audit.late_packets,
             audit.packets,
             ms(audit.late_bound_ns)
@@ -90,16 +100,6 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// The absolute part of the default margin, max(2 ms, 5 %) (DESIGN 7).
-const DEFAULT_MARGIN_NS: u64 = 2_000_000;
-/// A handful of wake-ups on a busy core.
-const MIN_WAIT_BOUND_NS: u64 = 250_000;
-const MAX_STEAL: f64 = 0.01;
-/// One late packet of forty is no pattern.
-const MIN_LATE_PACKETS: u64 = 3;
-/// NTP slews at most 500 ppm; a cell of seconds moves far less than this by slewing.
-const MAX_CLOCK_STEP_NS: u64 = 10_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_each_bound() {
+    fn each_bound_is_exact() {
         type Set = fn(&mut Audit, u64);
         let cases: [(Set, u64, u64); 6] = [
             (|a, v| a.run_queue_wait_ns = v, 2_500_000, 2_500_001),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_counts_as_far_as_others_ran() {
+    fn waiting_counts_only_while_other_programs_ran() {
         let waited = |other_cpu_ns| Audit {
             run_queue_wait_ns: 400_000_000,
             other_cpu_ns,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_allows_a_tenth_of_its_margin() {
+    fn each_call_may_wait_a_tenth_of_its_margin() {
         // 0.25 ms for the short call, a tenth of 5 % for the long one.
         let calls = [call(50_000_000), call(400_000_000)];
         assert_eq!(bounds(&calls, None).wait_ns, 250_000 + 2_000_000);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn demand_is_what_wanted_a_core() {
+    fn demand_is_the_share_of_time_a_core_was_wanted() {
         let mut window = Window {
             took_ns: 1_000,
             ..Window::default()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn late_packets_need_a_share_as_well() {
+    fn few_late_packets_among_many_are_not_noise() {
         let audit = Audit {
             packets: 1000,
             late_packets: 10,

@@ -1,4 +1,5 @@
-//! Decides what a measured cell is worth.
+//! The two checks of a measured cell, both pure: the proof of what the driver claims, and the audit
+//! of interference from outside.
 
 pub(crate) mod audit;
 pub(crate) mod proof;

@@ -1,8 +1,8 @@
-//! What the driver claims, held against what the server saw.
+//! Checks what the driver claims against what the server saw.
 //!
-//! The server's log decides: a row becomes a [`Call`] only when nothing in it contradicts
-//! the log, and the call is labelled by what the server saw. One contradiction fails the
-//! whole cell, with its exact reason: a driver that is wrong once is not believed twice.
+//! The server's log decides. A row becomes a [`Call`] only when nothing in it contradicts the log,
+//! and the call is labelled with what the server saw. A single contradiction fails the whole cell
+//! with its exact reason.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
 use crate::plan::workload::Workload;
 
-/// What the proof needs to know beside rows and log.
+/// The circumstances under which rows and log were made.
 pub(crate) struct Claim<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) protocol: Protocol,
-    /// In which exchanges go.
+    /// The codec of exchanges.
     pub(crate) codec: &'a str,
-    /// How HTTP/3 is found; until it is, HTTP/2 is what was asked for.
+    /// How HTTP/3 is discovered, if it is not forced; until then HTTP/2 is right.
     pub(crate) discovery: Option<Discovery>,
     pub(crate) clock: Clock,
-    /// CLOCK_MONOTONIC when `run` was sent.
+    /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(crate) run_ns: u64,
-    /// Round trip of the empty link: no answer comes sooner.
+    /// Round trip of the empty link; no response can be faster.
     pub(crate) rtt_ns: u64,
     pub(crate) warmed_up: bool,
 }
 
 impl Claim<'_> {
-    /// The kind of message that the step with this id exchanges, if it does.
+    /// Returns the kind of message that the step with this id exchanges, if it does.
     fn exchanged(&self, id: u32) -> Option<&str> {
         let step = self.workload.steps.get((id as usize).checked_sub(1)?)?;
         match &step.action {
@@ -39,16 +39,16 @@ impl Claim<'_> {
     }
 }
 
-/// Calls as proven, and what each connection, known by the client's port, agreed on.
+/// Proven calls, and the settings of each connection with the client's port.
 pub(crate) type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
 
-/// A cell as proven, or the lie.
+/// Returns the proven calls, or the first contradiction.
 pub(crate) fn prove(
     claim: &Claim<'_>,
     rows: &[Row],
     log: &[ServerEvent],
 ) -> Result<Proven, String> {
-    let seen = Seen::new(log);
+    let log = Log::new(log);
     let origin_ns = match claim.clock {
         Clock::Monotonic => claim.run_ns,
         Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
@@ -61,50 +61,57 @@ pub(crate) fn prove(
     }
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
-        let group = claim
-            .workload
-            .group_name(row.id)
-            .ok_or_else(|| format!("row for id {}, which is no call of this workload", row.id))?;
-        calls.push(seen.call(claim, row, group, origin_ns, calls.is_empty())?);
+        let group = claim.workload.group_name(row.id).ok_or_else(|| {
+            format!(
+                "row for id {}, which is not a call of this workload",
+                row.id
+            )
+        })?;
+        calls.push(log.call(claim, row, group, origin_ns, calls.is_empty())?);
     }
     let of = |c: &&ConnectionEvent| (settings(c), c.peer_port);
-    let connections = seen.connections.values().map(of).collect();
+    let connections = log.connections.values().map(of).collect();
     Ok((calls, connections))
 }
 
-struct Seen<'a> {
+/// The server's log, indexed.
+struct Log<'a> {
     connections: BTreeMap<u64, &'a ConnectionEvent>,
-    /// Requests by the id the driver sent, in the order the server began them.
-    hits: BTreeMap<u32, Vec<&'a RequestEvent>>,
-    /// When the server began the first request of each connection, and which.
+    /// Requests by the id that the driver sent, in the order in which they began.
+    requests: BTreeMap<u32, Vec<&'a RequestEvent>>,
+    /// Start and id of the first request on each connection.
     first: BTreeMap<u64, (u64, Option<u32>)>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(log: &'a [ServerEvent]) -> Seen<'a> {
-        let mut seen = Seen {
+impl<'a> Log<'a> {
+    fn new(log: &'a [ServerEvent]) -> Log<'a> {
+        let mut indexed = Log {
             connections: BTreeMap::new(),
-            hits: BTreeMap::new(),
+            requests: BTreeMap::new(),
             first: BTreeMap::new(),
         };
         for line in log {
             match line {
                 ServerEvent::Connection(c) => {
-                    seen.connections.insert(c.connection, c);
+                    indexed.connections.insert(c.connection, c);
                 }
                 ServerEvent::Request(r) => {
                     if let Some(id) = r.id {
-                        seen.hits.entry(id).or_default().push(r);
+                        indexed.requests.entry(id).or_default().push(r);
                     }
-                    let first = seen.first.entry(r.connection).or_insert((r.start_ns, r.id));
+                    let first = indexed
+                        .first
+                        .entry(r.connection)
+                        .or_insert((r.start_ns, r.id));
                     *first = (*first).min((r.start_ns, r.id));
                 }
             }
         }
-        seen.hits
+        indexed
+            .requests
             .values_mut()
             .for_each(|hits| hits.sort_by_key(|r| r.start_ns));
-        seen
+        indexed
     }
 
     fn call(
@@ -115,8 +122,8 @@ impl<'a> Seen<'a> {
         origin_ns: u64,
         earliest: bool,
     ) -> Result<Call, String> {
-        let hits = self.hits.get(&row.id).map_or(&[][..], Vec::as_slice);
-        // A silent retry shows as two hits; the last is the one that was answered.
+        let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
+        // A silent retry shows as two requests; the last one was answered.
         let hit = hits.last().copied();
         let result = match &row.error {
             None => CallResult::Ok,
@@ -132,7 +139,7 @@ impl<'a> Seen<'a> {
         if result == CallResult::Ok {
             check_answer(claim, row, hit)?;
         }
-        // Proven above where the server saw it.
+        // `check_connection` has verified it where the server saw the request.
         let first = !row.reused;
         let state = match (first, row.early_data, row.resumed) {
             (false, ..) => State::Warm,
@@ -199,7 +206,7 @@ impl<'a> Seen<'a> {
         let until_found = claim.discovery.is_some() && saw == Protocol::H2.name();
         if saw != asked && !until_found {
             return Err(format!(
-                "call {id}: asked for {asked}, the server saw {saw}"
+                "call {id}: the arm asks for {asked}, the server saw {saw}"
             ));
         }
         if row.early_data && !hit.early_data {
@@ -225,7 +232,7 @@ impl<'a> Seen<'a> {
             .first
             .get(&hit.connection)
             .is_some_and(|(_, f)| *f == Some(id));
-        // Of calls that waited for the same handshake any may reach the server first.
+        // Calls that wait for the same handshake may reach the server in any order.
         let after_handshake = claim.clock == Clock::Own || row.start_ns > connection.at_ns;
         if row.reused && opened_it && after_handshake {
             return Err(format!(
@@ -247,23 +254,24 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Every connection was opened by a call that says so.
+/// Returns whether a row claims a reused connection that no row claims to have opened.
 fn is_orphan(row: &Row, rows: &[Row]) -> bool {
     let opener = |other: &Row| other.connection == row.connection && !other.reused;
     row.reused && !rows.iter().any(opener)
 }
 
-/// A successful call must have been seen, be whole and right, and obey causality.
+/// Checks that a successful call reached the server, that its response is complete and correct, and
+/// that causes precede effects.
 fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Result<(), String> {
     let id = row.id;
     let Some(hit) = hit else {
         return Err(format!(
-            "call {id}: the driver claims an answer, the server saw no request"
+            "call {id}: the driver claims a response, the server saw no request"
         ));
     };
     if hit.broken {
         return Err(format!(
-            "call {id}: the driver claims a whole answer, the server broke it off"
+            "call {id}: the driver claims a complete response, the server did not finish it"
         ));
     }
     if row.response_bytes != hit.response_bytes {
@@ -297,11 +305,11 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Res
             ));
         }
     }
-    // Holds on any clock: an answer cannot come sooner than the empty link's round trip.
+    // True on any clock: no response can be faster than the empty link's round trip.
     let waited = first_byte_ns.saturating_sub(row.start_ns);
     if waited < claim.rtt_ns - claim.rtt_ns / 50 {
         return Err(format!(
-            "call {id}: first byte after {:.3} ms on a link with {:.3} ms round trip",
+            "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
             waited as f64 / 1e6,
             claim.rtt_ns as f64 / 1e6
         ));
@@ -309,7 +317,7 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Res
     Ok(())
 }
 
-/// What was exchanged is of the kind and in the codec that was asked for.
+/// Checks that the exchanged message has the kind and codec that were asked for.
 fn check_exchange(
     claim: &Claim<'_>,
     row: &Row,
@@ -324,20 +332,20 @@ fn check_exchange(
     let path = format!("{route}/{kind}");
     if hit.path != path {
         return Err(format!(
-            "call {id}: asked to exchange at {path}, the server was asked for {}",
+            "call {id}: should exchange at {path}, the server was asked for {}",
             hit.path
         ));
     }
     let Some(codec) = &hit.codec else {
         return Err(format!(
-            "call {id}: the driver claims an exchange, the server answered {} and exchanged \
-             nothing",
+            "call {id}: the driver claims an exchange, the server answered {} without \
+             one",
             hit.status
         ));
     };
-    if !look_alike(codec, claim.codec) {
+    if !same_on_the_wire(codec, claim.codec) {
         return Err(format!(
-            "call {id}: asked for codec {}, the server saw {codec}",
+            "call {id}: the arm asks for codec {}, the server saw {codec}",
             claim.codec
         ));
     }
@@ -350,8 +358,9 @@ fn check_exchange(
     Ok(())
 }
 
-/// On the wire nothing tells the level of a compression.
-fn look_alike(one: &str, other: &str) -> bool {
+/// Returns whether two codecs give the same content type and encoding; the level of a compression
+/// does not show.
+fn same_on_the_wire(one: &str, other: &str) -> bool {
     let parsed = |name: &str| name.parse::<wire::Codec>().ok();
     match (parsed(one), parsed(other)) {
         (Some(one), Some(other)) => {

@@ -53,7 +53,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     if !names.is_empty() || paths.is_empty() {
         drivers.extend(chosen(lab, &names)?);
     }
-    let mut suite = Conformance::open(lab).map_err(crate::home::judge)?;
+    let mut suite = Conformance::start(lab).map_err(crate::home::judge)?;
     let mut matrix = Matrix::default();
     let mut absent = Vec::new();
     for (index, driver) in drivers.iter().enumerate() {

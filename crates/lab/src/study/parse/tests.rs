@@ -1,4 +1,4 @@
-//! Every mistake, its line and its words.
+//! Every mistake is reported with its line and a message.
 
 use super::Study;
 use crate::plan::tests::SMALL;
@@ -7,7 +7,7 @@ fn refusal(text: &str) -> String {
     Study::parse("s.toml", text).unwrap_err().to_string()
 }
 
-/// SMALL with one line replaced; says which line that is.
+/// Returns SMALL with one line replaced, and the number of that line.
 fn with(line: &str, instead: &str) -> (String, usize) {
     assert!(SMALL.contains(line), "{line}");
     let at = 1 + SMALL[..SMALL.find(line).unwrap()].matches('\n').count();
@@ -15,7 +15,7 @@ fn with(line: &str, instead: &str) -> (String, usize) {
 }
 
 #[test]
-fn a_study_is_read() {
+fn parses_a_study() {
     let study = Study::parse("s.toml", SMALL).unwrap();
     assert_eq!((study.arms.len(), study.baseline, study.blocks), (3, 0, 3));
     assert_eq!(study.arms[2].name, "quinn h3");
@@ -23,7 +23,7 @@ fn a_study_is_read() {
 }
 
 #[test]
-fn the_studies_that_come_with_commute_are_valid() {
+fn bundled_studies_are_valid() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let mut seen = 0;
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -36,7 +36,7 @@ fn the_studies_that_come_with_commute_are_valid() {
 }
 
 #[test]
-fn every_mistake_is_named_with_its_line() {
+fn mistakes_are_reported_with_their_line() {
     let cases = [
         ("blocks = 3", "blocks = 0", "no cells"),
         ("blocks = 3", "blocks = -3", "invalid value"),
@@ -46,7 +46,7 @@ fn every_mistake_is_named_with_its_line() {
         (
             "blocks = 3",
             "blocks = 3\nmin_clean_percent = 150",
-            "from 0 to 100",
+            "is out of range: 0 to 100",
         ),
         (
             "networks = [\"lan\", \"true-metro\"]",
@@ -87,7 +87,7 @@ fn every_mistake_is_named_with_its_line() {
         (
             "call = \"echo\"",
             "exchange = \"page\"\nmessage = \"big-9..3\"",
-            "from the smaller to the larger",
+            "from the smaller to the larger number",
         ),
         (
             "call = \"echo\"",
@@ -102,7 +102,7 @@ fn every_mistake_is_named_with_its_line() {
         (
             "protocol = \"h3\"",
             "protocol = \"grpc\"\ncodec = \"json\"",
-            "gRPC here speaks protobuf",
+            "gRPC always uses Protobuf",
         ),
         (
             "name = \"again\"",
@@ -135,7 +135,7 @@ fn every_mistake_is_named_with_its_line() {
         (
             "call = \"echo\"\ntimes = 2",
             "reconnect = \"cold\"",
-            "makes a call",
+            "makes a request",
         ),
         (
             "call = \"echo\"\ntimes = 2",
@@ -167,7 +167,7 @@ fn every_mistake_is_named_with_its_line() {
 }
 
 #[test]
-fn a_study_without_arms_has_no_cells() {
+fn a_study_needs_arms() {
     let end = SMALL.find("[[arm]]").unwrap();
     let steps = SMALL.find("[[step]]").unwrap();
     assert!(refusal(&format!("{}{}", &SMALL[..end], &SMALL[steps..])).contains("no [[arm]]"));

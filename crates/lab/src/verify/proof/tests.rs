@@ -1,4 +1,4 @@
-//! Each lie, and what may look like one.
+//! Each contradiction is found, and honest rows that look odd are accepted.
 
 use super::*;
 use crate::study::Step;
@@ -90,7 +90,7 @@ fn try_rows(rows: &[Row]) -> Result<Proven, String> {
 }
 
 #[test]
-fn an_honest_driver_is_believed() {
+fn honest_rows_are_accepted() {
     let (calls, connections) = try_rows(&[row(1, 1_100), row(2, 2_000)]).unwrap();
     assert_eq!(calls[0].state, State::ColdProcess);
     assert!(calls[0].first && !calls[1].first);
@@ -102,61 +102,61 @@ fn an_honest_driver_is_believed() {
 }
 
 #[test]
-fn each_lie_has_its_reason() {
+fn each_contradiction_has_its_reason() {
     let honest = [row(1, 1_100), row(2, 2_000)];
-    let lie = |change: fn(&mut [Row; 2]), reason: &str| {
+    let refused = |change: fn(&mut [Row; 2]), reason: &str| {
         let mut rows = honest.clone();
         change(&mut rows);
-        let got = try_rows(&rows).unwrap_err();
-        assert!(got.contains(reason), "{got:?} should say {reason:?}");
+        let error = try_rows(&rows).unwrap_err();
+        assert!(error.contains(reason), "{error:?} should say {reason:?}");
     };
-    lie(
+    refused(
         |r| r[0].protocol = Some(Protocol::H3),
         "claims h3, the server saw h2",
     );
-    lie(
+    refused(
         |r| r[0].reused = true,
         "claims a reused connection, but no call that opened it",
     );
-    lie(
+    refused(
         |r| r[1].reused = false,
         "claims a new connection, the server saw it on a used one",
     );
-    lie(
+    refused(
         |r| r[0].early_data = true,
         "claims accepted early data (0-RTT), the server saw none",
     );
-    lie(
+    refused(
         |r| r[0].resumed = true,
         "claims resumed: yes, the server saw resumed: no",
     );
-    lie(
+    refused(
         |r| r[1].digest = Some("bb".into()),
         "wrong digest: the driver got bb",
     );
-    lie(|r| r[1].digest = None, "wrong digest: the driver got none");
-    lie(
+    refused(|r| r[1].digest = None, "wrong digest: the driver got none");
+    refused(
         |r| r[1].response_bytes = 1,
         "claims 1 B of body, the server sent 2 B",
     );
-    lie(
+    refused(
         |r| r[1].local_port = Some(5),
         "claims local port 5, the server saw 4000",
     );
-    lie(
+    refused(
         |r| r[1].start_ns = 2_301,
         "the server saw the request 0 us before",
     );
-    lie(
+    refused(
         |r| r[1].first_byte_ns = Some(2_299),
         "0 us before the server saw the request",
     );
-    lie(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
-    lie(|r| r[0].id = 77, "id 77, which is no call");
+    refused(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
+    refused(|r| r[0].id = 77, "id 77, which is not a call");
 }
 
 #[test]
-fn calls_that_wait_for_one_handshake_may_overtake_each_other() {
+fn calls_waiting_for_a_handshake_may_arrive_in_any_order() {
     let mut rows = [row(1, 1_100), row(2, 1_200)];
     let w = workload();
     let claim = Claim {
@@ -174,12 +174,12 @@ fn calls_that_wait_for_one_handshake_may_overtake_each_other() {
     assert!(calls[0].first && !calls[1].first);
     rows[1].start_ns = 1_350;
     rows[1].first_byte_ns = Some(1_900);
-    let lie = prove(&claim, &rows, &log).unwrap_err();
-    assert!(lie.contains("the server saw a new one"), "{lie}");
+    let error = prove(&claim, &rows, &log).unwrap_err();
+    assert!(error.contains("the server saw a new one"), "{error}");
 }
 
 #[test]
-fn a_timeout_is_censored_and_an_unreached_server_is_said() {
+fn timeouts_are_censored() {
     let mut late = row(2, 2_000);
     late.error = Some(driver::protocol::CallError {
         kind: ErrorKind::Timeout,
@@ -190,7 +190,7 @@ fn a_timeout_is_censored_and_an_unreached_server_is_said() {
     assert_eq!(calls[1].server_hits, 1);
 }
 
-/// An exchange of `big-7` in `json+gzip-6`, as row and log have it when nobody lies.
+/// An exchange of `big-7` in `json+gzip-6`, as an honest row and the log have it.
 fn exchanged() -> (Row, RequestEvent) {
     let row = Row {
         created_ns: Some(1_110),
@@ -232,7 +232,7 @@ fn try_exchange(row: Row, hit: RequestEvent) -> Result<Call, String> {
 }
 
 #[test]
-fn an_exchange_is_recorded_with_both_sides_moments() {
+fn exchanges_record_the_phases_of_both_sides() {
     let (row, hit) = exchanged();
     let call = try_exchange(row, hit).unwrap();
     let expected = Exchange {
@@ -248,24 +248,24 @@ fn an_exchange_is_recorded_with_both_sides_moments() {
 }
 
 #[test]
-fn an_exchange_of_something_else_is_a_lie() {
-    type Spoil = fn(&mut Row, &mut RequestEvent);
-    let lies: [(Spoil, &str); 4] = [
+fn a_different_exchange_is_a_contradiction() {
+    type Change = fn(&mut Row, &mut RequestEvent);
+    let cases: [(Change, &str); 4] = [
         (
             |_, hit| hit.codec = Some("json".into()),
-            "asked for codec json+gzip-6, the server saw json",
+            "the arm asks for codec json+gzip-6, the server saw json",
         ),
-        (|_, hit| hit.codec = None, "exchanged nothing"),
+        (|_, hit| hit.codec = None, "answered 200 without one"),
         (
             |_, hit| hit.path = "/exchange/Small".into(),
-            "asked for /exchange/Small",
+            "the server was asked for /exchange/Small",
         ),
         (|row, _| row.request_bytes = 1, "claims to have sent 1 B"),
     ];
-    for (spoil, words) in lies {
+    for (change, reason) in cases {
         let (mut row, mut hit) = exchanged();
-        spoil(&mut row, &mut hit);
-        let lie = try_exchange(row, hit).unwrap_err();
-        assert!(lie.contains(words), "{lie}");
+        change(&mut row, &mut hit);
+        let error = try_exchange(row, hit).unwrap_err();
+        assert!(error.contains(reason), "{error}");
     }
 }

@@ -1,0 +1,112 @@
+//! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
+
+use driver::manifest::Certificate;
+use driver::protocol::{Clock, Hello, Row};
+use pump::{TapRecord, Window};
+use record::server_log::ServerEvent;
+use record::{Socket, Stack};
+
+use super::driver_process::Exited;
+use super::error::CellError;
+use super::measured::{Handshake, Measured};
+use crate::verify::proof::{Claim, prove};
+
+/// What came out of a cell, after both processes have ended.
+pub(super) struct Driven {
+    pub(super) hello: Hello,
+    pub(super) startup_ns: u64,
+    pub(super) rows: Vec<Row>,
+    pub(super) window: Window,
+    pub(super) tap: Vec<TapRecord>,
+    /// CLOCK_MONOTONIC when the steps were sent.
+    pub(super) run_ns: u64,
+    pub(super) took_ns: u64,
+    pub(super) log: Vec<ServerEvent>,
+    pub(super) driver: Exited,
+}
+
+/// Proves the driver's rows, and gathers everything else that is recorded.
+pub(super) fn collect(
+    driven: Driven,
+    claim: &Claim<'_>,
+    certificate: Certificate,
+) -> Result<Measured, CellError> {
+    trace(&driven.rows, &driven.log);
+    let (calls, connections) =
+        prove(claim, &driven.rows, &driven.log).map_err(CellError::Failed)?;
+    let window = driven.window;
+    let connections = connections.into_iter().map(|(mut settings, port)| {
+        settings.certificate = certificate.name().to_owned();
+        settings.client = socket(&window.client_sockets, |s| s.local_port == port);
+        settings.server = socket(&window.server_sockets, |s| s.peer_port == Some(port));
+        settings
+    });
+    Ok(Measured {
+        calls,
+        connections: connections.collect(),
+        handshakes: handshakes(&driven.rows),
+        stack: stack_of(&driven.hello),
+        clock: claim.clock,
+        rows: driven.rows,
+        log: driven.log,
+        tap: driven.tap,
+        started_ns: driven.run_ns,
+        took_ns: driven.took_ns,
+        startup_ns: driven.startup_ns,
+        startup_cpu_ns: (driven.driver.exit.cpu_ns).saturating_sub(window.client.cpu_ns),
+        peak_bytes: window.client.peak_rss_bytes,
+        window,
+    })
+}
+
+/// Logs rows and server log with `COMMUTE_LOG=debug`, for authors of drivers.
+fn trace(rows: &[Row], log: &[ServerEvent]) {
+    for row in rows {
+        tracing::debug!("row {}", serde_json::to_string(row).unwrap_or_default());
+    }
+    for line in log {
+        tracing::debug!("server {}", serde_json::to_string(line).unwrap_or_default());
+    }
+}
+
+fn handshakes(rows: &[Row]) -> Vec<Handshake> {
+    let handshake = |row: &Row| {
+        Some(Handshake {
+            port: row.local_port?,
+            until_ns: row.tls_ns?,
+        })
+    };
+    let openers = rows.iter().filter(|row| !row.reused);
+    openers.filter_map(handshake).collect()
+}
+
+/// Returns the first socket that matches, as it is recorded.
+fn socket(all: &[pump::Socket], matches: impl Fn(&pump::Socket) -> bool) -> Option<Socket> {
+    let socket = all.iter().find(|s| matches(s))?.clone();
+    Some(Socket {
+        send_buffer_bytes: socket.send_buffer_bytes,
+        receive_buffer_bytes: socket.receive_buffer_bytes,
+        nodelay: socket.nodelay,
+        congestion: socket.congestion,
+        mss_bytes: socket.mss_bytes,
+        udp_gro: socket.udp_gro,
+    })
+}
+
+fn stack_of(hello: &Hello) -> Stack {
+    Stack {
+        name: hello.stack.clone(),
+        version: hello.stack_version.clone(),
+        tls: hello.tls.clone(),
+        clock: clock_name(hello.clock).to_owned(),
+        resolution_ns: hello.resolution_ns,
+        settings: hello.settings.clone(),
+    }
+}
+
+fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Monotonic => "monotonic",
+        Clock::Own => "own",
+    }
+}

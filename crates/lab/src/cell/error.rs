@@ -1,0 +1,22 @@
+use std::io;
+
+/// Why a cell was not measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CellError {
+    /// The stack cannot do what the arm asks for.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The driver lied, died or broke the protocol, or a part of the lab failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The bench broke: a new one is needed.
+    #[error("bench: {0}")]
+    Bench(#[from] pump::BenchError),
+}
+
+impl CellError {
+    /// Returns the failure of an I/O operation on `what`.
+    pub(crate) fn io(what: &str, e: &io::Error) -> CellError {
+        CellError::Failed(format!("{what}: {e}"))
+    }
+}

@@ -1,0 +1,39 @@
+use driver::protocol::{Clock, Row};
+use pump::{TapRecord, Window};
+use record::server_log::ServerEvent;
+use record::{Call, ConnectionSettings, Stack};
+
+/// A measured cell whose calls are proven, before the audit.
+pub(crate) struct Measured {
+    pub(crate) calls: Vec<Call>,
+    /// The driver's rows, which the calls were made from.
+    pub(crate) rows: Vec<Row>,
+    /// The server's log, which they were checked against.
+    pub(crate) log: Vec<ServerEvent>,
+    /// The driver's clock.
+    pub(crate) clock: Clock,
+    pub(crate) connections: Vec<ConnectionSettings>,
+    pub(crate) stack: Stack,
+    pub(crate) window: Window,
+    pub(crate) tap: Vec<TapRecord>,
+    pub(crate) handshakes: Vec<Handshake>,
+    /// CLOCK_MONOTONIC when the driver was sent its steps.
+    pub(crate) started_ns: u64,
+    /// From then to the last row.
+    pub(crate) took_ns: u64,
+    /// From spawning the driver to its `ready`.
+    pub(crate) startup_ns: u64,
+    /// CPU time of the driver outside the window.
+    pub(crate) startup_cpu_ns: u64,
+    /// The client's peak resident memory.
+    pub(crate) peak_bytes: u64,
+}
+
+/// The handshake of one connection, as its client reported it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    /// The client's port.
+    pub(crate) port: u16,
+    /// CLOCK_MONOTONIC when the handshake was done.
+    pub(crate) until_ns: u64,
+}

@@ -1,0 +1,63 @@
+use std::path::PathBuf;
+
+use config::ConfigError;
+
+use crate::stacks::StacksError;
+
+/// Why a study could not be planned or run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The study's file has a mistake.
+    #[error(transparent)]
+    Study(#[from] ConfigError),
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The I/O error.
+        source: std::io::Error,
+    },
+    /// A network is unknown, or its file has a mistake.
+    #[error(transparent)]
+    Network(#[from] link::NetworkError),
+    /// A stack is unknown, or its manifest has a mistake.
+    #[error(transparent)]
+    Stack(#[from] StacksError),
+    /// A study names something that does not exist.
+    #[error("{place}: {source}")]
+    Named {
+        /// File and line of the study that names it.
+        place: String,
+        /// Why it cannot be used.
+        source: Box<LabError>,
+    },
+    /// The run's folder cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] record::StoreError),
+    /// No bench can be started on this machine.
+    #[error("{0}")]
+    Bench(#[from] pump::BenchError),
+    /// A network of the study does not allow parallel blocks.
+    #[error(
+        "--jobs {jobs}: network {network} is too fast to be measured in parallel (that needs an \
+         RTT of at least 20 ms and rates of at most 20 Mbit/s); leave --jobs out"
+    )]
+    Jobs {
+        /// The number of parallel blocks asked for.
+        jobs: usize,
+        /// The first network that does not allow it.
+        network: String,
+    },
+    /// The folder to resume holds another plan.
+    #[error(
+        "{}: this folder holds another plan ({what} differs); resume with the study and seed it \
+         was started with, or choose another --out", dir.display()
+    )]
+    OtherPlan {
+        /// The run's folder.
+        dir: PathBuf,
+        /// The first part of the plan that differs.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,49 @@
+//! Networks by name or by file, and those that doctor and conformance make up.
+
+use std::path::Path;
+
+use link::{Network, PathSpec};
+
+use crate::error::LabError;
+
+/// Finds a built-in network by name, or reads the TOML file at `name` relative to `base`.
+pub fn find(name: &str, base: &Path) -> Result<Network, LabError> {
+    if !name.ends_with(".toml") {
+        return Ok(link::find(name)?);
+    }
+    let path = base.join(name);
+    let text = std::fs::read_to_string(&path).map_err(|source| LabError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let trace_text = |file: &str| {
+        let trace = path.with_file_name(file);
+        std::fs::read_to_string(&trace).map_err(|e| format!("{}: {e}", trace.display()))
+    };
+    let file = path.display().to_string();
+    Ok(Network::parse_with(&file, &text, &trace_text)?)
+}
+
+/// Returns a network with the same path in both directions.
+pub(crate) fn symmetric(name: &str, path: PathSpec) -> Network {
+    Network {
+        name: name.to_owned(),
+        about: "made for a check of the lab".to_owned(),
+        source: "made for a check of the lab".to_owned(),
+        mtu: 1500,
+        up: path.clone(),
+        down: path,
+    }
+}
+
+/// Returns the network as it is recorded in `run.json`.
+pub(crate) fn recorded(n: &Network) -> record::Network {
+    record::Network {
+        name: n.name.clone(),
+        numbers: n.numbers(),
+        rtt_ns: n.rtt_ns(),
+        down_bps: n.down.rate.mean_bps(),
+        up_bps: n.up.rate.mean_bps(),
+        toml: toml::to_string(n).unwrap_or_default(),
+    }
+}

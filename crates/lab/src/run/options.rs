@@ -1,0 +1,22 @@
+use std::path::PathBuf;
+
+use record::Check;
+
+use crate::plan::Shard;
+
+/// How to run a plan.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The run's folder.
+    pub out: PathBuf,
+    /// Whether to continue the run that the folder holds.
+    pub resume: bool,
+    /// Blocks measured in parallel, at least 1.
+    pub jobs: usize,
+    /// The share of the plan's blocks to run.
+    pub shard: Shard,
+    /// Whether to keep every packet of every cell as pcapng.
+    pub capture: bool,
+    /// Results of the self-test, for the record; empty when it was skipped.
+    pub self_test: Vec<Check>,
+}
