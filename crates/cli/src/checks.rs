@@ -1,34 +1,34 @@
-//! Known answers, printed: expected, got, margin.
+//! Prints the checks of `doctor` and `networks check`.
 
 use record::Check;
 
 use crate::{exit, out};
 
-/// Prints every check and says by the exit code whether all held.
+/// Prints every check, and returns the exit code.
 pub(crate) fn print(checks: &[Check], json: bool) -> anyhow::Result<u8> {
     if json {
         out::json(&checks)?;
         return Ok(code(checks));
     }
     for check in checks {
-        line(check)?;
+        print_line(check)?;
     }
-    sum_up(checks)
+    print_total(checks)
 }
 
-/// One check.
-pub(crate) fn line(check: &Check) -> anyhow::Result<()> {
+/// Prints one check.
+pub(crate) fn print_line(check: &Check) -> anyhow::Result<()> {
     out::print(&(lab::check_line(check) + "\n"))
 }
 
-/// The last line, and the exit code.
-pub(crate) fn sum_up(checks: &[Check]) -> anyhow::Result<u8> {
-    let held = checks.iter().filter(|c| c.pass).count();
-    out::print(&format!("{held} of {} hold\n", checks.len()))?;
+/// Prints how many checks passed, and returns the exit code.
+pub(crate) fn print_total(checks: &[Check]) -> anyhow::Result<u8> {
+    let passed = checks.iter().filter(|c| c.pass).count();
+    out::print(&format!("{passed} of {} checks passed\n", checks.len()))?;
     Ok(code(checks))
 }
 
-/// Whether all held.
+/// Returns the exit code: whether all checks passed.
 pub(crate) fn code(checks: &[Check]) -> u8 {
     if checks.iter().all(|c| c.pass) {
         exit::PASS

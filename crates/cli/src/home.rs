@@ -1,13 +1,13 @@
-//! The lab as the command line finds it.
+//! Opens the lab for the verbs that need one.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use lab::{Home, Lab, LabError};
 
-use crate::exit::Unfit;
+use crate::exit::Unsuitable;
 
-/// Opens the lab: the folder with the stacks, and this very binary.
+/// Opens the lab in the named folder, or in the nearest one with stacks.
 pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     let cwd = std::env::current_dir().context("cannot read the working folder")?;
@@ -15,10 +15,10 @@ pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     Ok(Lab::open(home, exe)?)
 }
 
-/// Tells errors of the machine from errors of the tool.
-pub(crate) fn judge(e: LabError) -> anyhow::Error {
+/// Marks errors that are limits of this machine.
+pub(crate) fn classify(e: LabError) -> anyhow::Error {
     match e {
-        LabError::Bench(_) => Unfit(e.into()).into(),
+        LabError::Bench(_) => Unsuitable(e.into()).into(),
         other => other.into(),
     }
 }

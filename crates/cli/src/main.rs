@@ -1,29 +1,24 @@
-//! Which transport should your app take? One file a verb; this one only chooses.
+//! The `commute` command: one file or folder per verb; this file only dispatches.
 
-mod audit;
-mod between;
 mod checks;
-mod dry_run;
 mod exit;
-mod foreground;
-mod forward;
 mod home;
+mod interrupt;
 mod out;
-mod progress;
 mod verb;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Measures which transport your app should take, on an emulated mobile network.
+/// Measures which transport your app should use, over emulated mobile networks.
 ///
-/// Start with `commute doctor` (is this machine fit?), then `commute run
+/// Start with `commute doctor` (is this machine suitable?), then `commute run
 /// studies/quickstart.toml` (which transport?). Results go to standard output, progress to
 /// standard error.
 ///
-/// Exit codes: 0 done and passed; 1 the tool failed; 2 wrong usage; 3 a threshold or check
-/// failed; 4 this machine is unfit for what was asked; 130 interrupted.
+/// Exit codes: 0 success; 1 error; 2 usage error; 3 a threshold or check failed; 4 unsuitable
+/// machine; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "commute", version, max_term_width = 100)]
 struct Cli {
@@ -55,7 +50,7 @@ fn main() -> ExitCode {
                 .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
         )
         .init();
-    let done = match Cli::parse().verb {
+    let result = match Cli::parse().verb {
         Verb::Run(args) => verb::run::run(&args),
         Verb::Codec(args) => verb::codec::run(&args),
         Verb::Report(args) => verb::report::run(&args),
@@ -67,5 +62,5 @@ fn main() -> ExitCode {
         Verb::Stacks(args) => verb::stacks::run(&args),
         Verb::BenchInit => pump::init_main(),
     };
-    exit::code(done)
+    exit::code(result)
 }

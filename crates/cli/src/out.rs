@@ -1,10 +1,10 @@
-//! Standard output: results go there, and a reader that has seen enough is no error.
+//! Standard output. A reader that closes it early, e.g. `head`, is not an error.
 
 use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
 
-/// Writes text whole. When the reader has gone (`commute networks | head -1`), so do we.
+/// Writes all of the text. Ends the process successfully when the reader has gone.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -15,7 +15,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The same as JSON, indented for people.
+/// Writes a value as indented JSON.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
 }

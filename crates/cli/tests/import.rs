@@ -26,7 +26,7 @@ fn the_report_of_imported_calls_has_verdicts_and_says_where_they_are_from() {
     let house = House::new();
     let file = house.write("field.csv", &field());
     let import = ["import", file.to_str().unwrap(), "--out", "field"];
-    house.run(&import).code(0).complains("24 calls in 24 cells");
+    house.run(&import).code(0).complains("24 requests in 24 cells");
     house
         .run(&["report", "field"])
         .code(0)
@@ -58,7 +58,7 @@ fn a_bad_row_is_named_and_nothing_is_made() {
         ("network,arm\na,b\n".to_owned(), "line", "protocol"),
         (
             "network,arm,protocol,block,end_ns\n".to_owned(),
-            "no call",
+            "no request",
             "",
         ),
     ] {

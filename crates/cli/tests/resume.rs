@@ -84,7 +84,7 @@ fn ctrl_c_leaves_a_valid_part_that_resumes() {
     let said = running
         .end()
         .code(130)
-        .complains("stopped; continue with: commute run small.toml");
+        .complains("stopped; to continue: commute run small.toml");
     let part = house.records("run");
     assert!(part.cells().len() < part.run().plan.len(), "{said}");
     assert!(house.work().join("run/report.html").is_file(), "{said}");

@@ -50,7 +50,7 @@ fn a_stranger_s_driver_that_is_honest_passes() {
     // What a library prints is no part of the conversation.
     let script = format!("echo a banner; echo another >&2; exec {}", hyper.display());
     for case in [
-        "words",
+        "unknown",
         "wrong-ca",
         "mtls-none",
         "redirect",
@@ -71,7 +71,7 @@ fn a_driver_may_connect_as_one_on_a_phone_does() {
     let manifest = house.home().join("stacks/phone/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap() + "channel = \"tcp\"\n";
     std::fs::write(&manifest, text).unwrap();
-    for case in ["words", "calls", "early-data"] {
+    for case in ["unknown", "calls", "early-data"] {
         let check = ["stacks", "check", "phone", "--case", case];
         house.run(&check).code(0).prints("✓");
     }
@@ -83,7 +83,7 @@ fn what_passed_once_must_not_become_unsupported_or_go_missing() {
     driver("commute-driver-hyper");
     house.stack("hyper", r#""h2""#, &["{bin}/commute-driver-hyper"]);
     let run = |args: &[&str]| {
-        house.run(&[&["stacks", "check", "hyper", "--case", "words"], args].concat())
+        house.run(&[&["stacks", "check", "hyper", "--case", "unknown"], args].concat())
     };
     run(&["--out", "matrix"]).code(0);
     for page in ["README.md", "index.html", "matrix.json"] {
@@ -92,16 +92,16 @@ fn what_passed_once_must_not_become_unsupported_or_go_missing() {
     run(&["--expect", "matrix"]).code(0);
     let manifest = house.home().join("stacks/hyper/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let excuse = "limits = { words = \"it has no ears\" }\n";
+    let excuse = "limits = { unknown = \"it has no ears\" }\n";
     std::fs::write(&manifest, format!("{text}{excuse}")).unwrap();
     run(&["--expect", "matrix"])
         .code(3)
-        .complains("hyper h2 words: passed once, now unsupported: it has no ears");
+        .complains("hyper h2 unknown: expected to pass, now unsupported: it has no ears");
     std::fs::write(&manifest, text.replace("{bin}", "/nowhere")).unwrap();
     run(&["--expect", "matrix"])
         .code(3)
         .complains("NOT TRIED")
-        .complains("hyper h2 words: in the matrix, and not tried");
+        .complains("hyper h2 unknown: in the expected matrix, but not tried");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn installing_runs_the_folder_s_script_and_says_when_it_fails() {
     let said = house.run(&["stacks", "install"]);
     said.code(3)
         .complains("no network")
-        .complains("bad: its install script failed (see above); it needs make bad")
+        .complains("bad: its install script failed (see above); requires make bad")
         .complains("not prepared: bad");
     assert!(house.home().join("stacks/good/made").is_file());
     house

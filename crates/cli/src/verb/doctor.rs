@@ -1,4 +1,4 @@
-//! `commute doctor`: is this machine, and this lab, to be believed?
+//! `commute doctor`: checks this machine and the lab.
 
 use lab::{DoctorOptions, Fact, Fault, Part};
 use record::Check;
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::out;
 
-/// Check this machine, then the lab against answers that physics knows.
+/// Check this machine, then validate the lab against known physics
 ///
-/// Exits with 3 when a check does not hold, with 4 when this machine can have no bench.
+/// Exits with 3 if a check fails, and with 4 if no bench can be started on this machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Also measure what so many blocks side by side do to each other
+    /// Also measure the interference between N parallel blocks
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Only this part of the examination
+    /// Run only this group of checks
     #[arg(long, value_enum, value_name = "PART")]
     only: Option<Only>,
     /// Print as JSON
@@ -23,20 +23,20 @@ pub(crate) struct Args {
     /// Inject a fault that doctor must detect, for tests
     #[arg(long = "break", hide = true, value_enum)]
     fault: Option<FaultArg>,
-    /// Folder with `stacks/`, when not at or above this one
+    /// Folder with stacks/ [default: nearest at or above this one]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<std::path::PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Only {
-    /// One-way delays, as an application sees them
+    /// One-way delays, as an application measures them
     Probes,
-    /// Round trips to the first byte, for each protocol
+    /// Round trips to the first byte, per protocol
     RoundTrips,
     /// Goodput of saturated links
     Goodput,
-    /// Packets as counted by tap and kernel
+    /// Packet counters, tap against kernel
     Accounting,
 }
 
@@ -50,14 +50,14 @@ enum FaultArg {
 }
 
 #[derive(Serialize)]
-struct Findings {
+struct Report {
     machine: Vec<Fact>,
     checks: Vec<Check>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
-    let machine = lab.machine().map_err(crate::home::judge)?;
+    let machine = lab.machine().map_err(crate::home::classify)?;
     if !args.json {
         print_machine(&machine)?;
     }
@@ -77,19 +77,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             FaultArg::Syn => Fault::Syn,
         }),
     };
-    let watch = |check: &Check| {
+    let print = |check: &Check| {
         if !args.json {
-            // Nothing is lost when this line cannot be written: the sum below fails then.
-            let _unseen = crate::checks::line(check);
+            // If standard output fails, so will the total below.
+            drop(crate::checks::print_line(check));
         }
     };
-    let checks = lab.doctor(&options, &watch).map_err(crate::home::judge)?;
+    let checks = lab
+        .doctor(&options, &print)
+        .map_err(crate::home::classify)?;
     if args.json {
-        let findings = Findings { machine, checks };
-        out::json(&findings)?;
-        return Ok(crate::checks::code(&findings.checks));
+        let report = Report { machine, checks };
+        out::json(&report)?;
+        return Ok(crate::checks::code(&report.checks));
     }
-    crate::checks::sum_up(&checks)
+    crate::checks::print_total(&checks)
 }
 
 fn print_machine(machine: &[Fact]) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! `commute import`: calls measured elsewhere, as records.
+//! `commute import`: imports measurements taken elsewhere.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,31 @@ use record::Store;
 
 use crate::exit;
 
-/// Make records of calls that were measured elsewhere: on iOS, on a phone, in the field.
+/// Enough for some millions of requests.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Import measurements taken elsewhere, e.g. on iOS, on phones or in production
 ///
-/// One call a row, as CSV with the column names of `commute report --format csv`, or as JSON
-/// objects, one a line, with the same names. Needed: network, arm, protocol, block, end_ns (and
-/// all times in ns from the call's start). Calls made back to back under the same circumstances
-/// share a block: that is what arms are paired by. Every call is marked as proven by its client
-/// only. The folder is then read by `commute report` like any run.
+/// One request per row, as CSV with the columns of `commute report --format csv`, or as JSON
+/// objects, one per line, with the same names. Required: network, arm, protocol, block and end_ns;
+/// times are in ns from the request's start. Requests made back to back under the same
+/// circumstances share a block: arms are paired by block. The results say that only the client
+/// vouches for them. Read the folder with `commute report`, like any run.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     commute import field.csv --out runs/field --baseline 'ios h2'\n  \
     commute report runs/field")]
 pub(crate) struct Args {
-    /// CSV, or JSON lines when its name ends in .ndjson or .jsonl; - for standard input (CSV)
+    /// CSV file, or JSON lines if its name ends in .ndjson or .jsonl; - reads CSV from standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The folder to make
+    /// Folder to create
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Name of the study
     #[arg(long, value_name = "NAME", default_value = "imported")]
     study: String,
-    /// What it asks
+    /// Study question, shown as the report's title
     #[arg(
         long,
         value_name = "TEXT",
@@ -40,7 +43,7 @@ pub(crate) struct Args {
     /// The arm to compare with [default: the first]
     #[arg(long, value_name = "ARM")]
     baseline: Option<String>,
-    /// Seed of the bootstrap
+    /// Random seed of bootstrap intervals
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     store.write_run(&run)?;
     eprintln!(
-        "{} calls in {} cells; `commute report {}` answers",
+        "{} requests in {} cells; next: commute report {}",
         rows.len(),
         cells.len(),
         args.out.display()
@@ -80,11 +83,11 @@ fn read(path: &Path) -> anyhow::Result<Rows> {
         true => Box::new(std::io::stdin()),
         false => Box::new(std::fs::File::open(path)?),
     };
-    input.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    input.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     anyhow::ensure!(
-        text.len() as u64 <= MOST_BYTES,
-        "more than {} MiB: import it in parts, by network",
-        MOST_BYTES >> 20
+        text.len() as u64 <= MAX_BYTES,
+        "more than {} MiB; import it in parts, e.g. by network",
+        MAX_BYTES >> 20
     );
     if json {
         from_json(&text)
@@ -114,12 +117,12 @@ fn from_csv(text: &str) -> anyhow::Result<Rows> {
     let header = reader.headers()?.clone();
     (2..)
         .zip(reader.deserialize())
-        .map(|(line, row)| Ok((line, row.map_err(|e| named(&e, &header, line))?)))
+        .map(|(line, row)| Ok((line, row.map_err(|e| with_column(&e, &header, line))?)))
         .collect()
 }
 
-/// Says the column where csv counts it.
-fn named(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow::Error {
+/// Adds the name of the column to an error.
+fn with_column(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow::Error {
     match error.kind() {
         csv::ErrorKind::Deserialize { err, .. } => {
             let column = err.field().and_then(|place| header.get(place as usize));
@@ -129,6 +132,3 @@ fn named(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow:
         _ => anyhow::anyhow!("{error}"),
     }
 }
-
-/// Some millions of calls.
-const MOST_BYTES: u64 = 1 << 30;

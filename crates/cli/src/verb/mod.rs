@@ -1,4 +1,4 @@
-//! One file a verb: its arguments and its `run`.
+//! One file or folder per verb: its arguments and its `run`.
 
 pub(crate) mod codec;
 pub(crate) mod doctor;

@@ -1,11 +1,11 @@
-//! `commute networks`: what there is, with its numbers; and whether it is so.
+//! `commute networks`: lists the network profiles, or verifies one.
 
 use anyhow::Context as _;
 use link::Network;
 
 use crate::{exit, out};
 
-/// List the emulated networks with their numbers, or check one against its numbers.
+/// List the network profiles with their numbers, or verify one
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -17,16 +17,16 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Verb {
-    /// Send probes through a network and print what was set against what was got
+    /// Send probes through a network, and compare configured and measured values
     ///
-    /// Exits with 3 when a figure is outside its margin.
+    /// Exits with 3 if a value is outside its margin.
     Check {
-        /// A network's name, or the path of a TOML file
+        /// Name of a network, or path of a TOML file
         network: String,
     },
     /// Print a network's file
     Show {
-        /// A network's name
+        /// Name of a network
         network: String,
     },
 }
@@ -52,7 +52,7 @@ fn list(json: bool) -> anyhow::Result<u8> {
         .iter()
         .map(|(name, text)| Network::parse(name, text))
         .collect::<Result<_, _>>()
-        .context("a network that came with commute is broken")?;
+        .context("a bundled network is invalid")?;
     if json {
         out::json(&networks)?;
         return Ok(exit::PASS);
@@ -73,11 +73,11 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
     if !json {
         eprintln!("{}: {}", network.name, network.numbers());
     }
-    let checks = lab::check_network(&exe, &network).map_err(crate::home::judge)?;
+    let checks = lab::check_network(&exe, &network).map_err(crate::home::classify)?;
     crate::checks::print(&checks, json)
 }
 
-/// A network by name or path.
+/// Finds a network by name or path.
 pub(crate) fn find(name: &str) -> anyhow::Result<Network> {
     Ok(lab::find_network(name, std::path::Path::new(""))?)
 }

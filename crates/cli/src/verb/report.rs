@@ -1,4 +1,4 @@
-//! `commute report DIR...`: records to an answer.
+//! `commute report DIR...`: answers a study's question from its records.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -8,28 +8,28 @@ use record::{RunData, Store};
 
 use crate::{exit, out};
 
-/// Answer a study's question from its records.
+/// Answer a study's question from its records
 ///
-/// Several folders are shards of one run and are merged, in any order and however often the
-/// same one is named.
+/// Several folders are shards of one run and are merged; neither their order nor duplicates
+/// matter.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
     commute report shard-1 shard-2 --html report.html\n  \
     commute report runs/quickstart-1 --format csv > calls.csv")]
 pub(crate) struct Args {
-    /// Folders of a run, or of its shards
+    /// Folders of a run or of its shards
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// What to print: a summary for people, the same as JSON, or every call as CSV
+    /// Output: a summary for people, the summary as JSON, or every request as CSV
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Write the report as one HTML file that needs no network
+    /// Also write the report as a self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
-/// How a summary is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Human,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-/// Prints the answer to standard output.
+/// Prints the report to standard output.
 pub(crate) fn print(data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
         Format::Human => {
@@ -75,7 +75,7 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Columns of the terminal; a comfortable width when there is none.
+/// Returns the terminal's width, or 110 columns when there is none.
 fn width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()

@@ -1,5 +1,7 @@
 use std::io;
 
+use driver::DriverError;
+
 /// Why a cell was not measured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CellError {
@@ -18,5 +20,11 @@ impl CellError {
     /// Returns the failure of an I/O operation on `what`.
     pub(crate) fn io(what: &str, e: &io::Error) -> CellError {
         CellError::Failed(format!("{what}: {e}"))
+    }
+}
+
+impl From<DriverError> for CellError {
+    fn from(e: DriverError) -> CellError {
+        CellError::Failed(format!("driver: {e}"))
     }
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
-use driver::{DriverError, RunAnswer, SetupAnswer};
+use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
 use tempfile::TempDir;
@@ -163,7 +163,7 @@ impl CellRun<'_> {
         dir: &Path,
     ) -> Result<Hello, CellError> {
         let deadline = driver.spawned + STARTUP_LIMIT;
-        let hello = driver.host.hello(deadline).map_err(failed)?;
+        let hello = driver.host.hello(deadline)?;
         if let Some(reason) = missing_capability(&hello, self.arm, &self.workload.steps) {
             return Err(CellError::Unsupported(reason));
         }
@@ -172,7 +172,7 @@ impl CellRun<'_> {
         if let Some(server) = warmup_server {
             server.stop()?;
         }
-        match answer.map_err(failed)? {
+        match answer? {
             SetupAnswer::Ready => Ok(hello),
             SetupAnswer::Unsupported { what, reason } => {
                 Err(CellError::Unsupported(format!("{what}: {reason}")))
@@ -231,7 +231,7 @@ impl CellRun<'_> {
         if let Some(path) = self.capture {
             save_capture(bench, path)?;
         }
-        let rows = match answer.map_err(failed)? {
+        let rows = match answer? {
             RunAnswer::Rows(rows) => rows,
             RunAnswer::Unsupported { what, reason } => {
                 return Err(CellError::Unsupported(format!("{what}: {reason}")));
@@ -339,10 +339,6 @@ pub(crate) fn sweep_scratch(dir: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn failed(e: DriverError) -> CellError {
-    CellError::Failed(format!("driver: {e}"))
 }
 
 fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), CellError> {

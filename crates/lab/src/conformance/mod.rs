@@ -11,6 +11,7 @@ mod cases;
 mod checks;
 mod evidence;
 mod finding;
+mod matrix;
 mod sizes;
 
 use driver::protocol::{Codec, Protocol, Setup};
@@ -35,6 +36,7 @@ use sizes::ONE_WAY_NS;
 pub use case::Case;
 pub use cases::CASES;
 pub use finding::{Finding, Report, Verdict};
+pub use matrix::{Matrix, MatrixError};
 
 /// Tries the cases on drivers.
 pub struct Conformance<'a> {

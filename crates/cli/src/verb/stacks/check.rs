@@ -4,10 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use lab::{Conformance, Driver, Finding, Lab, Verdict};
+use lab::{Conformance, Driver, Finding, Lab, Matrix, Verdict};
 
-use super::chosen;
-use super::matrix::{Examined, Matrix};
+use super::selected;
 use crate::{exit, out};
 
 /// Run the conformance suite: does each driver do what it is told, and tell what it did?
@@ -51,9 +50,9 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         .collect::<anyhow::Result<_>>()?;
     let mut drivers: Vec<&Driver> = strangers.iter().collect();
     if !names.is_empty() || paths.is_empty() {
-        drivers.extend(chosen(lab, &names)?);
+        drivers.extend(selected(lab, &names)?);
     }
-    let mut suite = Conformance::start(lab).map_err(crate::home::judge)?;
+    let mut suite = Conformance::start(lab).map_err(crate::home::classify)?;
     let mut matrix = Matrix::default();
     let mut absent = Vec::new();
     for (index, driver) in drivers.iter().enumerate() {
@@ -63,7 +62,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
             Ok(report) => {
                 progress.clear();
                 eprintln!("{} {name}: {} cases", progress.head, report.findings.len());
-                matrix.add(Examined::new(name, &report.hello), report.findings);
+                matrix.add(name, &report.hello, report.findings);
             }
             Err(reason) => {
                 progress.clear();
@@ -95,7 +94,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let held = wrong.is_empty() && !matrix.has_failures();
     if let Some(dir) = &args.out {
         if let Ok(earlier) = Matrix::read(dir) {
-            matrix.keep_others(earlier, args.case.as_deref());
+            matrix.keep_untested(earlier, args.case.as_deref());
         }
         matrix.write(dir)?;
     }

@@ -1,4 +1,4 @@
-//! Prepares stacks: Debian packages when the user agrees, then each folder's own script.
+//! `commute stacks install`: Debian packages if the user agrees, then each stack's own script.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::process::Command;
@@ -8,15 +8,15 @@ use lab::{Folder, Lab};
 
 use crate::exit;
 
-/// Prepare stacks: download what they need through the ordinary package clients, and build
+/// Install stacks: download and build what they need
 ///
-/// Everything lands inside stacks/, with versions and hashes pinned. Where a stack wants Debian
-/// packages, you are asked first (or give --system). Without names: all stacks.
+/// Everything is installed inside stacks/, with pinned versions and hashes. Stacks that need Debian
+/// packages ask first, unless --system is given. Installs all stacks if none is named.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Names of stacks or of their folders
     name: Vec<String>,
-    /// Install the Debian packages they want without asking (needs root)
+    /// Install the Debian packages they need without asking (needs root)
     #[arg(long)]
     system: bool,
 }
@@ -27,20 +27,20 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     for (index, folder) in folders.iter().enumerate() {
         let name = folder.name();
         eprintln!("[{}/{}] {name}", index + 1, folders.len());
-        if let Err(e) = prepare(folder, args.system) {
+        if let Err(e) = install(folder, args.system) {
             eprintln!("{name}: {e:#}");
             failed.push(name);
         }
     }
     if failed.is_empty() {
-        eprintln!("ready: `commute stacks` lists them, `commute stacks check` tries them");
+        eprintln!("installed; `commute stacks` lists them, `commute stacks check` tests them");
         return Ok(exit::PASS);
     }
-    eprintln!("not prepared: {}", failed.join(", "));
+    eprintln!("not installed: {}", failed.join(", "));
     Ok(exit::THRESHOLD)
 }
 
-/// The folders of these names, or of the drivers of these names; none for all.
+/// Returns the named folders, or those of the named drivers; all if there are no names.
 fn chosen<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Folder>> {
     if names.is_empty() {
         return Ok(lab.stacks.folders().collect());
@@ -58,8 +58,8 @@ fn chosen<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Folder>>
     Ok(found)
 }
 
-fn prepare(folder: &Folder, system: bool) -> anyhow::Result<()> {
-    packages(folder, system)?;
+fn install(folder: &Folder, system: bool) -> anyhow::Result<()> {
+    install_packages(folder, system)?;
     let Some(script) = &folder.stack.install else {
         return Ok(());
     };
@@ -71,16 +71,16 @@ fn prepare(folder: &Folder, system: bool) -> anyhow::Result<()> {
         .with_context(|| format!("cannot run {}", script.display()))?;
     if !status.success() {
         let needs = &folder.stack.needs;
-        anyhow::bail!("its install script failed (see above); it needs {needs}");
+        anyhow::bail!("its install script failed (see above); requires {needs}");
     }
     Ok(())
 }
 
-/// Installs the Debian packages that are not there, if the user agrees.
-fn packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
+/// Installs the missing Debian packages, if the user agrees.
+fn install_packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
     let wanted = &folder.stack.debian;
     let missing: Vec<&str> = (wanted.iter().map(String::as_str))
-        .filter(|package| !installed(package))
+        .filter(|package| !is_installed(package))
         .collect();
     if missing.is_empty() {
         return Ok(());
@@ -89,8 +89,8 @@ fn packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
         "apt-get install --yes --no-install-recommends {}",
         missing.join(" ")
     );
-    if !system && !agreed(&line)? {
-        anyhow::bail!("it wants Debian packages: {line} (or give --system)");
+    if !system && !ask(&line)? {
+        anyhow::bail!("needs Debian packages; run `{line}`, or give --system");
     }
     let update = Command::new("apt-get").args(["update", "-qq"]).status();
     anyhow::ensure!(update.is_ok_and(|s| s.success()), "apt-get update failed");
@@ -103,15 +103,16 @@ fn packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether dpkg knows it as installed; no dpkg, no packages.
-fn installed(package: &str) -> bool {
+/// Returns whether dpkg lists the package as installed; false without dpkg.
+fn is_installed(package: &str) -> bool {
     let query = Command::new("dpkg-query")
         .args(["--show", "--showformat=${db:Status-Status}", package])
         .output();
     query.is_ok_and(|out| out.stdout == b"installed")
 }
 
-fn agreed(line: &str) -> anyhow::Result<bool> {
+/// Asks whether to run a command; no if standard input is not a terminal.
+fn ask(line: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

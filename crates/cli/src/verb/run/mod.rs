@@ -1,71 +1,70 @@
 //! `commute run STUDY`: the main job.
 
+mod dry_run;
+mod progress;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context as _;
 use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
-
 use record::{CellStatus, Outcome};
 
 use crate::exit;
-use crate::progress::Progress;
 use crate::verb::report::{Format, print, write_files};
+use progress::Progress;
 
-/// Run a study and answer its question.
+/// Blocks of `--quick`: every arm twice.
+const QUICK_BLOCKS: u32 = 2;
+
+/// Run a study and answer its question
 ///
-/// Runs every cell of the study's plan, each arm in random order within its block, and writes
-/// one record a cell. Ctrl-C finishes the cell in flight and reports what there is; a second
-/// Ctrl-C abandons that cell. Whatever interrupts it, `--resume` continues.
+/// Runs every cell of the study's plan, the arms of a block in random order, and writes one record
+/// per cell. Ctrl-C finishes the current cell and reports the results so far; a second Ctrl-C
+/// aborts that cell. However a run was interrupted, --resume continues it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    commute run studies/quickstart.toml --dry-run     what would be run, and how long it takes\n  \
-    commute run studies/quickstart.toml --quick       a quick look; no verdicts below 6 blocks\n  \
-    commute run studies/quickstart.toml --shard 2/4   one quarter, to be merged by `report`")]
+    commute run studies/quickstart.toml --dry-run     the cells, and how long they take\n  \
+    commute run studies/quickstart.toml --quick       a smoke test; verdicts need 6 blocks\n  \
+    commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`")]
 pub(crate) struct Args {
     /// The study's TOML file
     study: PathBuf,
-    /// Folder of the run [default: runs/STUDY-1, -2, ...]
+    /// Folder for the records [default: runs/STUDY-1, -2, ...]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Blocks per network, instead of the study's
+    /// Blocks per network; overrides the study's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     blocks: Option<u32>,
-    /// Two blocks: a quick look, no verdicts
+    /// Only 2 blocks: a smoke test, too few for a verdict
     #[arg(long, conflicts_with = "blocks")]
     quick: bool,
-    /// Blocks side by side; `commute doctor --jobs N` tells whether this machine bears it
+    /// Run N blocks in parallel; `commute doctor --jobs N` reports whether this machine can
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Seed of order and luck, instead of the study's
+    /// Random seed; overrides the study's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Only the i-th of n shares of the blocks, as 2/4
+    /// Run only shard I of N, e.g. 2/4
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
     /// Continue the run in this folder
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// Print every cell and the time it will take, and run nothing
+    /// Print every cell and an estimate of the time, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep every packet of every cell, as pcapng
+    /// Save every packet of every cell as pcapng
     #[arg(long)]
     pcap: bool,
-    /// Skip the known answers checked before the first cell
+    /// Skip the self-test before the first cell
     #[arg(long)]
     no_self_test: bool,
-    /// How to print the answer
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Folder with `stacks/`, when not at or above this one
+    /// Folder with stacks/ [default: nearest at or above this one]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
-
-/// Enough to see every arm twice.
-const QUICK_BLOCKS: u32 = 2;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     })?;
     let shard = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     if args.dry_run {
-        crate::out::print(&crate::dry_run::text(&plan, shard, args.jobs))?;
+        crate::out::print(&dry_run::text(&plan, shard, args.jobs))?;
         return Ok(exit::PASS);
     }
     let out = match (&args.resume, &args.out) {
@@ -84,10 +83,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         (None, None) => next_free(Path::new("runs"), &plan.study.name),
     };
     if args.resume.is_none() {
-        // A folder that cannot be had is told before the self-test takes its time.
+        // A folder that cannot be created should be reported before the self-test takes its time.
         record::Store::create(&out)?;
     }
-    let stop = stop_on_signals()?;
+    let stop =
+        crate::interrupt::stop_flag("finishing the current cell; press Ctrl-C again to abort it")?;
     let self_test = if args.no_self_test || args.resume.is_some() {
         Vec::new()
     } else {
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         progress.event(&event);
     });
     progress.finish();
-    let ended = ended.map_err(crate::home::judge)?;
+    let ended = ended.map_err(crate::home::classify)?;
     let data = record::Store::open(&out)?.read()?;
     write_files(&data, &out)?;
     print(&data, args.format)?;
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     match ended {
         Ended::Stopped => {
             eprintln!(
-                "stopped; continue with: commute run {} --resume {}",
+                "stopped; to continue: commute run {} --resume {}",
                 args.study.display(),
                 out.display()
             );
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
 }
 
-/// The share of cells that ended clean against the study's `min_clean_percent`.
+/// Compares the share of clean cells with the study's `min_clean_percent`.
 fn threshold(study: &Study, data: &record::RunData) -> u8 {
     let Some(wanted) = study.min_clean_percent else {
         return exit::PASS;
@@ -138,39 +138,20 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     if percent >= wanted {
         return exit::PASS;
     }
-    eprintln!("threshold: {percent:.1} % of the cells ended clean, the study wants {wanted} %");
+    eprintln!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
     exit::THRESHOLD
 }
 
 fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {
-    eprintln!("self-test: known answers over a 100 ms link ...");
-    let checks = lab.self_test(plan).map_err(crate::home::judge)?;
+    eprintln!("self-test: checking the lab against known physics over a 100 ms link ...");
+    let checks = lab.self_test(plan).map_err(crate::home::classify)?;
     for check in checks.iter().filter(|c| !c.pass) {
         eprintln!("self-test: {}", lab::check_line(check));
     }
     Ok(checks)
 }
 
-/// First signal: finish the cell. Second: leave at once, the benches die with us.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    let mut signals = signal_hook::iterator::Signals::new([
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-    ])
-    .context("cannot watch for Ctrl-C")?;
-    std::thread::spawn(move || {
-        for _signal in signals.forever() {
-            if seen.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(exit::INTERRUPTED));
-            }
-            eprintln!("\nstopping after the cell in flight; once more to abandon it");
-        }
-    });
-    Ok(stop)
-}
-
+/// Returns the first `STUDY-N` that does not exist.
 fn next_free(dir: &Path, study: &str) -> PathBuf {
     let mut n = 1_u64;
     loop {
@@ -183,7 +164,7 @@ fn next_free(dir: &Path, study: &str) -> PathBuf {
 }
 
 fn shard(text: &str) -> Result<Shard, String> {
-    let wrong = || format!("`{text}`: write I/N with I from 1 to N, as 2/4");
+    let wrong = || format!("`{text}`: write I/N with I from 1 to N, e.g. 2/4");
     let (index, of) = text.split_once('/').ok_or_else(wrong)?;
     let index: usize = index.parse().map_err(|_| wrong())?;
     let of: usize = of.parse().map_err(|_| wrong())?;
@@ -199,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_are_from_one_to_n() {
+    fn shard_numbers_range_from_1_to_n() {
         assert_eq!(shard("2/4"), Ok(Shard { index: 2, of: 4 }));
         for wrong in ["0/4", "5/4", "2", "a/b", "1/0", "/"] {
             assert!(shard(wrong).is_err(), "{wrong}");

@@ -1,9 +1,9 @@
-//! `--audit`: what the link did and how exactly, in a few lines on standard error.
+//! `--audit`: link statistics and timing error, on standard error.
 
 use link::Network;
 use pump::{Totals, Window};
 
-/// Prints both directions, the drops that are not the model's, and the costs.
+/// Prints the statistics of both directions, drops outside the model, and CPU time.
 pub(crate) fn print(network: &Network, window: &Window) {
     eprint!("{}", text(network, window));
 }
@@ -20,13 +20,13 @@ fn text(network: &Network, window: &Window) -> String {
     }
     let foreign = window.foreign_drops.total();
     out += &format!(
-        "  drops outside the model {foreign} · steal {:.2} % · clock step {:.3} ms\n",
+        "  drops outside the model: {foreign} · steal {:.2} % · clock step {:.3} ms\n",
         window.steal * 100.0,
         window.clock_step_ns as f64 / 1e6
     );
     let packets = window.up.lateness.packets + window.down.lateness.packets;
     out += &format!(
-        "  link's CPU {:.3} s, {:.1} us a packet\n",
+        "  link CPU time {:.3} s, {:.1} us per packet\n",
         window.link_cpu_ns as f64 / 1e9,
         window.link_cpu_ns as f64 / 1e3 / packets.max(1) as f64
     );
@@ -36,9 +36,11 @@ fn text(network: &Network, window: &Window) -> String {
 fn direction(name: &str, t: &Totals) -> String {
     let (sent, delivered, late) = (t.sent.total(), t.delivered.total(), &t.lateness);
     let d = &t.dropped;
+    let in_flight = sent.packets.saturating_sub(delivered.packets + d.total());
     format!(
-        "  {name:<4} {} packets {} B sent · {} delivered · dropped: queue {} loss {} gate {} policy {}\n       \
-         left late by p50 {:.1} p99 {:.1} max {:.1} us\n",
+        "  {name:<4} {} packets ({} B) sent · {} delivered · {in_flight} in flight · \
+         dropped: queue {} loss {} gate {} policy {}\n       \
+         lateness: p50 {:.1} p99 {:.1} max {:.1} us\n",
         sent.packets,
         sent.bytes,
         delivered.packets,

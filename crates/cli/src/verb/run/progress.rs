@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar with the time left, or plain lines when it is no
+//! Progress on standard error: a bar with the time left, or plain lines where it is not a
 //! terminal.
 
 use std::io::IsTerminal as _;
@@ -14,6 +14,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Starts the progress of one shard.
     pub(crate) fn new(plan: &Plan, shard: Shard) -> Progress {
         let cells: usize = plan.shard(shard).map(|b| b.cells.len()).sum();
         let bar = ProgressBar::new(cells as u64);

@@ -1,4 +1,9 @@
-//! `commute link NETWORK -- CMD`: any command behind an emulated network.
+//! `commute link NETWORK -- CMD`: runs any command behind an emulated network.
+
+mod audit;
+mod bridge;
+mod foreground;
+mod forward;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,14 +15,19 @@ use link::Overrides;
 use pump::{Bench, BenchOptions, Init, Kind, Side, Spawn};
 
 use crate::exit;
-use crate::forward::{self, FarEnd, Forward};
+use forward::{FarEnd, Forward};
 
-/// Run a command behind an emulated network.
+/// The far end's name in the command's hosts file.
+const FAR: &str = "far";
+/// Memory for the captured frames of one direction.
+const CAPTURE_BYTES: usize = 256 << 20;
+
+/// Run a command behind an emulated network
 ///
-/// The command runs with your uid, your environment and your terminal, in a network of its
-/// own: the only host it can reach is the far end of the link, where --forward puts services
-/// of this host. Its exit status becomes ours: 128 plus the number of the signal that ended
-/// it, 127 when there is no such command, 126 when it cannot be run.
+/// The command runs with your user id, environment and terminal, in a network namespace of its own.
+/// The only host it can reach is `far`, the far end of the link; --forward makes services of this
+/// host reachable there. Exits with the command's status: 128 plus the signal's number if a signal
+/// ended it, 127 if it does not exist, 126 if it cannot be run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
@@ -25,53 +35,53 @@ use crate::forward::{self, FarEnd, Forward};
     commute link lan -- bash\n  \
     commute link true-metro --between usb0 eth1    # a phone behind the link")]
 pub(crate) struct Args {
-    /// A network's name (`commute networks` lists them), or the path of a TOML file
+    /// Name of a network (`commute networks` lists them), or path of a TOML file
     network: String,
-    /// Round trip, as 80ms
+    /// Round-trip time, e.g. 80ms
     #[arg(long)]
     rtt: Option<String>,
-    /// Loss both ways, as 2%
+    /// Packet loss in both directions, e.g. 2%
     #[arg(long)]
     loss: Option<String>,
-    /// Loss down, as 2%
+    /// Packet loss down, e.g. 2%
     #[arg(long)]
     loss_down: Option<String>,
-    /// Loss up, as 2%
+    /// Packet loss up, e.g. 2%
     #[arg(long)]
     loss_up: Option<String>,
-    /// Jitter both ways, as 5ms
+    /// Jitter in both directions, e.g. 5ms
     #[arg(long)]
     jitter: Option<String>,
-    /// Largest IP packet, as 1400
+    /// Largest IP packet (MTU), e.g. 1400
     #[arg(long)]
     mtu: Option<String>,
-    /// Rate down, as 5Mbit/s
+    /// Rate down, e.g. 5Mbit/s
     #[arg(long)]
     down: Option<String>,
-    /// Rate up, as 1Mbit/s
+    /// Rate up, e.g. 1Mbit/s
     #[arg(long)]
     up: Option<String>,
-    /// Queue of both directions in time, as 100ms
+    /// Queue per direction, e.g. 100ms
     #[arg(long)]
     queue: Option<String>,
-    /// Seed of the link's luck
+    /// Random seed of loss and jitter
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Make a TCP and UDP service of this host reachable at the far end: PORT=HOST:PORT
+    /// Make the TCP and UDP service at HOST:PORT reachable at the far end; may be repeated
     #[arg(long, value_name = "PORT=HOST:PORT")]
     forward: Vec<Forward>,
     /// Write every packet to this pcapng file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Print what the link did, and its own error, when the command has ended
+    /// Print link statistics and timing error on exit
     #[arg(long)]
     audit: bool,
-    /// Join two interfaces of this host by the link instead, as a slow cable: a phone, a
-    /// tethered device or another machine is behind the first, the server behind the second
+    /// Bridge two interfaces of this host through the link: the client, e.g. a tethered phone, is
+    /// behind the first, the server behind the second
     ///
-    /// Every frame crosses, so both sides are on one subnet and the host takes no part; give
-    /// the interfaces no address. Ends with Ctrl-C, or with the command if there is one, which
-    /// runs on this host as usual. Needs root.
+    /// Both sides share a subnet, and the host takes no part: give the interfaces no address. Runs
+    /// until Ctrl-C, or until the command ends if there is one, which runs on this host as usual.
+    /// Needs root.
     #[arg(long, num_args = 2, value_names = ["IF1", "IF2"], conflicts_with_all = ["forward", "pcap"])]
     between: Vec<String>,
     /// The command and its arguments
@@ -79,15 +89,10 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// Name of the far end in the command's hosts file.
-const FAR: &str = "far";
-/// Room for the frames of one direction.
-const CAPTURE_BYTES: usize = 256 << 20;
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let network = crate::verb::networks::find(&args.network)?.with_overrides(&args.overrides()?)?;
     if let [near, far] = &args.between[..] {
-        return crate::between::run(&network, args.seed, [near, far], &args.command, args.audit);
+        return bridge::run(&network, args.seed, [near, far], &args.command, args.audit);
     }
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     let options = BenchOptions {
@@ -98,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         names: vec![FAR.to_owned()],
         jobs: 1,
     };
-    let mut bench = Bench::start(&options).map_err(|e| exit::Unfit(e.into()))?;
+    let mut bench = Bench::start(&options).map_err(|e| exit::Unsuitable(e.into()))?;
     bench.set_network(&network, args.seed)?;
     eprintln!("{}: {}", network.name, network.numbers());
     let far = far_ends(&mut bench, &args.forward)?;
@@ -112,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         args: args.command[1..].to_vec(),
         env: std::env::vars_os().collect(),
         cwd: None,
-        fds: crate::foreground::streams()?,
+        fds: foreground::streams()?,
         foreground: true,
     };
     let mut process = match bench.spawn(Side::Client, spawn) {
@@ -126,13 +131,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         }
         other => other?,
     };
-    let status = crate::foreground::wait(&mut process)?;
+    let status = foreground::wait(&mut process)?;
     let window = bench.end()?;
     if let Some(path) = &args.pcap {
         save(&mut bench, path).with_context(|| format!("--pcap {}", path.display()))?;
     }
     if args.audit {
-        crate::audit::print(&network, &window);
+        audit::print(&network, &window);
     }
     Ok(status)
 }
@@ -165,14 +170,14 @@ fn save(bench: &mut Bench, path: &Path) -> anyhow::Result<()> {
     std::io::copy(&mut frames, &mut File::create(path)?)?;
     if missed > 0 {
         eprintln!(
-            "{}: {missed} packets came after it was full",
+            "{}: full; {missed} more packets were not saved",
             path.display()
         );
     }
     Ok(())
 }
 
-/// Sockets at the far end, and a line that says how to reach each service.
+/// Opens sockets at the far end, and prints how to reach each service.
 fn far_ends(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<Vec<(Forward, FarEnd)>> {
     let addresses = bench.facts().server.all();
     let mut out = Vec::new();
@@ -183,20 +188,20 @@ fn far_ends(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<Vec<(Forw
         };
         for address in addresses {
             let at = SocketAddr::new(address, forward.port);
-            let taken = || format!("--forward: port {} at the far end", forward.port);
+            let context = || format!("--forward: port {} at the far end", forward.port);
             far.tcp.push(
                 bench
                     .listen(Side::Server, Kind::Tcp, at)
-                    .with_context(taken)?,
+                    .with_context(context)?,
             );
             far.udp.push(
                 bench
                     .listen(Side::Server, Kind::Udp, at)
-                    .with_context(taken)?,
+                    .with_context(context)?,
             );
         }
         eprintln!(
-            "forward: {FAR}:{port} ({}:{port}) -> {}  TCP and UDP, split",
+            "forward: {FAR}:{port} ({}:{port}) -> {}, TCP and UDP, proxied",
             addresses[0],
             forward.to,
             port = forward.port

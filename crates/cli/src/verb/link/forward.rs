@@ -1,13 +1,12 @@
-//! `--forward`: a TCP and UDP service of the host, reachable at the far end of the link.
+//! `--forward`: makes a TCP and UDP service of this host reachable at the far end of the link.
 //!
-//! Sockets keep the namespace they were made in, so one process can listen at the far end of
-//! a bench and connect on the host, with no privilege but the bench's own. TCP is terminated
-//! here: the link sees a connection between the client and this relay, and the host's service
-//! sees another, over loopback. That is why `split` is printed.
+//! Sockets stay in the namespace they were created in, so one process can listen at the far end of
+//! a bench and connect on the host, without further privileges. TCP is proxied: the link carries a
+//! connection between the client and this relay, and the service sees another one, from this host.
 //!
-//! A connection is taken only after the host's service took one: a refusal there is a reset
-//! here. At most two buffers of [`BUFFER_BYTES`] are held for a flow; what does not fit waits
-//! in the sender, whose window closes.
+//! A client's connection is accepted only after the service has accepted ours; a refusal there
+//! becomes a reset here. A flow holds at most two buffers of [`BUFFER_BYTES`]; beyond them, TCP's
+//! flow control stops the sender.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -21,20 +20,29 @@ use rustix::event::{PollFd, PollFlags, poll};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 
-/// `PORT=HOST:PORT` as given on the command line.
+/// Bytes buffered per direction of a TCP flow.
+const BUFFER_BYTES: usize = 64 << 10;
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+/// Limit of parallel TCP connections, and of UDP flows.
+const MAX_FLOWS: usize = 1024;
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// RFC 4787 REQ-5 requires NATs to keep a mapping for at least two minutes.
+const UDP_IDLE_LIMIT: Duration = Duration::from_secs(120);
+
+/// The argument `PORT=HOST:PORT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forward {
-    /// Port at the far end.
+    /// The port at the far end.
     pub(crate) port: u16,
-    /// Service of the host.
+    /// The service.
     pub(crate) to: SocketAddr,
 }
 
-/// Sockets made at the far end for one [`Forward`].
+/// Sockets in the far end's namespace for one [`Forward`].
 pub(crate) struct FarEnd {
-    /// Listening TCP sockets, one an address family.
+    /// Listening TCP sockets, one per address family.
     pub(crate) tcp: Vec<OwnedFd>,
-    /// Bound UDP sockets, the same.
+    /// Bound UDP sockets, one per address family.
     pub(crate) udp: Vec<OwnedFd>,
 }
 
@@ -42,12 +50,13 @@ impl std::str::FromStr for Forward {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Forward, String> {
-        let wrong = |what: String| format!("{what}; write PORT=HOST:PORT, as 8443=127.0.0.1:8443");
+        let wrong =
+            |what: String| format!("{what}; write PORT=HOST:PORT, e.g. 8443=127.0.0.1:8443");
         let (port, to) = text
             .split_once('=')
             .ok_or_else(|| wrong(format!("`{text}` has no =")))?;
         let port = match port.parse() {
-            Ok(0) | Err(_) => return Err(wrong(format!("`{port}` is no port"))),
+            Ok(0) | Err(_) => return Err(wrong(format!("`{port}` is not a port"))),
             Ok(port) => port,
         };
         let to = std::net::ToSocketAddrs::to_socket_addrs(to)
@@ -58,7 +67,7 @@ impl std::str::FromStr for Forward {
     }
 }
 
-/// Relays until the process ends.
+/// Starts relaying, which goes on until the process ends.
 pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -70,7 +79,7 @@ pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
             std::thread::Builder::new()
                 .name("forward".to_owned())
                 .spawn(move || {
-                    let Err(e) = take_connections(&fd.into(), forward.to, &flows);
+                    let Err(e) = relay_tcp(&fd.into(), forward.to, &flows);
                     eprintln!("commute: --forward: {e}");
                 })?;
         }
@@ -81,21 +90,21 @@ pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
             });
         }
     }
-    // It relays for as long as the process lives.
+    // The runtime must outlive this function.
     std::mem::forget(runtime);
     Ok(())
 }
 
-/// Waits for a connection, finds the service, and only then takes the connection.
-fn take_connections(
+/// Waits for a connection, connects to the service, and only then accepts the connection.
+fn relay_tcp(
     listener: &TcpListener,
     to: SocketAddr,
     flows: &tokio::runtime::Handle,
 ) -> io::Result<Infallible> {
-    let places = Arc::new(Semaphore::new(MAX_FLOWS));
+    let slots = Arc::new(Semaphore::new(MAX_FLOWS));
     loop {
-        let place = flows
-            .block_on(Arc::clone(&places).acquire_owned())
+        let slot = flows
+            .block_on(Arc::clone(&slots).acquire_owned())
             .map_err(io::Error::other)?;
         let mut ready = [PollFd::new(listener, PollFlags::IN)];
         match poll(&mut ready, None) {
@@ -105,7 +114,7 @@ fn take_connections(
         let near = std::net::TcpStream::connect_timeout(&to, CONNECT_LIMIT);
         let far = match listener.accept() {
             Ok((far, _)) => far,
-            Err(e) if is_passing(&e) => continue,
+            Err(e) if is_transient(&e) => continue,
             Err(e) => return Err(e),
         };
         let relayed = flows.block_on(async {
@@ -114,7 +123,7 @@ fn take_connections(
                 Ok(near) => {
                     tokio::spawn(async move {
                         relay_flow(far, near).await;
-                        drop(place);
+                        drop(slot);
                     });
                 }
                 Err(_) => reset(far),
@@ -131,13 +140,13 @@ fn into_tokio(stream: std::net::TcpStream) -> io::Result<TcpStream> {
 }
 
 async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
-    // Either end may write a request in two pieces; the relay must not hold the second back.
-    let quick = far.set_nodelay(true).and_then(|()| near.set_nodelay(true));
+    // Either end may write a request in two pieces, and the relay must not delay the second.
+    let nodelay = far.set_nodelay(true).and_then(|()| near.set_nodelay(true));
     let relayed =
         tokio::io::copy_bidirectional_with_sizes(&mut far, &mut near, BUFFER_BYTES, BUFFER_BYTES)
             .await;
-    if quick.is_err() || relayed.is_err() {
-        // A reset on one side is a reset on the other, never an orderly end.
+    if nodelay.is_err() || relayed.is_err() {
+        // A reset on one side must become a reset on the other, never an orderly close.
         reset(far);
         reset(near);
     }
@@ -145,20 +154,19 @@ async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
 
 /// Closes with RST (SO_LINGER of zero, tcp(7)).
 fn reset(stream: TcpStream) {
-    // An error here means that it is closed already.
-    let _closed = stream.set_zero_linger();
-    drop(stream);
+    // An error means that it is closed already.
+    drop(stream.set_zero_linger());
 }
 
 async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infallible> {
     far.set_nonblocking(true)?;
     let far = Arc::new(UdpSocket::from_std(far)?);
     let flows: Flows = Arc::default();
-    let mut datagram = vec![0; MAX_DATAGRAM];
+    let mut datagram = vec![0; MAX_DATAGRAM_BYTES];
     loop {
         let (len, client) = match far.recv_from(&mut datagram).await {
-            Ok(got) => got,
-            Err(e) if is_passing(&e) => continue,
+            Ok(received) => received,
+            Err(e) if is_transient(&e) => continue,
             Err(e) => return Err(e),
         };
         let known = lock(&flows).get(&client).cloned();
@@ -176,40 +184,40 @@ async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infal
                 lock(&flows).insert(client, Arc::clone(&near));
                 let back = (Arc::clone(&near), Arc::clone(&far), Arc::clone(&flows));
                 tokio::spawn(async move {
-                    answers(&back.0, &back.1, client).await;
+                    relay_replies(&back.0, &back.1, client).await;
                     lock(&back.2).remove(&client);
                 });
                 near
             }
         };
-        // A datagram that cannot be sent is a datagram lost, as on any network.
-        let _lost = near.send(&datagram[..len]).await;
+        // A datagram that cannot be sent is lost, as on any network.
+        drop(near.send(&datagram[..len]).await);
     }
 }
 
-/// Client address to the host's side of its flow.
+/// The host's socket of each flow, by the client's address.
 type Flows = Arc<Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>>;
 
 fn lock(flows: &Flows) -> std::sync::MutexGuard<'_, HashMap<SocketAddr, Arc<UdpSocket>>> {
     flows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Carries answers back until the flow has been silent for long.
-async fn answers(near: &UdpSocket, far: &UdpSocket, client: SocketAddr) {
-    let mut datagram = vec![0; MAX_DATAGRAM];
+/// Relays replies to the client until the flow has been idle for [`UDP_IDLE_LIMIT`].
+async fn relay_replies(near: &UdpSocket, far: &UdpSocket, client: SocketAddr) {
+    let mut datagram = vec![0; MAX_DATAGRAM_BYTES];
     loop {
-        match tokio::time::timeout(UDP_IDLE, near.recv(&mut datagram)).await {
+        match tokio::time::timeout(UDP_IDLE_LIMIT, near.recv(&mut datagram)).await {
             Ok(Ok(len)) => {
-                let _lost = far.send_to(&datagram[..len], client).await;
+                drop(far.send_to(&datagram[..len], client).await);
             }
-            Ok(Err(e)) if is_passing(&e) => {}
+            Ok(Err(e)) if is_transient(&e) => {}
             _ => return,
         }
     }
 }
 
-/// Errors that concern one datagram or one connection, not the socket.
-fn is_passing(e: &io::Error) -> bool {
+/// Returns whether an error concerns one datagram or connection rather than the socket.
+fn is_transient(e: &io::Error) -> bool {
     matches!(
         e.kind(),
         io::ErrorKind::ConnectionRefused
@@ -218,15 +226,6 @@ fn is_passing(e: &io::Error) -> bool {
             | io::ErrorKind::Interrupted
     )
 }
-
-/// Two of these are held for a flow, one a direction.
-const BUFFER_BYTES: usize = 64 << 10;
-const MAX_DATAGRAM: usize = 65_535;
-/// TCP connections and UDP flows at a time, each.
-const MAX_FLOWS: usize = 1024;
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// RFC 4787 REQ-5 asks NATs for at least two minutes.
-const UDP_IDLE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn half_close_is_relayed() {
+    fn relays_half_close() {
         let service = TcpListener::bind("127.0.0.1:0").unwrap();
         let (tcp, _) = forward_to(service.local_addr().unwrap());
         let mut client = TcpStream::connect(tcp).unwrap();
@@ -266,22 +265,22 @@ mod tests {
     }
 
     #[test]
-    fn refusal_is_a_reset() {
+    fn a_refused_connection_is_reset() {
         let closed = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = closed.local_addr().unwrap();
         drop(closed);
         let (tcp, _) = forward_to(address);
         let mut client = TcpStream::connect(tcp).unwrap();
-        let got = client.read(&mut [0; 1]).unwrap_err();
-        assert_eq!(got.kind(), io::ErrorKind::ConnectionReset);
+        let error = client.read(&mut [0; 1]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
     }
 
     #[test]
-    fn a_full_service_stops_the_sender() {
+    fn a_service_that_does_not_read_stops_the_sender() {
         let service = TcpListener::bind("127.0.0.1:0").unwrap();
         let (tcp, _) = forward_to(service.local_addr().unwrap());
         let mut client = TcpStream::connect(tcp).unwrap();
-        let (_served_but_never_read, _) = service.accept().unwrap();
+        let (_never_read, _) = service.accept().unwrap();
         client.set_nonblocking(true).unwrap();
         let piece = vec![0; 64 << 10];
         let mut blocked_for = 0;
@@ -295,12 +294,12 @@ mod tests {
                 }
                 Err(e) => panic!("{e}"),
             }
-            assert!(sent < 64 << 20, "the relay swallows what nobody reads");
+            assert!(sent < 64 << 20, "the relay buffers without bound");
         }
     }
 
     #[test]
-    fn datagrams_find_their_way_back_to_each_client() {
+    fn replies_reach_the_right_client() {
         let service = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (_, udp) = forward_to(service.local_addr().unwrap());
         let clients: Vec<UdpSocket> = (0..2)
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forward_is_read_or_refused_with_an_example() {
+    fn wrong_arguments_are_answered_with_an_example() {
         let f: Forward = "8443=127.0.0.1:443".parse().unwrap();
         assert_eq!((f.port, f.to), (8443, "127.0.0.1:443".parse().unwrap()));
         for wrong in ["8443", "0=127.0.0.1:1", "x=127.0.0.1:1", "1=127.0.0.1"] {

@@ -1,5 +1,5 @@
-//! A command in our place: its streams are ours, signals for us go to it, its exit status
-//! becomes ours.
+//! Runs a command in the foreground: it has our standard streams, signals are forwarded to it, and
+//! its exit status becomes ours.
 
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,7 +9,10 @@ use anyhow::Context as _;
 use pump::Process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 
-/// Our standard streams, for the command.
+/// How long a forwarded signal may be delayed.
+const SIGNAL_LATENCY: Duration = Duration::from_millis(50);
+
+/// Duplicates our standard streams for the command.
 pub(crate) fn streams() -> anyhow::Result<Vec<(OwnedFd, RawFd)>> {
     let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().context("standard stream");
     Ok(vec![
@@ -19,7 +22,8 @@ pub(crate) fn streams() -> anyhow::Result<Vec<(OwnedFd, RawFd)>> {
     ])
 }
 
-/// Waits for the command; 128 plus the signal's number when a signal ended it, as shells do.
+/// Waits for the command, and returns its exit code; 128 plus the signal's number if a signal ended
+/// it, as shells do.
 pub(crate) fn wait(process: &mut Process) -> anyhow::Result<u8> {
     let forwarded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
     let mut signals =
@@ -35,6 +39,3 @@ pub(crate) fn wait(process: &mut Process) -> anyhow::Result<u8> {
         }
     }
 }
-
-/// How long a signal for the command may wait.
-const SIGNAL_LATENCY: Duration = Duration::from_millis(50);

@@ -1,0 +1,65 @@
+//! `commute link --between`: the link as a bridge between two interfaces.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use link::Network;
+use pump::Between;
+
+use super::audit;
+use crate::exit;
+
+/// How often the flag that Ctrl-C sets is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Carries frames until a signal arrives or the command ends.
+pub(crate) fn run(
+    network: &Network,
+    seed: u64,
+    interfaces: [&str; 2],
+    command: &[OsString],
+    print_audit: bool,
+) -> anyhow::Result<u8> {
+    let stop = crate::interrupt::stop_flag("stopping")?;
+    let between =
+        Between::start(network, seed, interfaces).map_err(|e| exit::Unsuitable(e.into()))?;
+    let [near, far] = interfaces;
+    eprintln!("{}: {}", network.name, network.numbers());
+    eprintln!("bridging {near} (client) and {far} (server)");
+    let code = match command.split_first() {
+        None => wait_for(&stop),
+        Some((program, args)) => {
+            let mut child = Command::new(program)
+                .args(args)
+                .spawn()
+                .with_context(|| format!("cannot run {}", program.display()))?;
+            let status = child.wait().context("cannot wait for the command")?;
+            status.code().map_or(exit::INTERRUPTED, |code| code as u8)
+        }
+    };
+    let window = between.end()?;
+    let oversize = window.up.oversize_frames + window.down.oversize_frames;
+    if oversize > 0 {
+        eprintln!(
+            "{oversize} frames above the MTU of {} B were dropped: segmentation offload is on at a \
+             host behind the link, or its MTU is larger. On that host: `ethtool -K IF tso off gso \
+             off`, `ip link set IF mtu {}`",
+            network.mtu, network.mtu
+        );
+    }
+    if print_audit {
+        audit::print(network, &window);
+    }
+    Ok(code)
+}
+
+fn wait_for(stop: &AtomicBool) -> u8 {
+    eprintln!("press Ctrl-C to stop");
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    exit::PASS
+}
