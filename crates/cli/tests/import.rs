@@ -26,7 +26,10 @@ fn the_report_of_imported_calls_has_verdicts_and_says_where_they_are_from() {
     let house = House::new();
     let file = house.write("field.csv", &field());
     let import = ["import", file.to_str().unwrap(), "--out", "field"];
-    house.run(&import).code(0).complains("24 requests in 24 cells");
+    house
+        .run(&import)
+        .code(0)
+        .complains("24 requests in 24 cells");
     house
         .run(&["report", "field"])
         .code(0)

@@ -142,7 +142,7 @@ fn installing_runs_the_folder_s_script_and_says_when_it_fails() {
     said.code(3)
         .complains("no network")
         .complains("bad: its install script failed (see above); requires make bad")
-        .complains("not prepared: bad");
+        .complains("not installed: bad");
     assert!(house.home().join("stacks/good/made").is_file());
     house
         .run(&["stacks", "install", "goood"])
