@@ -36,6 +36,14 @@ fn bundled_studies_are_valid() {
 }
 
 #[test]
+fn the_documented_example_is_valid() {
+    let page = include_str!("../../../../../docs/studies.md");
+    let (_, after) = page.split_once("```toml\n").unwrap();
+    let (example, _) = after.split_once("```").unwrap();
+    Study::parse("docs/studies.md", example).unwrap();
+}
+
+#[test]
 fn mistakes_are_reported_with_their_line() {
     let cases = [
         ("blocks = 3", "blocks = 0", "no cells"),
