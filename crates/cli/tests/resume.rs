@@ -4,70 +4,76 @@
 
 mod common;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 use common::said::{Running, until};
 use common::study::{records, whole};
-use common::{House, names};
-use rustix::process::Signal;
+use common::{House, leaks, names};
+use rustix::process::{Pid, Signal};
 
 const ARGS: [&str; 5] = ["run", "small.toml", "--blocks", "3", "--no-self-test"];
 
+/// A moment in a run, seen from outside: the run's folder and the processes below `commute`.
+type Moment = fn(&Path, Pid) -> bool;
+
+/// The moments at which a run is killed, in the order in which a run passes them.
+const MOMENTS: [(&str, Moment); 10] = [
+    ("at its start", |_, _| true),
+    ("with its folder made", |out, _| out.join("cells").is_dir()),
+    ("with a bench", |_, pid| !leaks::below(pid).is_empty()),
+    ("with run.json", |out, _| out.join("run.json").exists()),
+    ("with a cell's folder", |out, _| scratch_dirs(out) > 0),
+    ("with a driver", |_, pid| has_driver(pid)),
+    ("with a first record", |out, _| records_in(out) > 0),
+    ("with two records", |out, _| records_in(out) > 1),
+    ("with a driver after three records", |out, pid| {
+        records_in(out) > 2 && has_driver(pid)
+    }),
+    ("with four records", |out, _| records_in(out) > 3),
+];
+
 #[test]
-fn kill_9_at_ten_random_moments_loses_nothing() {
+fn kill_9_at_any_moment_loses_nothing() {
     let mut house = House::new();
     house.small_study();
     house.kill_leaves_temporary_files();
-    let mut luck = Luck::new();
-    let mut run = 0;
-    let mut killed_within_a_run = 0;
-    for moment in 0..10 {
-        let out = house.work().join(format!("run-{run}"));
-        let begun = out.join("run.json").exists();
-        let how = if begun { "--resume" } else { "--out" };
-        let args = [&ARGS[..], &[how, out.to_str().unwrap()]].concat();
+    for (name, moment) in MOMENTS {
+        let out = house.work().join(name.replace(' ', "-"));
+        let args = [&ARGS[..], &["--out", out.to_str().unwrap()]].concat();
         let mut running = Running::start(house.commute(&args));
-        let wait = Duration::from_millis(luck.up_to(2000));
-        std::thread::sleep(wait);
-        // It may have ended by itself, and then this is no error.
+        until(name, || moment(&out, running.pid()));
         running.child.kill().unwrap();
         let said = running.end();
+        assert!(!said.status.success(), "killed too late {name}: {said}");
         house.nothing_is_left();
-        println!(
-            "{moment}: killed after {wait:?} of {how}: {:?}",
-            said.status
-        );
-        if !out.join("run.json").exists() {
-            continue;
-        }
-        killed_within_a_run += 1;
-        // Every record is whole: reading checks each of them.
-        let _whole = records(&out);
-        if said.status.success() {
+        if out.join("run.json").exists() {
+            // Reading checks that every record is complete.
+            records(&out);
+            let args = [&ARGS[..], &["--resume", out.to_str().unwrap()]].concat();
+            house.run(&args).code(0);
             whole(&records(&out));
-            run += 1;
         }
     }
-    assert!(
-        killed_within_a_run > 0,
-        "ten times too early: raise the time"
-    );
-    for run in (0..=run).map(|run| house.work().join(format!("run-{run}"))) {
-        let how = if run.join("run.json").exists() {
-            "--resume"
-        } else {
-            "--out"
-        };
-        let args = [&ARGS[..], &[how, run.to_str().unwrap()]].concat();
-        common::Said::of(house.commute(&args)).code(0);
-        whole(&records(&run));
-        let half: Vec<_> = names(&run.join("cells"))
-            .into_iter()
-            .filter(|name| !name.ends_with(".json"))
-            .collect();
-        println!("temporary files that were never renamed: {half:?}");
-        assert!(half.iter().all(|name| name.starts_with('.')), "{half:?}");
-    }
+}
+
+fn has_driver(commute: Pid) -> bool {
+    let below = leaks::below(commute);
+    below.iter().any(|(_, name)| name.starts_with("commute-driver"))
+}
+
+fn records_in(out: &Path) -> usize {
+    let complete = |name: &&String| name.ends_with(".json") && !name.starts_with('.');
+    entries(&out.join("cells")).iter().filter(complete).count()
+}
+
+fn scratch_dirs(out: &Path) -> usize {
+    let scratch = |name: &&String| name.starts_with(".cell-");
+    entries(out).iter().filter(scratch).count()
+}
+
+/// The names in a folder; none while it does not exist.
+fn entries(dir: &Path) -> Vec<String> {
+    if dir.is_dir() { names(dir) } else { Vec::new() }
 }
 
 #[test]
@@ -104,26 +110,4 @@ fn ctrl_c_leaves_a_valid_part_that_resumes() {
     let args = [&ARGS[..], &["--resume", "run"]].concat();
     house.run(&args).code(0);
     whole(&house.records("run"));
-}
-
-/// xorshift64*, seeded anew each time and printed, so that a failure can be looked at again.
-struct Luck(u64);
-
-impl Luck {
-    fn new() -> Luck {
-        let given = std::env::var("COMMUTE_TEST_SEED").ok();
-        let seed = given.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            now.as_nanos() as u64 | 1
-        });
-        println!("again with COMMUTE_TEST_SEED={seed}");
-        Luck(seed)
-    }
-
-    fn up_to(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
-    }
 }

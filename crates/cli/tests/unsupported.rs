@@ -1,13 +1,16 @@
-//! What cannot be measured is recorded with its reason, and shown where the number would be.
+//! Arms that cannot be measured are recorded with the reason, and time-outs are shown where the number
+//! would be.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
 use common::House;
 use common::study::{last, whole};
-use record::{CallResult, Outcome};
+use record::{CallResult, Cell, Outcome, Store};
 
-/// [`common::study::SMALL`] with one more arm.
-fn with_arm(house: &House, stack: &str, protocol: &str) {
+/// Writes [`common::study::SMALL`] with one more arm.
+fn add_arm(house: &House, stack: &str, protocol: &str) {
     let arm =
         format!("[[arm]]\nname = \"other\"\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\n");
     let study = common::study::SMALL
@@ -16,7 +19,7 @@ fn with_arm(house: &House, stack: &str, protocol: &str) {
     house.write("other.toml", &study);
 }
 
-/// Runs the study, whose other arm must be unsupported, and returns the reason.
+/// Runs the study, checks that the other arm is unsupported, and returns the reason.
 fn reason(house: &House) -> String {
     let said = house
         .run(&["run", "other.toml", "--out", "run", "--no-self-test"])
@@ -37,12 +40,12 @@ fn reason(house: &House) -> String {
 }
 
 #[test]
-fn a_missing_program_is_unsupported_with_the_way_out() {
+fn a_missing_program_is_unsupported_with_a_hint() {
     for program in ["/no/such/python3", "no-such-python3"] {
         let house = House::new();
         house.small_study();
         house.stack("snake", r#""h2""#, &[program, "driver.py"]);
-        with_arm(&house, "snake", "h2");
+        add_arm(&house, "snake", "h2");
         let reason = reason(&house);
         assert!(reason.contains("python3"), "{reason}");
         assert!(reason.ends_with(": make snake"), "{reason}");
@@ -50,16 +53,16 @@ fn a_missing_program_is_unsupported_with_the_way_out() {
 }
 
 #[test]
-fn a_driver_may_say_that_it_cannot() {
+fn a_driver_may_decline_an_arm() {
     let house = House::new();
     house.small_study();
-    with_arm(&house, "hyper", "h3");
+    add_arm(&house, "hyper", "h3");
     let reason = reason(&house);
     assert!(reason.contains("h3"), "{reason}");
 }
 
 #[test]
-fn a_network_slower_than_the_timeout_censors_its_calls() {
+fn requests_slower_than_the_timeout_are_censored() {
     let house = House::new();
     house.small_study();
     // 100 kB take 8 s here.
@@ -69,8 +72,7 @@ fn a_network_slower_than_the_timeout_censors_its_calls() {
     house.write("slow.toml", &slow);
     let study = common::study::SMALL
         .replace("gentle.toml", "slow.toml")
-        // A wide margin, so that a busy machine's cells are clean too.
-        .replace("blocks = 2", "blocks = 1\nmargin_ms = 1000")
+        .replace("blocks = 2", "blocks = 1")
         .replace("timeout_s = 5", "timeout_s = 1.5")
         .replace(
             "call = \"echo\"\ntimes = 2",
@@ -89,14 +91,12 @@ fn a_network_slower_than_the_timeout_censors_its_calls() {
         assert_eq!(call.result, CallResult::TimedOut, "{said}");
         assert!(call.end_ns >= 1_500_000_000, "given its time: {call:?}");
     }
-    if last(&data)
-        .iter()
-        .all(|cell| cell.outcome != Outcome::Clean)
-    {
-        return testing::skip("too busy for one clean cell, whose time-outs would be reported");
+    // The report shows the time-outs of clean cells; on a busy machine these may be noisy.
+    let quiet = Store::create(house.work().join("quiet")).unwrap();
+    quiet.write_run(data.run()).unwrap();
+    for cell in last(&data) {
+        let outcome = Outcome::Clean;
+        quiet.write_cell(&Cell { outcome, ..cell.clone() }).unwrap();
     }
-    assert!(
-        said.out.contains("timed out"),
-        "the report shows it: {said}"
-    );
+    house.run(&["report", "quiet"]).code(0).prints("timed out");
 }
