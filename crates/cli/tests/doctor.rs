@@ -1,116 +1,105 @@
-//! Doctor must fail when the lab is broken on purpose, and say what is wrong.
+//! Doctor passes on a healthy lab, and detects every fault that is injected.
 
-use std::process::{Command, Output};
-use std::sync::Mutex;
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-/// One examination at a time: they measure.
-static ONE: Mutex<()> = Mutex::new(());
+mod common;
 
-fn doctor(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_commute"))
-        .arg("doctor")
-        .args(args)
-        .output()
-        .expect("commute starts")
-}
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// Lines of failed checks; panics when the exit code contradicts them.
-fn failures(output: &Output) -> Vec<String> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let failed: Vec<String> = text
-        .lines()
-        .filter(|l| l.starts_with("FAIL"))
-        .map(str::to_owned)
-        .collect();
-    let expected = if failed.is_empty() { 0 } else { 3 };
-    assert_eq!(output.status.code(), Some(expected), "{text}\n{errors}");
+use common::{House, Said, checkout};
+
+/// Longer than any margin of doctor's probes.
+const BURST: Duration = Duration::from_millis(15);
+
+/// Runs doctor, and returns the lines of the checks that failed.
+fn failures(args: &[&str]) -> Vec<String> {
+    let sandbox = House::new();
+    let mut command = sandbox.commute(&[&["doctor"], args].concat());
+    command.env("COMMUTE_HOME", checkout());
+    let said = Said::of(command);
+    let failed = said.out.lines().filter(|line| line.starts_with("FAIL"));
+    let failed: Vec<String> = failed.map(str::to_owned).collect();
+    said.code(if failed.is_empty() { 0 } else { 3 });
     failed
 }
 
 #[track_caller]
-fn must_say(broken: &str, part: &str, what: &str) {
-    let _one = ONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let failed = failures(&doctor(&["--break", broken, "--only", part]));
+fn detects(fault: &str, part: &str, failed_check: &str) {
+    let failed = failures(&["--break", fault, "--only", part]);
     assert!(
-        failed.iter().any(|l| l.contains(what)),
-        "no {what:?} among {failed:#?}"
+        failed.iter().any(|line| line.contains(failed_check)),
+        "no {failed_check:?} among {failed:#?}"
     );
 }
 
 #[test]
 fn a_healthy_lab_passes() {
-    let _one = ONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    assert_eq!(failures(&doctor(&[])), [""; 0]);
+    assert_eq!(failures(&[]), [""; 0]);
 }
 
 #[test]
-fn segmentation_offload_left_on() {
-    must_say("gso", "accounting", "frames above the MTU");
+fn detects_segmentation_offload() {
+    detects("gso", "accounting", "frames above the MTU");
 }
 
 #[test]
-fn one_per_cent_more_delay() {
-    must_say("delay", "probes", "one-way delay");
+fn detects_one_per_cent_more_delay() {
+    detects("delay", "probes", "one-way delay");
 }
 
 #[test]
-fn another_congestion_control() {
-    must_say("bbr", "round-trips", "connections not under cubic");
+fn detects_another_congestion_control() {
+    detects("bbr", "round-trips", "connections not under cubic");
 }
 
 #[test]
-fn nagle_left_on() {
-    must_say("nagle", "round-trips", "first byte");
+fn detects_nagles_algorithm() {
+    detects("nagle", "round-trips", "first byte");
 }
 
 #[test]
-fn one_lost_syn() {
-    must_say("syn", "round-trips", "dropped by the link or sent again");
+fn detects_a_lost_syn() {
+    detects("syn", "round-trips", "packets dropped or retransmitted");
 }
 
 #[test]
-fn a_link_starved_of_cpu() {
-    let _one = ONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+fn detects_a_link_without_cpu_time() {
     let Some(hogs) = Hogs::start() else {
-        eprintln!("SKIPPED: a_link_starved_of_cpu needs SCHED_FIFO (run as root)");
-        return;
+        return testing::skip("real-time priority is not allowed; run as root");
     };
-    let failed = failures(&doctor(&["--only", "probes"]));
+    let failed = failures(&["--only", "probes"]);
     drop(hogs);
     assert!(
-        failed.iter().any(|l| l.contains("one-way delay")),
+        failed.iter().any(|line| line.contains("one-way delay")),
         "{failed:#?}"
     );
 }
 
 /// Threads above the link's priority, busy half of the time on every core.
 struct Hogs {
-    stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
-    threads: Vec<std::thread::JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Hogs {
     fn start() -> Option<Hogs> {
-        use std::sync::atomic::{AtomicBool, Ordering};
-        let stop = std::sync::Arc::new(AtomicBool::new(false));
-        let (told, ready) = std::sync::mpsc::channel();
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, ready) = mpsc::channel();
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = (0..cores)
             .map(|_| {
-                let (stop, told) = (std::sync::Arc::clone(&stop), told.clone());
+                let (stop, sender) = (Arc::clone(&stop), sender.clone());
                 std::thread::spawn(move || {
                     let raised = raise_priority();
-                    told.send(raised).expect("the test waits");
+                    sender.send(raised).unwrap();
                     while raised && !stop.load(Ordering::Relaxed) {
-                        let begun = std::time::Instant::now();
-                        while begun.elapsed() < BURST {}
+                        let started = Instant::now();
+                        while started.elapsed() < BURST {}
                         std::thread::sleep(BURST);
                     }
                 })
@@ -124,9 +113,9 @@ impl Hogs {
 
 impl Drop for Hogs {
     fn drop(&mut self) {
-        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            thread.join().expect("a hog never panics");
+            thread.join().unwrap();
         }
     }
 }
@@ -136,6 +125,3 @@ fn raise_priority() -> bool {
     // SAFETY: `param` outlives the call, which changes only the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) == 0 }
 }
-
-/// Longer than any margin of doctor's.
-const BURST: std::time::Duration = std::time::Duration::from_millis(15);

@@ -58,7 +58,9 @@ fn kill_9_at_any_moment_loses_nothing() {
 
 fn has_driver(commute: Pid) -> bool {
     let below = leaks::below(commute);
-    below.iter().any(|(_, name)| name.starts_with("commute-driver"))
+    below
+        .iter()
+        .any(|(_, name)| name.starts_with("commute-driver"))
 }
 
 fn records_in(out: &Path) -> usize {

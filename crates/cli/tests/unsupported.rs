@@ -96,7 +96,12 @@ fn requests_slower_than_the_timeout_are_censored() {
     quiet.write_run(data.run()).unwrap();
     for cell in last(&data) {
         let outcome = Outcome::Clean;
-        quiet.write_cell(&Cell { outcome, ..cell.clone() }).unwrap();
+        quiet
+            .write_cell(&Cell {
+                outcome,
+                ..cell.clone()
+            })
+            .unwrap();
     }
     house.run(&["report", "quiet"]).code(0).prints("timed out");
 }
