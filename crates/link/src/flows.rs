@@ -1,12 +1,14 @@
+//! Tickets: which packet of which flow, the key of every random draw.
+
 use std::collections::BTreeMap;
 
-use crate::{Packet, Transport};
+use crate::model::{Packet, Transport};
 
-/// Flows told apart; later ones share one ticket series. A cell has tens of flows: the bound only
-/// keeps a port scan from eating memory.
+/// Flows that are distinguished; later ones share one series of tickets. A cell has tens of flows:
+/// the limit only keeps a port scan from using up memory.
 const MAX_FLOWS: usize = 1 << 16;
 
-/// What luck is drawn by: which flow, in order of appearance, and which of its packets.
+/// Identifies a packet by its flow, in order of appearance, and its number within the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
     /// 0 for the first flow seen.
@@ -15,16 +17,18 @@ pub(crate) struct Ticket {
     pub(crate) index: u64,
 }
 
-/// Hands out tickets.
+/// Issues tickets.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
+    /// The order of appearance of each [`Packet::flow`].
     order: BTreeMap<u64, u32>,
+    /// Packets of each flow so far.
     packets: Vec<u64>,
 }
 
 impl Flows {
-    /// The ticket of this packet; `None` for what never draws luck, so that ARP, ND and ICMP,
-    /// which come when they like, shift nobody.
+    /// Returns the ticket of this packet; `None` for ARP, ND and ICMP, which come at unpredictable
+    /// times and must not shift the draws of other packets.
     pub(crate) fn ticket(&mut self, packet: &Packet) -> Option<Ticket> {
         if packet.transport == Transport::Other {
             return None;
@@ -72,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_count_apart_in_order_of_appearance() {
+    fn flows_are_numbered_in_order_of_appearance() {
         let mut flows = Flows::default();
         assert_eq!(flows.ticket(&packet(Transport::Tcp, 99)), ticket(0, 0));
         assert_eq!(flows.ticket(&packet(Transport::Udp, 5)), ticket(1, 0));
@@ -81,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn other_frames_have_no_ticket_and_take_no_place() {
+    fn other_transports_get_no_ticket_and_no_number() {
         let mut flows = Flows::default();
         assert_eq!(flows.ticket(&packet(Transport::Other, 1)), None);
         assert_eq!(flows.ticket(&packet(Transport::Tcp, 2)), ticket(0, 0));
     }
 
     #[test]
-    fn too_many_flows_share_the_last_series() {
+    fn flows_beyond_the_limit_share_one_series() {
         let mut flows = Flows::default();
         for flow in 0..MAX_FLOWS as u64 {
             flows.ticket(&packet(Transport::Udp, flow));

@@ -1,19 +1,21 @@
+//! When a direction is closed: outages and handovers.
+
 use serde::{Deserialize, Serialize};
 
-/// What becomes of the queue while the gate is closed.
+/// What happens to the queue while the gate is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnClose {
-    /// The queue waits, and takes more up to its limits: a handover that forwards data.
+    /// The queue is kept and goes on filling up to its limits, as in a handover that forwards data.
     Keep,
-    /// What is not through by then is lost, and so is what arrives: a radio link that fails.
+    /// Packets not yet through are lost, and so are new arrivals, as when a radio link fails.
     Flush,
 }
 
-/// When a direction is closed: an outage or a handover, on virtual time from the origin.
+/// The intervals during which a direction is closed, in virtual time from the origin.
 ///
-/// Intervals hold their first nanosecond and not their last; between any two there is open time,
-/// so whatever waits gets through.
+/// Intervals include their first nanosecond and exclude their last. Between any two the gate is
+/// open, so that waiting packets get through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawGate", into = "RawGate")]
 pub struct Gate {
@@ -22,25 +24,26 @@ pub struct Gate {
     on_close: OnClose,
 }
 
-/// Why intervals make no gate.
+/// Why a list of intervals is not a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// Nothing is ever closed.
+    /// The list is empty.
     #[error("a gate needs at least one closed interval, [from, to]")]
     Empty,
-    /// An interval ends where it starts, or before.
-    #[error("interval {0} ends before it starts: write [from, to] with from < to")]
+    /// An interval, counted from 1, does not end after it starts.
+    #[error("interval {0} does not end after it starts: write [from, to] with from < to")]
     Backwards(usize),
-    /// An interval starts before the previous one has ended.
-    #[error("interval {0} touches the one before: put them in order, with open time between")]
+    /// An interval, counted from 1, does not start after the previous one has ended.
+    #[error("interval {0} touches the one before: put them in order, with open time between them")]
     Overlap(usize),
-    /// The last interval reaches the next turn, which then starts closed.
-    #[error("the intervals fill or pass the period: make it longer than the end of the last")]
+    /// The last interval reaches the end of the period.
+    #[error("the intervals reach the end of the period: make it longer than the end of the last")]
     Period,
 }
 
 impl Gate {
-    /// A gate closed from each first to each second time, repeated with the period if given.
+    /// Returns a gate that is closed during each interval (from, to), repeated with the period
+    /// `every_ns` if there is one.
     pub fn new(
         closed_ns: Vec<(u64, u64)>,
         every_ns: Option<u64>,
@@ -67,12 +70,12 @@ impl Gate {
         })
     }
 
-    /// What becomes of the queue.
+    /// Returns what happens to the queue while the gate is closed.
     pub fn on_close(&self) -> OnClose {
         self.on_close
     }
 
-    /// Closed time in all: in one turn if it repeats.
+    /// Returns the total closed time; of one period if the gate repeats.
     pub fn closed_ns(&self) -> u64 {
         self.closed_ns
             .iter()
@@ -80,42 +83,42 @@ impl Gate {
             .sum()
     }
 
-    /// The period, if it repeats.
+    /// Returns the period, if the gate repeats.
     pub fn every_ns(&self) -> Option<u64> {
         self.every_ns
     }
 
-    /// The first open moment from `at_ns` on.
+    /// Returns the first open moment from `at_ns` on.
     pub(crate) fn open_from(&self, at_ns: u64) -> u64 {
-        let (turn_ns, in_turn_ns) = self.turn(at_ns);
+        let (start_ns, since_ns) = self.period(at_ns);
         let next = self
             .closed_ns
-            .partition_point(|(_, to_ns)| *to_ns <= in_turn_ns);
+            .partition_point(|(_, to_ns)| *to_ns <= since_ns);
         match self.closed_ns.get(next) {
-            Some(&(from_ns, to_ns)) if from_ns <= in_turn_ns => turn_ns.saturating_add(to_ns),
+            Some(&(from_ns, to_ns)) if from_ns <= since_ns => start_ns.saturating_add(to_ns),
             _ => at_ns,
         }
     }
 
-    /// The first closing at `at_ns` or later.
+    /// Returns the first moment from `at_ns` on at which the gate closes.
     pub(crate) fn next_closing(&self, at_ns: u64) -> Option<u64> {
-        let (turn_ns, in_turn_ns) = self.turn(at_ns);
+        let (start_ns, since_ns) = self.period(at_ns);
         let next = self
             .closed_ns
-            .partition_point(|(from_ns, _)| *from_ns < in_turn_ns);
+            .partition_point(|(from_ns, _)| *from_ns < since_ns);
         match self.closed_ns.get(next) {
-            Some((from_ns, _)) => Some(turn_ns.saturating_add(*from_ns)),
+            Some((from_ns, _)) => Some(start_ns.saturating_add(*from_ns)),
             None => Some(
-                turn_ns
+                start_ns
                     .saturating_add(self.every_ns?)
                     .saturating_add(self.closed_ns[0].0),
             ),
         }
     }
 
-    /// When `need_ns` of open time have passed since `at_ns`.
+    /// Returns the moment when `need_ns` of open time have passed since `at_ns`.
     pub(crate) fn after_open(&self, at_ns: u64, need_ns: u64) -> u64 {
-        let (mut at_ns, mut need_ns) = self.skip_turns(at_ns, need_ns);
+        let (mut at_ns, mut need_ns) = self.skip_periods(at_ns, need_ns);
         while need_ns > 0 {
             at_ns = self.open_from(at_ns);
             let Some(closing_ns) = self.next_closing(at_ns) else {
@@ -128,27 +131,27 @@ impl Gate {
         at_ns
     }
 
-    /// Takes whole turns in one step: each holds the same open time, wherever one starts in it.
-    fn skip_turns(&self, at_ns: u64, need_ns: u64) -> (u64, u64) {
+    /// Skips whole periods in one step. Each has the same open time, wherever in it one starts.
+    fn skip_periods(&self, at_ns: u64, need_ns: u64) -> (u64, u64) {
         let Some(every_ns) = self.every_ns else {
             return (at_ns, need_ns);
         };
         let open_ns = every_ns - self.closed_ns();
-        let turns = need_ns.saturating_sub(1) / open_ns;
+        let periods = need_ns.saturating_sub(1) / open_ns;
         (
-            at_ns.saturating_add(turns.saturating_mul(every_ns)),
-            need_ns - turns * open_ns,
+            at_ns.saturating_add(periods.saturating_mul(every_ns)),
+            need_ns - periods * open_ns,
         )
     }
 
-    /// Start of the turn that holds `at_ns`, and the place within it.
-    fn turn(&self, at_ns: u64) -> (u64, u64) {
-        let in_turn_ns = self.every_ns.map_or(at_ns, |every_ns| at_ns % every_ns);
-        (at_ns - in_turn_ns, in_turn_ns)
+    /// Returns the start of the period that contains `at_ns`, and the time since then.
+    fn period(&self, at_ns: u64) -> (u64, u64) {
+        let since_ns = self.every_ns.map_or(at_ns, |every_ns| at_ns % every_ns);
+        (at_ns - since_ns, since_ns)
     }
 }
 
-/// The same without its rules: what crosses between processes.
+/// A gate before its intervals are checked: the serialised form.
 #[derive(Clone, Serialize, Deserialize)]
 struct RawGate {
     closed_ns: Vec<(u64, u64)>,
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn it_refuses_what_is_no_calendar() {
+    fn invalid_intervals_are_refused() {
         assert_eq!(gate(&[], None), Err(GateError::Empty));
         assert_eq!(gate(&[(5, 5)], None), Err(GateError::Backwards(1)));
         assert_eq!(gate(&[(1, 5), (5, 9)], None), Err(GateError::Overlap(2)));
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_closed_from_the_first_moment_and_open_at_the_last() {
+    fn intervals_include_their_start_and_exclude_their_end() {
         let gate = gate(&[(10, 20), (30, 40)], None).unwrap();
         let opens: Vec<u64> = [9, 10, 19, 20, 35, 40, 1000]
             .map(|t| gate.open_from(t))
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn it_repeats() {
+    fn intervals_repeat_with_the_period() {
         let gate = gate(&[(0, 5), (50, 60)], Some(100)).unwrap();
         assert_eq!(gate.open_from(255), 260);
         assert_eq!(gate.open_from(300), 305);
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn open_time_agrees_with_counting_it_nanosecond_by_nanosecond() {
+    fn after_open_agrees_with_counting_every_nanosecond() {
         let gate = gate(&[(3, 5), (7, 8)], Some(11)).unwrap();
         for at_ns in 0..25 {
             let mut clock_ns = at_ns;
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn long_services_over_short_periods_cost_no_time() {
+    fn long_services_skip_short_periods_at_once() {
         let gate = gate(&[(0, 1)], Some(2)).unwrap();
         assert_eq!(gate.after_open(0, 1 << 60), 1 << 61);
     }

@@ -1,35 +1,38 @@
+//! Packets and their departures, as the caller of a path sees them.
+
 use serde::{Deserialize, Serialize};
 
-/// What a packet carries, as far as the link may care.
+/// Transport protocol of a packet, as far as the link treats them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP over IPv4 or IPv6.
     Tcp,
     /// UDP over IPv4 or IPv6.
     Udp,
-    /// Anything else: ARP, ND, ICMP. Crosses the link like the rest but never draws luck.
+    /// Anything else, e.g. ARP, ND or ICMP. It waits and queues like the rest, but no random draw
+    /// ever applies to it.
     Other,
 }
 
-/// One packet, as the model sees it: no bytes, only what decides its fate.
+/// A packet as the model sees it: no payload, only the properties that decide its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The caller's handle; the model only passes it through.
+    /// The caller's handle, which comes back in the [`Departure`].
     pub token: u64,
-    /// IP bytes (no Ethernet header): the unit of queue and rate.
+    /// IP bytes, without the Ethernet header. Queue and rate count these.
     pub ip_bytes: u32,
-    /// What it carries.
+    /// Transport protocol.
     pub transport: Transport,
     /// Source port; 0 when the transport has none.
     pub src_port: u16,
     /// Destination port; 0 when the transport has none.
     pub dst_port: u16,
-    /// The flow it belongs to: any value equal for the packets of one flow.
-    /// Luck is drawn by the order in which flows appear, never by this value.
+    /// Identifies the packet's flow. Random draws depend on the order in which flows appear, never
+    /// on this value.
     pub flow: u64,
 }
 
-/// Which way a packet travels.
+/// Direction of travel through a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -39,37 +42,37 @@ pub enum Direction {
     Down,
 }
 
-/// Why the model dropped a packet.
+/// Reason for which the model dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// Operator policy: UDP blocked or policed.
+    /// The operator's policy blocks or polices UDP.
     Policy,
-    /// The gate was closed (outage, handover) and set to flush.
+    /// The gate was closed (outage, handover) and flushes its queue.
     Gate,
     /// The queue was full.
     Queue,
-    /// Random loss after the queue.
+    /// The packet was lost at random after the queue.
     Loss,
 }
 
-/// The end of one packet's way through a path.
+/// How one packet left a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// Deliver at this virtual time.
+    /// Delivered.
     Deliver {
-        /// Ideal time of departure; the shell is late by `now - at_ns`.
+        /// Ideal virtual time of delivery; the caller is late by `now - at_ns`.
         at_ns: u64,
-        /// The packet's handle.
+        /// The handle from [`Packet::token`].
         token: u64,
     },
-    /// Dropped by the model at this virtual time.
+    /// Dropped by the model.
     Drop {
         /// Virtual time of the drop.
         at_ns: u64,
-        /// The packet's handle.
+        /// The handle from [`Packet::token`].
         token: u64,
-        /// Why.
+        /// Reason for the drop.
         cause: Cause,
     },
 }

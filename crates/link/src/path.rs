@@ -1,21 +1,24 @@
+//! One direction of a link: stages in a row, driven by arrivals and deadlines.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cause, Departure, Direction, Packet, PathSpec,
     flows::Flows,
+    model::{Cause, Departure, Direction, Packet},
+    spec::PathSpec,
     stage::{self, Item, Stage},
 };
 
-/// No deadline: later than any packet.
+/// The deadline of a stage that has none: later than any packet.
 const NEVER: u64 = u64::MAX;
 
-/// One direction of a link. See the crate's head for the life of a packet in it.
+/// One direction of a link. The crate's documentation describes the life of a packet in it.
 ///
 /// Call [`offer`](Path::offer) with arrivals in order of time, sleep until
-/// [`next_deadline`](Path::next_deadline), then call [`poll`](Path::poll) until it gives `None`.
+/// [`next_deadline`](Path::next_deadline), then call [`poll`](Path::poll) until it returns `None`.
 pub struct Path {
     stages: Vec<Box<dyn Stage>>,
-    /// The deadline of each stage, so that looking for the next event calls nobody.
+    /// The deadline of each stage, cached so that finding the next event calls no stage.
     deadlines: Vec<u64>,
     /// The least time between each stage and the end of the path.
     to_go_ns: Vec<u64>,
@@ -29,7 +32,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// The stages that `spec` asks for; `seed` and `direction` decide their luck.
+    /// Builds the stages that `spec` asks for; `seed` and `direction` determine their random draws.
     pub fn new(spec: &PathSpec, direction: Direction, seed: u64) -> Path {
         let stages = stage::build(spec, direction, seed);
         let mut path = Path {
@@ -44,15 +47,15 @@ impl Path {
             delivered: 0,
             dropped: Drops::default(),
         };
-        path.measure_to_go();
+        path.update_to_go();
         path
     }
 
     /// Sets the origin of the clocks of trace, gate, policy and burst loss: the start of the first
-    /// step. Never called, the origin is the first packet.
+    /// step. Without this call the origin is the first packet.
     ///
-    /// Flows are counted anew from here, so that arms which warm up differently meet the same luck
-    /// in the steps. Packets already inside keep their fate.
+    /// Flows are numbered from zero again, so that arms with different warm-ups get common random
+    /// numbers in their steps. Packets already inside keep their fate.
     pub fn start(&mut self, at_ns: u64) {
         self.started = true;
         self.flows = Flows::default();
@@ -61,7 +64,8 @@ impl Path {
         }
     }
 
-    /// A packet arrives. An arrival stamped before the previous one counts as simultaneous.
+    /// Takes a packet that arrives at `now_ns`. An arrival stamped before the previous one counts as
+    /// simultaneous with it.
     pub fn offer(&mut self, now_ns: u64, packet: Packet) {
         let now_ns = now_ns.max(self.last_arrival_ns);
         self.last_arrival_ns = now_ns;
@@ -73,17 +77,19 @@ impl Path {
         self.offer_to(0, now_ns, Item { packet, ticket });
     }
 
-    /// When to poll next: no packet leaves sooner. What happens inside before that can wait, for
-    /// every stage computes from arrival times and not from when it is asked.
+    /// Returns when to poll next: no packet is delivered before then. Events inside the path can wait
+    /// until then because every stage computes with arrival times, not with the time of the poll.
     pub fn next_deadline(&self) -> Option<u64> {
-        let ends = self.deadlines.iter().zip(&self.to_go_ns);
-        let first = ends
+        let first = self
+            .deadlines
+            .iter()
+            .zip(&self.to_go_ns)
             .map(|(deadline_ns, to_go_ns)| deadline_ns.saturating_add(*to_go_ns))
             .min();
         first.filter(|&deadline_ns| deadline_ns != NEVER)
     }
 
-    /// The next departure up to `now_ns`, in order of `at_ns`; `None` when there is no more.
+    /// Returns the next departure up to `now_ns`, in order of `at_ns`; `None` when there is no more.
     pub fn poll(&mut self, now_ns: u64) -> Option<Departure> {
         while let Some(index) = self.earliest_stage(now_ns) {
             let stage = &mut self.stages[index];
@@ -108,7 +114,7 @@ impl Path {
         None
     }
 
-    /// What became of the packets so far.
+    /// Returns the number of packets so far, by what happened to them.
     pub fn counters(&self) -> Counters {
         Counters {
             offered: self.offered,
@@ -118,18 +124,21 @@ impl Path {
         }
     }
 
-    /// The configured fixed one-way delay.
+    /// Returns the configured fixed one-way delay, without jitter and bias.
     pub fn delay_ns(&self) -> u64 {
         self.delay_ns
     }
 
-    /// Takes the cost of the way itself, as calibration found it, off the fixed delay of the
-    /// packets to come; never below nothing.
+    /// Takes `bias_ns`, the delay that carrying packets through the emulator adds by itself, off the
+    /// fixed delay of later packets, down to zero.
+    ///
+    /// Only a benchmark calibrates a link and calls this. Studies run without calibration, so their
+    /// delays include the bias.
     pub fn set_bias_ns(&mut self, bias_ns: u64) {
         for stage in &mut self.stages {
             stage.set_bias_ns(bias_ns);
         }
-        self.measure_to_go();
+        self.update_to_go();
     }
 
     fn offer_to(&mut self, index: usize, now_ns: u64, item: Item) {
@@ -138,15 +147,15 @@ impl Path {
         self.deadlines[index] = stage.next_deadline().unwrap_or(NEVER);
     }
 
-    /// The stage with the earliest event up to `now_ns`: taking events one by one in order of time
-    /// gives departures in order of time, however late the poll.
+    /// Returns the stage with the earliest event up to `now_ns`. Taking events one by one in order of
+    /// time gives departures in order of time, however late the poll.
     fn earliest_stage(&self, now_ns: u64) -> Option<usize> {
         let deadlines = self.deadlines.iter().enumerate();
         let (index, deadline_ns) = deadlines.min_by_key(|&(_, deadline_ns)| *deadline_ns)?;
         (*deadline_ns <= now_ns && *deadline_ns != NEVER).then_some(index)
     }
 
-    fn measure_to_go(&mut self) {
+    fn update_to_go(&mut self) {
         let mut to_go_ns = 0_u64;
         for (stage, slot) in self.stages.iter().zip(&mut self.to_go_ns).rev() {
             *slot = to_go_ns;
@@ -155,39 +164,39 @@ impl Path {
     }
 }
 
-/// What became of the packets of a path: `offered == delivered + dropped.total() + queued`, always.
+/// Packets of a path. At any moment `offered == delivered + dropped.total() + queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets that left at the far end.
+    /// Packets delivered at the far end.
     pub delivered: u64,
-    /// Packets the model dropped.
+    /// Packets dropped, by [`Cause`].
     pub dropped: Drops,
     /// Packets still inside.
     pub queued: u64,
 }
 
-/// Packets dropped, by cause.
+/// Packets dropped, by [`Cause`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
-    /// By operator policy.
+    /// Dropped by operator policy.
     pub policy: u64,
-    /// By a closed gate.
+    /// Dropped by a closed gate.
     pub gate: u64,
-    /// By a full queue.
+    /// Dropped by a full queue.
     pub queue: u64,
-    /// By random loss.
+    /// Lost at random.
     pub loss: u64,
 }
 
 impl Drops {
-    /// All causes together.
+    /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
         self.policy + self.gate + self.queue + self.loss
     }
 
-    /// Counts one more.
+    /// Counts one more packet dropped by `cause`.
     pub fn count(&mut self, cause: Cause) {
         let slot = match cause {
             Cause::Policy => &mut self.policy,
@@ -202,7 +211,10 @@ impl Drops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossSpec, NS_PER_MS, QueueSpec, RateSpec, Transport};
+    use crate::{
+        model::Transport,
+        spec::{LossSpec, NS_PER_MS, QueueSpec, RateSpec},
+    };
 
     const MS: u64 = NS_PER_MS;
 
@@ -226,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unimpaired_path_gives_packets_back_at_once() {
+    fn unimpaired_path_delivers_at_once() {
         let mut path = Path::new(&PathSpec::default(), Direction::Up, 0);
         assert_eq!(path.next_deadline(), None);
         path.offer(5, packet(1));
@@ -235,7 +247,7 @@ mod tests {
         assert_eq!(path.next_deadline(), None);
     }
 
-    /// 12 Mbit/s (a millisecond a packet), 20 ms.
+    /// 12 Mbit/s (a millisecond per packet), 20 ms.
     fn spec() -> PathSpec {
         PathSpec {
             rate: RateSpec::constant(12_000_000),
@@ -249,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_is_that_of_a_departure_and_not_of_a_stage() {
+    fn deadline_is_the_next_delivery_not_the_next_event_of_a_stage() {
         let mut path = Path::new(&spec(), Direction::Down, 0);
         path.offer(0, packet(1));
         assert_eq!(path.next_deadline(), Some(21 * MS));
@@ -264,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_poll_tells_drops_and_departures_in_order_of_time() {
+    fn late_poll_returns_departures_in_order_of_time() {
         let mut path = Path::new(&spec(), Direction::Down, 0);
         for token in 0..4 {
             path.offer(0, packet(token));
@@ -300,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_stamped_before_the_last_counts_as_simultaneous() {
+    fn arrival_stamped_before_the_last_counts_as_simultaneous() {
         let mut path = Path::new(&PathSpec::default(), Direction::Up, 0);
         path.offer(10, packet(1));
         path.offer(7, packet(2));
@@ -308,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_count_by_cause() {
+    fn drops_are_counted_by_cause() {
         let loss = Some(LossSpec::Iid { ppb: 1_000_000_000 });
         let mut path = Path::new(&PathSpec { loss, ..spec() }, Direction::Up, 0);
         path.offer(0, packet(1));

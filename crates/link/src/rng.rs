@@ -1,12 +1,15 @@
-use crate::{Direction, flows::Ticket};
+//! Random draws without state, so that they are common random numbers: the same seed gives every
+//! arm of a comparison the same draws.
+
+use crate::{flows::Ticket, model::Direction};
 
 /// Increment of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
 /// OOPSLA 2014): 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A stateless random stream: each draw is a function of (seed, direction, purpose,
-/// flow, packet). So no draw can shift another: not that of another stage (its purpose differs),
-/// nor of another flow, nor of a later packet.
+/// A random stream without state: each draw is a function of (seed, direction, purpose, flow,
+/// packet). No draw can shift another one, whether of another stage (its purpose differs), of
+/// another flow, or of a later packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RandomStream {
     key: u64,
@@ -26,35 +29,35 @@ impl RandomStream {
         RandomStream { key }
     }
 
-    /// The draw of one packet, uniform over all of `u64`.
-    pub(crate) fn of(self, ticket: Ticket) -> u64 {
-        self.at(u64::from(ticket.flow_order), ticket.index)
+    /// Returns the draw of one packet, uniform over all of `u64`.
+    pub(crate) fn draw(self, ticket: Ticket) -> u64 {
+        self.draw_at(u64::from(ticket.flow_order), ticket.index)
     }
 
-    /// Draw number `index` of stream `stream`: within a stream this is SplitMix64 itself,
+    /// Returns draw number `index` of series `series`. Within a series this is SplitMix64 itself,
     /// addressed by its counter.
-    pub(crate) fn at(self, stream: u64, index: u64) -> u64 {
-        let start = mix(self.key ^ stream.wrapping_mul(GOLDEN));
+    pub(crate) fn draw_at(self, series: u64, index: u64) -> u64 {
+        let start = mix(self.key ^ series.wrapping_mul(GOLDEN));
         mix(start.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN)))
     }
 }
 
-/// A probability, kept as the share of `u64` below which a draw comes true.
+/// A probability, stored as the number of values of `u64` that count as a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chance {
     below: u128,
 }
 
 impl Chance {
-    /// From parts per billion; more than one billion counts as always.
+    /// Converts parts per billion; more than one billion counts as certain.
     pub(crate) fn from_ppb(ppb: u32) -> Chance {
-        const ALWAYS: u128 = 1 << 64;
+        const CERTAIN: u128 = 1 << 64;
         Chance {
-            below: (u128::from(ppb) * ALWAYS / 1_000_000_000).min(ALWAYS),
+            below: (u128::from(ppb) * CERTAIN / 1_000_000_000).min(CERTAIN),
         }
     }
 
-    /// Whether this draw comes true.
+    /// Returns whether `draw` is a hit.
     pub(crate) fn hit(self, draw: u64) -> bool {
         u128::from(draw) < self.below
     }
@@ -72,46 +75,58 @@ fn mix(mut z: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn ones(random: RandomStream, stream: u64, n: u64) -> u32 {
-        (0..n).map(|i| random.at(stream, i).count_ones()).sum()
+    /// A change of these values changes the fate of every packet in results published with a seed.
+    const FROZEN: [u64; 3] = [
+        15_257_928_559_323_467_301,
+        10_420_353_977_564_858_075,
+        14_118_528_344_900_137_772,
+    ];
+
+    fn stream(seed: u64, direction: Direction, purpose: &str) -> RandomStream {
+        RandomStream::new(seed, direction, purpose)
     }
 
     #[test]
-    fn draws_are_balanced_in_every_stream() {
+    fn draws_are_balanced_in_every_series() {
         // 4096 draws of 64 bits: mean 131072, sigma 256; five sigma either way.
-        for stream in 0..64 {
-            let random = RandomStream::new(7, Direction::Down, "loss");
-            let got = i64::from(ones(random, stream, 4096));
-            assert!((got - 131_072).abs() < 1280, "stream {stream}: {got}");
+        let stream = stream(7, Direction::Down, "loss");
+        for series in 0..64 {
+            let ones: u32 = (0..4096)
+                .map(|i| stream.draw_at(series, i).count_ones())
+                .sum();
+            assert!(ones.abs_diff(131_072) < 1280, "series {series}: {ones}");
         }
     }
 
     #[test]
-    fn seed_direction_purpose_and_stream_each_make_another_stream() {
-        let base = RandomStream::new(7, Direction::Down, "loss").at(0, 0);
-        assert_ne!(base, RandomStream::new(8, Direction::Down, "loss").at(0, 0));
-        assert_ne!(base, RandomStream::new(7, Direction::Up, "loss").at(0, 0));
-        assert_ne!(
-            base,
-            RandomStream::new(7, Direction::Down, "jitter").at(0, 0)
-        );
-        assert_ne!(base, RandomStream::new(7, Direction::Down, "loss").at(1, 0));
-        assert_eq!(base, RandomStream::new(7, Direction::Down, "loss").at(0, 0));
+    fn seed_direction_purpose_and_series_all_change_the_draw() {
+        let base = stream(7, Direction::Down, "loss");
+        let others = [
+            stream(8, Direction::Down, "loss"),
+            stream(7, Direction::Up, "loss"),
+            stream(7, Direction::Down, "jitter"),
+        ];
+        for other in others {
+            assert_ne!(base.draw_at(0, 0), other.draw_at(0, 0));
+        }
+        assert_ne!(base.draw_at(0, 0), base.draw_at(1, 0));
+        let again = stream(7, Direction::Down, "loss");
+        assert_eq!(base.draw_at(0, 0), again.draw_at(0, 0));
     }
 
     #[test]
-    fn streams_are_not_correlated() {
+    fn series_are_not_correlated() {
         // Hits of two flows at 50 %: agreement is binomial, n = 10000, sigma 50.
-        let random = RandomStream::new(1, Direction::Up, "loss");
+        let stream = stream(1, Direction::Up, "loss");
         let half = Chance::from_ppb(500_000_000);
         let agree = (0..10_000)
-            .filter(|&i| half.hit(random.at(0, i)) == half.hit(random.at(1, i)))
+            .filter(|&i| half.hit(stream.draw_at(0, i)) == half.hit(stream.draw_at(1, i)))
             .count();
         assert!(agree.abs_diff(5000) < 250, "{agree} of 10000 agree");
     }
 
     #[test]
-    fn the_ends_of_chance_are_never_and_always() {
+    fn chances_range_from_never_to_certain() {
         assert!(!Chance::from_ppb(0).hit(0));
         assert!(Chance::from_ppb(1_000_000_000).hit(u64::MAX));
         assert!(Chance::from_ppb(u32::MAX).hit(u64::MAX));
@@ -119,15 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn draws_stay_what_they_were() {
-        // A change here changes the fate of every packet ever published with a seed.
-        let random = RandomStream::new(7, Direction::Down, "loss");
-        assert_eq!([random.at(0, 0), random.at(0, 1), random.at(1, 0)], FROZEN);
+    fn draws_never_change_between_versions() {
+        let stream = stream(7, Direction::Down, "loss");
+        let draws = [(0, 0), (0, 1), (1, 0)].map(|(series, index)| stream.draw_at(series, index));
+        assert_eq!(draws, FROZEN);
     }
-
-    const FROZEN: [u64; 3] = [
-        15_257_928_559_323_467_301,
-        10_420_353_977_564_858_075,
-        14_118_528_344_900_137_772,
-    ];
 }

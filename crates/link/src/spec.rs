@@ -1,36 +1,38 @@
+//! What a path is built from: the settings of one direction in whole units.
+
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Gate, Trace};
+use crate::{gate::Gate, trace::Trace};
 
 /// Nanoseconds in a millisecond.
 pub const NS_PER_MS: u64 = 1_000_000;
 
-/// One direction of a network, in whole units. The default is no impairment at all.
+/// One direction of a network. The default impairs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathSpec {
-    /// What the operator does to UDP.
+    /// Operator policy for UDP.
     pub policy: Option<PolicySpec>,
-    /// Outages and handovers. Not beside a trace, which has its own.
+    /// Outages and handovers. Ignored with a trace, which has its own.
     pub gate: Option<Gate>,
-    /// What the queue before the rate holds.
+    /// Limits of the queue in front of the rate.
     pub queue: QueueSpec,
-    /// How fast the queue empties.
+    /// Rate at which the queue empties.
     pub rate: RateSpec,
-    /// Random loss behind the queue.
+    /// Random loss after the queue.
     pub loss: Option<LossSpec>,
-    /// Fixed one-way delay.
+    /// Fixed one-way delay in ns.
     pub delay_ns: u64,
-    /// Delay varies uniformly by this much either way, without reordering.
+    /// Uniform variation of the delay either way, in ns, without reordering.
     pub jitter_ns: u64,
-    /// Packets held back and overtaken.
+    /// Packets that are held back, so that later ones overtake them.
     pub reorder: Option<ReorderSpec>,
 }
 
 impl PathSpec {
-    /// The queue's limits with its time turned into bytes at the rate.
+    /// Returns the queue's limits, with its time converted to bytes at the (mean) rate.
     pub(crate) fn queue_limits(&self) -> QueueLimits {
         let by_time = self
             .queue
@@ -48,31 +50,31 @@ impl PathSpec {
     }
 }
 
-/// How fast a direction carries IP bytes.
+/// Rate at which a direction carries IP bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSpec {
-    /// As fast as packets come.
+    /// No limit.
     #[default]
     Unlimited,
-    /// So many bits a second.
+    /// A constant rate.
     Constant {
-        /// Bits a second, counted over IP packets.
+        /// Bits per second, counted over IP packets.
         bps: NonZeroU64,
     },
-    /// By the opportunities of a trace.
+    /// The delivery opportunities of a trace.
     Trace(Trace),
 }
 
 impl RateSpec {
-    /// A constant rate; 0 means one bit a second, the slowest there is.
+    /// Returns a constant rate; 0 means one bit per second, the slowest there is.
     pub fn constant(bps: u64) -> RateSpec {
         RateSpec::Constant {
             bps: NonZeroU64::new(bps).unwrap_or(NonZeroU64::MIN),
         }
     }
 
-    /// The rate, or the mean of the trace; `None` when unlimited.
+    /// Returns the rate, or the mean of the trace; `None` when unlimited.
     pub fn mean_bps(&self) -> Option<u64> {
         match self {
             RateSpec::Unlimited => None,
@@ -82,42 +84,43 @@ impl RateSpec {
     }
 }
 
-/// How much may wait; of several limits the first that is reached binds, without any all may.
+/// Limits of a queue. Of several, the first that is reached applies; without any, the queue is
+/// unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueSpec {
-    /// As many bytes as the rate carries in this time.
+    /// As many bytes as the rate carries in this time, in ns.
     pub time_ns: Option<u64>,
-    /// IP bytes.
+    /// IP bytes, without those of the packet in service.
     pub bytes: Option<u64>,
-    /// Packets.
+    /// Packets, without the one in service.
     pub packets: Option<u64>,
 }
 
-/// The limits a queue works with.
+/// Limits of a queue in the units in which it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueLimits {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
 }
 
-/// Random loss. Chances are in parts per billion, so a spec is exact wherever it travels.
+/// Random loss. Chances are whole parts per billion, so that a spec survives serialisation exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossSpec {
-    /// Each packet alone.
+    /// Independent loss of each packet.
     Iid {
-        /// Chance in parts per billion.
+        /// Chance of loss in parts per billion.
         ppb: u32,
     },
-    /// In bad times that come and go by the clock.
+    /// Loss in bad times that come and go by the clock.
     Burst(BurstSpec),
-    /// In bad runs of packets.
+    /// Loss in bad runs of packets.
     GilbertElliott(GilbertElliottSpec),
 }
 
 impl LossSpec {
-    /// The share of packets lost in the long run, in parts per billion.
+    /// Returns the long-run share of packets lost, in parts per billion.
     pub fn mean_ppb(&self) -> u32 {
         let weighted = |good: (u64, u32), bad: (u64, u32)| {
             let sum =
@@ -136,25 +139,25 @@ impl LossSpec {
     }
 }
 
-/// Loss by sojourn times on virtual time; both are means of exponentials.
+/// Loss in bad times. Good and bad times alternate in virtual time and are exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstSpec {
-    /// Mean length of a good time, without loss.
+    /// Mean length of a good time in ns; nothing is lost in it.
     pub good_ns: u64,
-    /// Mean length of a bad time.
+    /// Mean length of a bad time in ns.
     pub bad_ns: u64,
     /// Chance of loss in a bad time, in parts per billion.
     pub loss_ppb: u32,
 }
 
-/// Loss by a two-state chain that steps once a packet; all in parts per billion.
+/// Loss by a two-state chain that takes one step per packet. All chances are in parts per billion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliottSpec {
-    /// Chance to turn bad (p).
+    /// Chance to turn from good to bad (p).
     pub to_bad_ppb: u32,
-    /// Chance to turn good (r).
+    /// Chance to turn from bad to good (r).
     pub to_good_ppb: u32,
     /// Chance of loss in the good state (1 - k).
     pub good_loss_ppb: u32,
@@ -162,37 +165,37 @@ pub struct GilbertElliottSpec {
     pub bad_loss_ppb: u32,
 }
 
-/// What an operator does to UDP.
+/// Operator policy for UDP. TCP is never affected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {
-    /// Drop all UDP from this long after the origin on.
+    /// Drops all UDP from this time after the origin, in ns.
     pub block_after_ns: Option<u64>,
-    /// Police UDP to a rate.
+    /// Polices UDP to a rate.
     pub police: Option<PoliceSpec>,
-    /// Only packets from or to these ports; empty means all.
+    /// Ports that the policy applies to, as source or destination; empty means all.
     pub udp_ports: Vec<u16>,
 }
 
-/// A token bucket for UDP: what exceeds it is dropped.
+/// A token bucket for UDP; packets that exceed it are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoliceSpec {
-    /// Rate at which the bucket fills.
+    /// Rate at which the bucket fills, in bits per second.
     pub rate_bps: u64,
-    /// Size of the bucket; it starts full.
+    /// Size of the bucket in IP bytes; it starts full.
     pub burst_bytes: u64,
-    /// From this long after the origin on.
+    /// Time after the origin from which UDP is policed, in ns.
     pub after_ns: u64,
 }
 
-/// Packets held back by a fixed time.
+/// Reordering: some packets are held back by a fixed time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderSpec {
-    /// Chance to be held back, in parts per billion.
+    /// Chance of a packet to be held back, in parts per billion.
     pub ppb: u32,
-    /// How much later than in order.
+    /// How long it is held back, in ns.
     pub extra_ns: u64,
 }
 
@@ -201,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tightest_queue_limit_binds() {
+    fn the_smallest_queue_limit_applies() {
         let spec = |queue| PathSpec {
             rate: RateSpec::constant(6_300_000),
             queue,
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_loss_is_that_of_the_long_run() {
+    fn mean_loss_is_the_long_run_share() {
         let burst = BurstSpec {
             good_ns: 900,
             bad_ns: 100,

@@ -1,56 +1,58 @@
+//! Traces of a link's delivery opportunities, in the Mahimahi format.
+
 use serde::{Deserialize, Serialize};
 
-use crate::NS_PER_MS;
+use crate::spec::NS_PER_MS;
 
-/// IP bytes one opportunity carries: the trace format's own convention, without Mahimahi's four
-/// bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).
+/// IP bytes that one opportunity carries: the convention of the trace format, without Mahimahi's
+/// four bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).
 pub(crate) const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// Opportunities in one trace at most: 1 Gbit/s for a minute.
+/// Most opportunities in a trace: a minute at 1 Gbit/s.
 const MAX_OPPORTUNITIES: usize = 5_000_000;
 
-/// Delivery opportunities of a link in milliseconds, in order, repeated for ever: the time of the
-/// last is also the length of a turn. A time may stand several times.
+/// Delivery opportunities of a link, in milliseconds, in order, repeated forever. The time of the
+/// last is also the period. A time may occur several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
 pub struct Trace {
     times_ms: Vec<u32>,
 }
 
-/// Why a list of times or a file is no trace.
+/// Why a list of times or a file is not a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// No opportunity at all.
+    /// There is no opportunity at all.
     #[error("the trace is empty: it needs one time in milliseconds for each 1500 bytes")]
     Empty,
-    /// All opportunities lie at time 0.
+    /// All opportunities are at time 0.
     #[error("the trace has no length: its last time must be above 0")]
     NoLength,
-    /// A time is before the one above it.
+    /// A time is less than the one before it.
     #[error("time {at_ms} ms (entry {entry}) comes after {before_ms} ms: put the times in order")]
     OutOfOrder {
-        /// Place in the list, from 1.
+        /// Position in the list, from 1.
         entry: usize,
-        /// The time.
+        /// The time at that position.
         at_ms: u32,
-        /// The time above it.
+        /// The time before it.
         before_ms: u32,
     },
-    /// A line is no number.
-    #[error("line {line} is no whole number of milliseconds: {text:?}")]
-    NoNumber {
+    /// A line is not a number.
+    #[error("line {line} of the trace is not a whole number of milliseconds: {text:?}")]
+    NotANumber {
         /// Line of the file, from 1.
         line: usize,
-        /// Its beginning.
+        /// The first 40 characters of the line.
         text: String,
     },
-    /// More opportunities than a trace may have.
-    #[error("the trace is longer than {MAX_OPPORTUNITIES} opportunities: cut it")]
+    /// There are more opportunities than a trace may have.
+    #[error("the trace has more than {MAX_OPPORTUNITIES} opportunities: shorten it")]
     TooLong,
 }
 
 impl Trace {
-    /// A trace of these times.
+    /// Returns a trace of these times.
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, TraceError> {
         if times_ms.len() > MAX_OPPORTUNITIES {
             return Err(TraceError::TooLong);
@@ -70,7 +72,7 @@ impl Trace {
         }
     }
 
-    /// Reads the Mahimahi format: one time a line. Empty lines are passed over.
+    /// Reads the Mahimahi format: one time per line. Empty lines are skipped.
     pub fn parse(text: &str) -> Result<Trace, TraceError> {
         let mut times_ms = Vec::new();
         for (i, line) in text.lines().enumerate() {
@@ -78,7 +80,7 @@ impl Trace {
             if line.is_empty() {
                 continue;
             }
-            let at_ms = line.parse().map_err(|_| TraceError::NoNumber {
+            let at_ms = line.parse().map_err(|_| TraceError::NotANumber {
                 line: i + 1,
                 text: line.chars().take(40).collect(),
             })?;
@@ -90,32 +92,33 @@ impl Trace {
         Trace::new(times_ms)
     }
 
-    /// Mean rate over a turn.
+    /// Returns the mean rate over a period, in bits per second.
     pub fn mean_bps(&self) -> u64 {
         let bits = self.times_ms.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8;
         bits * 1000 / self.period_ms()
     }
 
-    /// Time of opportunity `number`, counted over the turns, since the origin.
+    /// Returns the time of opportunity `number`, counted across periods, since the origin.
     pub(crate) fn at_ns(&self, number: u64) -> u64 {
         let len = self.times_ms.len() as u64;
-        let in_turn_ms = u64::from(self.times_ms[(number % len) as usize]);
+        let since_ms = u64::from(self.times_ms[(number % len) as usize]);
         (number / len)
             .saturating_mul(self.period_ms())
-            .saturating_add(in_turn_ms)
+            .saturating_add(since_ms)
             .saturating_mul(NS_PER_MS)
     }
 
-    /// Number of the first opportunity at `since_ns` or later.
+    /// Returns the number of the first opportunity at `since_ns` or later.
     pub(crate) fn first_from(&self, since_ns: u64) -> u64 {
         let since_ms = since_ns.div_ceil(NS_PER_MS);
-        // Counted from 1, so that a turn holds the opportunities of its last moment.
-        let turn = since_ms.saturating_sub(1) / self.period_ms();
-        let in_turn_ms = since_ms - turn * self.period_ms();
+        // Less 1, so that a period includes the opportunities of its last moment.
+        let period = since_ms.saturating_sub(1) / self.period_ms();
+        let in_period_ms = since_ms - period * self.period_ms();
         let before = self
             .times_ms
-            .partition_point(|&at_ms| u64::from(at_ms) < in_turn_ms);
-        turn.saturating_mul(self.times_ms.len() as u64)
+            .partition_point(|&at_ms| u64::from(at_ms) < in_period_ms);
+        period
+            .saturating_mul(self.times_ms.len() as u64)
             .saturating_add(before as u64)
     }
 
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_one_time_a_line() {
+    fn one_time_per_line_is_read() {
         assert_eq!(
             Trace::parse("0\n1\r\n\n1\n8\n"),
             Trace::new(vec![0, 1, 1, 8])
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn it_refuses_what_is_no_trace() {
+    fn invalid_traces_are_refused() {
         assert_eq!(Trace::parse("\n \n"), Err(TraceError::Empty));
         assert_eq!(Trace::parse("0\n0\n"), Err(TraceError::NoLength));
         let out_of_order = TraceError::OutOfOrder {
@@ -161,15 +164,15 @@ mod tests {
             before_ms: 5,
         };
         assert_eq!(Trace::parse("1\n5\n4\n"), Err(out_of_order));
-        let no_number = |line, text: &str| TraceError::NoNumber {
+        let not_a_number = |line, text: &str| TraceError::NotANumber {
             line,
             text: text.to_owned(),
         };
-        assert_eq!(Trace::parse("1\n\n-5\n"), Err(no_number(3, "-5")));
-        assert_eq!(Trace::parse("1.5"), Err(no_number(1, "1.5")));
+        assert_eq!(Trace::parse("1\n\n-5\n"), Err(not_a_number(3, "-5")));
+        assert_eq!(Trace::parse("1.5"), Err(not_a_number(1, "1.5")));
         assert_eq!(
             Trace::parse("99999999999"),
-            Err(no_number(1, "99999999999"))
+            Err(not_a_number(1, "99999999999"))
         );
         assert_eq!(
             Trace::new(vec![1; MAX_OPPORTUNITIES + 1]),
@@ -178,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_opportunity_agrees_with_looking_at_each() {
+    fn first_from_agrees_with_a_linear_search() {
         for times_ms in [vec![5, 10, 20], vec![0, 0, 3, 3, 7], vec![1], vec![0, 4]] {
             let trace = Trace::new(times_ms).unwrap();
             for since_ns in (0..60 * NS_PER_MS).step_by(NS_PER_MS as usize / 4) {
-                let slow = (0..).find(|&n| trace.at_ns(n) >= since_ns).unwrap();
+                let searched = (0..).find(|&n| trace.at_ns(n) >= since_ns).unwrap();
                 assert_eq!(
                     trace.first_from(since_ns),
-                    slow,
+                    searched,
                     "{trace:?} from {since_ns}"
                 );
             }
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_counts_whole_opportunities() {
+    fn mean_counts_whole_opportunities() {
         assert_eq!(Trace::new(vec![1]).unwrap().mean_bps(), 12_000_000);
         assert_eq!(Trace::new(vec![0, 500, 1000]).unwrap().mean_bps(), 36_000);
     }

@@ -31,7 +31,7 @@ impl Stage for Delay {
     fn offer(&mut self, now_ns: u64, item: Item) {
         // `Other` frames have no ticket and get the middle of the jitter.
         let above_floor_ns = match item.ticket {
-            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.random.of(ticket)),
+            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.random.draw(ticket)),
             _ => self.jitter_ns,
         };
         let delay_ns = (self

@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
 
 use super::{Item, Outcome};
-use crate::Cause;
+use crate::model::Cause;
 
-/// Outcomes that are settled but not due: what most stages keep between `offer` and `poll`.
+/// Outcomes that are decided but not yet due. Most stages keep one between `offer` and `poll`.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     passes: VecDeque<(u64, Item)>,
@@ -11,13 +11,13 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// The packet goes on at `at_ns`, not before the one passed before it.
+    /// Passes the packet on at `at_ns`, which is never before the previous pass.
     pub(crate) fn pass(&mut self, at_ns: u64, item: Item) {
         self.passes.push_back((at_ns, item));
     }
 
-    /// The packet is dropped at `at_ns`. A drop may be settled before an earlier one (a flush to
-    /// come, then a full queue), so it is put in its place from the back.
+    /// Drops the packet at `at_ns`. Drops may be decided out of order of time (a future flush, then
+    /// a full queue), so each is inserted from the back.
     pub(crate) fn drop(&mut self, at_ns: u64, item: Item, cause: Cause) {
         let place = self
             .drops
@@ -64,7 +64,7 @@ mod tests {
     use super::{super::testing::item, *};
 
     #[test]
-    fn drops_at_one_time_come_out_as_they_went_in() {
+    fn simultaneous_drops_keep_their_order() {
         let mut outbox = Outbox::default();
         for token in 0..3 {
             outbox.drop(7, item(token, 100), Cause::Queue);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_and_drops_come_out_in_order_of_time() {
+    fn outcomes_come_out_in_order_of_time() {
         let mut outbox = Outbox::default();
         outbox.pass(10, item(0, 100));
         outbox.drop(30, item(1, 100), Cause::Gate);

@@ -31,7 +31,7 @@ impl Stage for Reorder {
     fn offer(&mut self, now_ns: u64, item: Item) {
         let held_back = item
             .ticket
-            .is_some_and(|ticket| self.chance.hit(self.random.of(ticket)));
+            .is_some_and(|ticket| self.chance.hit(self.random.draw(ticket)));
         let at_ns = if held_back {
             now_ns.saturating_add(self.extra_ns)
         } else {

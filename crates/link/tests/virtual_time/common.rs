@@ -1,8 +1,8 @@
-//! What the tests share: arrivals, and ways to carry them through a path in virtual time.
+//! Arrivals, and ways to send them through a path in virtual time.
 
 use link::{Departure, Direction, Packet, Path, PathSpec, Transport};
 
-/// One packet and when it comes.
+/// A packet and its time of arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) at_ns: u64,
@@ -52,8 +52,8 @@ pub(crate) fn poll_all(path: &mut Path, now_ns: u64, out: &mut Vec<Departure>) {
     out.extend(std::iter::from_fn(|| path.poll(now_ns)));
 }
 
-/// Wakes up at every deadline, exactly on time.
-pub(crate) fn punctual(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> {
+/// Polls at every deadline, exactly on time.
+pub(crate) fn poll_on_time(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> {
     let mut out = Vec::new();
     for arrival in arrivals {
         while let Some(deadline_ns) = path.next_deadline().filter(|&d| d < arrival.at_ns) {
@@ -67,8 +67,8 @@ pub(crate) fn punctual(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> 
     out
 }
 
-/// Sleeps through everything and polls once at the end.
-pub(crate) fn asleep(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> {
+/// Offers every packet and polls once at the end.
+pub(crate) fn poll_at_end(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> {
     let mut out = Vec::new();
     for arrival in arrivals {
         path.offer(arrival.at_ns, arrival.packet);
@@ -77,9 +77,9 @@ pub(crate) fn asleep(path: &mut Path, arrivals: &[Arrival]) -> Vec<Departure> {
     out
 }
 
-/// Polls `ahead_ns` past each arrival before it takes the packet, as a shell does that reads its
-/// socket after its timer: stamps then lie before the last poll.
-pub(crate) fn ahead(path: &mut Path, arrivals: &[Arrival], ahead_ns: u64) -> Vec<Departure> {
+/// Polls `ahead_ns` past each arrival before it offers the packet, as a caller does that reads its
+/// socket after its timer: the packet is then stamped before the last poll.
+pub(crate) fn poll_early(path: &mut Path, arrivals: &[Arrival], ahead_ns: u64) -> Vec<Departure> {
     let mut out = Vec::new();
     for arrival in arrivals {
         poll_all(path, arrival.at_ns + ahead_ns, &mut out);
@@ -89,8 +89,8 @@ pub(crate) fn ahead(path: &mut Path, arrivals: &[Arrival], ahead_ns: u64) -> Vec
     out
 }
 
-/// By token: fate without the order in which it was told.
-pub(crate) fn fates(mut departures: Vec<Departure>) -> Vec<Departure> {
+/// Sorts departures by token, so that only what happened to each packet counts.
+pub(crate) fn by_token(mut departures: Vec<Departure>) -> Vec<Departure> {
     departures.sort_by_key(token);
     departures
 }

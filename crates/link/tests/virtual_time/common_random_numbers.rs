@@ -1,6 +1,6 @@
-//! Common luck: whose fate may depend on what.
+//! Common random numbers: what the draws of a packet may depend on, and what not.
 
-use crate::common::{Arrival, arrival, asleep, fates, other, path, token};
+use crate::common::{Arrival, arrival, by_token, other, path, poll_at_end, token};
 use link::{
     BurstSpec, Departure, Direction, GilbertElliottSpec, LossSpec, NS_PER_MS, Path, PathSpec,
     QueueSpec, RateSpec, ReorderSpec,
@@ -9,7 +9,7 @@ use link::{
 const MS: u64 = NS_PER_MS;
 const FLOW: u64 = 1;
 
-/// Each model of loss, losing about a fifth.
+/// Each loss model, losing about a fifth of the packets.
 fn models() -> [LossSpec; 3] {
     [
         LossSpec::Iid { ppb: 200_000_000 },
@@ -44,8 +44,8 @@ fn one_flow() -> Vec<Arrival> {
     (0..1000).map(|i| arrival(i * MS, i, 1200, FLOW)).collect()
 }
 
-fn fates_of_flow(spec: &PathSpec, seed: u64, arrivals: &[Arrival]) -> Vec<Departure> {
-    let mut out = fates(asleep(&mut path(spec, seed), arrivals));
+fn departures_of_flow(spec: &PathSpec, seed: u64, arrivals: &[Arrival]) -> Vec<Departure> {
+    let mut out = by_token(poll_at_end(&mut path(spec, seed), arrivals));
     out.retain(|departure| token(departure) < 1000);
     out
 }
@@ -59,30 +59,30 @@ fn lost(departures: &[Departure]) -> Vec<u64> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_fate_and_another_one_another() {
+fn the_seed_determines_the_draws() {
     for model in models() {
         let spec = spec(model);
-        let fate = fates_of_flow(&spec, 7, &one_flow());
-        assert_eq!(fate, fates_of_flow(&spec, 7, &one_flow()));
-        assert_ne!(fate, fates_of_flow(&spec, 8, &one_flow()));
-        assert!((50..500).contains(&lost(&fate).len()), "{model:?}");
+        let departures = departures_of_flow(&spec, 7, &one_flow());
+        assert_eq!(departures, departures_of_flow(&spec, 7, &one_flow()));
+        assert_ne!(departures, departures_of_flow(&spec, 8, &one_flow()));
+        assert!((50..500).contains(&lost(&departures).len()), "{model:?}");
     }
 }
 
 #[test]
-fn the_two_directions_have_their_own_luck() {
+fn directions_draw_independently() {
     for model in models() {
-        let fate = |direction| {
+        let departures = |direction| {
             let mut path = Path::new(&spec(model), direction, 7);
             path.start(0);
-            fates(asleep(&mut path, &one_flow()))
+            by_token(poll_at_end(&mut path, &one_flow()))
         };
-        assert_ne!(fate(Direction::Up), fate(Direction::Down));
+        assert_ne!(departures(Direction::Up), departures(Direction::Down));
     }
 }
 
 #[test]
-fn a_second_flow_and_other_frames_shift_nobody() {
+fn other_flows_and_transports_shift_no_draw() {
     let mut mixed = Vec::new();
     for (i, packet) in one_flow().into_iter().enumerate() {
         let i = i as u64;
@@ -95,48 +95,52 @@ fn a_second_flow_and_other_frames_shift_nobody() {
         }
     }
     for model in models() {
-        let alone = fates_of_flow(&spec(model), 7, &one_flow());
-        assert_eq!(alone, fates_of_flow(&spec(model), 7, &mixed), "{model:?}");
-    }
-}
-
-#[test]
-fn what_came_before_the_start_shifts_nobody() {
-    for model in models() {
-        let mut path = path(&spec(model), 7);
-        let warm_up: Vec<Arrival> = (0..333).map(|i| arrival(i * MS, i, 900, i % 5)).collect();
-        asleep(&mut path, &warm_up);
-        let start_ns = 10_000 * MS;
-        path.start(start_ns);
-        let mut steps = one_flow();
-        steps
-            .iter_mut()
-            .for_each(|arrival| arrival.at_ns += start_ns);
-        let after = lost(&fates(asleep(&mut path, &steps)));
+        let alone = departures_of_flow(&spec(model), 7, &one_flow());
         assert_eq!(
-            after,
-            lost(&fates_of_flow(&spec(model), 7, &one_flow())),
+            alone,
+            departures_of_flow(&spec(model), 7, &mixed),
             "{model:?}"
         );
     }
 }
 
 #[test]
-fn the_name_of_a_flow_decides_nothing() {
-    let renamed: Vec<Arrival> = (0..1000)
-        .map(|i| arrival(i * MS, i, 1200, 0xdead_beef))
-        .collect();
+fn packets_before_the_start_shift_no_draw() {
     for model in models() {
-        let spec = spec(model);
+        let mut path = path(&spec(model), 7);
+        let warm_up: Vec<Arrival> = (0..333).map(|i| arrival(i * MS, i, 900, i % 5)).collect();
+        poll_at_end(&mut path, &warm_up);
+        let start_ns = 10_000 * MS;
+        path.start(start_ns);
+        let mut steps = one_flow();
+        steps
+            .iter_mut()
+            .for_each(|arrival| arrival.at_ns += start_ns);
+        let after = lost(&by_token(poll_at_end(&mut path, &steps)));
         assert_eq!(
-            fates_of_flow(&spec, 7, &one_flow()),
-            fates_of_flow(&spec, 7, &renamed)
+            after,
+            lost(&departures_of_flow(&spec(model), 7, &one_flow())),
+            "{model:?}"
         );
     }
 }
 
 #[test]
-fn two_flows_do_not_share_their_luck() {
+fn draws_do_not_depend_on_the_flow_identifier() {
+    let relabelled: Vec<Arrival> = (0..1000)
+        .map(|i| arrival(i * MS, i, 1200, 0xdead_beef))
+        .collect();
+    for model in models() {
+        let spec = spec(model);
+        assert_eq!(
+            departures_of_flow(&spec, 7, &one_flow()),
+            departures_of_flow(&spec, 7, &relabelled)
+        );
+    }
+}
+
+#[test]
+fn flows_draw_independently() {
     let twins: Vec<Arrival> = (0..1000)
         .flat_map(|i| {
             [
@@ -146,7 +150,7 @@ fn two_flows_do_not_share_their_luck() {
         })
         .collect();
     for model in [models()[0], models()[2]] {
-        let out = fates(asleep(&mut path(&spec(model), 7), &twins));
+        let out = by_token(poll_at_end(&mut path(&spec(model), 7), &twins));
         let lost = lost(&out);
         let (first, second): (Vec<u64>, Vec<u64>) = lost.iter().partition(|&&t| t < 10_000);
         let second: Vec<u64> = second.iter().map(|t| t - 10_000).collect();
@@ -155,7 +159,7 @@ fn two_flows_do_not_share_their_luck() {
 }
 
 #[test]
-fn another_stage_shifts_no_loss() {
+fn other_stages_shift_no_loss() {
     for model in [models()[0], models()[2]] {
         let bare = PathSpec {
             loss: Some(model),
@@ -170,21 +174,21 @@ fn another_stage_shifts_no_loss() {
             jitter_ns: 3 * MS,
             ..spec(model)
         };
-        let lost_on = |spec: &PathSpec| lost(&fates_of_flow(spec, 7, &one_flow()));
+        let lost_on = |spec: &PathSpec| lost(&departures_of_flow(spec, 7, &one_flow()));
         assert_eq!(lost_on(&bare), lost_on(&full), "{model:?}");
     }
 }
 
 #[test]
-fn fades_meet_dense_and_sparse_senders_alike() {
+fn dense_and_sparse_senders_get_the_same_fades() {
     let spec = PathSpec {
         loss: Some(models()[1]),
         ..PathSpec::default()
     };
-    let dense: Vec<u64> = lost(&fates_of_flow(&spec, 7, &one_flow()))
+    let dense: Vec<u64> = lost(&departures_of_flow(&spec, 7, &one_flow()))
         .into_iter()
         .filter(|t| t % 10 == 0)
         .collect();
     let sparse: Vec<Arrival> = one_flow().into_iter().step_by(10).collect();
-    assert_eq!(dense, lost(&fates_of_flow(&spec, 7, &sparse)));
+    assert_eq!(dense, lost(&departures_of_flow(&spec, 7, &sparse)));
 }

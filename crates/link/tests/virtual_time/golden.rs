@@ -1,7 +1,7 @@
-//! A table of what links do, checked in: a change to the model shows here, in numbers.
+//! A golden table of what links do to packets: any change to the model shows here, in numbers.
 //!
 //! Each line sends ten seconds of full packets in bursts of ten, at one and a half times a rate,
-//! and tells what came of them. Write the table anew with `COMMUTE_GOLDEN=write`.
+//! and prints what happened to them. `COMMUTE_GOLDEN=write` rewrites the table.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use link::{
     PathSpec, QueueSpec, RateSpec, Trace,
 };
 
-use crate::common::{Arrival, arrival, at_ns, path, punctual, token};
+use crate::common::{Arrival, arrival, at_ns, path, poll_on_time, token};
 
 const MS: u64 = NS_PER_MS;
 const SECONDS: u64 = 10;
@@ -18,7 +18,7 @@ const PACKET_BYTES: u32 = 1500;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/virtual_time/golden.txt");
 
 #[test]
-fn links_do_what_they_did() {
+fn golden_table_is_unchanged() {
     testing::golden(GOLDEN, &table());
 }
 
@@ -48,7 +48,7 @@ fn table() -> String {
             }
         }
     }
-    for (name, spec) in special() {
+    for (name, spec) in traces_and_gates() {
         row(&mut table, name, "20 packets", "none", &spec, 6_300);
     }
     table
@@ -101,8 +101,9 @@ fn losses() -> [(&'static str, Option<LossSpec>); 4] {
     ]
 }
 
-/// A trace of 6 Mbit/s that comes every two milliseconds, and gates of 200 ms in each second.
-fn special() -> [(&'static str, PathSpec); 3] {
+/// A trace of 6 Mbit/s with an opportunity every two milliseconds, and gates that close for 200 ms
+/// in each second.
+fn traces_and_gates() -> [(&'static str, PathSpec); 3] {
     let gated = |on_close| PathSpec {
         rate: RateSpec::constant(6_300_000),
         queue: QueueSpec {
@@ -129,7 +130,7 @@ fn special() -> [(&'static str, PathSpec); 3] {
 fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec, kbps: u64) {
     let arrivals = arrivals(kbps * 3 / 2);
     let mut path = path(spec, 7);
-    let departures = punctual(&mut path, &arrivals);
+    let departures = poll_on_time(&mut path, &arrivals);
     let Counters {
         offered,
         delivered,
@@ -148,7 +149,7 @@ fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec,
     .unwrap();
 }
 
-/// Bursts of ten packets whose mean rate is `kbps`.
+/// Bursts of ten packets at a mean rate of `kbps`.
 fn arrivals(kbps: u64) -> Vec<Arrival> {
     let packets = kbps * 1000 * SECONDS / 8 / u64::from(PACKET_BYTES);
     let gap_ns = 10 * u64::from(PACKET_BYTES) * 8 * 1_000_000 / kbps;

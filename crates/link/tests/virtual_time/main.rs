@@ -1,6 +1,6 @@
-//! The link from outside, in virtual time: no test here reads a clock or can be late.
+//! Tests of the public API in virtual time: none reads a clock, so none depends on timing.
 
-// A helper that cannot go on fails its test.
+// A helper that panics fails its test.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -2,7 +2,7 @@
 
 use link::{Direction, LossSpec, NS_PER_MS, Network, Path, PathSpec, RateSpec, builtin, find};
 
-use crate::common::{arrival, punctual};
+use crate::common::{arrival, poll_on_time};
 
 pub(crate) const HEAD: &str = "about = 'a'\nsource = 's'\n";
 
@@ -60,7 +60,7 @@ fn every_network_says_where_it_is_from_and_carries_packets() {
                 .map(|i| arrival(i * 1000 * NS_PER_MS, i, network.mtu, 1))
                 .collect();
             let mut path = Path::new(spec, direction, 7);
-            punctual(&mut path, &packets);
+            poll_on_time(&mut path, &packets);
             let counters = path.counters();
             // Packets a second apart wait for nobody: only luck can take them.
             assert_eq!(counters.dropped.total(), counters.dropped.loss, "{name}");

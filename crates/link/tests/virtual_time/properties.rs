@@ -1,7 +1,8 @@
-//! What holds for every path, whatever its spec: made up at random, in virtual time.
+//! Properties of every path, checked on random specs and arrivals in virtual time.
 
 use crate::common::{
-    Arrival, ahead, arrival, asleep, at_ns, fates, other, path, poll_all, punctual, token,
+    Arrival, arrival, at_ns, by_token, other, path, poll_all, poll_at_end, poll_early,
+    poll_on_time, token,
 };
 use link::{
     BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec, PoliceSpec,
@@ -122,7 +123,7 @@ fn specs() -> impl Strategy<Value = PathSpec> {
     )
 }
 
-/// Up to 200 packets of three flows, and other frames between them; bursts and pauses.
+/// Up to 200 packets of three flows in bursts and pauses, with other transports between them.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let gap_ns = prop_oneof![Just(0), 0..MS, 0..20 * MS];
     let one = (gap_ns, 40..1501_u32, 0..4_u64);
@@ -147,7 +148,7 @@ fn is_delivered(departure: &Departure) -> bool {
 
 proptest! {
     #[test]
-    fn no_packet_is_lost_or_doubled(spec in specs(), arrivals in arrivals(), seed: u64) {
+    fn every_packet_departs_exactly_once(spec in specs(), arrivals in arrivals(), seed: u64) {
         let mut path = path(&spec, seed);
         let mut out = Vec::new();
         for arrival in &arrivals {
@@ -167,22 +168,22 @@ proptest! {
     }
 
     #[test]
-    fn late_polls_change_no_fate(
+    fn departures_do_not_depend_on_when_the_path_is_polled(
         spec in specs(), arrivals in arrivals(), seed: u64, ahead_ns in 0..100 * MS,
     ) {
-        let on_time = fates(punctual(&mut path(&spec, seed), &arrivals));
-        let late = fates(asleep(&mut path(&spec, seed), &arrivals));
+        let on_time = by_token(poll_on_time(&mut path(&spec, seed), &arrivals));
+        let late = by_token(poll_at_end(&mut path(&spec, seed), &arrivals));
         prop_assert_eq!(&on_time, &late);
-        let hasty = fates(ahead(&mut path(&spec, seed), &arrivals, ahead_ns));
-        prop_assert_eq!(&on_time, &hasty);
+        let early = by_token(poll_early(&mut path(&spec, seed), &arrivals, ahead_ns));
+        prop_assert_eq!(&on_time, &early);
     }
 
     #[test]
-    fn stamps_out_of_order_count_as_simultaneous(
+    fn arrivals_out_of_order_count_as_simultaneous(
         spec in specs(), arrivals in arrivals(), back_ns in prop::collection::vec(0..5 * MS, 200),
         seed: u64,
     ) {
-        // Of packets that came together, the later are stamped earlier.
+        // Of packets that arrive together, all but the first are stamped earlier.
         let mut stamped = arrivals.clone();
         for (i, arrival) in stamped.iter_mut().enumerate().skip(1) {
             if arrivals[i].at_ns == arrivals[i - 1].at_ns {
@@ -190,13 +191,13 @@ proptest! {
             }
         }
         prop_assert_eq!(
-            fates(asleep(&mut path(&spec, seed), &stamped)),
-            fates(asleep(&mut path(&spec, seed), &arrivals))
+            by_token(poll_at_end(&mut path(&spec, seed), &stamped)),
+            by_token(poll_at_end(&mut path(&spec, seed), &arrivals))
         );
     }
 
     #[test]
-    fn waking_at_deadlines_alone_nothing_is_late(
+    fn polling_at_deadlines_alone_makes_nothing_late(
         spec in specs(), arrivals in arrivals(), seed: u64,
     ) {
         let mut path = path(&spec, seed);
@@ -214,31 +215,31 @@ proptest! {
     }
 
     #[test]
-    fn departures_are_told_in_order_of_time(spec in specs(), arrivals in arrivals(), seed: u64) {
+    fn departures_come_in_order_of_time(spec in specs(), arrivals in arrivals(), seed: u64) {
         for out in [
-            punctual(&mut path(&spec, seed), &arrivals),
-            asleep(&mut path(&spec, seed), &arrivals),
+            poll_on_time(&mut path(&spec, seed), &arrivals),
+            poll_at_end(&mut path(&spec, seed), &arrivals),
         ] {
             let delivered: Vec<_> = out.iter().filter(|d| is_delivered(d)).collect();
             prop_assert!(delivered.is_sorted_by_key(|d| at_ns(d)));
         }
-        let out = asleep(&mut path(&spec, seed), &arrivals);
+        let out = poll_at_end(&mut path(&spec, seed), &arrivals);
         prop_assert!(out.is_sorted_by_key(at_ns));
     }
 
     #[test]
-    fn nothing_overtakes_unless_asked(
+    fn no_packet_overtakes_another_without_reordering(
         mut spec in specs(), arrivals in arrivals(), seed: u64,
     ) {
         spec.reorder = None;
-        let out = punctual(&mut path(&spec, seed), &arrivals);
+        let out = poll_on_time(&mut path(&spec, seed), &arrivals);
         let delivered = out.iter().filter(|d| is_delivered(d)).map(token);
         prop_assert!(delivered.is_sorted());
     }
 
     #[test]
-    fn nothing_arrives_before_it_can(spec in specs(), arrivals in arrivals(), seed: u64) {
-        for departure in punctual(&mut path(&spec, seed), &arrivals) {
+    fn no_packet_departs_before_its_delay(spec in specs(), arrivals in arrivals(), seed: u64) {
+        for departure in poll_on_time(&mut path(&spec, seed), &arrivals) {
             let sent_ns = arrivals[token(&departure) as usize].at_ns;
             let least_ns = if is_delivered(&departure) { spec.delay_ns - spec.jitter_ns } else { 0 };
             prop_assert!(at_ns(&departure) >= sent_ns + least_ns);
@@ -246,11 +247,11 @@ proptest! {
     }
 
     #[test]
-    fn no_stretch_of_time_carries_more_than_the_rate(
+    fn no_interval_carries_more_than_the_rate(
         bps in 100_000..1_000_000_000_u64, queue in queues(), arrivals in arrivals(),
     ) {
         let spec = PathSpec { rate: RateSpec::constant(bps), queue, ..PathSpec::default() };
-        let out: Vec<_> = punctual(&mut path(&spec, 0), &arrivals)
+        let out: Vec<_> = poll_on_time(&mut path(&spec, 0), &arrivals)
             .into_iter()
             .filter(is_delivered)
             .collect();
@@ -267,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn a_spec_is_the_same_after_a_journey_as_json(spec in specs()) {
+    fn specs_survive_json(spec in specs()) {
         let json = serde_json::to_string(&spec).unwrap();
         prop_assert_eq!(serde_json::from_str::<PathSpec>(&json).unwrap(), spec);
     }

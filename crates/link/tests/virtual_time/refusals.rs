@@ -4,7 +4,7 @@ use link::{Direction, Path, PathSpec, find};
 use proptest::prelude::*;
 
 use crate::{
-    common::{arrival, punctual},
+    common::{arrival, poll_on_time},
     networks::{HEAD, down, parse},
 };
 
@@ -173,7 +173,11 @@ fn contradictions_are_refused_at_the_key_that_goes_too_far() {
 fn gates_and_traces_that_are_none_are_refused() {
     let gate = |closed: &str| format!("[down.gate]\nqueue = 'flush'\nclosed_ms = {closed}");
     refused(&gate("[]"), 7, "at least one closed interval");
-    refused(&gate("[[5, 5]]"), 7, "interval 1 ends before it starts");
+    refused(
+        &gate("[[5, 5]]"),
+        7,
+        "interval 1 does not end after it starts",
+    );
     refused(
         &gate("[[1, 5], [4, 6]]"),
         7,
@@ -290,7 +294,7 @@ proptest! {
                 network.numbers();
                 let mut path = Path::new(&network.down, Direction::Down, 1);
                 let packets: Vec<_> = (0..20).map(|i| arrival(i * 100, i, 1500, 1)).collect();
-                punctual(&mut path, &packets);
+                poll_on_time(&mut path, &packets);
                 prop_assert_eq!(path.counters().queued, 0);
             }
         }

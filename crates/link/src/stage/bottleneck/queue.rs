@@ -1,13 +1,13 @@
 use std::collections::VecDeque;
 
-use crate::QueueLimits;
+use crate::spec::QueueLimits;
 
-/// Drop-tail occupancy in virtual time: what waits, not what is on the wire. It forgets by arrival
-/// times only, never by polling, so that it is as full as it was at that moment.
+/// Drop-tail queue in virtual time: the packets that wait, without the one in service. Packets
+/// leave it by arrival times only, never by polling, so that a late poll finds it as full as it was.
 #[derive(Debug)]
 pub(super) struct Queue {
     limits: QueueLimits,
-    /// When service of each waiting packet begins, and its size.
+    /// When service of each waiting packet begins (ns), and its IP bytes.
     waiting: VecDeque<(u64, u32)>,
     bytes: u64,
 }
@@ -21,7 +21,7 @@ impl Queue {
         }
     }
 
-    /// Forgets the packets whose service has begun by `now_ns`.
+    /// Removes the packets whose service has begun by `now_ns`.
     pub(super) fn advance(&mut self, now_ns: u64) {
         while let Some(&(_, ip_bytes)) = self.waiting.front().filter(|&&(at, _)| at <= now_ns) {
             self.waiting.pop_front();
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_and_packets_both_bind() {
+    fn both_limits_apply() {
         let mut queue = Queue::new(QueueLimits {
             bytes: 3000,
             packets: 3,

@@ -1,22 +1,26 @@
 use super::Calendar;
-use crate::{RateSpec, Trace, trace::OPPORTUNITY_BYTES};
+use crate::{
+    spec::RateSpec,
+    trace::{OPPORTUNITY_BYTES, Trace},
+};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What empties the queue, one packet after the other.
+/// Serves the packets of the queue one after the other.
 #[derive(Debug)]
 pub(super) enum Server {
-    /// No rate: a packet is served in no time.
+    /// Serves a packet in no time.
     Unlimited { free_ns: u64 },
-    /// So many bits a second. `remainder` is the part of a nanosecond, in units of 1/bps ns, that
-    /// the back-to-back packets so far are owed: rates hold exactly over any length.
+    /// Serves `bps` bits per second. `remainder` is the fraction of a nanosecond, in units of
+    /// 1/bps ns, by which back-to-back packets so far were rounded down; carrying it over makes
+    /// the rate exact over any length.
     Constant {
         bps: u64,
         free_ns: u64,
         remainder: u64,
     },
-    /// Delivery opportunities of a recorded or made-up link. They have their own outages and do not
-    /// heed the gate, which therefore is refused beside a trace.
+    /// Serves by the delivery opportunities of a trace. A trace has its own outages and ignores the
+    /// gate, so network files with both are refused.
     Trace(Opportunities),
 }
 
@@ -39,7 +43,7 @@ impl Server {
         }
     }
 
-    /// Forgets the packets in service: the gate flushed them.
+    /// Abandons the packets in service, which the gate has flushed.
     pub(super) fn reset(&mut self, now_ns: u64) {
         match self {
             Server::Unlimited { free_ns } => *free_ns = now_ns,
@@ -49,12 +53,12 @@ impl Server {
                 *free_ns = now_ns;
                 *remainder = 0;
             }
-            // No gate, no flush.
+            // A trace has no gate that could flush it.
             Server::Trace(_) => {}
         }
     }
 
-    /// When a packet that is ready at `ready_ns` would be taken into service.
+    /// Returns when service of a packet that is ready at `ready_ns` would begin.
     pub(super) fn begin_ns(&self, ready_ns: u64, calendar: &Calendar<'_>) -> u64 {
         match self {
             Server::Unlimited { free_ns } | Server::Constant { free_ns, .. } => {
@@ -64,7 +68,7 @@ impl Server {
         }
     }
 
-    /// Serves a packet: when service begins and when its last bit has left.
+    /// Serves a packet; returns when service begins and when its last bit has left.
     pub(super) fn serve(
         &mut self,
         ready_ns: u64,
@@ -97,20 +101,20 @@ impl Server {
     }
 }
 
-/// A trace being used up. An opportunity carries 1500 bytes, of one packet or of several; what
-/// nobody waits for is lost.
+/// A position in a trace. An opportunity carries 1500 bytes of one packet or of several; one that
+/// no packet waits for is lost.
 #[derive(Debug)]
 pub(super) struct Opportunities {
     trace: Trace,
     origin_ns: u64,
-    /// Number of the opportunity in use, counted over the loops.
+    /// Number of the opportunity in use, counted across repetitions of the trace.
     number: u64,
     left_bytes: u32,
-    /// The latest opportunity used: a new origin never takes time back.
+    /// Time of the latest opportunity used. A new origin never goes back before it.
     used_ns: u64,
 }
 
-/// An opportunity with something left in it.
+/// An opportunity with bytes left in it.
 struct Opportunity {
     number: u64,
     at_ns: u64,
@@ -134,7 +138,7 @@ impl Opportunities {
         self.left_bytes = OPPORTUNITY_BYTES;
     }
 
-    /// The first opportunity that serves a packet ready at `ready_ns`.
+    /// Returns the first opportunity for a packet that is ready at `ready_ns`.
     fn peek(&self, ready_ns: u64) -> Opportunity {
         let number = self.number + u64::from(self.left_bytes == 0);
         let ready_ns = ready_ns.max(self.used_ns);
@@ -153,7 +157,7 @@ impl Opportunities {
         self.fresh(number)
     }
 
-    /// Uses opportunities up until the packet is through; gives the time of the last.
+    /// Uses opportunities until the packet is through; returns the time of the last.
     fn take(&mut self, ready_ns: u64, ip_bytes: u32) -> u64 {
         let first = self.peek(ready_ns);
         if ip_bytes <= first.left_bytes {
@@ -185,7 +189,7 @@ impl Opportunities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NS_PER_MS;
+    use crate::spec::NS_PER_MS;
 
     const OPEN: Calendar<'static> = Calendar {
         gate: None,
@@ -201,12 +205,12 @@ mod tests {
     }
 
     #[test]
-    fn no_fraction_of_a_nanosecond_is_lost() {
+    fn fractions_of_a_nanosecond_are_carried_over() {
         // 40 bytes at 7 Mbit/s take 45714 and 2/7 ns: after 7 million of them exactly 320 s.
         let mut server = Server::new(&RateSpec::constant(7_000_000));
         let mut done_ns = 0;
         for i in 0..7_000_000 {
-            // Some wait, and some come just when the server seems free.
+            // Every other packet arrives just when the server becomes free; the rest wait.
             let ready_ns = if i % 2 == 0 { done_ns } else { 0 };
             done_ns = server.serve(ready_ns, 40, &OPEN).1;
         }
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_server_owes_no_remainder() {
+    fn idle_server_drops_the_remainder() {
         let mut server = Server::new(&RateSpec::constant(7_000_000));
         let first = server.serve(0, 40, &OPEN).1;
         assert_eq!(
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn small_packets_share_an_opportunity_and_large_ones_span_several() {
+    fn opportunities_are_shared_by_small_packets_and_joined_for_large_ones() {
         let mut server = traced(&[5, 10, 20]);
         assert_eq!(done_ms(&mut server, 0, 700), 5);
         assert_eq!(done_ms(&mut server, 0, 800), 5);
@@ -233,29 +237,29 @@ mod tests {
         assert_eq!(
             done_ms(&mut server, 0, 1500),
             25,
-            "the trace loops at its last time"
+            "the trace repeats after its last time"
         );
     }
 
     #[test]
-    fn an_opportunity_nobody_waits_for_is_lost() {
+    fn unused_opportunities_are_lost() {
         let mut server = traced(&[5, 10, 20]);
         assert_eq!(done_ms(&mut server, 0, 700), 5);
         assert_eq!(done_ms(&mut server, 6, 100), 10);
         assert_eq!(
             done_ms(&mut server, 20, 100),
             20,
-            "ready at the very moment"
+            "ready exactly at the opportunity"
         );
         assert_eq!(
             done_ms(&mut server, 20_001, 100),
             20_005,
-            "a thousand loops later"
+            "a thousand repetitions later"
         );
     }
 
     #[test]
-    fn a_new_origin_never_takes_time_back() {
+    fn new_origin_never_goes_back_in_time() {
         let mut server = traced(&[5, 10, 20]);
         assert_eq!(done_ms(&mut server, 0, 4500), 20);
         server.start(8 * NS_PER_MS);
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn two_opportunities_of_one_millisecond_carry_two_packets() {
+    fn simultaneous_opportunities_carry_a_packet_each() {
         let mut server = traced(&[3, 3, 9]);
         assert_eq!(done_ms(&mut server, 3, 1500), 3);
         assert_eq!(done_ms(&mut server, 3, 1500), 3);

@@ -46,7 +46,7 @@ impl Burst {
             self.good_ns
         };
         // 53 bits fit a double exactly; the half keeps the logarithm finite.
-        let bits = self.sojourn_stream.at(0, number) >> 11;
+        let bits = self.sojourn_stream.draw_at(0, number) >> 11;
         let uniform = (bits as f64 + 0.5) / (1_u64 << 53) as f64;
         ((mean_ns as f64 * -uniform.ln()) as u64).max(1)
     }
@@ -63,7 +63,7 @@ impl Model for Burst {
             self.number += 1;
             self.until_ns = self.until_ns.saturating_add(self.sojourn_ns(self.number));
         }
-        self.is_bad() && self.chance.hit(self.loss_stream.of(ticket))
+        self.is_bad() && self.chance.hit(self.loss_stream.draw(ticket))
     }
 }
 

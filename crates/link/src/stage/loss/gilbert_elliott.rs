@@ -52,9 +52,9 @@ impl Model for GilbertElliott {
         }
         let bad = &mut self.bad[flow];
         let leaves = if *bad { self.to_good } else { self.to_bad };
-        *bad ^= leaves.hit(self.step_stream.of(ticket));
+        *bad ^= leaves.hit(self.step_stream.draw(ticket));
         let chance = if *bad { self.bad_loss } else { self.good_loss };
-        chance.hit(self.loss_stream.of(ticket))
+        chance.hit(self.loss_stream.draw(ticket))
     }
 }
 

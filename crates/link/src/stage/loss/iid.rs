@@ -1,28 +1,28 @@
 use super::Model;
 use crate::{
-    Direction,
     flows::Ticket,
+    model::Direction,
     rng::{Chance, RandomStream},
 };
 
-/// Each packet is lost with the same chance, whatever happened to the others.
+/// Loses each packet with the same chance, independently of all others.
 pub(super) struct Iid {
     chance: Chance,
-    random: RandomStream,
+    loss_stream: RandomStream,
 }
 
 impl Iid {
     pub(super) fn new(ppb: u32, direction: Direction, seed: u64) -> Iid {
         Iid {
             chance: Chance::from_ppb(ppb),
-            random: RandomStream::new(seed, direction, "loss"),
+            loss_stream: RandomStream::new(seed, direction, "loss"),
         }
     }
 }
 
 impl Model for Iid {
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
-        self.chance.hit(self.random.of(ticket))
+        self.chance.hit(self.loss_stream.draw(ticket))
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_binomial() {
+    fn losses_are_binomial() {
         // (chance in ppb, mean, five sigma) for n = 200000.
         for (ppb, mean, bound) in [
             (1_000_000, 200, 71),
@@ -53,10 +53,10 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_independent() {
-        // Pairs of losses in a row at 10 %: mean 2000 of 200000, sigma below 50.
+    fn successive_losses_are_independent() {
+        // Two losses in a row at 10 %: mean 2000 of 200000, sigma below 50.
         let mut model = Iid::new(100_000_000, Direction::Up, 7);
-        let fate: Vec<bool> = (0..200_001)
+        let lost: Vec<bool> = (0..200_001)
             .map(|index| {
                 model.loses(
                     0,
@@ -67,7 +67,7 @@ mod tests {
                 )
             })
             .collect();
-        let pairs = fate.windows(2).filter(|w| w[0] && w[1]).count();
+        let pairs = lost.windows(2).filter(|w| w[0] && w[1]).count();
         assert!(pairs.abs_diff(2000) < 250, "{pairs}");
     }
 }
