@@ -15,6 +15,9 @@ use toml::de::DeTable;
 /// A suggestion compares this much of a name.
 const MAX_NAME_CHARS: usize = 80;
 
+/// A shorter name than this is the beginning of too many others to suggest one.
+const MIN_PREFIX_BYTES: usize = 3;
+
 /// Of a longer message only the two ends are kept, this many characters each.
 const MESSAGE_END_CHARS: usize = 500;
 
@@ -87,13 +90,17 @@ impl<'a> Source<'a> {
 }
 
 /// Returns ` (did you mean `x`?)` for the known name nearest to `wanted`, or nothing when none is
-/// near.
+/// near. A name that `wanted` begins is near, e.g. `rate_kbps` for `rate`.
 pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     // A name from outside may be megabytes long; the distance is quadratic in it.
     let wanted: String = wanted.chars().take(MAX_NAME_CHARS).collect();
+    let distance = |name: &str| match strsim::damerau_levenshtein(&wanted, name) {
+        far if wanted.len() >= MIN_PREFIX_BYTES && name.starts_with(&wanted) => far.min(1),
+        edits => edits,
+    };
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&wanted, name), name))
+        .map(|name| (distance(name), name))
         .filter(|(distance, name)| *distance <= 1 + name.len() / 3)
         .min()
         .map_or_else(String::new, |(_, name)| {
@@ -188,6 +195,8 @@ mod tests {
             did_you_mean("dealy_ms", keys),
             " (did you mean `delay_ms`?)"
         );
+        assert_eq!(did_you_mean("rate", keys), " (did you mean `rate_kbps`?)");
+        assert_eq!(did_you_mean("ra", keys), "");
         assert_eq!(did_you_mean("xyz", keys), "");
         assert_eq!(did_you_mean(&"x".repeat(1 << 20), keys), "");
     }
