@@ -1,45 +1,46 @@
-//! The emulated access link as a model: packets and virtual time in, packets and a deadline out.
-//! It has no clock, socket, thread, file or global random source; `crates/pump` carries real
-//! packets through it.
+//! A model of an access link: packets and virtual time in, packets and a deadline out. It has no
+//! clock, socket, thread, file or global random source; `crates/pump` carries real packets through
+//! it.
 //!
 //! # The life of a packet
 //!
-//! A [`Network`] is read from TOML and gives one [`Path`] for each [`Direction`]. The caller has a
-//! frame, and the time in nanoseconds at which it arrived. It hands both over as a [`Packet`]:
-//! no bytes, only what decides its fate, and a `token` to know it by afterwards.
+//! A [`Network`] is parsed from TOML and gives one [`PathSpec`] for each [`Direction`], and a
+//! [`Path`] is built from that. The caller has a frame and its time of arrival in nanoseconds. It
+//! passes both as a [`Packet`]: no payload, only the properties that decide its fate, and a `token`
+//! by which the caller recognises it later.
 //!
-//! [`Path::offer`] first gives the packet a ticket: which flow it belongs to, counted in order of
-//! appearance, and which packet of that flow it is. Every random draw is keyed by this ticket, the seed and
-//! the purpose of the draw, and keeps no state. So the tenth packet of a flow meets the same draws
-//! in every arm of a comparison; a second flow, a stray ARP or one more stage shift nobody's. What
-//! is neither TCP nor UDP gets no ticket: it crosses, waits and queues like the rest, but is never
-//! lost by chance.
+//! [`Path::offer`] first gives the packet a ticket: the number of its flow, in order of appearance,
+//! and its number within the flow. Every random draw is a function of this ticket, the seed and the
+//! purpose of the draw; there is no state. These are common random numbers: the tenth packet of a
+//! flow gets the same draws in every arm of a comparison, and a second flow, a stray ARP or one more
+//! stage shifts no other packet's. A packet that is neither TCP nor UDP gets no ticket: it waits and
+//! queues like the rest, but is never lost at random.
 //!
-//! Then the packet goes through the stages its direction asks for, always in this order:
+//! Then the packet goes through the stages that its direction asks for, always in this order:
 //!
 //! 1. *policy*: the operator blocks or polices UDP, from some moment on;
-//! 2. *bottleneck*: a drop-tail queue in front of a constant rate or a trace of opportunities. The
-//!    gate closes for outages and handovers: meanwhile the rate stands still, and the queue is kept
-//!    and goes on filling, or is flushed;
-//! 3. *loss*, behind the queue, since what the radio loses has used the link: each packet alone, in
-//!    fades by the clock, or in runs of packets;
-//! 4. *delay* and jitter, in order;
-//! 5. *reorder*, only where it is asked for.
+//! 2. *bottleneck*: a drop-tail queue in front of a constant rate or a trace of delivery
+//!    opportunities. A gate closes for outages and handovers: service then stops, and the queue is
+//!    either kept and goes on filling, or flushed;
+//! 3. *loss*, after the queue because packets lost on the radio have used the link: each packet
+//!    independently, in fades by the clock, or in runs of packets;
+//! 4. *delay* and jitter, which keep the order;
+//! 5. *reorder*, only if the direction asks for it.
 //!
-//! [`Path::poll`] tells the end: [`Departure::Deliver`] or [`Departure::Drop`] with its cause, each
-//! token exactly once. `at_ns` is the ideal time. It follows from arrival times alone, in integers,
-//! whenever the caller gets to poll: a late wake-up makes one packet late and leaves no trace in
-//! the model. [`Path::next_deadline`] is when the next packet can leave, not when something moves
-//! inside, so a sparse packet costs one wake-up and not one a stage.
+//! [`Path::poll`] returns how the packet left: [`Departure::Deliver`] or [`Departure::Drop`] with
+//! its cause, each token exactly once. Its ideal time, `at_ns`, follows from arrival times alone, in
+//! integers, whenever the caller polls: a late wake-up delays one packet and leaves no trace in the
+//! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside, so
+//! a lone packet costs one wake-up and not one per stage.
 //!
 //! Traces, gates, policies and fades run on virtual time from an origin: [`Path::start`], or the
-//! first packet. Rates and queues count IP bytes. At any moment, for [`Path::counters`]:
+//! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies
 //! offered = delivered + dropped + queued.
 //!
-//! # Growing
+//! # Extending it
 //!
-//! A stage is a file in `src/stage/` and a line in its table (`docs/new-stage.md`). A network is a
-//! file in `networks/` and nothing else (`docs/networks.md`).
+//! A stage is one new file in `src/stage/` and edits to `stage/mod.rs` and `spec.rs`
+//! (`docs/new-stage.md`). A network is one new file in `networks/` (`docs/networks.md`).
 
 #![forbid(unsafe_code)]
 
@@ -51,6 +52,8 @@ mod path;
 mod rng;
 mod spec;
 mod stage;
+mod table;
+mod text;
 mod trace;
 
 pub use gate::{Gate, GateError, OnClose};

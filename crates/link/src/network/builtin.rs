@@ -2,33 +2,27 @@
 
 use super::{
     Network,
-    error::{NetworkError, clip, nearest},
+    error::{NetworkError, clip, hint},
 };
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
-/// Every built-in network: its name and its TOML, in order of names.
+/// Returns the name and the TOML of every built-in network, sorted by name.
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     BUILTIN
 }
 
-/// A built-in network by its name.
+/// Returns the built-in network of this name.
 pub fn find(name: &str) -> Result<Network, NetworkError> {
     match BUILTIN.iter().find(|(known, _)| *known == name) {
         Some((known, text)) => Network::parse(&format!("{known}.toml"), text),
-        None => Err(unknown(name)),
-    }
-}
-
-fn unknown(name: &str) -> NetworkError {
-    let names = || BUILTIN.iter().map(|(known, _)| *known);
-    let way_out = match nearest(name, names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-    };
-    NetworkError::Unknown {
-        name: clip(name),
-        way_out,
+        None => {
+            let known: Vec<&str> = BUILTIN.iter().map(|(known, _)| *known).collect();
+            Err(NetworkError::Unknown {
+                name: clip(name),
+                hint: hint(name, &known),
+            })
+        }
     }
 }
 
@@ -37,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_network_is_one() {
+    fn every_built_in_network_parses() {
         assert!(!builtin().is_empty());
         for (name, _) in builtin() {
             let network = find(name).unwrap_or_else(|e| panic!("{e}"));
@@ -46,11 +40,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_nearest() {
+    fn unknown_names_get_a_hint() {
         assert_eq!(
             find("true-metr").unwrap_err().to_string(),
-            "no network is called \"true-metr\"; did you mean true-metro?"
+            "no network is named `true-metr` (did you mean `true-metro`?)"
         );
-        assert!(find("%").unwrap_err().to_string().contains("; there are "));
+        assert!(find("%").unwrap_err().to_string().contains("; known: "));
     }
 }

@@ -1,47 +1,38 @@
-/// Why there is no such network, or none in this text.
+//! Why a network cannot be had, and hints for names that do not exist.
+
+use config::{ConfigError, did_you_mean};
+
+/// Most characters of a user's name or value that a message repeats.
+const MAX_QUOTED_CHARS: usize = 80;
+
+/// An error in a network file or in a network's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// The text is not a network.
-    #[error("{file}:{line}: {what}; {way_out}")]
-    Refused {
-        /// The file, as the caller named it.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong.
-        what: String,
-        /// What would be right.
-        way_out: String,
-    },
+    #[error(transparent)]
+    File(#[from] ConfigError),
     /// No built-in network has this name.
-    #[error("no network is called {name:?}; {way_out}")]
+    #[error("no network is named `{name}`{hint}")]
     Unknown {
-        /// The name asked for.
+        /// The name that was asked for, shortened to 80 characters.
         name: String,
-        /// The nearest names.
-        way_out: String,
+        /// The nearest name, or all names.
+        hint: String,
     },
 }
 
-/// The beginning of a text from outside: enough to know it by, and no screenful.
+/// Returns the beginning of a user's text, without control characters.
 pub(super) fn clip(text: &str) -> String {
-    text.chars().take(80).collect()
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(MAX_QUOTED_CHARS).map(printable).collect()
 }
 
-/// Of `names` the one that `wrong` was probably meant to be.
-pub(super) fn nearest<'a>(
-    wrong: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    /// Below this similarity a hint misleads more than it helps.
-    const LIKE: f64 = 0.7;
-    let wrong = clip(wrong);
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&wrong, name), name))
-        .filter(|(likeness, _)| *likeness >= LIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+/// Returns the nearest of the known names, or all of them if none is near.
+pub(super) fn hint(wanted: &str, known: &[&str]) -> String {
+    match did_you_mean(wanted, known.iter().copied()) {
+        nothing if nothing.is_empty() => format!("; known: {}", known.join(", ")),
+        nearest => nearest,
+    }
 }
 
 #[cfg(test)]
@@ -49,10 +40,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_near() {
-        let names = ["rate_kbps", "delay_ms", "queue_ms"];
-        assert_eq!(nearest("rate_mbps", names), Some("rate_kbps"));
-        assert_eq!(nearest("dealy_ms", names), Some("delay_ms"));
-        assert_eq!(nearest("xyz", names), None);
+    fn without_a_near_name_all_are_listed() {
+        assert_eq!(hint("lam", &["lan", "wifi"]), " (did you mean `lan`?)");
+        assert_eq!(hint("xyz", &["lan", "wifi"]), "; known: lan, wifi");
+    }
+
+    #[test]
+    fn clipped_text_is_short_and_printable() {
+        assert_eq!(clip("a\u{1b}[2J\n"), "a [2J ");
+        assert_eq!(clip(&"x".repeat(1 << 20)).len(), MAX_QUOTED_CHARS);
     }
 }

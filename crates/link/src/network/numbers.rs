@@ -1,137 +1,48 @@
-//! A network's numbers in one line.
+//! A network's numbers in one line. Each part is written beside its stage.
 
-use super::Network;
-use crate::{LossSpec, NS_PER_MS, OnClose, PathSpec, RateSpec};
+use super::{Network, file::DEFAULT_MTU};
+use crate::{
+    spec::PathSpec,
+    stage::{self, bottleneck::settings, delay, loss},
+};
 
-/// What stands between the parts of the line.
-const DOT: &str = " · ";
+/// Between the parts of the line.
+const SEPARATOR: &str = " · ";
 
 pub(super) fn line(network: &Network) -> String {
     let Network { up, down, .. } = network;
-    let mut parts = vec![rates(down, up), delays(network), losses(down, up)];
-    parts.extend(both("queue", down, up, queue));
-    parts.extend(both("reorder", down, up, reorder));
-    parts.extend(both("gate", down, up, gate));
-    parts.extend(both("policy", down, up, policy));
-    if network.mtu != 1500 {
+    let losses = join("loss", loss::summary(down), loss::summary(up));
+    let queues = join(
+        "queue",
+        settings::queue_summary(down),
+        settings::queue_summary(up),
+    );
+    let mut parts = vec![
+        settings::rates(down, up),
+        delay::round_trip(down, up),
+        losses.unwrap_or_else(|| "no loss".to_owned()),
+    ];
+    parts.extend(queues);
+    parts.extend(stage::summaries().filter_map(|summary| {
+        let label = summary(down).or(summary(up))?.0;
+        let text = |spec: &PathSpec| summary(spec).map(|(_, text)| text);
+        join(label, text(down), text(up))
+    }));
+    if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));
     }
-    parts.join(DOT)
+    parts.join(SEPARATOR)
 }
 
-fn rates(down: &PathSpec, up: &PathSpec) -> String {
-    let known = [down, up].map(|spec| spec.rate.mean_bps());
-    let mega = known.iter().flatten().any(|&bps| bps >= 1_000_000);
-    let (unit, per) = if mega {
-        ("Mbit/s", 1e6)
-    } else {
-        ("kbit/s", 1e3)
-    };
-    let one = |spec: &PathSpec| match (&spec.rate, spec.rate.mean_bps()) {
-        (RateSpec::Trace(_), Some(bps)) => format!("{} (trace)", short(bps as f64 / per)),
-        (_, Some(bps)) => short(bps as f64 / per),
-        (_, None) => "unlimited".to_owned(),
-    };
-    match known {
-        [None, None] => "no rate limit".to_owned(),
-        _ => format!("down {} up {} {unit}", one(down), one(up)),
-    }
-}
-
-fn delays(network: &Network) -> String {
-    let jitter_ns = [network.up.jitter_ns, network.down.jitter_ns];
-    let mut text = format!("RTT {} ms", ms(network.rtt_ns()));
-    if jitter_ns != [0, 0] {
-        text += &format!(" ±{}", ms(jitter_ns.iter().sum()));
-    }
-    text
-}
-
-fn losses(down: &PathSpec, up: &PathSpec) -> String {
-    both("loss", down, up, |spec| {
-        let loss = spec.loss.as_ref()?;
-        let percent = short(f64::from(loss.mean_ppb()) / 1e7);
-        Some(match loss {
-            LossSpec::Iid { .. } => format!("{percent} %"),
-            LossSpec::Burst(b) => format!("{percent} % (fades of {} ms)", ms(b.bad_ns)),
-            LossSpec::GilbertElliott(_) => format!("{percent} % (Gilbert-Elliott)"),
-        })
-    })
-    .unwrap_or_else(|| "no loss".to_owned())
-}
-
-fn queue(spec: &PathSpec) -> Option<String> {
-    let queue = &spec.queue;
-    let limits = [
-        queue.time_ns.map(|time_ns| format!("{} ms", ms(time_ns))),
-        queue.packets.map(|packets| format!("{packets} packets")),
-        queue.bytes.map(|bytes| format!("{bytes} bytes")),
-    ];
-    let limits: Vec<String> = limits.into_iter().flatten().collect();
-    (!limits.is_empty()).then(|| limits.join(" or "))
-}
-
-fn reorder(spec: &PathSpec) -> Option<String> {
-    let reorder = spec.reorder?;
-    Some(format!(
-        "{} % by {} ms",
-        short(f64::from(reorder.ppb) / 1e7),
-        ms(reorder.extra_ns)
-    ))
-}
-
-fn gate(spec: &PathSpec) -> Option<String> {
-    let gate = spec.gate.as_ref()?;
-    let every = gate
-        .every_ns()
-        .map(|every_ns| format!(" every {} ms", ms(every_ns)));
-    let fate = match gate.on_close() {
-        OnClose::Keep => "queue kept",
-        OnClose::Flush => "queue flushed",
-    };
-    Some(format!(
-        "closed {} ms{} ({fate})",
-        ms(gate.closed_ns()),
-        every.unwrap_or_default()
-    ))
-}
-
-fn policy(spec: &PathSpec) -> Option<String> {
-    let policy = spec.policy.as_ref()?;
-    let block = policy
-        .block_after_ns
-        .map(|after_ns| format!("UDP blocked after {} ms", ms(after_ns)));
-    let police = policy
-        .police
-        .map(|p| format!("UDP {} kbit/s", short(p.rate_bps as f64 / 1e3)));
-    let rules: Vec<String> = block.into_iter().chain(police).collect();
-    Some(rules.join(" and "))
-}
-
-/// What a setting says of both directions: once if they agree.
-fn both(
-    label: &str,
-    down: &PathSpec,
-    up: &PathSpec,
-    say: impl Fn(&PathSpec) -> Option<String>,
-) -> Option<String> {
-    match (say(down), say(up)) {
+/// Joins the texts of both directions, into one if they are equal.
+fn join(label: &str, down: Option<String>, up: Option<String>) -> Option<String> {
+    match (down, up) {
         (None, None) => None,
         (Some(down), Some(up)) if down == up => Some(format!("{label} {down}")),
         (Some(down), Some(up)) => Some(format!("{label} {down} down {up} up")),
         (Some(down), None) => Some(format!("{label} {down} down")),
         (None, Some(up)) => Some(format!("{label} {up} up")),
     }
-}
-
-fn ms(ns: u64) -> String {
-    short(ns as f64 / NS_PER_MS as f64)
-}
-
-/// At most four decimals, none that say nothing.
-fn short(number: f64) -> String {
-    let text = format!("{number:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -144,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_in_one_line() {
+    fn equal_directions_are_printed_once() {
         let text = "[down]\nrate_kbps = 6300\ndelay_ms = 61.5\nloss_percent = 1.5\nqueue_ms = 100\n\
                     [up]\nrate_kbps = 9700\ndelay_ms = 61.5\nqueue_ms = 100";
         assert_eq!(
@@ -154,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_said() {
+    fn unset_parts_are_not_printed() {
         assert_eq!(
             numbers("[up]\n[down]"),
             "no rate limit · RTT 0 ms · no loss"
@@ -162,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_that_differ_are_told_apart() {
+    fn different_directions_are_printed_separately() {
         let text = "[up]\nrate_kbps = 14.4\nqueue_packets = 9\ndelay_ms = 40\njitter_ms = 5\n\
                     [down]\ntrace_ms = [0, 1000]\nqueue_packets = 5\nqueue_bytes = 3000\n\
                     delay_ms = 40\njitter_ms = 5";
@@ -174,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_a_network_can_do_is_said() {
+    fn every_part_is_printed() {
         let text = "mtu = 1400\n[up]\n[up.policy]\nudp_block_after_ms = 0\nudp_rate_kbps = 64\n\
                     udp_burst_bytes = 9000\n[down]\ndelay_ms = 5\n\
                     [down.gate]\nclosed_ms = [[10, 60]]\nevery_ms = 1000\nqueue = 'flush'\n\

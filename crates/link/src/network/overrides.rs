@@ -1,81 +1,83 @@
-//! Changes to a network from the command line: `--loss 2% --rtt 80ms --down 5Mbit/s`.
+//! Changes to a network from the command line, e.g. `--loss 2% --rtt 80ms --down 5Mbit/s`.
 
 use super::{
     Network,
-    contradiction::contradiction,
-    error::{clip, nearest},
+    error::{clip, hint},
+    file::MTU,
 };
-use crate::{LossSpec, NS_PER_MS, PathSpec, QueueSpec, RateSpec};
+use crate::{
+    spec::{LossSpec, NS_PER_MS, PathSpec, QueueSpec, RateSpec},
+    stage,
+};
 
 /// The queue of a direction that gets its first rate by an override: enough for one round trip of
-/// most mobile links, and printed with the numbers.
+/// most mobile links. It is printed with the numbers.
 const FIRST_QUEUE_NS: u64 = 100 * NS_PER_MS;
 
-/// What to change in a network; what is `None` stays.
+/// Changes to a network; settings that are `None` stay as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Rate from server to client.
+    /// Rate from server to client, in bits per second.
     pub down_bps: Option<u64>,
-    /// Rate from client to server.
+    /// Rate from client to server, in bits per second.
     pub up_bps: Option<u64>,
-    /// Round-trip time, half of it either way.
+    /// Round-trip time in ns; each direction gets half.
     pub rtt_ns: Option<u64>,
-    /// Jitter either way, in each direction.
+    /// Jitter of each direction, in ns either way.
     pub jitter_ns: Option<u64>,
-    /// Loss from server to client, in parts per billion; replaces any model of loss.
+    /// Loss from server to client, in parts per billion; replaces any loss model.
     pub loss_down_ppb: Option<u32>,
-    /// Loss from client to server.
+    /// Loss from client to server, in parts per billion; replaces any loss model.
     pub loss_up_ppb: Option<u32>,
-    /// Queue of the limited directions, as time at their rate; replaces any limit.
+    /// Queue of each direction with a rate, in ns at that rate; replaces all other limits.
     pub queue_ns: Option<u64>,
-    /// Largest IP packet.
+    /// Largest IP packet in bytes.
     pub mtu: Option<u32>,
 }
 
-/// Why an override cannot be.
+/// Why an override is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
     /// There is no such setting.
-    #[error("there is no setting {name:?}; {way_out}")]
+    #[error("there is no setting `{name}`{hint}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for, shortened to 80 characters.
         name: String,
-        /// The nearest, or all.
-        way_out: String,
+        /// The nearest name, or all names.
+        hint: String,
     },
-    /// The value is not understood, or out of range.
+    /// The value cannot be parsed or is out of range.
     #[error("{name} cannot be {value:?}; write {example}")]
     Value {
         /// The setting.
         name: &'static str,
-        /// What was given.
+        /// The value that was given, shortened to 80 characters.
         value: String,
-        /// What would do.
+        /// A valid value, with its range.
         example: &'static str,
     },
-    /// There is a queue to set, and no rate that anything could wait for.
+    /// A queue is set, but no direction has a rate for which packets could wait.
     #[error("no direction has a rate, so nothing waits in a queue; set down or up too")]
     NothingWaits,
     /// The changed network contradicts itself.
-    #[error("with these changes the {direction} direction is no link: {what}; {way_out}")]
+    #[error("these overrides make the {direction} direction invalid: {message}")]
     Contradiction {
         /// `up` or `down`.
         direction: &'static str,
-        /// What is wrong.
-        what: String,
-        /// What would be right.
-        way_out: &'static str,
+        /// What is wrong, and what would be right.
+        message: String,
     },
 }
 
-/// A setting: its name, what a value looks like, and what it does with one.
+/// A setting of the command line.
 struct Setting {
     name: &'static str,
+    /// A valid value, with its range.
     example: &'static str,
+    /// Parses a value and stores it; `None` if it is invalid.
     set: fn(&mut Overrides, &str) -> Option<()>,
 }
 
-/// Every setting.
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "down",
@@ -125,10 +127,14 @@ const SETTINGS: &[Setting] = &[
 ];
 
 impl Overrides {
-    /// Takes one setting as people write it: `("loss", "2%")`.
+    /// Sets one setting from its name and value on the command line, e.g. `("loss", "2%")`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OverrideError> {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
-            return Err(unknown(name));
+            let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+            return Err(OverrideError::Unknown {
+                name: clip(name),
+                hint: hint(name, &known),
+            });
         };
         (setting.set)(self, value.trim()).ok_or_else(|| OverrideError::Value {
             name: setting.name,
@@ -139,11 +145,11 @@ impl Overrides {
 }
 
 impl Network {
-    /// The network with these changes.
+    /// Returns the network with these changes.
     pub fn with_overrides(mut self, o: &Overrides) -> Result<Network, OverrideError> {
         self.mtu = o.mtu.unwrap_or(self.mtu);
-        change(&mut self.down, o, o.down_bps, o.loss_down_ppb);
-        change(&mut self.up, o, o.up_bps, o.loss_up_ppb);
+        apply(&mut self.down, o, o.down_bps, o.loss_down_ppb);
+        apply(&mut self.up, o, o.up_bps, o.loss_up_ppb);
         let rates = [&self.down.rate, &self.up.rate];
         if o.queue_ns.is_some() && rates == [&RateSpec::Unlimited; 2] {
             return Err(OverrideError::NothingWaits);
@@ -153,20 +159,16 @@ impl Network {
             self.up.delay_ns = rtt_ns - self.down.delay_ns;
         }
         for (direction, spec) in [("down", &self.down), ("up", &self.up)] {
-            if let Some(c) = contradiction(spec, self.mtu) {
-                let (what, way_out) = (c.what, c.way_out);
-                return Err(OverrideError::Contradiction {
-                    direction,
-                    what,
-                    way_out,
-                });
-            }
+            stage::check(spec, self.mtu).map_err(|c| OverrideError::Contradiction {
+                direction,
+                message: c.message,
+            })?;
         }
         Ok(self)
     }
 }
 
-fn change(spec: &mut PathSpec, o: &Overrides, bps: Option<u64>, loss_ppb: Option<u32>) {
+fn apply(spec: &mut PathSpec, o: &Overrides, bps: Option<u64>, loss_ppb: Option<u32>) {
     if let Some(bps) = bps {
         if spec.rate == RateSpec::Unlimited && spec.queue == QueueSpec::default() {
             spec.queue.time_ns = Some(FIRST_QUEUE_NS);
@@ -185,18 +187,7 @@ fn change(spec: &mut PathSpec, o: &Overrides, bps: Option<u64>, loss_ppb: Option
     spec.jitter_ns = o.jitter_ns.unwrap_or(spec.jitter_ns);
 }
 
-fn unknown(name: &str) -> OverrideError {
-    let names = || SETTINGS.iter().map(|setting| setting.name);
-    let way_out = match nearest(name, names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-    };
-    OverrideError::Unknown {
-        name: clip(name),
-        way_out,
-    }
-}
-
+/// Stores a value that could be parsed.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     *slot = Some(value?);
     Some(())
@@ -227,10 +218,12 @@ fn ppb(text: &str) -> Option<u32> {
 }
 
 fn mtu(text: &str) -> Option<u32> {
-    quantity(text, &[("", 1.0)], 1280.0..=9000.0).map(|mtu| mtu as u32)
+    let range = f64::from(*MTU.start())..=f64::from(*MTU.end());
+    quantity(text, &[("", 1.0)], range).map(|mtu| mtu as u32)
 }
 
-/// A number and its unit, in base units, rounded. A number without its unit is not guessed at.
+/// Parses a number with its unit and returns it in base units, rounded. A number without its unit is
+/// refused.
 fn quantity(
     text: &str,
     units: &[(&str, f64)],
@@ -248,7 +241,7 @@ fn quantity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::find;
+    use crate::network::find;
 
     fn overrides(settings: &[(&str, &str)]) -> Result<Overrides, String> {
         let mut o = Overrides::default();
@@ -266,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_changes_its_number() {
+    fn every_setting_changes_its_number() {
         let changes = [
             ("down", "5Mbit/s"),
             ("up", "750 kbit/s"),
@@ -287,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn a_first_rate_brings_a_queue_and_shows_it() {
+    fn first_rate_of_a_direction_comes_with_a_queue() {
         let with_rate = numbers("lan", &[("down", "10Mbps")]).unwrap();
         assert!(with_rate.ends_with("queue 100 ms down"), "{with_rate}");
     }
 
     #[test]
-    fn units_are_asked_for() {
+    fn invalid_values_get_an_example() {
         let refused = [
             (
                 "loss",
@@ -329,7 +322,7 @@ mod tests {
             (
                 "queu",
                 "1ms",
-                "there is no setting \"queu\"; did you mean queue?",
+                "there is no setting `queu` (did you mean `queue`?)",
             ),
         ];
         for (name, value, error) in refused {
@@ -338,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_held_to_the_rules_of_files() {
+    fn overrides_obey_the_same_rules_as_files() {
         let error = numbers("true-metro", &[("rtt", "2ms"), ("jitter", "5ms")]).unwrap_err();
         assert!(
             error.contains("the jitter is larger than the delay"),

@@ -1,20 +1,62 @@
-//! Fixed delay and jitter. Jitter never reorders: a packet leaves no sooner than the one before.
+//! Fixed delay and jitter. Jitter never reorders: no packet leaves before the one ahead of it.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::RangeInclusive};
 
-use super::{Item, Outcome, Stage};
-use crate::{Direction, PathSpec, rng::RandomStream};
+use config::ConfigError;
 
-/// Always there, even for no delay: a path ends here or one stage later, and the bias that
-/// calibration finds is taken off here.
-pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
+use super::{Contradiction, Item, Kind, Outcome, Stage};
+use crate::{
+    model::Direction,
+    rng::RandomStream,
+    spec::PathSpec,
+    table::{Table, ns},
+    text::ms,
+};
+
+/// Up to a minute either way.
+const DELAY_MS: RangeInclusive<f64> = 0.0..=60_000.0;
+
+pub(super) const KIND: Kind = Kind {
+    check,
+    ..Kind::new(build)
+};
+
+/// Reads `delay_ms` or `jitter_ms`; a missing one is 0.
+pub(super) fn read(
+    key: &str,
+    value_ms: Option<f64>,
+    table: &Table<'_>,
+) -> Result<u64, ConfigError> {
+    Ok(table.within(key, value_ms, &DELAY_MS)?.map_or(0, ns))
+}
+
+fn check(spec: &PathSpec, _mtu: u32) -> Result<(), Contradiction> {
+    if spec.jitter_ns > spec.delay_ns {
+        let message = "the jitter is larger than the delay; it goes either way, so make it \
+                       delay_ms at most";
+        return Contradiction::new("jitter_ms", message);
+    }
+    Ok(())
+}
+
+/// Returns the round-trip time and its jitter.
+pub(crate) fn round_trip(down: &PathSpec, up: &PathSpec) -> String {
+    let rtt_ns = down.delay_ns.saturating_add(up.delay_ns);
+    match down.jitter_ns.saturating_add(up.jitter_ns) {
+        0 => format!("RTT {} ms", ms(rtt_ns)),
+        jitter_ns => format!("RTT {} ms ±{}", ms(rtt_ns), ms(jitter_ns)),
+    }
+}
+
+/// Always builds a stage, even for no delay: every path needs one, and the bias is taken off here.
+fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
     Some(Box::new(Delay {
         fixed_ns: spec.delay_ns,
         bias_ns: 0,
         jitter_ns: spec.jitter_ns,
-        random: RandomStream::new(seed, direction, "jitter"),
+        jitter_stream: RandomStream::new(seed, direction, "jitter"),
         last_ns: 0,
-        under_way: VecDeque::new(),
+        waiting: VecDeque::new(),
     }))
 }
 
@@ -22,16 +64,18 @@ struct Delay {
     fixed_ns: u64,
     bias_ns: u64,
     jitter_ns: u64,
-    random: RandomStream,
+    jitter_stream: RandomStream,
+    /// When the last packet leaves; no later one leaves before.
     last_ns: u64,
-    under_way: VecDeque<(u64, Item)>,
+    /// When each packet leaves, in order.
+    waiting: VecDeque<(u64, Item)>,
 }
 
 impl Stage for Delay {
     fn offer(&mut self, now_ns: u64, item: Item) {
-        // `Other` frames have no ticket and get the middle of the jitter.
+        // Packets without a ticket get the middle of the jitter.
         let above_floor_ns = match item.ticket {
-            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.random.draw(ticket)),
+            Some(ticket) if self.jitter_ns > 0 => self.uniform(self.jitter_stream.draw(ticket)),
             _ => self.jitter_ns,
         };
         let delay_ns = (self
@@ -40,16 +84,16 @@ impl Stage for Delay {
             .saturating_add(above_floor_ns))
         .saturating_sub(self.jitter_ns);
         self.last_ns = now_ns.saturating_add(delay_ns).max(self.last_ns);
-        self.under_way.push_back((self.last_ns, item));
+        self.waiting.push_back((self.last_ns, item));
     }
 
     fn next_deadline(&self) -> Option<u64> {
-        self.under_way.front().map(|&(at_ns, _)| at_ns)
+        self.waiting.front().map(|&(at_ns, _)| at_ns)
     }
 
     fn poll(&mut self, now_ns: u64) -> Option<Outcome> {
         self.next_deadline().filter(|&at_ns| at_ns <= now_ns)?;
-        let (at_ns, item) = self.under_way.pop_front()?;
+        let (at_ns, item) = self.waiting.pop_front()?;
         Some(Outcome {
             at_ns,
             item,
@@ -58,7 +102,7 @@ impl Stage for Delay {
     }
 
     fn held(&self) -> usize {
-        self.under_way.len()
+        self.waiting.len()
     }
 
     fn floor_ns(&self) -> u64 {
@@ -73,7 +117,7 @@ impl Stage for Delay {
 }
 
 impl Delay {
-    /// Uniform over 0 to twice the jitter, both ends included.
+    /// Maps a draw to 0 up to twice the jitter, both ends included.
     fn uniform(&self, draw: u64) -> u64 {
         let values = u128::from(self.jitter_ns) * 2 + 1;
         u64::try_from((u128::from(draw) * values) >> 64).unwrap_or(u64::MAX)
@@ -86,7 +130,7 @@ mod tests {
         super::testing::{drain, item, item_of},
         *,
     };
-    use crate::{NS_PER_MS, Transport};
+    use crate::{model::Transport, spec::NS_PER_MS};
 
     const MS: u64 = NS_PER_MS;
 
@@ -100,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bias_is_taken_off_and_never_below_nothing() {
+    fn bias_shortens_the_delay_down_to_zero() {
         let mut stage = delay(10 * MS, 0);
         stage.offer(0, item(0, 100));
         stage.set_bias_ns(MS);
@@ -115,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_uniform_about_the_delay_for_packets_far_apart() {
+    fn jitter_of_sparse_packets_is_uniform_around_the_delay() {
         let mut stage = delay(10 * MS, 4 * MS);
         let n = 10_000;
         for i in 0..n {
@@ -147,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn other_frames_take_the_middle() {
+    fn packets_without_ticket_get_the_middle_of_the_jitter() {
         let mut stage = delay(10 * MS, 4 * MS);
         stage.offer(0, item_of(Transport::Other, 0, 60));
         assert_eq!(drain(&mut *stage), [(10 * MS, 0, None)]);

@@ -1,15 +1,34 @@
-//! The stages of a path: one file each, one table.
+//! The stages of a path: one file each. This file lists them ([`KINDS`]) and the keys that a
+//! network file has for them ([`PathKeys`]).
 
-mod bottleneck;
-mod delay;
-mod loss;
+pub(crate) mod bottleneck;
+pub(crate) mod delay;
+pub(crate) mod loss;
 mod outbox;
 mod policy;
 mod reorder;
 
-use crate::{Cause, Direction, Packet, PathSpec, flows::Ticket};
+use config::ConfigError;
+use serde::Deserialize;
 
-/// A packet under way, with the ticket that keys its random draws.
+use crate::{
+    flows::Ticket,
+    model::{Cause, Direction, Packet},
+    spec::PathSpec,
+    table::Table,
+};
+
+/// Every stage, in the order in which a packet meets them. Loss comes after the bottleneck because
+/// packets lost on the radio have used the link.
+const KINDS: &[Kind] = &[
+    policy::KIND,
+    bottleneck::KIND,
+    loss::KIND,
+    delay::KIND,
+    reorder::KIND,
+];
+
+/// A packet inside the path, with the ticket that keys its random draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) packet: Packet,
@@ -22,67 +41,157 @@ pub(crate) struct Outcome {
     /// Virtual time at which it happened.
     pub(crate) at_ns: u64,
     pub(crate) item: Item,
-    /// Why it was dropped; `None` when it goes on.
+    /// Why the packet was dropped; `None` when it goes on.
     pub(crate) dropped: Option<Cause>,
 }
 
 /// One stage. Packets are offered in order of time; each comes out of `poll` exactly once.
 ///
-/// A stage must not learn from *when* it is polled: `at_ns` follows from arrival times alone, so
-/// that a late wake-up changes nothing but the lateness.
+/// A stage must not depend on *when* it is polled: `at_ns` follows from arrival times alone, so
+/// that a late wake-up delays one packet and changes nothing else.
 pub(crate) trait Stage: Send {
-    /// Sets the origin of the stage's clocks; called before the first packet, and again when the
+    /// Sets the origin of the stage's clocks. Called before the first packet, and again when the
     /// first step of a measurement starts.
     fn start(&mut self, _origin_ns: u64) {}
 
     /// Takes a packet that arrives at `now_ns`, which is never before the previous arrival.
     fn offer(&mut self, now_ns: u64, item: Item);
 
-    /// The earliest time at which `poll` has something.
+    /// Returns the earliest time at which `poll` has an outcome.
     fn next_deadline(&self) -> Option<u64>;
 
-    /// The next outcome not later than `now_ns`, in order of time.
+    /// Returns the next outcome not later than `now_ns`, in order of time.
     fn poll(&mut self, now_ns: u64) -> Option<Outcome>;
 
-    /// How many packets it holds.
+    /// Returns the number of packets inside.
     fn held(&self) -> usize;
 
-    /// The least time every packet spends here: what comes before may sleep so much longer.
+    /// Returns the least time that every packet spends here. The path's deadlines add it up, so
+    /// that the caller sleeps until a packet can really leave.
     fn floor_ns(&self) -> u64 {
         0
     }
 
-    /// Takes this off the fixed delay; only the stage that has one listens.
+    /// Takes this much off the fixed delay; only the stage that has one does anything.
     fn set_bias_ns(&mut self, _bias_ns: u64) {}
 }
 
-/// Builds a stage, or `None` when the spec does not ask for it.
-type Build = fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>;
+/// A kind of stage, as the table lists it.
+struct Kind {
+    /// Builds the stage for a direction and a seed, or `None` when the spec does not ask for it.
+    build: fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>,
+    /// Refuses settings that contradict each other, given the MTU in bytes.
+    check: fn(&PathSpec, u32) -> Result<(), Contradiction>,
+    /// Returns a label and what the stage does, for the one-line summary of a network. Rate, delay,
+    /// loss and queue always come first there and are not repeated here.
+    summary: fn(&PathSpec) -> Option<(&'static str, String)>,
+}
 
-/// Every stage, in the order in which a packet meets them. Loss comes after the bottleneck: what
-/// the radio loses has used the link. A new stage is a file, a `mod` line and an entry here.
-const ORDER: &[Build] = &[
-    policy::build,
-    bottleneck::build,
-    loss::build,
-    delay::build,
-    reorder::build,
-];
+impl Kind {
+    /// A kind that has nothing to check or to add to the summary.
+    const fn new(build: fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>) -> Kind {
+        Kind {
+            build,
+            check: |_, _| Ok(()),
+            summary: |_| None,
+        }
+    }
+}
 
-/// The stages that `spec` asks for.
+/// Settings of one direction that do not go together, whether from a file or from overrides.
+#[derive(Debug)]
+pub(crate) struct Contradiction {
+    /// The key of the direction to blame.
+    pub(crate) key: &'static str,
+    /// What is wrong, and what would be right.
+    pub(crate) message: String,
+}
+
+impl Contradiction {
+    fn new<T>(key: &'static str, message: impl Into<String>) -> Result<T, Contradiction> {
+        let message = message.into();
+        Err(Contradiction { key, message })
+    }
+}
+
+/// Returns the stages that `spec` asks for.
 pub(crate) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Vec<Box<dyn Stage>> {
-    ORDER
+    KINDS
         .iter()
-        .filter_map(|build| build(spec, direction, seed))
+        .filter_map(|kind| (kind.build)(spec, direction, seed))
         .collect()
+}
+
+/// Refuses settings that contradict each other.
+pub(crate) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
+    KINDS.iter().try_for_each(|kind| (kind.check)(spec, mtu))
+}
+
+/// Returns what each kind adds to the one-line summary, the last stage first.
+pub(crate) fn summaries() -> impl Iterator<Item = fn(&PathSpec) -> Option<(&'static str, String)>> {
+    KINDS.iter().rev().map(|kind| kind.summary)
+}
+
+/// Fetches the text of a trace by the name it has in the network file.
+pub(crate) type TraceText<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// The keys of one direction in a network file. Values are as written; each stage checks its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PathKeys {
+    rate_kbps: Option<f64>,
+    trace: Option<String>,
+    trace_ms: Option<Vec<u32>>,
+    queue_ms: Option<f64>,
+    queue_packets: Option<u32>,
+    queue_bytes: Option<u32>,
+    delay_ms: Option<f64>,
+    jitter_ms: Option<f64>,
+    loss_percent: Option<f64>,
+    burst_loss: Option<loss::burst::Keys>,
+    gilbert_elliott: Option<loss::gilbert_elliott::Keys>,
+    gate: Option<bottleneck::settings::GateKeys>,
+    policy: Option<policy::Keys>,
+    reorder: Option<reorder::Keys>,
+}
+
+impl PathKeys {
+    /// Reads the spec of one direction.
+    pub(crate) fn read(
+        self,
+        table: &Table<'_>,
+        mtu: u32,
+        trace_text: TraceText<'_>,
+    ) -> Result<PathSpec, ConfigError> {
+        let policy = self
+            .policy
+            .map(|keys| keys.read(&table.inner("policy"), mtu));
+        let gate = self.gate.map(|keys| keys.read(&table.inner("gate")));
+        let reorder = self.reorder.map(|keys| keys.read(&table.inner("reorder")));
+        let (rate, trace, trace_ms) = (self.rate_kbps, self.trace, self.trace_ms);
+        let (ms, packets, bytes) = (self.queue_ms, self.queue_packets, self.queue_bytes);
+        let (iid, burst, chain) = (self.loss_percent, self.burst_loss, self.gilbert_elliott);
+        let spec = PathSpec {
+            policy: policy.transpose()?,
+            gate: gate.transpose()?,
+            queue: bottleneck::settings::queue(ms, packets, bytes, table)?,
+            rate: bottleneck::settings::rate(rate, trace, trace_ms, table, trace_text)?,
+            loss: loss::read(iid, burst, chain, table)?,
+            delay_ns: delay::read("delay_ms", self.delay_ms, table)?,
+            jitter_ns: delay::read("jitter_ms", self.jitter_ms, table)?,
+            reorder: reorder.transpose()?,
+        };
+        check(&spec, mtu).map_err(|c| table.table_error(c.key, c.message))?;
+        Ok(spec)
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::Transport;
+    use crate::model::Transport;
 
-    /// A packet of flow 0, `index` its number and its token.
+    /// A UDP packet of flow 0; `index` is its number in the flow and its token.
     pub(crate) fn item(index: u64, ip_bytes: u32) -> Item {
         item_of(Transport::Udp, index, ip_bytes)
     }
@@ -104,7 +213,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// All outcomes, as (time, token, cause), polled once at the very end.
+    /// All outcomes as (time, token, cause), polled once at the very end.
     pub(crate) fn drain(stage: &mut dyn Stage) -> Vec<(u64, u64, Option<Cause>)> {
         std::iter::from_fn(|| stage.poll(u64::MAX))
             .map(|o| (o.at_ns, o.item.packet.token, o.dropped))

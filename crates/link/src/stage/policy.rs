@@ -1,9 +1,84 @@
-//! Operator policy towards UDP: blocked or policed, from some moment on, on some ports or all.
+//! Operator policy for UDP: blocked or policed, from some moment on, on some ports or all.
 
-use super::{Item, Outcome, Stage, outbox::Outbox};
-use crate::{Cause, Direction, PathSpec, PolicySpec, Transport};
+use std::num::NonZeroU16;
 
-pub(super) fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
+use config::ConfigError;
+use serde::Deserialize;
+
+use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
+use crate::{
+    model::{Cause, Direction, Transport},
+    spec::{PathSpec, PoliceSpec, PolicySpec},
+    table::{MOMENT_MS, RATE_KBPS, Table, bps, ns},
+    text::{decimal, ms},
+};
+
+pub(super) const KIND: Kind = Kind {
+    summary,
+    ..Kind::new(build)
+};
+
+/// `[down.policy]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Keys {
+    udp_block_after_ms: Option<f64>,
+    udp_rate_kbps: Option<f64>,
+    udp_burst_bytes: Option<u32>,
+    udp_rate_after_ms: Option<f64>,
+    udp_ports: Option<Vec<NonZeroU16>>,
+}
+
+impl Keys {
+    pub(super) fn read(self, table: &Table<'_>, mtu: u32) -> Result<PolicySpec, ConfigError> {
+        let block = table.within("udp_block_after_ms", self.udp_block_after_ms, &MOMENT_MS)?;
+        let rate = table.within("udp_rate_kbps", self.udp_rate_kbps, &RATE_KBPS)?;
+        let burst = table.within("udp_burst_bytes", self.udp_burst_bytes, &(mtu..=u32::MAX))?;
+        let after = table.within("udp_rate_after_ms", self.udp_rate_after_ms, &MOMENT_MS)?;
+        let police = match rate {
+            Some(kbps) => {
+                let example = "udp_burst_bytes = 30000 beside udp_rate_kbps";
+                Some(PoliceSpec {
+                    rate_bps: bps(kbps),
+                    burst_bytes: table.required("udp_burst_bytes", burst, example)?.into(),
+                    after_ns: after.map_or(0, ns),
+                })
+            }
+            None if burst.is_some() || after.is_some() => {
+                let key = match after {
+                    Some(_) => "udp_rate_after_ms",
+                    None => "udp_burst_bytes",
+                };
+                return Err(table.error(key, "there is no rate to police; write udp_rate_kbps too"));
+            }
+            None => None,
+        };
+        if block.is_none() && police.is_none() {
+            let message = "the policy does nothing; write udp_block_after_ms or udp_rate_kbps";
+            return Err(table.table_error("", message));
+        }
+        let ports = self.udp_ports.unwrap_or_default();
+        Ok(PolicySpec {
+            block_after_ns: block.map(ns),
+            police,
+            udp_ports: ports.into_iter().map(NonZeroU16::get).collect(),
+        })
+    }
+}
+
+fn summary(spec: &PathSpec) -> Option<(&'static str, String)> {
+    let policy = spec.policy.as_ref()?;
+    let block = policy
+        .block_after_ns
+        .map(|after_ns| format!("UDP blocked after {} ms", ms(after_ns)));
+    let police = policy
+        .police
+        .map(|p| format!("UDP {} kbit/s", decimal(p.rate_bps as f64 / 1e3)));
+    let rules: Vec<String> = block.into_iter().chain(police).collect();
+    Some(("policy", rules.join(" and ")))
+}
+
+fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
     let policy = spec.policy.as_ref()?;
     Some(Box::new(Policy {
         spec: policy.clone(),
@@ -29,7 +104,7 @@ impl Stage for Policy {
     }
 
     fn offer(&mut self, now_ns: u64, item: Item) {
-        if self.concerns(&item) && self.refuses(now_ns, item.packet.ip_bytes) {
+        if self.applies_to(&item) && self.refuses(now_ns, item.packet.ip_bytes) {
             self.out.drop(now_ns, item, Cause::Policy);
         } else {
             self.out.pass(now_ns, item);
@@ -50,7 +125,7 @@ impl Stage for Policy {
 }
 
 impl Policy {
-    fn concerns(&self, item: &Item) -> bool {
+    fn applies_to(&self, item: &Item) -> bool {
         let ports = &self.spec.udp_ports;
         item.packet.transport == Transport::Udp
             && (ports.is_empty()
@@ -76,11 +151,11 @@ impl Policy {
     }
 }
 
-/// A token bucket that starts full and forgets no fraction of a bit.
+/// A token bucket that starts full and loses no fraction of a bit.
 struct Bucket {
     rate_bps: u64,
-    /// Contents and size in units of 1e-9 bit: what `rate_bps` fills in one nanosecond is then
-    /// a whole number.
+    /// Contents and size in units of 1e-9 bit, of which `rate_bps` adds a whole number in each
+    /// nanosecond.
     level: u128,
     size: u128,
     filled_ns: u64,
@@ -97,10 +172,11 @@ impl Bucket {
         }
     }
 
+    /// Takes a packet's bytes out of the bucket if it has enough, and returns whether it had.
     fn take(&mut self, now_ns: u64, ip_bytes: u32) -> bool {
-        let gone_ns = now_ns.saturating_sub(self.filled_ns);
+        let elapsed_ns = now_ns.saturating_sub(self.filled_ns);
         self.filled_ns = self.filled_ns.max(now_ns);
-        let filled = self.level + u128::from(gone_ns) * u128::from(self.rate_bps);
+        let filled = self.level + u128::from(elapsed_ns) * u128::from(self.rate_bps);
         self.level = filled.min(self.size);
         let needed = nanobits(u64::from(ip_bytes));
         let enough = self.level >= needed;
@@ -121,7 +197,6 @@ mod tests {
         super::testing::{drain, item, item_of},
         *,
     };
-    use crate::PoliceSpec;
 
     fn policy(spec: PolicySpec) -> Box<dyn Stage> {
         let spec = PathSpec {
@@ -132,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_lets_udp_through_until_its_moment_and_tcp_always() {
+    fn block_drops_udp_from_its_moment_on_and_nothing_else() {
         let mut stage = policy(PolicySpec {
             block_after_ns: Some(1000),
             ..PolicySpec::default()
@@ -154,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_named_ports_are_concerned_in_either_role() {
+    fn ports_match_source_or_destination() {
         let blocks = |udp_ports: Vec<u16>| {
             let mut stage = policy(PolicySpec {
                 udp_ports,
@@ -171,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn policing_passes_the_burst_then_the_rate() {
+    fn policing_passes_the_burst_and_then_the_rate() {
         let police = PoliceSpec {
             rate_bps: 8_000_000,
             burst_bytes: 3000,
@@ -181,17 +256,17 @@ mod tests {
             police: Some(police),
             ..PolicySpec::default()
         });
-        // 1000 bytes each 100 us offer 80 Mbit/s for one second: 10 times the rate.
+        // 1000 bytes every 100 us are 80 Mbit/s for one second: 10 times the rate.
         for i in 0..10_000 {
             stage.offer(i * 100_000, item(i, 1000));
         }
         let passed = drain(&mut *stage).iter().filter(|o| o.2.is_none()).count();
-        // 1 MB in a second and the burst of 3 packets, less the last millisecond.
+        // 1 MB in one second and the burst of 3 packets, less the last millisecond.
         assert_eq!(passed, 1002);
     }
 
     #[test]
-    fn a_long_silence_fills_the_bucket_and_no_more() {
+    fn bucket_never_holds_more_than_the_burst() {
         let police = PoliceSpec {
             rate_bps: 8_000_000,
             burst_bytes: 3000,
@@ -211,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn policing_waits_for_its_moment() {
+    fn policing_starts_at_its_moment() {
         let police = PoliceSpec {
             rate_bps: 1000,
             burst_bytes: 100,

@@ -1,4 +1,4 @@
-//! The built-in networks, and how what people write is understood.
+//! The built-in networks, and how network files are parsed.
 
 use link::{Direction, LossSpec, NS_PER_MS, Network, Path, PathSpec, RateSpec, builtin, find};
 
@@ -10,13 +10,13 @@ pub(crate) fn parse(text: &str) -> Result<Network, String> {
     Network::parse("x.toml", text).map_err(|e| e.to_string())
 }
 
-/// Parses a `[down]` table whose first key stands on line 5.
+/// Parses a `[down]` table whose first key is on line 5.
 pub(crate) fn down(text: &str) -> Result<PathSpec, String> {
     parse(&format!("{HEAD}[up]\n[down]\n{text}")).map(|network| network.down)
 }
 
 #[test]
-fn the_links_of_the_issue_have_their_numbers() {
+fn built_in_networks_have_their_published_numbers() {
     let numbers = |name| find(name).unwrap().numbers();
     assert_eq!(
         numbers("true-metro"),
@@ -45,7 +45,7 @@ fn the_links_of_the_issue_have_their_numbers() {
 }
 
 #[test]
-fn every_network_says_where_it_is_from_and_carries_packets() {
+fn every_network_names_its_source_and_carries_packets() {
     for (name, _) in builtin() {
         let network = find(name).unwrap();
         assert!(
@@ -62,7 +62,7 @@ fn every_network_says_where_it_is_from_and_carries_packets() {
             let mut path = Path::new(spec, direction, 7);
             poll_on_time(&mut path, &packets);
             let counters = path.counters();
-            // Packets a second apart wait for nobody: only luck can take them.
+            // Packets a second apart never queue: they can only be lost at random.
             assert_eq!(counters.dropped.total(), counters.dropped.loss, "{name}");
             assert!(counters.delivered > 40, "{name}");
         }
@@ -70,7 +70,7 @@ fn every_network_says_where_it_is_from_and_carries_packets() {
 }
 
 #[test]
-fn a_network_is_the_same_after_a_journey_as_json() {
+fn networks_survive_json() {
     for (name, _) in builtin() {
         let network = find(name).unwrap();
         let json = serde_json::to_string(&network).unwrap();
@@ -79,7 +79,7 @@ fn a_network_is_the_same_after_a_journey_as_json() {
 }
 
 #[test]
-fn a_trace_file_is_fetched_by_the_caller() {
+fn trace_files_are_fetched_by_the_caller() {
     let text = format!("{HEAD}[up]\n[down]\nqueue_packets = 9\ntrace = 'lte.down'");
     let fetch = |name: &str| match name {
         "lte.down" => Ok("1\n2\n4\n".to_owned()),
@@ -90,11 +90,14 @@ fn a_trace_file_is_fetched_by_the_caller() {
     let inlined = text.replace("trace = 'lte.down'", "trace_ms = [1, 2, 4]");
     assert_eq!(parse(&inlined).unwrap(), network);
 
-    let gone = text.replace("lte.down", "lte.up");
-    let error = Network::parse_with("x.toml", &gone, &fetch)
+    let missing = text.replace("lte.down", "lte.up");
+    let error = Network::parse_with("x.toml", &missing, &fetch)
         .unwrap_err()
         .to_string();
-    assert!(error.starts_with("x.toml:6: not there"), "{error}");
+    assert!(
+        error.starts_with("x.toml:6: down.trace: not there; "),
+        "{error}"
+    );
     assert!(
         parse(&text)
             .unwrap_err()
@@ -103,7 +106,7 @@ fn a_trace_file_is_fetched_by_the_caller() {
 }
 
 #[test]
-fn units_become_whole_numbers_without_a_fraction_lost() {
+fn fractional_values_become_exact_whole_units() {
     let spec =
         down("rate_kbps = 14.4\ndelay_ms = 61.5\nloss_percent = 0.1\nqueue_ms = 5000").unwrap();
     assert_eq!(spec.rate, RateSpec::constant(14_400));

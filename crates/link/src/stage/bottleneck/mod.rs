@@ -1,23 +1,34 @@
 //! The bottleneck: queue, rate and gate in one stage, since the queue fills while the server is
-//! busy and the server stands still while the gate is closed.
+//! busy and the server stops while the gate is closed.
 
 mod queue;
 mod server;
+pub(crate) mod settings;
 
 use queue::Queue;
 use server::Server;
 
-use super::{Item, Outcome, Stage, outbox::Outbox};
-use crate::{Cause, Direction, Gate, OnClose, PathSpec, RateSpec};
+use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
+use crate::{
+    gate::{Gate, OnClose},
+    model::{Cause, Direction},
+    spec::{PathSpec, RateSpec},
+};
 
-pub(super) fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
+pub(super) const KIND: Kind = Kind {
+    build,
+    check: settings::check,
+    summary: settings::gate_summary,
+};
+
+fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
     if spec.rate == RateSpec::Unlimited && spec.gate.is_none() {
         return None;
     }
     Some(Box::new(Bottleneck {
         queue: Queue::new(spec.queue_limits()),
         server: Server::new(&spec.rate),
-        // A trace has outages of its own; files with both are refused.
+        // A trace has its own outages; a network file with both is refused.
         gate: spec
             .gate
             .clone()
@@ -32,7 +43,7 @@ struct Bottleneck {
     queue: Queue,
     server: Server,
     gate: Option<Gate>,
-    /// When the gate will flush what is promised beyond that moment.
+    /// When the gate will flush the packets that are still queued or in service by then.
     flush_ns: Option<u64>,
     origin_ns: u64,
     out: Outbox,
@@ -44,8 +55,8 @@ impl Stage for Bottleneck {
         self.server.start(origin_ns);
     }
 
-    /// Settles the packet's fate at once: all that follows from the arrivals so far and from a
-    /// calendar known beforehand.
+    /// Decides the packet's fate at once: it depends only on earlier arrivals and on the calendar,
+    /// which is known beforehand.
     fn offer(&mut self, now_ns: u64, item: Item) {
         if self.flush_ns.is_some_and(|flush_ns| flush_ns <= now_ns) {
             self.flush_ns = None;
@@ -90,7 +101,7 @@ impl Stage for Bottleneck {
     }
 }
 
-/// The gate on the path's clock. Without a gate it is always open.
+/// The gate on the path's clock; without a gate it is always open.
 struct Calendar<'a> {
     gate: Option<&'a Gate>,
     origin_ns: u64,
@@ -102,12 +113,12 @@ impl Calendar<'_> {
             .is_some_and(|gate| gate.on_close() == OnClose::Flush)
     }
 
-    /// The first moment from `at_ns` on at which the gate is open.
+    /// Returns the first moment from `at_ns` on at which the gate is open.
     fn open_from(&self, at_ns: u64) -> u64 {
         self.on_gate(at_ns, Gate::open_from)
     }
 
-    /// When `need_ns` of open time have passed since `at_ns`.
+    /// Returns the moment when `need_ns` of open time have passed since `at_ns`.
     fn after_open(&self, at_ns: u64, need_ns: u64) -> u64 {
         match self.gate {
             None => at_ns.saturating_add(need_ns),
@@ -120,14 +131,14 @@ impl Calendar<'_> {
         Some(base_ns.saturating_add(self.gate?.next_closing(since_ns)?))
     }
 
-    /// Asks the gate on its own clock.
-    fn on_gate(&self, at_ns: u64, ask: impl Fn(&Gate, u64) -> u64) -> u64 {
+    /// Converts `at_ns` to the gate's clock, calls `f`, and converts the result back.
+    fn on_gate(&self, at_ns: u64, f: impl Fn(&Gate, u64) -> u64) -> u64 {
         let (base_ns, since_ns) = self.split(at_ns);
         self.gate
-            .map_or(at_ns, |gate| base_ns.saturating_add(ask(gate, since_ns)))
+            .map_or(at_ns, |gate| base_ns.saturating_add(f(gate, since_ns)))
     }
 
-    /// The origin, and the time since then; what comes before the origin counts as then.
+    /// Splits `at_ns` into the origin and the time since; times before the origin count as it.
     fn split(&self, at_ns: u64) -> (u64, u64) {
         let since_ns = at_ns.saturating_sub(self.origin_ns);
         (at_ns - since_ns, since_ns)
@@ -140,11 +151,14 @@ mod tests {
         super::testing::{drain, item},
         *,
     };
-    use crate::{NS_PER_MS, QueueSpec, Trace};
+    use crate::{
+        spec::{NS_PER_MS, QueueSpec},
+        trace::Trace,
+    };
 
     const MS: u64 = NS_PER_MS;
 
-    /// 12 Mbit/s: a packet of 1500 bytes takes exactly one millisecond.
+    /// 12 Mbit/s, at which a packet of 1500 bytes takes exactly one millisecond.
     fn spec_12_mbit(queue_packets: u64) -> PathSpec {
         PathSpec {
             rate: RateSpec::constant(12_000_000),
@@ -169,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn without_rate_and_gate_there_is_no_stage() {
+    fn no_stage_without_rate_and_gate() {
         assert!(build(&PathSpec::default(), Direction::Up, 1).is_none());
     }
 
     #[test]
-    fn a_burst_leaves_at_the_rate_and_the_tail_is_dropped() {
+    fn queue_drops_tail_when_full() {
         let mut stage = stage(&spec_12_mbit(2));
         offer_burst(&mut *stage, 0, 0..4);
         assert_eq!(
@@ -189,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_frees_its_place_when_service_begins() {
+    fn queue_frees_a_place_when_service_begins() {
         let mut stage = stage(&spec_12_mbit(1));
         offer_burst(&mut *stage, 0, 0..2);
         stage.offer(MS - 1, item(2, 1500));
@@ -207,13 +221,13 @@ mod tests {
         offer_burst(&mut *stage, 0, 0..2);
         assert!(stage.poll(10 * MS).is_some());
         assert!(stage.poll(10 * MS).is_some());
-        // Arrived before the poll, read after it: the queue was still full at that moment.
+        // It arrived before the poll, when the queue was still full.
         stage.offer(MS - 1, item(2, 1500));
         assert_eq!(drain(&mut *stage), [(MS - 1, 2, Some(Cause::Queue))]);
     }
 
     #[test]
-    fn queue_time_bounds_the_wait() {
+    fn queue_time_limits_the_wait() {
         let mut spec = spec_12_mbit(0);
         spec.queue = QueueSpec {
             time_ns: Some(5 * MS),
@@ -231,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_keeps_stops_the_server_in_mid_packet() {
+    fn keeping_gate_pauses_service_mid_packet() {
         let mut spec = spec_12_mbit(10);
         let gate = Gate::new(vec![(MS / 2, 10 * MS)], None, OnClose::Keep);
         spec.gate = Some(gate.unwrap());
@@ -246,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_flushes_drops_the_queue_and_all_that_comes() {
+    fn flushing_gate_drops_the_queue_and_later_arrivals() {
         let mut spec = spec_12_mbit(10);
         let gate = Gate::new(vec![(3 * MS / 2, 10 * MS)], None, OnClose::Flush);
         spec.gate = Some(gate.unwrap());
@@ -254,21 +268,21 @@ mod tests {
         offer_burst(&mut *stage, 0, 0..3);
         stage.offer(5 * MS, item(3, 1500));
         stage.offer(10 * MS, item(4, 1500));
-        let gone = Some(Cause::Gate);
+        let flushed = Some(Cause::Gate);
         assert_eq!(
             drain(&mut *stage),
             [
                 (MS, 0, None),
-                (3 * MS / 2, 1, gone),
-                (3 * MS / 2, 2, gone),
-                (5 * MS, 3, gone),
+                (3 * MS / 2, 1, flushed),
+                (3 * MS / 2, 2, flushed),
+                (5 * MS, 3, flushed),
                 (11 * MS, 4, None),
             ]
         );
     }
 
     #[test]
-    fn what_is_through_at_the_closing_is_not_flushed() {
+    fn packet_served_when_the_gate_closes_is_not_flushed() {
         let mut spec = spec_12_mbit(10);
         let gate = Gate::new(vec![(2 * MS, 3 * MS)], None, OnClose::Flush);
         spec.gate = Some(gate.unwrap());
@@ -285,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_beside_a_trace_is_not_heeded() {
+    fn trace_ignores_the_gate() {
         let trace = Trace::new(vec![1]).unwrap();
         let gate = Gate::new(vec![(0, 100 * MS)], None, OnClose::Flush).unwrap();
         let mut stage = stage(&PathSpec {
@@ -298,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_alone_holds_packets_until_it_opens() {
+    fn gate_without_rate_holds_packets_until_it_opens() {
         let gate = Gate::new(vec![(MS, 2 * MS)], Some(4 * MS), OnClose::Keep).unwrap();
         let mut stage = stage(&PathSpec {
             gate: Some(gate),
@@ -324,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_of_gate_and_trace_starts_at_the_origin() {
+    fn gate_and_trace_start_at_the_origin() {
         let gate = Gate::new(vec![(0, MS)], None, OnClose::Keep).unwrap();
         let mut gated = stage(&PathSpec {
             gate: Some(gate),

@@ -1,21 +1,53 @@
+use std::ops::RangeInclusive;
+
+use config::ConfigError;
+use serde::Deserialize;
+
 use super::Model;
 use crate::{
-    BurstSpec, Direction,
     flows::Ticket,
+    model::Direction,
     rng::{Chance, RandomStream},
+    spec::BurstSpec,
+    table::{NONZERO_PERCENT, Table, ns, ppb},
 };
 
-/// Good and bad times by the clock: a fade lasts its milliseconds whether one packet meets it or a
-/// hundred, so all arms of a comparison meet the same fades.
+/// Mean sojourns: at least a millisecond, so that counting those of an idle hour takes no
+/// noticeable time.
+const SOJOURN_MS: RangeInclusive<f64> = 1.0..=3_600_000.0;
+
+/// `[down.burst_loss]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keys {
+    good_ms: Option<f64>,
+    bad_ms: Option<f64>,
+    loss_percent: Option<f64>,
+}
+
+impl Keys {
+    pub(super) fn read(self, table: &Table<'_>) -> Result<BurstSpec, ConfigError> {
+        let sojourn = |key, value, example| table.required_within(key, value, &SOJOURN_MS, example);
+        let loss = table.within("loss_percent", self.loss_percent, &NONZERO_PERCENT)?;
+        Ok(BurstSpec {
+            good_ns: ns(sojourn("good_ms", self.good_ms, "good_ms = 950")?),
+            bad_ns: ns(sojourn("bad_ms", self.bad_ms, "bad_ms = 50")?),
+            loss_ppb: ppb(loss.unwrap_or(100.0)),
+        })
+    }
+}
+
+/// Good and bad times by the clock: a fade lasts as long for one packet as for a hundred, so all
+/// arms of a comparison meet the same fades.
 pub(super) struct Burst {
     good_ns: u64,
     bad_ns: u64,
     chance: Chance,
     loss_stream: RandomStream,
     sojourn_stream: RandomStream,
-    /// Sojourns entered so far; even numbers are good times.
+    /// Number of the current sojourn; even numbers are good times.
     number: u64,
-    /// When the present sojourn ends.
+    /// When the current sojourn ends.
     until_ns: u64,
 }
 
@@ -38,7 +70,8 @@ impl Burst {
         self.number % 2 == 1
     }
 
-    /// Length of a sojourn: exponential, by inversion; at least a nanosecond, so time goes on.
+    /// Returns the length of a sojourn: exponential, by inversion, and at least a nanosecond, so
+    /// that every sojourn ends after it began.
     fn sojourn_ns(&self, number: u64) -> u64 {
         let mean_ns = if number % 2 == 1 {
             self.bad_ns
@@ -70,7 +103,7 @@ impl Model for Burst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NS_PER_MS;
+    use crate::spec::NS_PER_MS;
 
     const SPEC: BurstSpec = BurstSpec {
         good_ns: 900 * NS_PER_MS,
@@ -78,8 +111,8 @@ mod tests {
         loss_ppb: 1_000_000_000,
     };
 
-    /// Fate of packets sent every `gap_ms` for an hour.
-    fn fates(spec: &BurstSpec, origin_ns: u64, gap_ms: u64) -> Vec<bool> {
+    /// Whether each packet is lost, sent every `gap_ms` for an hour.
+    fn losses(spec: &BurstSpec, origin_ns: u64, gap_ms: u64) -> Vec<bool> {
         let mut model = Burst::new(spec, Direction::Down, 7);
         model.start(origin_ns);
         (0..3_600_000 / gap_ms)
@@ -97,40 +130,40 @@ mod tests {
     }
 
     #[test]
-    fn bad_times_take_their_share_in_bursts_of_their_length() {
-        let fates = fates(&SPEC, 0, 1);
+    fn share_and_length_of_bad_times_match_their_means() {
+        let losses = losses(&SPEC, 0, 1);
         // 3600 cycles of two exponentials: the share's sigma is 0.9 x 0.1 x sqrt(2 / 3600)
         // = 0.0021, that of the mean burst 100 ms / sqrt(3600) = 1.7 ms. Five sigma each.
-        let lost = fates.iter().filter(|&&lost| lost).count();
-        let share = lost as f64 / fates.len() as f64;
+        let lost = losses.iter().filter(|&&lost| lost).count();
+        let share = lost as f64 / losses.len() as f64;
         assert!((share - 0.1).abs() < 0.0107, "{share}");
-        let bursts = fates.windows(2).filter(|w| !w[0] && w[1]).count();
+        let bursts = losses.windows(2).filter(|w| !w[0] && w[1]).count();
         let mean_ms = lost as f64 / bursts as f64;
         assert!((mean_ms - 100.5).abs() < 8.5, "{mean_ms}");
     }
 
     #[test]
-    fn fades_come_by_the_clock_and_not_by_the_packet() {
-        let dense = fates(&SPEC, 0, 1);
-        let sparse = fates(&SPEC, 0, 10);
+    fn fades_do_not_depend_on_the_packets_sent() {
+        let dense = losses(&SPEC, 0, 1);
+        let sparse = losses(&SPEC, 0, 10);
         let same: Vec<bool> = dense.iter().copied().step_by(10).collect();
         assert_eq!(sparse, same);
     }
 
     #[test]
-    fn the_origin_moves_the_fades_with_it() {
-        assert_eq!(fates(&SPEC, 0, 10), fates(&SPEC, 12_345 * NS_PER_MS, 10));
+    fn fades_start_at_the_origin() {
+        assert_eq!(losses(&SPEC, 0, 10), losses(&SPEC, 12_345 * NS_PER_MS, 10));
     }
 
     #[test]
-    fn a_fade_may_lose_only_a_part() {
+    fn fades_may_lose_only_part_of_their_packets() {
         let spec = BurstSpec {
             good_ns: 1,
             bad_ns: u64::MAX / 2,
             loss_ppb: 250_000_000,
         };
-        let lost = fates(&spec, 0, 100).iter().filter(|&&lost| lost).count();
-        // Binomial, n = 36000 less the first good moment: mean 9000, sigma 82.
+        let lost = losses(&spec, 0, 100).iter().filter(|&&lost| lost).count();
+        // Binomial, n = 36000 less those before the first fade: mean 9000, sigma 82.
         assert!(lost.abs_diff(9000) < 410, "{lost}");
     }
 }

@@ -1,15 +1,47 @@
+use config::ConfigError;
+use serde::Deserialize;
+
 use super::Model;
 use crate::{
-    Direction, GilbertElliottSpec,
     flows::Ticket,
+    model::Direction,
     rng::{Chance, RandomStream},
+    spec::GilbertElliottSpec,
+    table::{NONZERO_PERCENT, PERCENT, Table, ppb},
 };
 
-/// The chain of Gilbert (1960) and Elliott (1963) that takes one step a packet: a fade lasts so
-/// many packets, however long they take. It is here to redo published work; for a comparison use
-/// burst loss, which gives fast and slow senders the same fades.
+/// `[down.gilbert_elliott]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keys {
+    p_percent: Option<f64>,
+    r_percent: Option<f64>,
+    good_loss_percent: Option<f64>,
+    bad_loss_percent: Option<f64>,
+}
+
+impl Keys {
+    pub(super) fn read(self, table: &Table<'_>) -> Result<GilbertElliottSpec, ConfigError> {
+        let step =
+            |key, value, example| table.required_within(key, value, &NONZERO_PERCENT, example);
+        let to_bad = "p_percent = 0.5, the chance to turn bad";
+        let to_good = "r_percent = 20, the chance to turn good";
+        let good_loss = table.within("good_loss_percent", self.good_loss_percent, &PERCENT)?;
+        let bad_loss = table.within("bad_loss_percent", self.bad_loss_percent, &PERCENT)?;
+        Ok(GilbertElliottSpec {
+            to_bad_ppb: ppb(step("p_percent", self.p_percent, to_bad)?),
+            to_good_ppb: ppb(step("r_percent", self.r_percent, to_good)?),
+            good_loss_ppb: ppb(good_loss.unwrap_or(0.0)),
+            bad_loss_ppb: ppb(bad_loss.unwrap_or(100.0)),
+        })
+    }
+}
+
+/// The chain of Gilbert (1960) and Elliott (1963), which takes one step per packet: a fade lasts a
+/// number of packets, however long they take. It is here to repeat published work. For comparisons
+/// use burst loss, which gives fast and slow senders the same fades.
 ///
-/// Each flow walks its own chain, so a second flow never shifts the first.
+/// Each flow has its own chain, so that a second flow never shifts the first.
 pub(super) struct GilbertElliott {
     to_bad: Chance,
     to_good: Chance,
@@ -44,7 +76,7 @@ impl Model for GilbertElliott {
         self.bad.clear();
     }
 
-    /// Steps first, as netem does, then asks the state it has come to.
+    /// Steps first, as netem does, then draws the loss in the new state.
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
         let flow = ticket.flow_order as usize;
         if flow >= self.bad.len() {
@@ -70,45 +102,45 @@ mod tests {
         bad_loss_ppb: 1_000_000_000,
     };
 
-    fn fates(model: &mut GilbertElliott, flow_order: u32, n: u64) -> Vec<bool> {
+    fn losses(model: &mut GilbertElliott, flow_order: u32, n: u64) -> Vec<bool> {
         (0..n)
             .map(|index| model.loses(0, Ticket { flow_order, index }))
             .collect()
     }
 
     #[test]
-    fn share_and_bursts_are_those_of_the_chain() {
-        let fates = fates(
+    fn share_and_length_of_bursts_match_the_chain() {
+        let losses = losses(
             &mut GilbertElliott::new(&SPEC, Direction::Down, 7),
             0,
             1_000_000,
         );
-        let lost = fates.iter().filter(|&&lost| lost).count();
+        let lost = losses.iter().filter(|&&lost| lost).count();
         // pi = p / (p + r) = 0.02439. Correlation 1 - p - r = 0.795 makes the variance of the
         // mean (1 + 0.795) / (1 - 0.795) = 8.76 times the binomial one: sigma 457.
         assert!(lost.abs_diff(24_390) < 2285, "{lost}");
-        let bursts = fates.windows(2).filter(|w| !w[0] && w[1]).count();
+        let bursts = losses.windows(2).filter(|w| !w[0] && w[1]).count();
         // Geometric with mean 5: sigma sqrt(20 / 4878) = 0.064.
         let mean = lost as f64 / bursts as f64;
         assert!((mean - 5.0).abs() < 0.32, "{mean}");
     }
 
     #[test]
-    fn the_start_takes_every_chain_back_to_good() {
+    fn start_resets_every_chain_to_good() {
         let stays = GilbertElliottSpec {
             to_bad_ppb: 10_000_000,
             to_good_ppb: 0,
             ..SPEC
         };
         let mut model = GilbertElliott::new(&stays, Direction::Down, 7);
-        let first = fates(&mut model, 0, 10_000);
+        let first = losses(&mut model, 0, 10_000);
         assert_eq!(first.last(), Some(&true));
         model.start(0);
-        assert_eq!(fates(&mut model, 0, 10_000), first);
+        assert_eq!(losses(&mut model, 0, 10_000), first);
     }
 
     #[test]
-    fn a_flow_walks_its_own_chain() {
+    fn flows_have_independent_chains() {
         let mut both = GilbertElliott::new(&SPEC, Direction::Down, 7);
         let mut first = Vec::new();
         for index in 0..10_000 {
@@ -127,7 +159,7 @@ mod tests {
                 },
             ));
         }
-        let alone = fates(
+        let alone = losses(
             &mut GilbertElliott::new(&SPEC, Direction::Down, 7),
             0,
             10_000,

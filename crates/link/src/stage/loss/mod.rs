@@ -1,21 +1,69 @@
-//! Random loss behind the queue, by one of three models.
+//! Random loss after the queue, by one of three models.
 
-mod burst;
-mod gilbert_elliott;
+pub(super) mod burst;
+pub(super) mod gilbert_elliott;
 mod iid;
 
-use super::{Item, Outcome, Stage, outbox::Outbox};
-use crate::{Cause, Direction, LossSpec, PathSpec, flows::Ticket};
+use config::ConfigError;
 
-/// Says whether a packet is lost.
+use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
+use crate::{
+    flows::Ticket,
+    model::{Cause, Direction},
+    spec::{LossSpec, PathSpec},
+    table::{PERCENT, Table, ppb},
+    text::{ms, percent},
+};
+
+pub(super) const KIND: Kind = Kind::new(build);
+
+/// A model of loss.
 trait Model: Send {
     fn start(&mut self, _origin_ns: u64) {}
 
-    /// Asked once for each packet that has a ticket, in order of time.
+    /// Decides whether a packet is lost. Called once for each packet with a ticket, in order of
+    /// time.
     fn loses(&mut self, now_ns: u64, ticket: Ticket) -> bool;
 }
 
-pub(super) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
+/// Reads the loss of a direction, of which there may be only one.
+pub(super) fn read(
+    iid_percent: Option<f64>,
+    burst: Option<burst::Keys>,
+    chain: Option<gilbert_elliott::Keys>,
+    table: &Table<'_>,
+) -> Result<Option<LossSpec>, ConfigError> {
+    table.at_most_one(&[
+        ("loss_percent", iid_percent.is_some()),
+        ("burst_loss", burst.is_some()),
+        ("gilbert_elliott", chain.is_some()),
+    ])?;
+    if let Some(burst) = burst {
+        let spec = burst.read(&table.inner("burst_loss"))?;
+        return Ok(Some(LossSpec::Burst(spec)));
+    }
+    if let Some(chain) = chain {
+        let spec = chain.read(&table.inner("gilbert_elliott"))?;
+        return Ok(Some(LossSpec::GilbertElliott(spec)));
+    }
+    let ppb = table
+        .within("loss_percent", iid_percent, &PERCENT)?
+        .map(ppb);
+    Ok(ppb.filter(|&ppb| ppb > 0).map(|ppb| LossSpec::Iid { ppb }))
+}
+
+/// Returns the mean loss and its model, if there is any.
+pub(crate) fn summary(spec: &PathSpec) -> Option<String> {
+    let loss = spec.loss.as_ref()?;
+    let mean = percent(loss.mean_ppb());
+    Some(match loss {
+        LossSpec::Iid { .. } => mean,
+        LossSpec::Burst(burst) => format!("{mean} (fades of {} ms)", ms(burst.bad_ns)),
+        LossSpec::GilbertElliott(_) => format!("{mean} (Gilbert-Elliott)"),
+    })
+}
+
+fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
     let model: Box<dyn Model> = match spec.loss.as_ref()? {
         LossSpec::Iid { ppb } => Box::new(iid::Iid::new(*ppb, direction, seed)),
         LossSpec::Burst(spec) => Box::new(burst::Burst::new(spec, direction, seed)),
@@ -67,10 +115,10 @@ mod tests {
         super::testing::{drain, item_of},
         *,
     };
-    use crate::Transport;
+    use crate::model::Transport;
 
     #[test]
-    fn what_has_no_ticket_is_never_lost() {
+    fn packets_without_ticket_are_never_lost() {
         let loss = Some(LossSpec::Iid { ppb: 1_000_000_000 });
         let spec = PathSpec {
             loss,

@@ -1,0 +1,33 @@
+//! Numbers as the one-line summary of a network prints them.
+
+use crate::spec::NS_PER_MS;
+
+/// Milliseconds.
+pub(crate) fn ms(ns: u64) -> String {
+    decimal(ns as f64 / NS_PER_MS as f64)
+}
+
+/// Percent.
+pub(crate) fn percent(ppb: u32) -> String {
+    format!("{} %", decimal(f64::from(ppb) / 1e7))
+}
+
+/// At most four decimals, without trailing zeros.
+pub(crate) fn decimal(number: f64) -> String {
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trailing_zeros_are_cut() {
+        assert_eq!(decimal(100.0), "100");
+        assert_eq!(decimal(1.63840), "1.6384");
+        assert_eq!(decimal(0.00001), "0");
+        assert_eq!(ms(61_500_000), "61.5");
+        assert_eq!(percent(15_000_000), "1.5 %");
+    }
+}
