@@ -1,9 +1,10 @@
 //! Intervals by resampling whole blocks (Efron and Tibshirani, "An Introduction to the
 //! Bootstrap", 13.3: percentile intervals).
 
-use crate::Span;
-use crate::estimate::{Ends, Interval, Level, Method};
+use crate::ends::Ends;
+use crate::interval::{Interval, Level, Method};
 use crate::rng;
+use crate::span::Span;
 
 /// Interval of the median of `blocks`, whose median is `value`.
 pub(crate) fn of_median(blocks: &[Span], value: Span, level: Level, seed: u64) -> Interval {

@@ -1,7 +1,9 @@
 //! The median of blocks, and the interval it is known within.
 
-use crate::Span;
 use crate::bootstrap;
+use crate::ends::Ends;
+use crate::interval::{Interval, Level, Method};
+use crate::span::Span;
 
 /// The median; of an even number, the middle between the two in the middle.
 pub fn median(values: &[Span]) -> Option<Span> {
@@ -49,125 +51,9 @@ pub struct Estimate {
     pub blocks: usize,
 }
 
-/// Where the true value lies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// Lower end.
-    pub lo: f64,
-    /// Upper end.
-    pub hi: f64,
-    /// Probability that an interval made like this holds the true value: exact for order
-    /// statistics, nominal for a bootstrap.
-    pub coverage: f64,
-    /// How it was made.
-    pub method: Method,
-}
-
-impl Interval {
-    /// Its coverage is what was asked for. With few blocks it cannot be.
-    pub fn reaches(&self, level: Level) -> bool {
-        self.coverage >= level.coverage()
-    }
-}
-
-/// How an interval was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// From the `rank`-th smallest to the `rank`-th greatest value.
-    OrderStatistics {
-        /// From 1.
-        rank: usize,
-    },
-    /// Percentiles of the estimate over resampled blocks.
-    Bootstrap,
-}
-
-/// How often an interval may miss.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
-    alpha: f64,
-}
-
-impl Level {
-    /// One interval that misses one time in twenty.
-    pub const NINETY_FIVE: Self = Self { alpha: 0.05 };
-
-    /// The level of each of `comparisons` intervals that together miss as often as this one
-    /// alone (Bonferroni).
-    pub fn shared_by(self, comparisons: usize) -> Self {
-        Self {
-            alpha: self.alpha / comparisons.max(1) as f64,
-        }
-    }
-
-    /// Probability to miss.
-    pub fn alpha(self) -> f64 {
-        self.alpha
-    }
-
-    /// Probability to hold.
-    pub fn coverage(self) -> f64 {
-        1.0 - self.alpha
-    }
-
-    /// Fewest blocks whose whole range covers the median at this level: it misses only when
-    /// all blocks fall on one side, 2 * 2^-n.
-    pub fn fewest_blocks(self) -> usize {
-        (1.0 - self.alpha.log2()).ceil() as usize
-    }
-}
-
 /// Below it, order statistics lose little by their steps and need no assumption; above it
 /// their steps are small too, and the bootstrap gives the asked-for level itself.
 pub(crate) const BOOTSTRAP_FROM: usize = 20;
-
-/// Both ends of many values; kept from one resample to the next.
-#[derive(Default)]
-pub(crate) struct Ends {
-    pub(crate) lo: Vec<f64>,
-    pub(crate) hi: Vec<f64>,
-}
-
-impl Ends {
-    pub(crate) fn sorted(values: &[Span]) -> Self {
-        let mut ends = Self::default();
-        ends.fill(values.iter().copied());
-        ends.lo.sort_by(f64::total_cmp);
-        ends.hi.sort_by(f64::total_cmp);
-        ends
-    }
-
-    /// The median of `values`, in time linear in their number.
-    pub(crate) fn middle(&mut self, values: impl Iterator<Item = Span>) -> Option<Span> {
-        self.fill(values);
-        Some(Span {
-            lo: middle(&mut self.lo)?,
-            hi: middle(&mut self.hi)?,
-        })
-    }
-
-    fn fill(&mut self, values: impl Iterator<Item = Span>) {
-        self.lo.clear();
-        self.hi.clear();
-        for value in values {
-            self.lo.push(value.lo);
-            self.hi.push(value.hi);
-        }
-    }
-}
-
-/// Median of numbers, whose order it changes.
-fn middle(numbers: &mut [f64]) -> Option<f64> {
-    let half = numbers.len().checked_sub(1)? / 2;
-    let even = numbers.len().is_multiple_of(2);
-    let (_, &mut a, above) = numbers.select_nth_unstable_by(half, f64::total_cmp);
-    let b = match even {
-        true => above.iter().copied().min_by(f64::total_cmp)?,
-        false => a,
-    };
-    // Equal infinities must stay what they are, and halves first cannot overflow.
-    Some(if a == b { a } else { a / 2.0 + b / 2.0 })
-}
 
 /// David and Nagaraja, "Order Statistics" (3rd ed.), 7.1: the interval from the r-th smallest
 /// to the r-th greatest of n holds the median unless fewer than r values lie on one side of
@@ -175,7 +61,7 @@ fn middle(numbers: &mut [f64]) -> Option<f64> {
 fn order_statistics(blocks: &[Span], level: Level) -> Interval {
     let n = blocks.len();
     let mut rank = 1;
-    while 2 * rank < n && 2.0 * tail(n, rank + 1) <= level.alpha {
+    while 2 * rank < n && 2.0 * tail(n, rank + 1) <= level.alpha() {
         rank += 1;
     }
     let ends = Ends::sorted(blocks);

@@ -34,13 +34,16 @@
 //! Nothing here reads a clock, a file or ambient luck; `clippy.toml` beside this crate says so.
 
 mod bootstrap;
+mod ends;
 mod estimate;
+mod interval;
 mod quantile;
 mod rng;
 mod span;
 mod verdict;
 
-pub use estimate::{Estimate, Interval, Level, Method, estimate, estimate_by_order, median};
+pub use estimate::{Estimate, estimate, estimate_by_order, median};
+pub use interval::{Interval, Level, Method};
 pub use quantile::{MIN_BLOCKS_FOR_QUANTILE, MIN_CALLS_BEYOND, pooled_quantile};
 pub use span::Span;
 pub use verdict::{

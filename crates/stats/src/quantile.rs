@@ -1,7 +1,9 @@
 //! Quantiles of calls, where there are calls enough to speak of them.
 
 use crate::bootstrap;
-use crate::{Estimate, Level, Span};
+use crate::estimate::Estimate;
+use crate::interval::Level;
+use crate::span::Span;
 
 /// A quantile needs this many calls beyond it; with fewer it is an anecdote of the worst.
 pub const MIN_CALLS_BEYOND: usize = 10;

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Estimate, Level, Span, estimate};
+use crate::estimate::{Estimate, estimate, median};
+use crate::interval::Level;
+use crate::span::Span;
 
 /// Compares an arm with the baseline over blocks: `pairs` holds (arm, baseline), times of
 /// the same block. `None` when there is no such block.
@@ -150,7 +152,7 @@ fn needs(differences: &[Span], value: Span, rule: &Rule) -> Option<usize> {
         .iter()
         .map(|d| d.known().map(|d| Span::exact((d - value).abs())))
         .collect::<Option<_>>()?;
-    let sigma = 1.4826 * crate::median(&deviations)?.lo;
+    let sigma = 1.4826 * median(&deviations)?.lo;
     let room = if value.abs() > rule.margin {
         value.abs()
     } else {
