@@ -1,32 +1,25 @@
 //! A network's numbers in one line. Each part is written beside its stage.
 
 use super::{Network, file::DEFAULT_MTU};
-use crate::{
-    spec::PathSpec,
-    stage::{self, bottleneck::settings, delay, loss},
-};
+use crate::stage::{self, bottleneck::settings, delay, loss};
 
 /// Between the parts of the line.
 const SEPARATOR: &str = " · ";
 
 pub(super) fn line(network: &Network) -> String {
     let Network { up, down, .. } = network;
-    let losses = join("loss", loss::summary(down), loss::summary(up));
-    let queues = join(
-        "queue",
-        settings::queue_summary(down),
-        settings::queue_summary(up),
-    );
+    let both = [down, up];
+    let loss = join("loss", both.map(loss::summary));
     let mut parts = vec![
         settings::rates(down, up),
         delay::round_trip(down, up),
-        losses.unwrap_or_else(|| "no loss".to_owned()),
+        loss.unwrap_or_else(|| "no loss".to_owned()),
     ];
-    parts.extend(queues);
+    parts.extend(join("queue", both.map(settings::queue_summary)));
     parts.extend(stage::summaries().filter_map(|summary| {
-        let label = summary(down).or(summary(up))?.0;
-        let text = |spec: &PathSpec| summary(spec).map(|(_, text)| text);
-        join(label, text(down), text(up))
+        let texts = both.map(summary);
+        let label = texts.iter().flatten().next()?.0;
+        join(label, texts.map(|text| Some(text?.1)))
     }));
     if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));
@@ -34,14 +27,14 @@ pub(super) fn line(network: &Network) -> String {
     parts.join(SEPARATOR)
 }
 
-/// Joins the texts of both directions, into one if they are equal.
-fn join(label: &str, down: Option<String>, up: Option<String>) -> Option<String> {
-    match (down, up) {
-        (None, None) => None,
-        (Some(down), Some(up)) if down == up => Some(format!("{label} {down}")),
-        (Some(down), Some(up)) => Some(format!("{label} {down} down {up} up")),
-        (Some(down), None) => Some(format!("{label} {down} down")),
-        (None, Some(up)) => Some(format!("{label} {up} up")),
+/// Joins the texts of down and up, into one if they are equal.
+fn join(label: &str, texts: [Option<String>; 2]) -> Option<String> {
+    match texts {
+        [None, None] => None,
+        [Some(down), Some(up)] if down == up => Some(format!("{label} {down}")),
+        [Some(down), Some(up)] => Some(format!("{label} {down} down {up} up")),
+        [Some(down), None] => Some(format!("{label} {down} down")),
+        [None, Some(up)] => Some(format!("{label} {up} up")),
     }
 }
 

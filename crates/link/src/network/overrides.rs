@@ -58,7 +58,7 @@ pub enum OverrideError {
     },
     /// A queue is set, but no direction has a rate for which packets could wait.
     #[error("no direction has a rate, so nothing waits in a queue; set down or up too")]
-    NothingWaits,
+    QueueWithoutRate,
     /// The changed network contradicts itself.
     #[error("these overrides make the {direction} direction invalid: {message}")]
     Contradiction {
@@ -152,7 +152,7 @@ impl Network {
         apply(&mut self.up, o, o.up_bps, o.loss_up_ppb);
         let rates = [&self.down.rate, &self.up.rate];
         if o.queue_ns.is_some() && rates == [&RateSpec::Unlimited; 2] {
-            return Err(OverrideError::NothingWaits);
+            return Err(OverrideError::QueueWithoutRate);
         }
         if let Some(rtt_ns) = o.rtt_ns {
             self.down.delay_ns = rtt_ns / 2;

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, ops::RangeInclusive};
 
 use config::ConfigError;
 
-use super::{Contradiction, Item, Kind, Outcome, Stage};
+use super::{Contradiction, Item, Kind, Outcome, Stage, contradiction};
 use crate::{
     model::Direction,
     rng::RandomStream,
@@ -34,7 +34,7 @@ fn check(spec: &PathSpec, _mtu: u32) -> Result<(), Contradiction> {
     if spec.jitter_ns > spec.delay_ns {
         let message = "the jitter is larger than the delay; it goes either way, so make it \
                        delay_ms at most";
-        return Contradiction::new("jitter_ms", message);
+        return contradiction("jitter_ms", message);
     }
     Ok(())
 }

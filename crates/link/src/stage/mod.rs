@@ -8,6 +8,7 @@ mod outbox;
 mod policy;
 mod reorder;
 
+use bottleneck::settings;
 use config::ConfigError;
 use serde::Deserialize;
 
@@ -76,20 +77,24 @@ pub(crate) trait Stage: Send {
     fn set_bias_ns(&mut self, _bias_ns: u64) {}
 }
 
-/// A kind of stage, as the table lists it.
+/// Builds a stage for a direction and a seed, or returns `None` when the spec does not ask for it.
+type Build = fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>;
+
+/// Returns a label and what the stage does, for the one-line summary of a network.
+type Summary = fn(&PathSpec) -> Option<(&'static str, String)>;
+
+/// A kind of stage: an entry of [`KINDS`].
 struct Kind {
-    /// Builds the stage for a direction and a seed, or `None` when the spec does not ask for it.
-    build: fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>,
+    build: Build,
     /// Refuses settings that contradict each other, given the MTU in bytes.
     check: fn(&PathSpec, u32) -> Result<(), Contradiction>,
-    /// Returns a label and what the stage does, for the one-line summary of a network. Rate, delay,
-    /// loss and queue always come first there and are not repeated here.
-    summary: fn(&PathSpec) -> Option<(&'static str, String)>,
+    /// Rate, delay, loss and queue are always printed, and are not part of these summaries.
+    summary: Summary,
 }
 
 impl Kind {
     /// A kind that has nothing to check or to add to the summary.
-    const fn new(build: fn(&PathSpec, Direction, u64) -> Option<Box<dyn Stage>>) -> Kind {
+    const fn new(build: Build) -> Kind {
         Kind {
             build,
             check: |_, _| Ok(()),
@@ -107,11 +112,10 @@ pub(crate) struct Contradiction {
     pub(crate) message: String,
 }
 
-impl Contradiction {
-    fn new<T>(key: &'static str, message: impl Into<String>) -> Result<T, Contradiction> {
-        let message = message.into();
-        Err(Contradiction { key, message })
-    }
+/// Returns a [`Contradiction`] as an error.
+fn contradiction(key: &'static str, message: impl Into<String>) -> Result<(), Contradiction> {
+    let message = message.into();
+    Err(Contradiction { key, message })
 }
 
 /// Returns the stages that `spec` asks for.
@@ -128,7 +132,7 @@ pub(crate) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
 }
 
 /// Returns what each kind adds to the one-line summary, the last stage first.
-pub(crate) fn summaries() -> impl Iterator<Item = fn(&PathSpec) -> Option<(&'static str, String)>> {
+pub(crate) fn summaries() -> impl Iterator<Item = Summary> {
     KINDS.iter().rev().map(|kind| kind.summary)
 }
 
@@ -150,7 +154,7 @@ pub(crate) struct PathKeys {
     loss_percent: Option<f64>,
     burst_loss: Option<loss::burst::Keys>,
     gilbert_elliott: Option<loss::gilbert_elliott::Keys>,
-    gate: Option<bottleneck::settings::GateKeys>,
+    gate: Option<settings::GateKeys>,
     policy: Option<policy::Keys>,
     reorder: Option<reorder::Keys>,
 }
@@ -163,23 +167,29 @@ impl PathKeys {
         mtu: u32,
         trace_text: TraceText<'_>,
     ) -> Result<PathSpec, ConfigError> {
-        let policy = self
-            .policy
-            .map(|keys| keys.read(&table.inner("policy"), mtu));
-        let gate = self.gate.map(|keys| keys.read(&table.inner("gate")));
-        let reorder = self.reorder.map(|keys| keys.read(&table.inner("reorder")));
-        let (rate, trace, trace_ms) = (self.rate_kbps, self.trace, self.trace_ms);
-        let (ms, packets, bytes) = (self.queue_ms, self.queue_packets, self.queue_bytes);
-        let (iid, burst, chain) = (self.loss_percent, self.burst_loss, self.gilbert_elliott);
         let spec = PathSpec {
-            policy: policy.transpose()?,
-            gate: gate.transpose()?,
-            queue: bottleneck::settings::queue(ms, packets, bytes, table)?,
-            rate: bottleneck::settings::rate(rate, trace, trace_ms, table, trace_text)?,
-            loss: loss::read(iid, burst, chain, table)?,
+            policy: self
+                .policy
+                .map(|keys| keys.read(&table.inner("policy"), mtu))
+                .transpose()?,
+            gate: self
+                .gate
+                .map(|keys| keys.read(&table.inner("gate")))
+                .transpose()?,
+            queue: settings::queue(self.queue_ms, self.queue_packets, self.queue_bytes, table)?,
+            rate: settings::rate(self.rate_kbps, self.trace, self.trace_ms, table, trace_text)?,
+            loss: loss::read(
+                self.loss_percent,
+                self.burst_loss,
+                self.gilbert_elliott,
+                table,
+            )?,
             delay_ns: delay::read("delay_ms", self.delay_ms, table)?,
             jitter_ns: delay::read("jitter_ms", self.jitter_ms, table)?,
-            reorder: reorder.transpose()?,
+            reorder: self
+                .reorder
+                .map(|keys| keys.read(&table.inner("reorder")))
+                .transpose()?,
         };
         check(&spec, mtu).map_err(|c| table.table_error(c.key, c.message))?;
         Ok(spec)

@@ -7,7 +7,7 @@ use toml::Spanned;
 use crate::{
     gate::{Gate, OnClose},
     spec::{PathSpec, QueueSpec, RateSpec},
-    stage::{Contradiction, TraceText},
+    stage::{Contradiction, TraceText, contradiction},
     table::{LENGTH_MS, MOMENT_MS, RATE_KBPS, Table, bps, ns},
     text::{decimal, ms},
     trace::Trace,
@@ -105,11 +105,11 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
     if spec.gate.is_some() && matches!(spec.rate, RateSpec::Trace(_)) {
         let message = "a trace has its own outages, so it takes no gate; remove the gate, or put \
                        the outages into the trace";
-        return Contradiction::new("gate", message);
+        return contradiction("gate", message);
     }
     if queue.time_ns.is_some() && spec.rate == RateSpec::Unlimited {
         let message = "queue_ms needs a rate; write rate_kbps too, or queue_packets instead";
-        return Contradiction::new("queue_ms", message);
+        return contradiction("queue_ms", message);
     }
     match waits_for {
         Some(key) if !has_queue => {
@@ -118,7 +118,7 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
                 "a {cause} makes packets wait, so it needs a queue; write queue_ms, queue_packets \
                  or queue_bytes"
             );
-            return Contradiction::new(key, message);
+            return contradiction(key, message);
         }
         None if has_queue => {
             let key = match queue.bytes {
@@ -126,7 +126,7 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
                 None => "queue_packets",
             };
             let message = "nothing ever waits in this queue; write rate_kbps too, or remove it";
-            return Contradiction::new(key, message);
+            return contradiction(key, message);
         }
         _ => {}
     }
@@ -141,7 +141,7 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
              queue_packets instead",
             limits.bytes
         );
-        return Contradiction::new(key, message);
+        return contradiction(key, message);
     }
     Ok(())
 }
