@@ -1,5 +1,9 @@
 //! Google's own compiler, to compare with.
-#![expect(clippy::disallowed_methods, reason = "protoc reads and writes files")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "protoc is a program that reads and writes files"
+)]
 
 use std::fs;
 use std::io::Write;
