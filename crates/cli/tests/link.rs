@@ -175,5 +175,5 @@ fn overrides_are_in_the_printed_numbers() {
     house
         .run(&["link", "lann", "--", "true"])
         .code(1)
-        .complains("did you mean lan?");
+        .complains("did you mean `lan`?");
 }
