@@ -1,22 +1,23 @@
-//! Intervals by resampling whole blocks (Efron and Tibshirani, "An Introduction to the
-//! Bootstrap", 13.3: percentile intervals).
+//! Intervals from resampled blocks (Efron and Tibshirani, "An Introduction to the Bootstrap", 13.3:
+//! percentile intervals).
 
 use crate::ends::Ends;
 use crate::interval::{Interval, Level, Method};
 use crate::rng;
 use crate::span::Span;
 
-/// Interval of the median of `blocks`, whose median is `value`.
+/// Returns the interval of the median of `blocks`, which is `value`.
 pub(crate) fn of_median(blocks: &[Span], value: Span, level: Level, seed: u64) -> Interval {
     let mut ends = Ends::default();
     percentiles(blocks.len(), value, level, seed, |picks| {
-        let median = ends.middle(picks.iter().map(|&i| blocks[i]));
+        let median = ends.median(picks.iter().map(|&i| blocks[i]));
         median.expect("as many values as blocks, and there are blocks")
     })
 }
 
-/// Interval of any statistic of `blocks` blocks, `statistic` being given the blocks to take,
-/// some more than once. `value` is the statistic of the true blocks and always inside.
+/// Returns the interval of any statistic of `blocks` blocks. `statistic` gets the indices of the
+/// blocks to use, some more than once. `value` is the statistic of the blocks themselves; the
+/// interval always contains it.
 pub(crate) fn percentiles(
     blocks: usize,
     value: Span,
@@ -34,7 +35,7 @@ pub(crate) fn percentiles(
         values.push(statistic(&picks));
     }
     let ends = Ends::sorted(&values);
-    // The same count is cut off at both ends, so that swapping the arms mirrors the interval.
+    // Cut off equally many at both ends, so that swapping the arms mirrors the interval.
     let cut = (level.alpha() / 2.0 * rounds as f64).floor() as usize;
     Interval {
         lo: ends.lo[cut].min(value.lo),
@@ -44,8 +45,8 @@ pub(crate) fn percentiles(
     }
 }
 
-/// Enough resamples that ten lie beyond each end of the interval, between bounds that keep
-/// the ordinary case steady and the extreme one affordable.
+/// Returns the number of resamples: enough that ten lie beyond each end of the interval, at least
+/// 2,000 to keep ordinary intervals stable, at most 100,000 to keep extreme levels affordable.
 fn rounds(level: Level) -> usize {
     ((20.0 / level.alpha()).ceil() as usize).clamp(2_000, 100_000)
 }

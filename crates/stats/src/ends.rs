@@ -2,7 +2,7 @@
 
 use crate::span::Span;
 
-/// Both ends of many values; kept from one resample to the next.
+/// The ends of many spans. The buffers are reused from one resample to the next.
 #[derive(Default)]
 pub(crate) struct Ends {
     pub(crate) lo: Vec<f64>,
@@ -18,12 +18,12 @@ impl Ends {
         ends
     }
 
-    /// The median of `values`, in time linear in their number.
-    pub(crate) fn middle(&mut self, values: impl Iterator<Item = Span>) -> Option<Span> {
+    /// Returns the median of `values`, in linear time.
+    pub(crate) fn median(&mut self, values: impl Iterator<Item = Span>) -> Option<Span> {
         self.fill(values);
         Some(Span {
-            lo: middle(&mut self.lo)?,
-            hi: middle(&mut self.hi)?,
+            lo: median(&mut self.lo)?,
+            hi: median(&mut self.hi)?,
         })
     }
 
@@ -37,8 +37,8 @@ impl Ends {
     }
 }
 
-/// Median of numbers, whose order it changes.
-fn middle(numbers: &mut [f64]) -> Option<f64> {
+/// Returns the median of `numbers`, whose order it changes.
+fn median(numbers: &mut [f64]) -> Option<f64> {
     let half = numbers.len().checked_sub(1)? / 2;
     let even = numbers.len().is_multiple_of(2);
     let (_, &mut a, above) = numbers.select_nth_unstable_by(half, f64::total_cmp);
@@ -46,6 +46,6 @@ fn middle(numbers: &mut [f64]) -> Option<f64> {
         true => above.iter().copied().min_by(f64::total_cmp)?,
         false => a,
     };
-    // Equal infinities must stay what they are, and halves first cannot overflow.
+    // Two equal infinities are their own mean; halving first avoids overflow.
     Some(if a == b { a } else { a / 2.0 + b / 2.0 })
 }

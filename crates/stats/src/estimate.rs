@@ -1,21 +1,26 @@
-//! The median of blocks, and the interval it is known within.
+//! The median over blocks and its interval.
 
 use crate::bootstrap;
 use crate::ends::Ends;
 use crate::interval::{Interval, Level, Method};
 use crate::span::Span;
 
-/// The median; of an even number, the middle between the two in the middle.
+/// Below it, order statistics lose little by their discrete steps and need no assumption; from it on
+/// their steps are small too, and the bootstrap gives exactly the requested level.
+pub(crate) const BOOTSTRAP_FROM: usize = 20;
+
+/// Returns the median; of an even number of values, the mean of the two in the middle.
 pub fn median(values: &[Span]) -> Option<Span> {
     let mut ends = Ends::default();
-    ends.middle(values.iter().copied())
+    ends.median(values.iter().copied())
 }
 
-/// The median over blocks with its interval: one value a block. `None` without a block.
+/// Returns the median over blocks with its interval, given one value per block. `None` without a
+/// block.
 ///
-/// Below 20 blocks the interval lies between order statistics and its
-/// coverage is exact for any continuous distribution; with too few blocks for `level` it is
-/// the whole range, with the coverage that has. From there on it is a percentile bootstrap.
+/// Below 20 blocks the interval runs between order statistics, and its coverage is exact for any
+/// continuous distribution; with too few blocks for `level` it is the whole range, with the coverage
+/// that has. From 20 blocks on it is a percentile bootstrap.
 pub fn estimate(blocks: &[Span], level: Level, seed: u64) -> Option<Estimate> {
     let value = median(blocks)?;
     let interval = if blocks.len() < BOOTSTRAP_FROM {
@@ -30,8 +35,9 @@ pub fn estimate(blocks: &[Span], level: Level, seed: u64) -> Option<Estimate> {
     })
 }
 
-/// The median over blocks with an interval from order statistics however many blocks there are,
-/// up to a thousand: somewhat wider than a bootstrap's, and never less sure than `level`.
+/// Returns the median over blocks with an interval from order statistics for any number of blocks up
+/// to a thousand. The interval is somewhat wider than a bootstrap's, and with enough blocks its
+/// coverage is never below that of `level`.
 pub fn estimate_by_order(blocks: &[Span], level: Level) -> Option<Estimate> {
     Some(Estimate {
         value: median(blocks)?,
@@ -40,24 +46,20 @@ pub fn estimate_by_order(blocks: &[Span], level: Level) -> Option<Estimate> {
     })
 }
 
-/// A number, how well it is known, and on what evidence.
+/// An estimate with its interval and the number of blocks behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The estimate itself.
+    /// The median; a range if requests timed out.
     pub value: Span,
-    /// Where the true value lies.
+    /// Where the true value lies, with a known probability.
     pub interval: Interval,
-    /// Blocks behind it.
+    /// Number of blocks behind it.
     pub blocks: usize,
 }
 
-/// Below it, order statistics lose little by their steps and need no assumption; above it
-/// their steps are small too, and the bootstrap gives the asked-for level itself.
-pub(crate) const BOOTSTRAP_FROM: usize = 20;
-
-/// David and Nagaraja, "Order Statistics" (3rd ed.), 7.1: the interval from the r-th smallest
-/// to the r-th greatest of n holds the median unless fewer than r values lie on one side of
-/// it, and that count is binomial (n, 1/2) for any continuous distribution.
+/// Returns the interval from the r-th smallest to the r-th greatest of n values. It contains the
+/// median unless fewer than r values lie on one side of it, and that count is binomial (n, 1/2) for
+/// any continuous distribution (David and Nagaraja, "Order Statistics", 3rd ed., 7.1).
 fn order_statistics(blocks: &[Span], level: Level) -> Interval {
     let n = blocks.len();
     let mut rank = 1;
@@ -73,7 +75,7 @@ fn order_statistics(blocks: &[Span], level: Level) -> Interval {
     }
 }
 
-/// P(fewer than `r` of `n` fair coins show heads).
+/// Returns the probability that fewer than `r` of `n` fair coins show heads.
 fn tail(n: usize, r: usize) -> f64 {
     let mut term = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let mut sum = 0.0;
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn median_by_hand() {
+    fn median_of_odd_and_even_numbers() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&exact(&[3.0, 1.0, 2.0])), Some(Span::exact(2.0)));
         assert_eq!(
@@ -104,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn a_minority_of_time_outs_leaves_the_median_exact() {
+    fn minority_of_timeouts_leaves_the_median_exact() {
         let v = [Span::exact(1.0), Span::exact(2.0), Span::at_least(10.0)];
         assert_eq!(median(&v), Some(Span::exact(2.0)));
     }
 
     #[test]
-    fn a_majority_of_time_outs_makes_the_median_at_least() {
+    fn majority_of_timeouts_makes_the_median_a_lower_bound() {
         let v = [Span::exact(1.0), Span::at_least(10.0), Span::at_least(10.0)];
         assert_eq!(median(&v), Some(Span::at_least(10.0)));
-        // Half of them: somewhere from the middle of 2 and 10 up.
+        // Half of them: at least the mean of 2 and 10.
         let v = [
             Span::exact(1.0),
             Span::exact(2.0),
@@ -123,10 +125,10 @@ mod tests {
         assert_eq!(median(&v), Some(Span::at_least(6.0)));
     }
 
-    /// Ranks and coverages of the sign-test interval as tables print them (Conover,
-    /// "Practical Nonparametric Statistics", table A3; n, rank at 95 %, exact coverage).
+    /// Ranks and coverages of the sign-test interval (n, rank at 95 %, exact coverage) are those of
+    /// Conover, "Practical Nonparametric Statistics", table A3.
     #[test]
-    fn ranks_and_coverages_are_the_tabled_ones() {
+    fn ranks_and_coverages_match_published_tables() {
         for (n, rank, coverage) in [
             (6, 1, 0.96875),
             (9, 2, 0.9609375),
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_say_what_little_they_cover() {
+    fn few_blocks_have_low_coverage() {
         let two = estimate(&exact(&[1.0, 2.0]), Level::NINETY_FIVE, 0)
             .unwrap()
             .interval;
@@ -162,10 +164,10 @@ mod tests {
         assert_eq!(Level::NINETY_FIVE.shared_by(26).fewest_blocks(), 11);
     }
 
-    /// The stated coverage is the true one: drawn from a skewed distribution, missed as often
-    /// as stated, within four standard deviations of the count.
+    /// On a skewed distribution the interval covers the median as often as stated, within four
+    /// standard deviations of the count.
     #[test]
-    fn order_statistics_cover_exactly_as_often_as_they_say() {
+    fn order_statistics_have_their_stated_coverage() {
         let trials = 6_000u64;
         for (n, level) in [
             (6, Level::NINETY_FIVE),
@@ -173,48 +175,49 @@ mod tests {
             (10, Level::NINETY_FIVE.shared_by(24)),
             (19, Level::NINETY_FIVE),
         ] {
-            let (held, stated) = held(n, level, trials);
+            let (covered, stated) = covered(n, level, trials);
             let sd = (stated * (1.0 - stated) / trials as f64).sqrt();
-            let got = held as f64 / trials as f64;
+            let got = covered as f64 / trials as f64;
             assert!(
                 (got - stated).abs() <= 4.0 * sd,
-                "n {n}: states {stated}, holds {got}"
+                "n {n}: stated {stated}, covered {got}"
             );
         }
     }
 
-    /// A bootstrap of the median is only nominal; it must not fall short of what it states by
-    /// more than its known small-sample loss of about 1.5 points at 95 %.
+    /// The coverage of a bootstrap of the median is only nominal. It must not fall short of it by more
+    /// than its known small-sample loss of about 1.5 points at 95 %.
     #[test]
-    fn the_bootstrap_covers_about_as_often_as_it_says() {
+    fn bootstrap_has_about_its_stated_coverage() {
         let trials = 200;
         for (n, level) in [
             (20, Level::NINETY_FIVE),
             (31, Level::NINETY_FIVE.shared_by(24)),
         ] {
-            let (held, stated) = held(n, level, trials);
+            let (covered, stated) = covered(n, level, trials);
             let sd = (stated * (1.0 - stated) / trials as f64).sqrt();
-            let got = held as f64 / trials as f64;
+            let got = covered as f64 / trials as f64;
             assert!(
                 got >= stated - 0.015 - 4.0 * sd,
-                "n {n}: states {stated}, holds {got}"
+                "n {n}: stated {stated}, covered {got}"
             );
         }
     }
 
-    /// How often the interval of `n` exponential draws holds their true median, ln 2.
-    fn held(n: usize, level: Level, trials: u64) -> (u64, f64) {
+    /// Counts how often the interval of `n` exponential draws covers their true median, ln 2; also
+    /// returns the stated coverage.
+    fn covered(n: usize, level: Level, trials: u64) -> (u64, f64) {
         let truth = std::f64::consts::LN_2;
         let mut stated = 0.0;
-        let mut held = 0;
+        let mut covered = 0;
         for t in 0..trials {
             let values: Vec<Span> = (0..n as u64)
                 .map(|i| Span::exact(-rng::unit(t.wrapping_mul(7919), i).ln()))
                 .collect();
             let got = estimate(&values, level, t).unwrap().interval;
             stated = got.coverage;
-            held += u64::from(got.lo <= truth && truth <= got.hi);
+            covered += u64::from(got.lo <= truth && truth <= got.hi);
         }
-        (held, stated)
+        (covered, stated)
     }
 }

@@ -1,68 +1,68 @@
-//! Intervals, their levels, and how they were made.
+//! Intervals, their level, and the method that made them.
 
-/// Where the true value lies.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end, in the unit of the values.
     pub lo: f64,
-    /// Upper end.
+    /// Upper end, in the unit of the values.
     pub hi: f64,
-    /// Probability that an interval made like this holds the true value: exact for order
+    /// Probability that an interval made this way contains the true value: exact for order
     /// statistics, nominal for a bootstrap.
     pub coverage: f64,
-    /// How it was made.
+    /// The method that made it.
     pub method: Method,
 }
 
 impl Interval {
-    /// Its coverage is what was asked for. With few blocks it cannot be.
+    /// Returns whether the coverage is at least that of `level`. With too few blocks it cannot be.
     pub fn reaches(&self, level: Level) -> bool {
         self.coverage >= level.coverage()
     }
 }
 
-/// How an interval was made.
+/// A method of making an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// From the `rank`-th smallest to the `rank`-th greatest value.
+    /// The `rank`-th smallest and the `rank`-th greatest value.
     OrderStatistics {
-        /// From 1.
+        /// Rank of both ends, from 1.
         rank: usize,
     },
     /// Percentiles of the estimate over resampled blocks.
     Bootstrap,
 }
 
-/// How often an interval may miss.
+/// The probability with which an interval may miss the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     alpha: f64,
 }
 
 impl Level {
-    /// One interval that misses one time in twenty.
+    /// 95 %: an interval that misses one time in twenty.
     pub const NINETY_FIVE: Self = Self { alpha: 0.05 };
 
-    /// The level of each of `comparisons` intervals that together miss as often as this one
-    /// alone (Bonferroni).
+    /// Returns the level at which each of `comparisons` intervals must be made so that any of them
+    /// misses at most as often as one at this level (Bonferroni).
     pub fn shared_by(self, comparisons: usize) -> Self {
         Self {
             alpha: self.alpha / comparisons.max(1) as f64,
         }
     }
 
-    /// Probability to miss.
+    /// Returns the probability that an interval misses the true value.
     pub fn alpha(self) -> f64 {
         self.alpha
     }
 
-    /// Probability to hold.
+    /// Returns the probability that an interval contains the true value.
     pub fn coverage(self) -> f64 {
         1.0 - self.alpha
     }
 
-    /// Fewest blocks whose whole range covers the median at this level: it misses only when
-    /// all blocks fall on one side, 2 * 2^-n.
+    /// Returns the fewest blocks whose whole range covers the median at this level. The range misses
+    /// only when all blocks are on one side of the median, with probability 2 * 2^-n.
     pub fn fewest_blocks(self) -> usize {
         (1.0 - self.alpha.log2()).ceil() as usize
     }

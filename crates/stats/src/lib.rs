@@ -2,36 +2,36 @@
 //!
 //! The life of a verdict:
 //!
-//! 1. A call that ended took an exact time; one that timed out took *at least* the time it
-//!    was given. Both are a [`Span`], and no call is ever dropped.
-//! 2. The calls of one cell become one number, their [`median`], because calls of a cell
-//!    share a process, a connection and a minute, and are not independent. The block is the
-//!    unit of evidence from here on.
-//! 3. In each block the baseline is taken from the arm ([`Span::minus`]). What the arms of a
-//!    block have in common (luck, machine, minute) drops out; [`correlation`] says how much
-//!    that was.
-//! 4. The median of those differences is the [`Estimate`]. Below 20 blocks its interval runs
-//!    from one order statistic to another, with a coverage that is known exactly whatever the
-//!    distribution; from 20 on it is a bootstrap with luck from the run's seed.
-//! 5. [`compare`] holds the interval against zero and against the margin below which nobody
-//!    cares, and gives a [`Verdict`].
+//! 1. A request that ended took an exact time; one that timed out took *at least* its timeout. Both
+//!    are a [`Span`], and no request is ever dropped.
+//! 2. The requests of one cell become one number, their [`median`], because they share a process, a
+//!    connection and a minute, and are not independent. From here on the block is the unit of
+//!    evidence.
+//! 3. In each block the baseline is subtracted from the arm ([`Span::minus`]). What the arms of a
+//!    block have in common (random numbers, machine, minute) cancels out; [`correlation`] is the
+//!    measure of how much that was.
+//! 4. The median of those differences is the [`Estimate`]. Below 20 blocks its interval runs from one
+//!    order statistic to another, with a coverage that is known exactly for any continuous
+//!    distribution; from 20 on it is a bootstrap, drawn from the run's seed.
+//! 5. [`compare`] compares the interval with zero and with the margin, the largest difference that
+//!    does not matter, and returns a [`Verdict`].
 //!
 //! # Many comparisons
 //!
-//! A report makes one comparison for each arm, network and measure, and its reader goes to
-//! the most striking. [`Level::shared_by`] divides the allowed error by their number
-//! (Bonferroni), so that with 95 % *all* intervals of a report hold at once. Holm's procedure
-//! rejects a little more, but its intervals are not the ones its decisions were taken with;
-//! here sentence, interval and verdict come from the same three numbers and cannot disagree.
-//! The price is blocks: 10 blocks carry 25 comparisons, and each further block twice as many.
+//! A report makes one comparison for each arm, network and measure, and its readers look at the most
+//! striking. [`Level::shared_by`] divides the allowed error by their number (Bonferroni), so that
+//! with 95 % probability *all* intervals of a report cover their true values at once. Holm's
+//! procedure rejects a little more, but its decisions are not those of its intervals; here sentence,
+//! interval and verdict come from the same three numbers and cannot disagree. The price is blocks: 10
+//! blocks are enough for 25 comparisons, and each further block for twice as many.
 //!
-//! # What this cannot say
+//! # Limits
 //!
-//! The interval is for the median *block*, on this machine and under this emulated network. It
-//! says nothing of blocks that were not drawn, and a difference between two arms neither of
-//! which is the baseline is not tested at all.
+//! The interval is for the median *block*, on this machine and under this emulated network. It says
+//! nothing about blocks that were not drawn, and a difference between two arms neither of which is
+//! the baseline is not tested at all.
 //!
-//! Nothing here reads a clock, a file or ambient luck; `clippy.toml` beside this crate says so.
+//! Nothing here reads a clock, a file or a global random source; `clippy-core.toml` bans them.
 
 mod bootstrap;
 mod ends;

@@ -1,18 +1,18 @@
-//! Quantiles of calls, where there are calls enough to speak of them.
+//! Quantiles of requests, where there are enough of them.
 
 use crate::bootstrap;
 use crate::estimate::Estimate;
 use crate::interval::Level;
 use crate::span::Span;
 
-/// A quantile needs this many calls beyond it; with fewer it is an anecdote of the worst.
+/// Fewest requests beyond a quantile; with fewer it describes single requests.
 pub const MIN_CALLS_BEYOND: usize = 10;
 
-/// And calls from this many blocks, since those of one block share their luck.
+/// Fewest blocks for a quantile, since the requests of one block share their random numbers.
 pub const MIN_BLOCKS_FOR_QUANTILE: usize = 10;
 
-/// Quantile `q` (0.5 to 1) over the calls of all blocks, with an interval from resampling
-/// whole blocks. `None` when the calls do not carry it.
+/// Returns quantile `q` (0.5 to 1) over the requests of all blocks, with an interval from resampling
+/// whole blocks. `None` when there are too few requests or blocks.
 pub fn pooled_quantile(blocks: &[Vec<Span>], q: f64, level: Level, seed: u64) -> Option<Estimate> {
     let filled: Vec<&[Span]> = blocks
         .iter()
@@ -43,13 +43,14 @@ pub fn pooled_quantile(blocks: &[Vec<Span>], q: f64, level: Level, seed: u64) ->
     })
 }
 
-/// Rank of quantile `q` among `n`, from 1; 0 of none. Rounded before the ceiling, since
-/// 0.95 * 200 is not 190 in binary.
+/// Returns the rank of quantile `q` among `n`, from 1; 0 if `n` is 0. It rounds before taking the
+/// ceiling, since 0.95 * 200 is not exactly 190 in binary.
 fn rank(n: usize, q: f64) -> usize {
     (((q * n as f64) * 1e9).round() / 1e9).ceil() as usize
 }
 
-/// The smallest value that at least a share `q` does not exceed; there is at least one.
+/// Returns the smallest value that at least a share `q` of `values` does not exceed. `values` must
+/// not be empty.
 fn nearest_rank(values: &mut [Span], q: f64) -> Span {
     let at = rank(values.len(), q).clamp(1, values.len()) - 1;
     let lo = *values
@@ -76,22 +77,22 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_each_bound() {
+    fn quantiles_need_enough_requests_and_blocks() {
         let p95 = |b, each| pooled_quantile(&blocks(b, each), 0.95, Level::NINETY_FIVE, 1);
-        assert!(p95(10, 20).is_some(), "200 calls, 10 beyond");
-        assert!(p95(10, 19).is_none(), "190 calls, 9 beyond");
+        assert!(p95(10, 20).is_some(), "200 requests, 10 beyond");
+        assert!(p95(10, 19).is_none(), "190 requests, 9 beyond");
         assert!(p95(9, 100).is_none(), "9 blocks");
     }
 
     #[test]
-    fn is_the_nearest_rank() {
+    fn quantile_is_the_nearest_rank() {
         let got = pooled_quantile(&blocks(10, 20), 0.95, Level::NINETY_FIVE, 1).unwrap();
         assert_eq!(got.value, Span::exact(190.0));
         assert!(got.interval.lo < 190.0 && got.interval.hi >= 190.0);
     }
 
     #[test]
-    fn time_outs_beyond_it_make_it_at_least() {
+    fn timeouts_beyond_the_quantile_make_it_a_lower_bound() {
         let mut calls = blocks(10, 20);
         for block in &mut calls {
             block[19] = Span::at_least(500.0);
@@ -102,9 +103,10 @@ mod tests {
         assert_eq!(got.interval.hi, f64::INFINITY);
     }
 
-    /// A call given up early may have taken longer than any other: its lower end is no rank.
+    /// A request with a short timeout might have taken longer than any other, so its lower end says
+    /// nothing about its rank.
     #[test]
-    fn early_time_outs_are_not_quick() {
+    fn short_timeouts_do_not_count_as_fast() {
         let mut calls = blocks(10, 20);
         for block in &mut calls {
             block[0] = Span::at_least(0.5);

@@ -1,21 +1,21 @@
-//! A number of which perhaps only a bound is known.
+//! Numbers that may be known only by their bounds.
 
-/// All that is known of a number: it lies between `lo` and `hi`, which may be infinite.
+/// A number that is known to lie between `lo` and `hi`, which may be infinite.
 ///
-/// A call that timed out after 10 s is `[10 s, inf)`; against an exact baseline its
-/// difference is "at least", an exact arm against a censored baseline is "at most", and two
-/// censored calls tell nothing of each other. Order statistics keep such bounds: the k-th
-/// smallest of the numbers lies between the k-th smallest `lo` and the k-th smallest `hi`.
+/// A request that timed out after 10 s is `[10 s, inf)`. Its difference from an exact baseline is "at
+/// least"; that of an exact arm from a censored baseline is "at most"; and that of two censored
+/// requests is unknown. Order statistics keep such bounds: the k-th smallest of the numbers lies
+/// between the k-th smallest `lo` and the k-th smallest `hi`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// It is not less than this.
+    /// Lower bound; the number is not less than this.
     pub lo: f64,
-    /// It is not more than this.
+    /// Upper bound; the number is not more than this.
     pub hi: f64,
 }
 
 impl Span {
-    /// The number is known.
+    /// Returns the span of a known number.
     pub fn exact(value: f64) -> Self {
         Self {
             lo: value,
@@ -23,7 +23,7 @@ impl Span {
         }
     }
 
-    /// Censored: it would have been this or more.
+    /// Returns the span of a censored number: it would have been this or more.
     pub fn at_least(value: f64) -> Self {
         Self {
             lo: value,
@@ -31,12 +31,12 @@ impl Span {
         }
     }
 
-    /// The number itself, when it is known.
+    /// Returns the number itself if it is known exactly.
     pub fn known(self) -> Option<f64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 
-    /// This less `other`.
+    /// Returns this minus `other`.
     pub fn minus(self, other: Self) -> Self {
         Self {
             lo: self.lo - other.hi,
@@ -44,7 +44,7 @@ impl Span {
         }
     }
 
-    /// This divided by `other`; both must be positive.
+    /// Returns this divided by `other`; both must be positive.
     pub fn over(self, other: Self) -> Self {
         Self {
             lo: self.lo / other.hi,
@@ -52,7 +52,7 @@ impl Span {
         }
     }
 
-    /// An increasing function of it.
+    /// Applies an increasing function to both bounds.
     pub fn map_increasing(self, f: impl Fn(f64) -> f64) -> Self {
         Self {
             lo: f(self.lo),

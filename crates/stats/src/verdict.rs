@@ -1,4 +1,4 @@
-//! Is the arm faster than the baseline, and are we sure?
+//! Comparisons of an arm with the baseline.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,21 +7,29 @@ use crate::estimate::{Estimate, estimate, median};
 use crate::interval::Level;
 use crate::span::Span;
 
-/// Compares an arm with the baseline over blocks: `pairs` holds (arm, baseline), times of
-/// the same block. `None` when there is no such block.
+/// Fewest blocks for any verdict: with 5, even the whole range covers the median only 93.8 % of the
+/// time.
+pub const MIN_BLOCKS: usize = 6;
+
+/// Beyond this many blocks [`Verdict::CannotTell`] says that more blocks will not decide, since
+/// nobody would run them.
+const MAX_NEEDED: f64 = 1_000.0;
+
+/// Compares an arm with the baseline over blocks, given the (arm, baseline) times of each block.
+/// `None` without a block.
 pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
     let differences: Vec<Span> = pairs.iter().map(|(arm, base)| arm.minus(*base)).collect();
     let difference = estimate(&differences, rule.level, rule.seed)?;
-    let verdict = judge(&differences, &difference, rule);
+    let verdict = decide(&differences, &difference, rule);
     Some(Comparison {
         difference,
         verdict,
     })
 }
 
-/// How often faster the arm is: median over blocks of baseline / arm, in the scale of
-/// factors, so that 2x faster and 2x slower are equally far from no difference. `None`
-/// without a block, or when some time is not positive.
+/// Returns the factor by which the arm is faster: the median over blocks of baseline / arm, on a
+/// logarithmic scale, so that 2x faster and 2x slower are equally far from no difference. `None`
+/// without a block, or when any time is not positive.
 pub fn speedup(pairs: &[(Span, Span)], level: Level, seed: u64) -> Option<Estimate> {
     if pairs
         .iter()
@@ -40,9 +48,9 @@ pub fn speedup(pairs: &[(Span, Span)], level: Level, seed: u64) -> Option<Estima
     Some(factor)
 }
 
-/// Pearson's correlation of arm and baseline over blocks where both are exact: the share of
-/// luck they had in common, and so what pairing gained. `None` below [`MIN_BLOCKS`] such
-/// blocks or when one of the two never varies.
+/// Returns Pearson's correlation of arm and baseline over the blocks where both are exact: how much
+/// of their variation they have in common, and so what pairing gains. `None` below [`MIN_BLOCKS`]
+/// such blocks or when one of the two never varies.
 pub fn correlation(pairs: &[(Span, Span)]) -> Option<f64> {
     let exact: Vec<(f64, f64)> = pairs
         .iter()
@@ -64,38 +72,34 @@ pub fn correlation(pairs: &[(Span, Span)]) -> Option<f64> {
     (aa > 0.0 && bb > 0.0).then(|| (ab / (aa * bb).sqrt()).clamp(-1.0, 1.0))
 }
 
-/// The margin of a study that names none: 2 ms, which no user notices and a busy machine's
-/// scheduler moves, or 5 % of the baseline, whichever is more.
-pub fn default_margin_ns(reference_ns: f64) -> f64 {
-    (reference_ns * 0.05).max(2e6)
+/// Returns the margin, in ns, of a study that sets none: 5 % of the baseline, but at least 2 ms,
+/// which no user notices and which the scheduler of a busy machine can cause.
+pub fn default_margin_ns(baseline_ns: f64) -> f64 {
+    (baseline_ns * 0.05).max(2e6)
 }
 
-/// Fewest blocks for any verdict: with 5, even the whole range covers the median only 93.8 %
-/// of the time.
-pub const MIN_BLOCKS: usize = 6;
-
-/// What counts as a difference.
+/// When two arms count as different.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Differences up to this are of no interest, in the unit of the times. Not below what
-    /// the arms' clocks can show.
+    /// Largest difference that still counts as no difference, in the unit of the times. At least the
+    /// resolution of the arms' clocks.
     pub margin: f64,
-    /// Level of the interval, shared among all comparisons of the report.
+    /// Level of the interval, already shared among all comparisons of the report.
     pub level: Level,
-    /// The run's seed.
+    /// Seed of the bootstrap: the run's.
     pub seed: u64,
 }
 
-/// An arm against the baseline.
+/// The result of comparing an arm with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Arm less baseline: negative is sooner.
+    /// Arm minus baseline; negative means that the arm is faster.
     pub difference: Estimate,
-    /// What follows.
+    /// The verdict on that difference.
     pub verdict: Verdict,
 }
 
-/// What can be said of an arm against the baseline.
+/// What a comparison with the baseline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -105,42 +109,47 @@ pub enum Verdict {
     Slower,
     /// The whole interval lies within the margin.
     NoDifference,
-    /// None of these.
+    /// The blocks are too few or too scattered for any of these.
     CannotTell {
-        /// Blocks there were.
+        /// Blocks so far.
         blocks: usize,
-        /// About how many blocks it would take; absent when no count is in reach.
+        /// About how many blocks a verdict would take; absent when no affordable number would do.
         needs: Option<usize>,
     },
 }
 
-fn judge(differences: &[Span], got: &Estimate, rule: &Rule) -> Verdict {
+fn decide(differences: &[Span], difference: &Estimate, rule: &Rule) -> Verdict {
+    let Estimate {
+        value,
+        interval,
+        blocks,
+    } = *difference;
     let cannot_tell = || Verdict::CannotTell {
-        blocks: got.blocks,
-        needs: needs(differences, got.value, rule),
+        blocks,
+        needs: blocks_needed(differences, value, rule),
     };
-    if got.blocks < MIN_BLOCKS || !got.interval.reaches(rule.level) {
+    if blocks < MIN_BLOCKS || !interval.reaches(rule.level) {
         return cannot_tell();
     }
-    let Span { lo, hi } = got.value;
-    if got.interval.hi < 0.0 && hi < -rule.margin {
+    if interval.hi < 0.0 && value.hi < -rule.margin {
         Verdict::Faster
-    } else if got.interval.lo > 0.0 && lo > rule.margin {
+    } else if interval.lo > 0.0 && value.lo > rule.margin {
         Verdict::Slower
-    } else if got.interval.lo >= -rule.margin && got.interval.hi <= rule.margin {
+    } else if interval.lo >= -rule.margin && interval.hi <= rule.margin {
         Verdict::NoDifference
     } else {
         cannot_tell()
     }
 }
 
-/// Blocks after which a verdict is likely, if the blocks to come are like those at hand.
+/// Returns the number of blocks after which a verdict is likely if further blocks are like those so
+/// far.
 ///
-/// The interval has to shrink until it clears zero (for an estimate beyond the margin) or
-/// fits into the margin (for one within). Its half-width falls with the root of the blocks;
-/// for a median it is about z * sqrt(pi/2) * sigma / sqrt(n), with sigma from the median
-/// absolute deviation, which one odd block does not move.
-fn needs(differences: &[Span], value: Span, rule: &Rule) -> Option<usize> {
+/// The interval has to shrink until it excludes zero (for an estimate beyond the margin) or fits
+/// into the margin (for one within). Its half-width falls with the square root of the number of
+/// blocks n; for a median it is about z * sqrt(pi/2) * sigma / sqrt(n), with sigma from the median
+/// absolute deviation, which a single outlier does not move.
+fn blocks_needed(differences: &[Span], value: Span, rule: &Rule) -> Option<usize> {
     let at_least = (differences.len() + 1)
         .max(rule.level.fewest_blocks())
         .max(MIN_BLOCKS);
@@ -162,13 +171,11 @@ fn needs(differences: &[Span], value: Span, rule: &Rule) -> Option<usize> {
         * std::f64::consts::FRAC_PI_2.sqrt()
         * sigma;
     let blocks = (half_width_of_one / room).powi(2).ceil();
-    (blocks <= MOST_NEEDED).then(|| at_least.max(blocks as usize))
+    (blocks <= MAX_NEEDED).then(|| at_least.max(blocks as usize))
 }
 
-/// Beyond this nobody runs on: the honest answer is that blocks will not settle it.
-const MOST_NEEDED: f64 = 1_000.0;
-
-/// z with P(Z > z) = p, for p up to 1/2: Abramowitz and Stegun 26.2.23, error below 4.5e-4.
+/// Returns z with P(Z > z) = p for a standard normal Z and p up to 1/2 (Abramowitz and Stegun
+/// 26.2.23, error below 4.5e-4).
 fn upper_normal_quantile(p: f64) -> f64 {
     let t = (-2.0 * p.ln()).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
@@ -197,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict_by_hand() {
+    fn verdicts_of_simple_differences() {
         assert_eq!(
             verdict(&[80.0, 81.0, 82.0, 83.0, 84.0, 85.0]),
             Verdict::Faster
@@ -215,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sure_difference_within_the_margin_is_none() {
+    fn certain_difference_within_the_margin_is_no_difference() {
         assert_eq!(
             verdict(&[96.0, 96.1, 96.2, 96.3, 96.4, 96.5]),
             Verdict::NoDifference
@@ -223,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_itself_is_inside() {
+    fn margin_itself_is_no_difference() {
         assert_eq!(verdict(&[95.0; 6]), Verdict::NoDifference);
         assert_eq!(verdict(&[105.0; 6]), Verdict::NoDifference);
         assert_eq!(verdict(&[94.9; 6]), Verdict::Faster);
     }
 
     #[test]
-    fn five_blocks_never_tell() {
+    fn five_blocks_give_no_verdict() {
         let got = verdict(&[10.0; 5]);
         assert_eq!(
             got,
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_correction_asks_for_more_blocks() {
+    fn more_comparisons_need_more_blocks() {
         let rule = Rule {
             level: Level::NINETY_FIVE.shared_by(24),
             ..RULE
@@ -263,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn time_outs_count_against_the_arm_and_never_for_it() {
+    fn timeouts_count_as_at_least_their_length() {
         let mut pairs = against_100(&[120.0, 121.0, 122.0, 123.0]);
         pairs.extend([(Span::at_least(900.0), Span::exact(100.0)); 2]);
         let got = compare(&pairs, &RULE).unwrap();
@@ -272,11 +279,11 @@ mod tests {
         // A censored baseline cannot make the arm slower.
         let pairs = vec![(Span::exact(120.0), Span::at_least(900.0)); 6];
         assert_eq!(compare(&pairs, &RULE).unwrap().verdict, Verdict::Faster);
-        // Sooner by at least 2, with a margin of 5: perhaps enough, perhaps not.
+        // Faster by at least 2, with a margin of 5: it may or may not be enough.
         let pairs = vec![(Span::exact(120.0), Span::at_least(122.0)); 6];
         let got = compare(&pairs, &RULE).unwrap().verdict;
         assert!(matches!(got, Verdict::CannotTell { .. }), "{got:?}");
-        // Two censored times tell nothing.
+        // The difference of two censored times is unknown.
         let pairs = vec![(Span::at_least(900.0), Span::at_least(900.0)); 12];
         let got = compare(&pairs, &RULE).unwrap().verdict;
         assert_eq!(
@@ -289,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn speedup_is_a_factor() {
+    fn speedup_is_the_ratio_of_baseline_to_arm() {
         let got = speedup(&against_100(&[50.0; 8]), Level::NINETY_FIVE, 1).unwrap();
         assert!((got.value.lo - 2.0).abs() < 1e-12);
         assert!(speedup(&against_100(&[0.0; 8]), Level::NINETY_FIVE, 1).is_none());
     }
 
     #[test]
-    fn correlation_by_hand() {
+    fn correlation_of_rising_and_falling_lines() {
         let pair = |a: f64, b: f64| (Span::exact(a), Span::exact(b));
         let line: Vec<_> = (0..6)
             .map(|i| pair(f64::from(i), 2.0 * f64::from(i)))
@@ -309,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_quantiles_are_the_tabled_ones() {
+    fn normal_quantiles_match_published_tables() {
         for (p, z) in [(0.025, 1.95996), (0.005, 2.57583), (0.001, 3.09023)] {
             assert!((upper_normal_quantile(p) - z).abs() < 4.5e-4);
         }

@@ -1,9 +1,9 @@
-//! What must hold for any data.
+//! Properties of comparisons and estimates for any data.
 
 use proptest::prelude::*;
 use stats::{Level, Rule, Span, Verdict, compare, estimate};
 
-/// Times of one block, some of them censored.
+/// The time of one block, sometimes censored.
 fn time() -> impl Strategy<Value = Span> {
     prop_oneof![
         8 => (1u32..10_000).prop_map(|t| Span::exact(f64::from(t))),
@@ -12,7 +12,7 @@ fn time() -> impl Strategy<Value = Span> {
 }
 
 fn pairs() -> impl Strategy<Value = Vec<(Span, Span)>> {
-    // On both sides of the bootstrap's threshold.
+    // Fewer and more blocks than the 20 from which intervals are bootstrapped.
     prop_oneof![
         6 => prop::collection::vec((time(), time()), 1..20),
         1 => prop::collection::vec((time(), time()), 20..26),
@@ -54,16 +54,16 @@ proptest! {
     }
 
     #[test]
-    fn order_of_blocks_is_nothing(pairs in prop::collection::vec((time(), time()), 1..20), rule in rule()) {
+    fn order_of_blocks_does_not_matter(pairs in prop::collection::vec((time(), time()), 1..20), rule in rule()) {
         let mut other = pairs.clone();
         other.reverse();
         prop_assert_eq!(compare(&pairs, &rule), compare(&other, &rule));
     }
 
-    /// What both arms share drops out, and units do not matter. Powers of two and whole
-    /// numbers, so that floating point adds nothing of its own.
+    /// What both arms have in common cancels out, and units do not matter. Powers of two and whole
+    /// numbers keep floating-point rounding out of it.
     #[test]
-    fn shift_and_scale(pairs in pairs(), rule in rule(), shift in 0u32..10_000, double in any::<bool>()) {
+    fn common_shifts_and_units_do_not_matter(pairs in pairs(), rule in rule(), shift in 0u32..10_000, double in any::<bool>()) {
         let scale = if double { 2.0 } else { 0.5 };
         let moved: Vec<_> = pairs
             .iter()
@@ -79,23 +79,23 @@ proptest! {
     }
 
     #[test]
-    fn the_estimate_is_inside_its_interval(values in prop::collection::vec(time(), 1..30), seed in any::<u64>()) {
+    fn estimates_lie_inside_their_interval(values in prop::collection::vec(time(), 1..30), seed in any::<u64>()) {
         let got = estimate(&values, Level::NINETY_FIVE, seed).unwrap();
         prop_assert!(got.interval.lo <= got.value.lo && got.value.hi <= got.interval.hi);
         prop_assert!((0.0..=1.0).contains(&got.interval.coverage));
     }
 
     #[test]
-    fn fewer_allowed_misses_never_narrow_an_exact_interval(values in prop::collection::vec(time(), 1..20), m in 1usize..50) {
+    fn stricter_levels_never_narrow_an_exact_interval(values in prop::collection::vec(time(), 1..20), m in 1usize..50) {
         let one = estimate(&values, Level::NINETY_FIVE, 0).unwrap().interval;
         let shared = estimate(&values, Level::NINETY_FIVE.shared_by(m), 0).unwrap().interval;
         prop_assert!(shared.lo <= one.lo && one.hi <= shared.hi && shared.coverage >= one.coverage);
     }
 
-    /// Making one censored call slower than known can only widen what is said.
+    /// A verdict reached with censored times stays the same whatever those times really were.
     #[test]
-    fn no_verdict_rests_on_a_time_out_being_short(pairs in pairs(), rule in rule(), beyond in 0u32..100_000) {
-        let told: Vec<_> = pairs
+    fn verdicts_do_not_depend_on_the_true_length_of_timeouts(pairs in pairs(), rule in rule(), beyond in 0u32..100_000) {
+        let completed: Vec<_> = pairs
             .iter()
             .map(|&(a, b)| {
                 let end = |s: Span| if s.hi.is_infinite() { Span::exact(s.lo + f64::from(beyond)) } else { s };
@@ -104,16 +104,16 @@ proptest! {
             .collect();
         match compare(&pairs, &rule).unwrap().verdict {
             Verdict::CannotTell { .. } => {}
-            // The estimate too was bounded, so what the calls really took changes nothing.
-            sure => prop_assert_eq!(compare(&told, &rule).unwrap().verdict, sure),
+            // The estimate was bounded too, so the true lengths change nothing.
+            decided => prop_assert_eq!(compare(&completed, &rule).unwrap().verdict, decided),
         }
     }
 }
 
-/// The baseline against itself: "faster" or "slower" no more often than the level allows,
-/// margin zero, which is the hardest case. Four standard deviations of the count.
+/// The baseline compared with itself is "faster" or "slower" no more often than the level allows,
+/// within four standard deviations of the count. A margin of zero is the hardest case.
 #[test]
-fn a_against_a_rarely_differs() {
+fn a_a_comparisons_rarely_differ() {
     let trials = 4_000u64;
     for blocks in [6u64, 10, 15] {
         let rule = Rule {
@@ -136,12 +136,12 @@ fn a_against_a_rarely_differs() {
         );
         assert!(
             wrong > 0,
-            "a test of luck that never fails is no test of luck"
+            "{blocks} blocks: no false positive at all, so the test is not sensitive"
         );
     }
 }
 
-/// A hash of (stream, index) in 0..1: any fixed spread without ties will do.
+/// Returns a hash of (stream, index) in 0..1; any fixed distribution without ties will do.
 fn noise(stream: u64, index: u64) -> f64 {
     let mut x =
         stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index.wrapping_mul(0xd1b5_4a32_d192_ed03);
