@@ -11,8 +11,7 @@ use crate::span::Span;
 /// time.
 pub const MIN_BLOCKS: usize = 6;
 
-/// Beyond this many blocks [`Verdict::CannotTell`] says that more blocks will not decide, since
-/// nobody would run them.
+/// Most blocks that [`Verdict::CannotTell`] suggests; nobody would run more.
 const MAX_NEEDED: f64 = 1_000.0;
 
 /// Compares an arm with the baseline over blocks, given the (arm, baseline) times of each block.

@@ -1,6 +1,9 @@
 //! The built-in networks, and how network files are parsed.
 
-use link::{Direction, LossSpec, NS_PER_MS, Network, Path, PathSpec, RateSpec, builtin, find};
+use link::{
+    BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, Network, OnClose, Path,
+    PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, builtin, find,
+};
 
 use crate::common::{arrival, poll_on_time};
 
@@ -113,4 +116,77 @@ fn fractional_values_become_exact_whole_units() {
     assert_eq!(spec.delay_ns, 61_500_000);
     assert_eq!(spec.loss, Some(LossSpec::Iid { ppb: 1_000_000 }));
     assert_eq!(down("loss_percent = 0"), Ok(PathSpec::default()));
+}
+
+#[test]
+fn every_key_reaches_the_spec() {
+    let text = "rate_kbps = 750\nqueue_ms = 20\nqueue_packets = 9\nqueue_bytes = 4000\n\
+                delay_ms = 30\njitter_ms = 5\n\
+                [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\nloss_percent = 25\n\
+                [down.gate]\nclosed_ms = [[10, 60], [70, 80.5]]\nevery_ms = 1000\nqueue = 'keep'\n\
+                [down.policy]\nudp_block_after_ms = 9000\nudp_rate_kbps = 64\n\
+                udp_burst_bytes = 3000\nudp_rate_after_ms = 5\nudp_ports = [443, 53]\n\
+                [down.reorder]\npercent = 1\nextra_ms = 5";
+    let closed_ns = vec![
+        (10 * NS_PER_MS, 60 * NS_PER_MS),
+        (70 * NS_PER_MS, 80_500_000),
+    ];
+    let expected = PathSpec {
+        policy: Some(PolicySpec {
+            block_after_ns: Some(9000 * NS_PER_MS),
+            police: Some(PoliceSpec {
+                rate_bps: 64_000,
+                burst_bytes: 3000,
+                after_ns: 5 * NS_PER_MS,
+            }),
+            udp_ports: vec![443, 53],
+        }),
+        gate: Some(Gate::new(closed_ns, Some(1000 * NS_PER_MS), OnClose::Keep).unwrap()),
+        queue: QueueSpec {
+            time_ns: Some(20 * NS_PER_MS),
+            bytes: Some(4000),
+            packets: Some(9),
+        },
+        rate: RateSpec::constant(750_000),
+        loss: Some(LossSpec::Burst(BurstSpec {
+            good_ns: 950 * NS_PER_MS,
+            bad_ns: 50 * NS_PER_MS,
+            loss_ppb: 250_000_000,
+        })),
+        delay_ns: 30 * NS_PER_MS,
+        jitter_ns: 5 * NS_PER_MS,
+        reorder: Some(ReorderSpec {
+            ppb: 10_000_000,
+            extra_ns: 5 * NS_PER_MS,
+        }),
+    };
+    assert_eq!(down(text), Ok(expected));
+
+    let chain = "[down.gilbert_elliott]\np_percent = 0.5\nr_percent = 20";
+    let defaults = GilbertElliottSpec {
+        to_bad_ppb: 5_000_000,
+        to_good_ppb: 200_000_000,
+        good_loss_ppb: 0,
+        bad_loss_ppb: 1_000_000_000,
+    };
+    let loss = |text: &str| down(text).unwrap().loss;
+    assert_eq!(loss(chain), Some(LossSpec::GilbertElliott(defaults)));
+    assert_eq!(
+        loss(&format!(
+            "{chain}\ngood_loss_percent = 1\nbad_loss_percent = 50"
+        )),
+        Some(LossSpec::GilbertElliott(GilbertElliottSpec {
+            good_loss_ppb: 10_000_000,
+            bad_loss_ppb: 500_000_000,
+            ..defaults
+        }))
+    );
+    assert_eq!(
+        loss("[down.burst_loss]\ngood_ms = 1\nbad_ms = 1"),
+        Some(LossSpec::Burst(BurstSpec {
+            good_ns: NS_PER_MS,
+            bad_ns: NS_PER_MS,
+            loss_ppb: 1_000_000_000,
+        }))
+    );
 }
