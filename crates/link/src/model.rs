@@ -42,7 +42,7 @@ pub enum Direction {
     Down,
 }
 
-/// Reason for which the model dropped a packet.
+/// The reason why the model dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
@@ -72,7 +72,7 @@ pub enum Departure {
         at_ns: u64,
         /// The handle from [`Packet::token`].
         token: u64,
-        /// Reason for the drop.
+        /// The reason for the drop.
         cause: Cause,
     },
 }

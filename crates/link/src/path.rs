@@ -120,7 +120,7 @@ impl Path {
             offered: self.offered,
             delivered: self.delivered,
             dropped: self.dropped,
-            queued: self.stages.iter().map(|stage| stage.held() as u64).sum(),
+            queued: self.stages.iter().map(|stage| stage.queued() as u64).sum(),
         }
     }
 

@@ -13,11 +13,11 @@ use crate::spec::NS_PER_MS;
 pub(crate) const RATE_KBPS: RangeInclusive<f64> = 0.1..=100_000_000.0;
 /// Moments after the origin: up to an hour.
 pub(crate) const MOMENT_MS: RangeInclusive<f64> = 0.0..=3_600_000.0;
-/// Lengths of queues, periods and hold-backs: a microsecond to an hour.
+/// Lengths of queues, periods and delays of overtaken packets: a microsecond to an hour.
 pub(crate) const LENGTH_MS: RangeInclusive<f64> = 0.001..=3_600_000.0;
-/// Shares that may be nothing.
+/// Shares that may be zero.
 pub(crate) const PERCENT: RangeInclusive<f64> = 0.0..=100.0;
-/// Shares that would be pointless at nothing.
+/// Shares that would have no effect at zero.
 pub(crate) const NONZERO_PERCENT: RangeInclusive<f64> = 0.0001..=100.0;
 
 /// One table of a network file; errors name its keys in full, e.g. `down.gate.queue`.

@@ -44,7 +44,7 @@ pub(super) fn read(
     }
     let keys: Keys = source.parse()?;
     let table = Table::root(source);
-    let about = table.required("about", keys.about, "about = \"what it stands for\"")?;
+    let about = table.required("about", keys.about, "about = \"one line of description\"")?;
     let example = "source = \"where the numbers are from\"";
     let source = table.required("source", keys.source, example)?;
     let mtu = table.within("mtu", keys.mtu, &MTU)?.unwrap_or(DEFAULT_MTU);

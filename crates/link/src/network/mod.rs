@@ -22,7 +22,7 @@ pub use overrides::{OverrideError, Overrides};
 pub struct Network {
     /// The name of its file without folder and extension.
     pub name: String,
-    /// One line on what it stands for.
+    /// One line of description.
     pub about: String,
     /// Where its numbers come from, and which of them are assumed.
     pub source: String,

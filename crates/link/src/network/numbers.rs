@@ -1,4 +1,4 @@
-//! A network's numbers in one line. Each part is written beside its stage.
+//! A network's numbers in one line. Each part is in the file of its stage.
 
 use super::{Network, file::DEFAULT_MTU};
 use crate::stage::{self, bottleneck::settings, delay, loss};

@@ -101,7 +101,7 @@ impl Stage for Delay {
         })
     }
 
-    fn held(&self) -> usize {
+    fn queued(&self) -> usize {
         self.waiting.len()
     }
 

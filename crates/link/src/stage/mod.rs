@@ -65,7 +65,7 @@ pub(crate) trait Stage: Send {
     fn poll(&mut self, now_ns: u64) -> Option<Outcome>;
 
     /// Returns the number of packets inside.
-    fn held(&self) -> usize;
+    fn queued(&self) -> usize;
 
     /// Returns the least time that every packet spends here. The path's deadlines add it up, so
     /// that the caller sleeps until a packet can really leave.

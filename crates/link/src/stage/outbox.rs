@@ -54,7 +54,7 @@ impl Outbox {
         })
     }
 
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn queued(&self) -> usize {
         self.passes.len() + self.drops.len()
     }
 }
@@ -82,12 +82,12 @@ mod tests {
         outbox.drop(30, item(1, 100), Cause::Gate);
         outbox.drop(5, item(2, 100), Cause::Queue);
         outbox.pass(40, item(3, 100));
-        assert_eq!(outbox.held(), 4);
+        assert_eq!(outbox.queued(), 4);
         assert_eq!(outbox.poll(4), None);
         let tokens: Vec<u64> = std::iter::from_fn(|| outbox.poll(100))
             .map(|o| o.item.packet.token)
             .collect();
         assert_eq!(tokens, [2, 0, 1, 3]);
-        assert_eq!(outbox.held(), 0);
+        assert_eq!(outbox.queued(), 0);
     }
 }

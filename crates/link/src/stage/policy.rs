@@ -37,7 +37,7 @@ impl Keys {
         let after = table.within("udp_rate_after_ms", self.udp_rate_after_ms, &MOMENT_MS)?;
         let police = match rate {
             Some(kbps) => {
-                let example = "udp_burst_bytes = 30000 beside udp_rate_kbps";
+                let example = "udp_burst_bytes = 30000, the burst that udp_rate_kbps lets through";
                 Some(PoliceSpec {
                     rate_bps: bps(kbps),
                     burst_bytes: table.required("udp_burst_bytes", burst, example)?.into(),
@@ -119,8 +119,8 @@ impl Stage for Policy {
         self.out.poll(now_ns)
     }
 
-    fn held(&self) -> usize {
-        self.out.held()
+    fn queued(&self) -> usize {
+        self.out.queued()
     }
 }
 

@@ -98,7 +98,7 @@ impl Stage for Reorder {
         })
     }
 
-    fn held(&self) -> usize {
+    fn queued(&self) -> usize {
         self.waiting.len()
     }
 }

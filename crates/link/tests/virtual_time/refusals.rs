@@ -149,7 +149,7 @@ fn missing_keys_are_shown_by_example() {
     let missing = |text: &str| parse(text).unwrap_err();
     assert_eq!(
         missing(""),
-        "x.toml:1: `about` is missing; write about = \"what it stands for\""
+        "x.toml:1: `about` is missing; write about = \"one line of description\""
     );
     assert!(missing("about = 'a'").contains("`source` is missing; write source = "));
     assert!(missing(&format!("{HEAD}[up]")).contains("`down` is missing; write [down], with"));

@@ -96,8 +96,8 @@ impl Stage for Bottleneck {
         self.out.poll(now_ns)
     }
 
-    fn held(&self) -> usize {
-        self.out.held()
+    fn queued(&self) -> usize {
+        self.out.queued()
     }
 }
 

@@ -104,8 +104,8 @@ impl Stage for Loss {
         self.out.poll(now_ns)
     }
 
-    fn held(&self) -> usize {
-        self.out.held()
+    fn queued(&self) -> usize {
+        self.out.queued()
     }
 }
 
