@@ -14,12 +14,12 @@ use std::time::Duration;
 use link::{Direction, Network, PathSpec};
 use serde::Serialize;
 
-use crate::control::{self, Bytes, Hello, Reply, Request, SpawnWire};
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
-use crate::others::Others;
+use crate::other_cpu::Others;
 use crate::probe::{Bias, Calibration, Probe, Probes};
 use crate::process::{Process, Spawn};
+use crate::protocol::{self, Bytes, Hello, Reply, Request, SpawnWire};
 use crate::tap::TapRecord;
 use crate::window::Window;
 
@@ -417,8 +417,8 @@ impl Line {
         fds: &[BorrowedFd<'_>],
     ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
         let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        control::send(&ends.socket, message, fds).map_err(BenchError::gone)?;
-        control::receive(&ends.socket).map_err(BenchError::gone)
+        protocol::send(&ends.socket, message, fds).map_err(BenchError::gone)?;
+        protocol::receive(&ends.socket).map_err(BenchError::gone)
     }
 }
 

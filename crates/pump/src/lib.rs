@@ -36,23 +36,23 @@
 //! leaves no process, interface or namespace behind.
 
 mod bench;
-mod between;
-mod carry;
-mod control;
+mod bridge;
+mod datapath;
 mod facts;
 mod init;
 mod kernel_thread;
 mod net;
-mod others;
+mod other_cpu;
 mod pcapng;
 mod probe;
 mod process;
+mod protocol;
 mod sys;
 mod tap;
 mod window;
 
 pub use bench::{Bench, BenchError, BenchOptions, Init, Kind};
-pub use between::{Between, BetweenError};
+pub use bridge::{Between, BetweenError};
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
 pub use probe::{Bias, Calibration, Probe, Probes};

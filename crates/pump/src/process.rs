@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bench::{BenchError, Line};
-use crate::control::{ExitWire, Request, Told};
+use crate::protocol::{ExitWire, Request, Told};
 use crate::sys;
 
 /// A command to run at one end. It gets the caller's user and groups, no capability, and

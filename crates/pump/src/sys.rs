@@ -1,6 +1,6 @@
 //! The system calls this crate needs and no safe crate offers, each wrapped once.
 //!
-//! With [`crate::carry::ring`] and [`crate::carry::socket`] this is all the `unsafe` there is.
+//! With [`crate::datapath::ring`] and [`crate::datapath::socket`] this is all the `unsafe` there is.
 
 use std::ffi::{CStr, CString};
 use std::io;

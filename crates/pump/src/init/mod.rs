@@ -1,15 +1,15 @@
 //! The inside of a bench: process 1 of its own PID namespace.
 //!
-//! It begins as a child of the owner, moves into namespaces ([`house`]), builds the endpoints
-//! ([`endpoint`]) and then answers the owner's questions one by one ([`serve`]). It ends when
+//! It begins as a child of the owner, moves into namespaces ([`namespaces`]), builds the endpoints
+//! ([`endpoint`]) and then answers the owner's questions one by one ([`handler`]). It ends when
 //! the control socket does, and the kernel takes everything else with it.
 
 mod costs;
 mod endpoint;
-mod house;
+mod handler;
+mod namespaces;
 mod probe;
 mod reaper;
-mod serve;
 mod sockets;
 mod window;
 
@@ -17,29 +17,29 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use crate::bench::CONTROL_FD;
-use crate::control::{self, Hello, Reply};
+use crate::protocol::{self, Hello, Reply};
 use crate::sys;
 
 /// Body of the program that a bench starts as its inside. Never returns.
 pub fn init_main() -> ! {
-    let Some(socket) = house::control_socket() else {
+    let Some(socket) = namespaces::control_socket() else {
         eprintln!("this is the inside of a bench: it is started by one, with {CONTROL_FD} set");
         std::process::exit(2);
     };
     match settle(&socket) {
-        Ok(bench) => serve::serve(bench, &socket),
+        Ok(bench) => handler::serve(bench, &socket),
         Err(what) => {
             // The owner may be gone already; there is nobody else to tell.
-            let _told = control::send(&socket, &Reply::Failed { what }, &[]);
+            let _told = protocol::send(&socket, &Reply::Failed { what }, &[]);
         }
     }
     sys::exit_now(0)
 }
 
 /// Everything before the first question.
-fn settle(socket: &UnixStream) -> Result<serve::Inside, String> {
-    let (hello, _) = control::receive::<Hello>(socket).map_err(|e| e.to_string())?;
-    let rootless = house::enter_namespaces()?;
+fn settle(socket: &UnixStream) -> Result<handler::Inside, String> {
+    let (hello, _) = protocol::receive::<Hello>(socket).map_err(|e| e.to_string())?;
+    let rootless = namespaces::enter_namespaces()?;
     // Before the first thread: SIGCHLD is the reaper's in all of them.
     sys::block_child_signal();
     let watched = socket.try_clone().map_err(|e| e.to_string())?;
@@ -47,10 +47,10 @@ fn settle(socket: &UnixStream) -> Result<serve::Inside, String> {
         sys::wait_hangup(watched.as_fd());
         sys::exit_now(0);
     });
-    house::furnish(&hello.names)?;
-    let inside = serve::Inside::new(rootless, hello.spin_permille)
+    namespaces::furnish(&hello.names)?;
+    let inside = handler::Inside::new(rootless, hello.spin_permille)
         .map_err(|e| format!("cannot build the bench's network: {e}"))?;
     let facts = Reply::Ready(Box::new(inside.facts().clone()));
-    control::send(socket, &facts, &[]).map_err(|e| e.to_string())?;
+    protocol::send(socket, &facts, &[]).map_err(|e| e.to_string())?;
     Ok(inside)
 }

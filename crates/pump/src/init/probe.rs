@@ -10,7 +10,7 @@ use link::Direction;
 
 use super::endpoint::Endpoint;
 use super::window::in_memory;
-use crate::carry::clock::wall_offset_ns;
+use crate::datapath::clock::wall_offset_ns;
 use crate::net::stamped;
 use crate::probe::{Probe, Probes};
 use crate::sys;

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::endpoint::Endpoint;
-use crate::control::{ExitWire, SpawnWire, Told};
 use crate::facts::Side;
+use crate::protocol::{ExitWire, SpawnWire, Told};
 use crate::sys;
 
 /// Knows the processes that the owner started.

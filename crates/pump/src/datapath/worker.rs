@@ -9,9 +9,9 @@ use std::time::Duration;
 use link::{Departure, Direction, Packet, Path};
 
 use super::clock::StampClock;
+use super::control::{Mailbox, Order};
 use super::frame::{self, ETHERNET_LEN};
 use super::ledger::{Ledger, cause_index, kind};
-use super::mailbox::{Mailbox, Order};
 use super::ring::{Received, Ring};
 use super::slab::{Held, Slab};
 use super::socket::{BATCH, Sender, Sent};

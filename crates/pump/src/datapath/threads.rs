@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use link::{Direction, Network, Path};
 
+use super::control::{Desk, Letter, Order, mailbox};
 use super::frame::ETHERNET_LEN;
 use super::ledger::Ledger;
-use super::mailbox::{Desk, Letter, Order, mailbox};
 use super::ring::Ring;
 use super::slab::Slab;
 use super::socket::Sender;

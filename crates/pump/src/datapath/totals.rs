@@ -1,6 +1,6 @@
 //! What a direction's books come to.
 
-use super::lateness::Histogram;
+use super::histogram::Histogram;
 use super::ledger::Ledger;
 use crate::window::{ByTransport, Drops, Lateness, Totals};
 

@@ -12,11 +12,11 @@ use super::endpoint::Endpoint;
 use super::probe;
 use super::reaper::Reaper;
 use super::window::Windows;
-use crate::carry::threads::{LinkThreads, Setup};
-use crate::control::{self, Reply, Request};
+use crate::datapath::threads::{LinkThreads, Setup};
 use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
 use crate::net::sysctl;
+use crate::protocol::{self, Reply, Request};
 
 /// All there is inside a bench.
 pub(super) struct Inside {
@@ -38,7 +38,7 @@ type Answer = io::Result<(Reply, Option<OwnedFd>)>;
 
 /// Answers until the owner is gone.
 pub(super) fn serve(mut inside: Inside, socket: &UnixStream) {
-    while let Ok((request, fds)) = control::receive::<Request>(socket) {
+    while let Ok((request, fds)) = protocol::receive::<Request>(socket) {
         let (reply, fd) = match inside.answer(request, fds) {
             Ok(answer) => answer,
             Err(e) => (
@@ -49,7 +49,7 @@ pub(super) fn serve(mut inside: Inside, socket: &UnixStream) {
             ),
         };
         let beside: Vec<_> = fd.iter().map(AsFd::as_fd).collect();
-        if control::send(socket, &reply, &beside).is_err() {
+        if protocol::send(socket, &reply, &beside).is_err() {
             return;
         }
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use link::Network;
 
-use crate::carry::socket;
-use crate::carry::threads::{LinkThreads, Setup};
-use crate::carry::totals::totals;
+use crate::datapath::socket;
+use crate::datapath::threads::{LinkThreads, Setup};
+use crate::datapath::totals::totals;
 use crate::net::ethtool::Apart;
 use crate::net::netlink::Netlink;
 use crate::sys;

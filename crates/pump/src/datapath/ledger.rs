@@ -2,7 +2,7 @@
 
 use link::{Cause, Transport};
 
-use super::lateness::Histogram;
+use super::histogram::Histogram;
 use super::slab::RecordRef;
 use crate::tap::{Fate, TapRecord};
 use crate::window::Count;
