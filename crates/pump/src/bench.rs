@@ -2,24 +2,25 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{BufReader, IsTerminal, Read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use link::{Direction, Network, PathSpec};
-use serde::Serialize;
 
+use crate::connection::Connection;
+use crate::error::BenchError;
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
 use crate::other_cpu::Others;
 use crate::probe::{Bias, Calibration, Probe, Probes};
 use crate::process::{Process, Spawn};
-use crate::protocol::{self, Bytes, Hello, Reply, Request, SpawnWire};
+use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::tap::TapRecord;
 use crate::window::Window;
 
@@ -47,7 +48,7 @@ pub struct BenchOptions {
 /// the process that holds it, however that ends.
 #[derive(Debug)]
 pub struct Bench {
-    line: Arc<Line>,
+    connection: Arc<Connection>,
     facts: Facts,
     /// The endpoints' kernel threads, where this process can see them.
     kernel_threads: [Option<Vec<i32>>; 2],
@@ -57,33 +58,6 @@ pub struct Bench {
     init: u32,
     /// What everybody else had used when the window began.
     others: Option<Others>,
-}
-
-/// What went wrong with a bench.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// Its inside could not be started at all.
-    #[error("cannot start {program} as the inside of a bench: {source}")]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It was refused or could not do what was asked; the message says the way out.
-    #[error("{0}")]
-    Refused(String),
-    /// The program to start is missing, or cannot be run by this user.
-    #[error("{what}")]
-    NotRun {
-        /// Which, and why.
-        what: String,
-        /// It is not there.
-        missing: bool,
-    },
-    /// Its inside has ended: the bench is of no more use.
-    #[error("the bench is gone ({0}); start a new one")]
-    Gone(io::Error),
 }
 
 impl Bench {
@@ -102,24 +76,15 @@ impl Bench {
             .spawn()
             .map_err(failed)?;
         let init = child.id();
-        let line = Line {
-            ends: Mutex::new(Ends {
-                socket: ours,
-                child,
-            }),
-        };
+        let connection = Connection::new(ours, child);
 
         let hello = Hello {
             names: options.names.clone(),
             spin_permille: SPIN_PERMILLE / (2 * u64::from(options.jobs.max(1))),
         };
-        let facts = match line.converse(&hello, &[]) {
-            Ok((Reply::Ready(facts), _)) => Ok(*facts),
-            Ok((Reply::Failed { what }, _)) => Err(BenchError::Refused(what)),
-            Ok(_) => Err(BenchError::unexpected()),
-            Err(e) => Err(e),
-        };
-        let mut facts = facts.inspect_err(|_| line.close())?;
+        let mut facts = connection
+            .hello(&hello)
+            .inspect_err(|_| connection.close())?;
         let kernel_threads = facts
             .kernel_threads
             .each_ref()
@@ -128,7 +93,7 @@ impl Bench {
             .iter()
             .all(|tids| tids.as_deref().is_some_and(kernel_thread::make_realtime));
         Ok(Bench {
-            line: Arc::new(line),
+            connection: Arc::new(connection),
             kernel_threads,
             facts,
             kernel_cpu_ns: [None; 2],
@@ -146,15 +111,15 @@ impl Bench {
     /// link is gone.
     pub fn set_network(&mut self, network: &Network, seed: u64) -> Result<(), BenchError> {
         let network = Box::new(network.clone());
-        self.line
-            .ask(&Request::SetNetwork { network, seed }, &[])
+        self.connection
+            .request(&Request::SetNetwork { network, seed }, &[])
             .map(drop)
     }
 
     /// Sets the congestion control of new TCP connections, at both ends.
     pub fn set_congestion(&mut self, name: &str) -> Result<(), BenchError> {
-        self.line
-            .ask(
+        self.connection
+            .request(
                 &Request::SetCongestion {
                     name: name.to_owned(),
                 },
@@ -166,13 +131,17 @@ impl Bench {
     /// Breaks the bench on purpose: the endpoints hand the link frames that hold several
     /// packets, as machines do that nobody set up for measuring.
     pub fn leave_segmentation_on(&mut self) -> Result<(), BenchError> {
-        self.line.ask(&Request::LeaveSegmentationOn, &[]).map(drop)
+        self.connection
+            .request(&Request::LeaveSegmentationOn, &[])
+            .map(drop)
     }
 
     /// Keeps whole frames of the following windows, up to so many bytes a direction (0: none).
     /// The link starts anew, as with [`Bench::set_network`].
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
-        self.line.ask(&Request::SetCapture { bytes }, &[]).map(drop)
+        self.connection
+            .request(&Request::SetCapture { bytes }, &[])
+            .map(drop)
     }
 
     /// Sends probes over the link and tells when each left and came.
@@ -187,7 +156,7 @@ impl Bench {
     /// its median off the delay of networks set from now on. Leaves a link of its own in
     /// place: set a network next.
     pub fn calibrate(&mut self, spacing_ns: u64) -> Result<Calibration, BenchError> {
-        self.line.ask(
+        self.connection.request(
             &Request::SetBias {
                 up_ns: 0,
                 down_ns: 0,
@@ -219,7 +188,7 @@ impl Bench {
                 .map(|table| Bias::of(&table, CALIBRATION_DELAY_NS))
         };
         let (up, down) = (bias(Direction::Up)?, bias(Direction::Down)?);
-        self.line.ask(
+        self.connection.request(
             &Request::SetBias {
                 up_ns: up.p50_ns,
                 down_ns: down.p50_ns,
@@ -242,7 +211,7 @@ impl Bench {
                 .find(|(fd, to)| *to < 3 && fd.is_terminal());
             tty.map(|(fd, _)| fd.try_clone())
                 .transpose()
-                .map_err(BenchError::gone)?
+                .map_err(BenchError::Gone)?
         } else {
             None
         };
@@ -260,23 +229,25 @@ impl Bench {
             foreground: spawn.foreground,
         };
         let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
-        let (reply, mut told) = self.line.ask(&Request::Spawn { side, what }, &fds)?;
+        let (reply, mut told) = self
+            .connection
+            .request(&Request::Spawn { side, what }, &fds)?;
         match (reply, told.pop()) {
             (Reply::Spawned { pid }, Some(told)) => Ok(Process {
-                line: Arc::clone(&self.line),
+                connection: Arc::clone(&self.connection),
                 pid,
                 told: BufReader::new(File::from(told)),
                 exit: None,
                 terminal,
             }),
-            _ => Err(BenchError::unexpected()),
+            _ => Err(BenchError::unexpected_reply()),
         }
     }
 
     /// Begins a window: all books at zero, the model's clocks at their origin.
     pub fn begin(&mut self) -> Result<(), BenchError> {
         self.others = self.others();
-        self.line.ask(&Request::Begin, &[])?;
+        self.connection.request(&Request::Begin, &[])?;
         self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
         Ok(())
     }
@@ -285,17 +256,20 @@ impl Bench {
     /// it was not within `limit`.
     pub fn settle(&mut self, limit: Duration) -> Result<bool, BenchError> {
         let limit_ns = limit.as_nanos() as u64;
-        match self.line.ask(&Request::Settle { limit_ns }, &[])? {
+        match self
+            .connection
+            .request(&Request::Settle { limit_ns }, &[])?
+        {
             (Reply::Settled(quiet), _) => Ok(quiet),
-            _ => Err(BenchError::unexpected()),
+            _ => Err(BenchError::unexpected_reply()),
         }
     }
 
     /// Ends the window and tells what was seen in it.
     pub fn end(&mut self) -> Result<Window, BenchError> {
         let kernel_cpu_ns = self.kernel_threads_cpu_ns();
-        let (Reply::Window(mut window), _) = self.line.ask(&Request::End, &[])? else {
-            return Err(BenchError::unexpected());
+        let (Reply::Window(mut window), _) = self.connection.request(&Request::End, &[])? else {
+            return Err(BenchError::unexpected_reply());
         };
         let used = |i: usize| Some(kernel_cpu_ns[i]?.saturating_sub(self.kernel_cpu_ns[i]?));
         window.client.kernel_cpu_ns = used(0);
@@ -342,10 +316,10 @@ impl Bench {
     }
 
     fn file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {
-        let (reply, mut fds) = self.line.ask(request, &[])?;
+        let (reply, mut fds) = self.connection.request(request, &[])?;
         match (reply, fds.pop()) {
             (Reply::File { missed }, Some(fd)) => Ok((fd, missed)),
-            _ => Err(BenchError::unexpected()),
+            _ => Err(BenchError::unexpected_reply()),
         }
     }
 
@@ -358,7 +332,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        self.line.close();
+        self.connection.close();
     }
 }
 
@@ -366,7 +340,7 @@ fn read_whole(file: OwnedFd) -> Result<Vec<u8>, BenchError> {
     let mut bytes = Vec::new();
     File::from(file)
         .read_to_end(&mut bytes)
-        .map_err(BenchError::gone)?;
+        .map_err(BenchError::Gone)?;
     Ok(bytes)
 }
 
@@ -379,63 +353,6 @@ pub enum Kind {
     Udp,
 }
 
-/// The way to the inside. One question at a time.
-#[derive(Debug)]
-pub(crate) struct Line {
-    ends: Mutex<Ends>,
-}
-
-#[derive(Debug)]
-struct Ends {
-    socket: UnixStream,
-    child: Child,
-}
-
-impl Line {
-    pub(crate) fn ask(
-        &self,
-        request: &Request,
-        fds: &[BorrowedFd<'_>],
-    ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
-        match self.converse(request, fds)? {
-            (Reply::Failed { what }, _) => Err(BenchError::Refused(what)),
-            (Reply::NotRun { what, missing }, _) => Err(BenchError::NotRun { what, missing }),
-            answer => Ok(answer),
-        }
-    }
-
-    /// Ends the inside, and with it every process, interface and namespace.
-    fn close(&self) {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let _closed = ends.socket.shutdown(std::net::Shutdown::Both);
-        let _ended = ends.child.wait();
-    }
-
-    fn converse<T: Serialize>(
-        &self,
-        message: &T,
-        fds: &[BorrowedFd<'_>],
-    ) -> Result<(Reply, Vec<OwnedFd>), BenchError> {
-        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        protocol::send(&ends.socket, message, fds).map_err(BenchError::gone)?;
-        protocol::receive(&ends.socket).map_err(BenchError::gone)
-    }
-}
-
-impl BenchError {
-    pub(crate) fn gone(e: io::Error) -> BenchError {
-        BenchError::Gone(e)
-    }
-
-    fn unexpected() -> BenchError {
-        BenchError::Gone(io::Error::other(
-            "its inside gave an answer to another question",
-        ))
-    }
-}
-
-/// Names the descriptor on which the inside of a bench listens to its owner.
-pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
 /// Spinning may cost 5 % of one core, over all benches and both directions of each.
 const SPIN_PERMILLE: u64 = 50;
 /// Long enough that the link's threads sleep between arrival and departure, as in a cell.

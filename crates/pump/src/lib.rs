@@ -37,7 +37,9 @@
 
 mod bench;
 mod bridge;
+mod connection;
 mod datapath;
+mod error;
 mod facts;
 mod init;
 mod kernel_thread;
@@ -51,8 +53,9 @@ mod sys;
 mod tap;
 mod window;
 
-pub use bench::{Bench, BenchError, BenchOptions, Init, Kind};
+pub use bench::{Bench, BenchOptions, Init, Kind};
 pub use bridge::{Between, BetweenError};
+pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
 pub use probe::{Bias, Calibration, Probe, Probes};

@@ -10,7 +10,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bench::{BenchError, Line};
+use crate::connection::Connection;
+use crate::error::BenchError;
 use crate::protocol::{ExitWire, Request, Told};
 use crate::sys;
 
@@ -36,7 +37,7 @@ pub struct Spawn {
 /// A running process. Dropping it kills it with all its descendants.
 #[derive(Debug)]
 pub struct Process {
-    pub(crate) line: Arc<Line>,
+    pub(crate) connection: Arc<Connection>,
     pub(crate) pid: i32,
     /// Where its stops and its end are told.
     pub(crate) told: BufReader<File>,
@@ -69,9 +70,9 @@ impl Process {
         while self.exit.is_none() {
             let left = until.map(|u| u.saturating_duration_since(Instant::now()));
             let [told] = sys::wait_readable([self.told.get_ref().as_fd()], left)
-                .map_err(BenchError::gone)?;
+                .map_err(BenchError::Gone)?;
             if told {
-                match self.read_told().map_err(BenchError::gone)? {
+                match self.read_told().map_err(BenchError::Gone)? {
                     Told::Stopped => self.stop_with_it()?,
                     Told::Ended(exit) => self.note_end(&exit),
                 }
@@ -105,11 +106,11 @@ impl Process {
         };
         let give = sys::give_terminal(terminal.as_fd(), sys::own_group());
         give.and_then(|()| sys::kill(0, libc::SIGTSTP))
-            .map_err(BenchError::gone)?;
+            .map_err(BenchError::Gone)?;
         // Here the shell let us go on: with `fg` it gave us the terminal, with `bg` it did not.
         let foreground = sys::has_terminal(terminal.as_fd());
-        self.line
-            .ask(
+        self.connection
+            .request(
                 &Request::Resume {
                     pid: self.pid,
                     foreground,
@@ -135,8 +136,8 @@ impl Process {
         if self.exit.is_some() && !whole_tree {
             return Ok(());
         }
-        self.line
-            .ask(
+        self.connection
+            .request(
                 &Request::Kill {
                     pid: self.pid,
                     signal,

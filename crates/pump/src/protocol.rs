@@ -93,12 +93,12 @@ pub(crate) enum Reply {
         missed: u64,
     },
     /// The program to start is missing, or is none.
-    NotRun {
-        what: String,
-        missing: bool,
+    CannotRun {
+        message: String,
+        not_found: bool,
     },
     Failed {
-        what: String,
+        message: String,
     },
 }
 
@@ -209,6 +209,8 @@ pub(crate) fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<(T
     Ok((serde_json::from_slice(&body)?, fds))
 }
 
+/// Names the descriptor on which the inside of a bench listens to its owner.
+pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
 /// A long rate trace is a few MB.
 const MESSAGE_MAX: usize = 64 << 20;
 /// Below the kernel's 253 (SCM_MAX_FD).

@@ -43,7 +43,7 @@ pub(super) fn serve(mut inside: Inside, socket: &UnixStream) {
             Ok(answer) => answer,
             Err(e) => (
                 Reply::Failed {
-                    what: e.to_string(),
+                    message: e.to_string(),
                 },
                 None,
             ),
@@ -152,9 +152,9 @@ impl Inside {
                 match self.reaper.spawn(endpoint, what, fds) {
                     Ok((pid, exit)) => Ok((Reply::Spawned { pid }, Some(exit.into()))),
                     Err(e) => Ok((
-                        Reply::NotRun {
-                            missing: e.kind() == io::ErrorKind::NotFound,
-                            what: e.to_string(),
+                        Reply::CannotRun {
+                            not_found: e.kind() == io::ErrorKind::NotFound,
+                            message: e.to_string(),
                         },
                         None,
                     )),

@@ -16,8 +16,7 @@ mod window;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use crate::bench::CONTROL_FD;
-use crate::protocol::{self, Hello, Reply};
+use crate::protocol::{self, CONTROL_FD, Hello, Reply};
 use crate::sys;
 
 /// Body of the program that a bench starts as its inside. Never returns.
@@ -28,9 +27,9 @@ pub fn init_main() -> ! {
     };
     match settle(&socket) {
         Ok(bench) => handler::serve(bench, &socket),
-        Err(what) => {
+        Err(message) => {
             // The owner may be gone already; there is nobody else to tell.
-            let _told = protocol::send(&socket, &Reply::Failed { what }, &[]);
+            let _told = protocol::send(&socket, &Reply::Failed { message }, &[]);
         }
     }
     sys::exit_now(0)

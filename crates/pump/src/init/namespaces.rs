@@ -6,8 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use crate::bench::CONTROL_FD;
 use crate::facts::Side;
+use crate::protocol::CONTROL_FD;
 use crate::sys;
 
 /// Takes over the descriptor that the owner left.

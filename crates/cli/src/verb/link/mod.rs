@@ -121,9 +121,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         foreground: true,
     };
     let mut process = match bench.spawn(Side::Client, spawn) {
-        Err(pump::BenchError::NotRun { what, missing }) => {
-            eprintln!("commute: {what}");
-            return Ok(if missing {
+        Err(pump::BenchError::CannotRun { message, not_found }) => {
+            eprintln!("commute: {message}");
+            return Ok(if not_found {
                 exit::NOT_FOUND
             } else {
                 exit::NOT_RUN
