@@ -10,7 +10,12 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use link::{Direction, Network, PathSpec, QueueSpec, RateSpec};
-use pump::{Bench, BenchOptions, Init, Probe, Probes, Side, Spawn};
+use pump::{Bench, BenchOptions, Init, Side, Spawn};
+
+use prober::{Probe, Probes, probe};
+
+#[path = "../tests/common/prober.rs"]
+mod prober;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -177,7 +182,7 @@ fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Fa
             spacing_ns,
             ip_bytes: 100,
         };
-        let errors = errors_us(&bench.probe(&probes)?);
+        let errors = errors_us(&probe(bench, &probes)?);
         let window = bench.end()?;
         p50.push(quantile(&errors, 0.5));
         p99.push(quantile(&errors, 0.99));
@@ -193,7 +198,16 @@ fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Fa
 }
 
 fn calibrated(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
-    bench.calibrate(20_000_000)?;
+    bench.calibrate(|bench, direction| -> Result<Vec<u64>, Failure> {
+        let probes = Probes {
+            direction,
+            count: 150,
+            spacing_ns: 20_000_000,
+            ip_bytes: 100,
+        };
+        let table = probe(bench, &probes)?;
+        Ok(table.iter().filter_map(Probe::delay_ns).collect())
+    })?;
     let mut rows = delays(bench, 20_000_000, 150)?;
     rows.truncate(2);
     // Bias may be left on either side.
@@ -223,8 +237,7 @@ fn rate(bench: &mut Bench, bps: u64) -> Result<Vec<Row>, Failure> {
             spacing_ns,
             ip_bytes: 1500,
         };
-        let mut came: Vec<u64> = bench
-            .probe(&probes)?
+        let mut came: Vec<u64> = probe(bench, &probes)?
             .iter()
             .filter_map(|p| p.received_ns)
             .collect();
@@ -258,7 +271,7 @@ fn flood(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
             spacing_ns: 0,
             ip_bytes: 64,
         };
-        let table = bench.probe(&probes)?;
+        let table = probe(bench, &probes)?;
         let window = bench.end()?;
         let came: Vec<u64> = table.iter().filter_map(|p| p.received_ns).collect();
         let span_ns = came.iter().max().unwrap_or(&1) - came.iter().min().unwrap_or(&0);

@@ -11,14 +11,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use link::{Direction, Network, PathSpec};
+use link::Network;
 
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
 use crate::other_cpu::Others;
-use crate::probe::{Bias, Calibration, Probe, Probes};
 use crate::process::{Process, Spawn};
 use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::tap::TapRecord;
@@ -144,62 +143,12 @@ impl Bench {
             .map(drop)
     }
 
-    /// Sends probes over the link and tells when each left and came.
-    pub fn probe(&mut self, probes: &Probes) -> Result<Vec<Probe>, BenchError> {
-        let (file, _) = self.file(&Request::Probe { probes: *probes })?;
-        let bytes = read_whole(file)?;
-        let (table, _) = bytes.as_chunks::<{ Probe::LEN }>();
-        Ok(table.iter().map(Probe::from_bytes).collect())
-    }
-
-    /// Measures with probes `spacing_ns` apart what the way costs beside the link, and takes
-    /// its median off the delay of networks set from now on. Leaves a link of its own in
-    /// place: set a network next.
-    pub fn calibrate(&mut self, spacing_ns: u64) -> Result<Calibration, BenchError> {
-        self.connection.request(
-            &Request::SetBias {
-                up_ns: 0,
-                down_ns: 0,
-            },
-            &[],
-        )?;
-        let delay = PathSpec {
-            delay_ns: CALIBRATION_DELAY_NS,
-            ..PathSpec::default()
-        };
-        let network = Network {
-            name: "calibration".to_owned(),
-            about: "a delay and nothing else".to_owned(),
-            source: String::new(),
-            mtu: 1500,
-            up: delay.clone(),
-            down: delay,
-        };
-        self.set_network(&network, 0)?;
-        let count = (CALIBRATION_NS / spacing_ns.max(1)).clamp(50, 500) as u32;
-        let mut bias = |direction| {
-            let probes = Probes {
-                direction,
-                count,
-                spacing_ns,
-                ip_bytes: 100,
-            };
-            self.probe(&probes)
-                .map(|table| Bias::of(&table, CALIBRATION_DELAY_NS))
-        };
-        let (up, down) = (bias(Direction::Up)?, bias(Direction::Down)?);
-        self.connection.request(
-            &Request::SetBias {
-                up_ns: up.p50_ns,
-                down_ns: down.p50_ns,
-            },
-            &[],
-        )?;
-        Ok(Calibration {
-            spacing_ns,
-            up,
-            down,
-        })
+    /// Subtracts a bias from the delay of both directions, up first, for all networks from now
+    /// on. The link starts again, as with [`Bench::set_network`].
+    pub(crate) fn set_bias_ns(&mut self, bias_ns: [u64; 2]) -> Result<(), BenchError> {
+        self.connection
+            .request(&Request::SetBias { bias_ns }, &[])
+            .map(drop)
     }
 
     /// Starts a process at one end.
@@ -355,7 +304,3 @@ pub enum Kind {
 
 /// Spinning may cost 5 % of one core, over all benches and both directions of each.
 const SPIN_PERMILLE: u64 = 50;
-/// Long enough that the link's threads sleep between arrival and departure, as in a cell.
-const CALIBRATION_DELAY_NS: u64 = 10_000_000;
-/// How long a calibration may take, per direction.
-const CALIBRATION_NS: u64 = 3_000_000_000;

@@ -37,6 +37,7 @@
 
 mod bench;
 mod bridge;
+mod calibration;
 mod connection;
 mod datapath;
 mod error;
@@ -46,7 +47,6 @@ mod kernel_thread;
 mod net;
 mod other_cpu;
 mod pcapng;
-mod probe;
 mod process;
 mod protocol;
 mod sys;
@@ -55,10 +55,10 @@ mod window;
 
 pub use bench::{Bench, BenchOptions, Init, Kind};
 pub use bridge::{Between, BetweenError};
+pub use calibration::{Bias, Calibration};
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
-pub use probe::{Bias, Calibration, Probe, Probes};
 pub use process::{Exit, Process, Spawn};
 pub use tap::{Fate, TapRecord};
 pub use window::{

@@ -17,7 +17,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{Facts, Side};
-use crate::probe::Probes;
 use crate::window::Window;
 
 /// First message, host to init.
@@ -42,11 +41,7 @@ pub(crate) enum Request {
         bytes: usize,
     },
     SetBias {
-        up_ns: u64,
-        down_ns: u64,
-    },
-    Probe {
-        probes: Probes,
+        bias_ns: [u64; 2],
     },
     Spawn {
         side: Side,

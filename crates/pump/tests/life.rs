@@ -6,7 +6,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use pump::{Bench, Probes, Side};
+use pump::{Bench, Side};
+
+use common::prober::{Probes, probe};
 
 #[test]
 fn two_benches_at_once_do_not_meet() {
@@ -24,7 +26,7 @@ fn two_benches_at_once_do_not_meet() {
         ip_bytes: 100,
     };
     assert!(
-        a.probe(&probes)
+        probe(&mut a, &probes)
             .unwrap()
             .iter()
             .all(|p| p.received_ns.is_some())
@@ -33,7 +35,7 @@ fn two_benches_at_once_do_not_meet() {
     assert_eq!(b.end().unwrap().up.sent.total().packets, 0);
     drop(a);
     // One's end is not the other's.
-    assert_eq!(b.probe(&probes).unwrap().len(), 50);
+    assert_eq!(probe(&mut b, &probes).unwrap().len(), 50);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::io::Read;
 use std::time::Duration;
 
 use link::{Cause, Direction, LossSpec, Network, PathSpec};
-use pump::{Fate, Probe, Probes, Side, Window};
+use pump::{Fate, Side, Window};
+
+use common::prober::{Probe, Probes, probe};
 
 /// What the tap says must be what the kernel counted at all four interface ends.
 fn agrees_with_the_kernel(window: &Window) {
@@ -67,7 +69,7 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
             spacing_ns: 1_000_000,
             ip_bytes: 200,
         };
-        let table = bench.probe(&probes).unwrap();
+        let table = probe(&mut bench, &probes).unwrap();
         let window = bench.end().unwrap();
         assert_eq!(table.len(), 200);
         for probe in &table {
@@ -235,7 +237,7 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
         ip_bytes: 60,
     };
     // Probes wait for stragglers, so the link is empty when they end.
-    let table = bench.probe(&probes).unwrap();
+    let table = probe(&mut bench, &probes).unwrap();
     let window = bench.end().unwrap();
     let lost = table.iter().filter(|p| p.received_ns.is_none()).count() as u64;
     assert_eq!(
@@ -257,7 +259,7 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
 
     // The same seed drops the same packets, whenever they come.
     bench.set_network(&lossy, 7).unwrap();
-    let again = bench.probe(&probes).unwrap();
+    let again = probe(&mut bench, &probes).unwrap();
     let fate = |table: &[Probe]| {
         table
             .iter()

@@ -9,7 +9,6 @@ use std::time::Duration;
 use link::{Network, PathSpec};
 
 use super::endpoint::Endpoint;
-use super::probe;
 use super::reaper::Reaper;
 use super::window::Windows;
 use crate::datapath::threads::{LinkThreads, Setup};
@@ -138,14 +137,10 @@ impl Inside {
                 self.restart_link()?;
                 done
             }
-            Request::SetBias { up_ns, down_ns } => {
-                self.bias_ns = [up_ns, down_ns];
+            Request::SetBias { bias_ns } => {
+                self.bias_ns = bias_ns;
                 self.restart_link()?;
                 done
-            }
-            Request::Probe { probes } => {
-                let table = probe::run(&self.endpoints, &probes)?;
-                Ok((Reply::File { missed: 0 }, Some(table)))
             }
             Request::Spawn { side, what } => {
                 let endpoint = &self.endpoints[side as usize];

@@ -8,7 +8,6 @@ mod costs;
 mod endpoint;
 mod handler;
 mod namespaces;
-mod probe;
 mod reaper;
 mod sockets;
 mod window;

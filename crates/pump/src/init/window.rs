@@ -133,7 +133,7 @@ impl Windows {
 }
 
 /// Makes a file that exists only as a descriptor, to be read from its start.
-pub(super) fn in_memory(
+fn in_memory(
     name: &str,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<OwnedFd> {

@@ -5,5 +5,4 @@ pub(crate) mod ethtool;
 pub(crate) mod genl;
 pub(crate) mod netlink;
 pub(crate) mod netns;
-pub(crate) mod stamped;
 pub(crate) mod sysctl;

@@ -7,6 +7,8 @@
     reason = "helpers of tests, each of which uses its part"
 )]
 
+pub mod prober;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
