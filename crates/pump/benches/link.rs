@@ -175,7 +175,7 @@ fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Fa
     bench.set_network(&network(delay_10_ms(), 1500), 1)?;
     let (mut p50, mut p99, mut late, mut cpu) = (vec![], vec![], vec![], vec![]);
     for _ in 0..windows() {
-        bench.begin()?;
+        bench.begin_window()?;
         let probes = Probes {
             direction: Direction::Up,
             count,
@@ -183,7 +183,7 @@ fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Fa
             ip_bytes: 100,
         };
         let errors = errors_us(&probe(bench, &probes)?);
-        let window = bench.end()?;
+        let window = bench.end_window()?;
         p50.push(quantile(&errors, 0.5));
         p99.push(quantile(&errors, 0.99));
         late.push(window.up.lateness.p99_ns as f64 / 1e3);
@@ -264,7 +264,7 @@ fn flood(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     bench.set_network(&network(PathSpec::default(), 1500), 1)?;
     let (mut kpps, mut lost, mut cpu) = (vec![], vec![], vec![]);
     for _ in 0..windows() {
-        bench.begin()?;
+        bench.begin_window()?;
         let probes = Probes {
             direction: Direction::Up,
             count: 300_000,
@@ -272,7 +272,7 @@ fn flood(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
             ip_bytes: 64,
         };
         let table = probe(bench, &probes)?;
-        let window = bench.end()?;
+        let window = bench.end_window()?;
         let came: Vec<u64> = table.iter().filter_map(|p| p.received_ns).collect();
         let span_ns = came.iter().max().unwrap_or(&1) - came.iter().min().unwrap_or(&0);
         kpps.push(window.up.delivered.udp.packets as f64 * 1e6 / span_ns as f64);
@@ -295,13 +295,13 @@ fn tcp(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     ready.read_line(&mut String::new())?;
     let (mut goodput, mut cpu, mut lost) = (vec![], vec![], vec![]);
     for _ in 0..windows() {
-        bench.begin()?;
+        bench.begin_window()?;
         let (mut process, mut output) =
             spawn(bench, Side::Client, &["fetch", &address, "500000000"])?;
         let mut text = String::new();
         output.read_to_string(&mut text)?;
         process.wait(None)?;
-        let window = bench.end()?;
+        let window = bench.end_window()?;
         let numbers: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
         let [bytes, took_ns] = numbers[..] else {
             return Err("fetch said nothing".into());

@@ -17,7 +17,7 @@ use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
-use crate::other_cpu::Others;
+use crate::other_cpu::OtherCpu;
 use crate::process::{Process, Spawn};
 use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::tap::TapRecord;
@@ -56,7 +56,7 @@ pub struct Bench {
     /// The process that holds all others of this bench.
     init: u32,
     /// What everybody else had used when the window began.
-    others: Option<Others>,
+    others: Option<OtherCpu>,
 }
 
 impl Bench {
@@ -129,9 +129,9 @@ impl Bench {
 
     /// Breaks the bench on purpose: the endpoints hand the link frames that hold several
     /// packets, as machines do that nobody set up for measuring.
-    pub fn leave_segmentation_on(&mut self) -> Result<(), BenchError> {
+    pub fn enable_segmentation_offload(&mut self) -> Result<(), BenchError> {
         self.connection
-            .request(&Request::LeaveSegmentationOn, &[])
+            .request(&Request::EnableSegmentationOffload, &[])
             .map(drop)
     }
 
@@ -194,7 +194,7 @@ impl Bench {
     }
 
     /// Begins a window: all books at zero, the model's clocks at their origin.
-    pub fn begin(&mut self) -> Result<(), BenchError> {
+    pub fn begin_window(&mut self) -> Result<(), BenchError> {
         self.others = self.others();
         self.connection.request(&Request::Begin, &[])?;
         self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
@@ -215,7 +215,7 @@ impl Bench {
     }
 
     /// Ends the window and tells what was seen in it.
-    pub fn end(&mut self) -> Result<Window, BenchError> {
+    pub fn end_window(&mut self) -> Result<Window, BenchError> {
         let kernel_cpu_ns = self.kernel_threads_cpu_ns();
         let (Reply::Window(mut window), _) = self.connection.request(&Request::End, &[])? else {
             return Err(BenchError::unexpected_reply());
@@ -231,9 +231,9 @@ impl Bench {
         Ok(*window)
     }
 
-    fn others(&self) -> Option<Others> {
+    fn others(&self) -> Option<OtherCpu> {
         let threads = self.kernel_threads.iter().flatten().flatten();
-        Others::read(self.init, &threads.copied().collect::<Vec<_>>())
+        OtherCpu::read(self.init, &threads.copied().collect::<Vec<_>>())
     }
 
     /// The packets of the last window, in order of arrival at the link.
@@ -253,13 +253,13 @@ impl Bench {
     }
 
     /// Opens a socket at one end: a listening one of TCP, or a bound one of UDP.
-    pub fn listen(
+    pub fn bind(
         &mut self,
         side: Side,
-        kind: Kind,
+        kind: SocketKind,
         address: SocketAddr,
     ) -> Result<OwnedFd, BenchError> {
-        let udp = kind == Kind::Udp;
+        let udp = kind == SocketKind::Udp;
         self.file(&Request::Listen { side, udp, address })
             .map(|(fd, _)| fd)
     }
@@ -295,7 +295,7 @@ fn read_whole(file: OwnedFd) -> Result<Vec<u8>, BenchError> {
 
 /// What to listen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SocketKind {
     /// TCP connections.
     Tcp,
     /// UDP datagrams.

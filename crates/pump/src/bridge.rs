@@ -10,23 +10,23 @@ use link::Network;
 use crate::datapath::socket;
 use crate::datapath::threads::{LinkThreads, Setup};
 use crate::datapath::totals::totals;
-use crate::net::ethtool::Apart;
+use crate::net::ethtool::GroDisabled;
 use crate::net::netlink::Netlink;
 use crate::sys;
 use crate::window::Window;
 
 /// A transparent bridge of two ports, slow and lossy as its network is. Every frame crosses,
 /// ARP and neighbour discovery among them; nothing of the host answers for its guests.
-pub struct Between {
+pub struct Bridge {
     link: LinkThreads,
     began_ns: u64,
-    /// Held for what their end undoes: promiscuous mode, and packets apart.
-    _ports: Vec<(OwnedFd, Apart)>,
+    /// FrameMeta for what their end undoes: promiscuous mode, and packets apart.
+    _ports: Vec<(OwnedFd, GroDisabled)>,
 }
 
 /// Two interfaces could not be joined.
 #[derive(Debug, thiserror::Error)]
-pub enum BetweenError {
+pub enum BridgeError {
     /// No such interface, or it is down.
     #[error("interface {name}: {source}; `ip link` lists them")]
     Interface {
@@ -42,24 +42,24 @@ pub enum BetweenError {
     Carry(#[from] io::Error),
 }
 
-impl Between {
+impl Bridge {
     /// Begins to carry. `interfaces` are the client's side and the server's: *up* is from the
     /// first to the second.
     pub fn start(
         network: &Network,
         seed: u64,
         interfaces: [&str; 2],
-    ) -> Result<Between, BetweenError> {
+    ) -> Result<Bridge, BridgeError> {
         let netlink = Netlink::open()?;
         let mut indexes = [0; 2];
         let mut ports = Vec::new();
         for (index, name) in indexes.iter_mut().zip(interfaces) {
-            let failed = |source| BetweenError::Interface {
+            let failed = |source| BridgeError::Interface {
                 name: name.to_owned(),
                 source,
             };
             *index = netlink.link(name).map_err(failed)?.0;
-            let apart = Apart::switch(name).map_err(failed)?;
+            let apart = GroDisabled::switch(name).map_err(failed)?;
             ports.push((socket::promiscuous(*index).map_err(failed)?, apart));
         }
         let mut link = LinkThreads::start(&Setup {
@@ -72,7 +72,7 @@ impl Between {
         })?;
         let began_ns = sys::monotonic_ns();
         link.begin(began_ns)?;
-        Ok(Between {
+        Ok(Bridge {
             link,
             began_ns,
             _ports: ports,
@@ -81,7 +81,7 @@ impl Between {
 
     /// Ends it and tells what crossed. What is not seen from here, as costs of processes, is
     /// zero.
-    pub fn end(mut self) -> Result<Window, BetweenError> {
+    pub fn end(mut self) -> Result<Window, BridgeError> {
         self.link.settle(SETTLE);
         let [up, down] = self.link.end()?;
         self.link.stop();

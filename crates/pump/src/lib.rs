@@ -28,7 +28,7 @@
 //! announced, so the only packets on the link are those of the programs under test.
 //!
 //! [`Bench::spawn`] runs a program at an end, with the caller's user and without capabilities.
-//! [`Bench::begin`] and [`Bench::end`] enclose a [`Window`]: what was sent, delivered and
+//! [`Bench::begin_window`] and [`Bench::end_window`] enclose a [`Window`]: what was sent, delivered and
 //! dropped, how late packets left, what it cost each side, and everything that may have
 //! noisy it. [`Bench::tap`] has every packet of the window.
 //!
@@ -53,8 +53,8 @@ mod sys;
 mod tap;
 mod window;
 
-pub use bench::{Bench, BenchOptions, Init, Kind};
-pub use bridge::{Between, BetweenError};
+pub use bench::{Bench, BenchOptions, Init, SocketKind};
+pub use bridge::{Bridge, BridgeError};
 pub use calibration::{Bias, Calibration};
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};

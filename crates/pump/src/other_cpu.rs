@@ -7,9 +7,9 @@ use crate::sys;
 
 /// CPU of each process outside a bench at one moment.
 #[derive(Debug)]
-pub(crate) struct Others(HashMap<i32, u64>);
+pub(crate) struct OtherCpu(HashMap<i32, u64>);
 
-impl Others {
+impl OtherCpu {
     /// Everything but this process, the descendants of `init`, and `threads`, which are the
     /// kernel's work for the bench. `None` when not all processes can be seen: inside a
     /// container, or where /proc hides those of others.
@@ -87,7 +87,7 @@ mod tests {
     /// A busy child counts, unless it is the bench's.
     #[test]
     fn others_are_those_outside() {
-        let Some(before) = Others::read(0, &[]) else {
+        let Some(before) = OtherCpu::read(0, &[]) else {
             eprintln!("SKIPPED: not all processes can be seen here");
             return;
         };
@@ -102,8 +102,8 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_secs(60));
             std::thread::yield_now();
         }
-        let seen = Others::read(0, &[]).unwrap().since(&before);
-        let hidden = Others::read(busy.id(), &[]).unwrap();
+        let seen = OtherCpu::read(0, &[]).unwrap().since(&before);
+        let hidden = OtherCpu::read(busy.id(), &[]).unwrap();
         busy.kill().unwrap();
         busy.wait().unwrap();
         assert!(seen >= 30_000_000, "{seen}");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::connection::Connection;
 use crate::error::BenchError;
-use crate::protocol::{ExitWire, Request, Told};
+use crate::protocol::{ExitWire, ProcessEvent, Request};
 use crate::sys;
 
 /// A command to run at one end. It gets the caller's user and groups, no capability, and
@@ -73,8 +73,8 @@ impl Process {
                 .map_err(BenchError::Gone)?;
             if told {
                 match self.read_told().map_err(BenchError::Gone)? {
-                    Told::Stopped => self.stop_with_it()?,
-                    Told::Ended(exit) => self.note_end(&exit),
+                    ProcessEvent::Stopped => self.stop_with_it()?,
+                    ProcessEvent::Exited(exit) => self.note_end(&exit),
                 }
             } else if left == Some(Duration::ZERO) {
                 return Ok(None);
@@ -83,7 +83,7 @@ impl Process {
         Ok(self.exit)
     }
 
-    fn read_told(&mut self) -> io::Result<Told> {
+    fn read_told(&mut self) -> io::Result<ProcessEvent> {
         let mut line = String::new();
         (&mut self.told).take(4096).read_line(&mut line)?;
         if line.is_empty() {

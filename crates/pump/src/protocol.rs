@@ -36,7 +36,7 @@ pub(crate) enum Request {
     SetCongestion {
         name: String,
     },
-    LeaveSegmentationOn,
+    EnableSegmentationOffload,
     SetCapture {
         bytes: usize,
     },
@@ -126,11 +126,11 @@ impl From<Bytes> for OsString {
 
 /// What its spawner is told of a process, a line each, over the descriptor it holds.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum ProcessEvent {
     /// It was stopped, as by Ctrl-Z.
     Stopped,
     /// It has ended; nothing follows.
-    Ended(ExitWire),
+    Exited(ExitWire),
 }
 
 /// How a process ended.

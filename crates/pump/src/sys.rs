@@ -250,7 +250,7 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
 /// Does the last steps of a new process between fork and exec.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
-pub(crate) fn become_plain(foreground: bool) -> io::Result<()> {
+pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
     // SAFETY: plain system calls on this process; the set is initialised before use.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();

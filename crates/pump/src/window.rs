@@ -1,4 +1,4 @@
-//! What a bench saw between [`crate::Bench::begin`] and [`crate::Bench::end`].
+//! What a bench saw between [`crate::Bench::begin_window`] and [`crate::Bench::end_window`].
 
 use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ fn two_benches_at_once_do_not_meet() {
     };
     for bench in [&mut a, &mut b] {
         bench.set_network(&common::delay_ms(1), 1).unwrap();
-        bench.begin().unwrap();
+        bench.begin_window().unwrap();
     }
     let probes = Probes {
         direction: link::Direction::Up,
@@ -31,8 +31,8 @@ fn two_benches_at_once_do_not_meet() {
             .iter()
             .all(|p| p.received_ns.is_some())
     );
-    assert_eq!(a.end().unwrap().up.sent.total().packets, 50);
-    assert_eq!(b.end().unwrap().up.sent.total().packets, 0);
+    assert_eq!(a.end_window().unwrap().up.sent.total().packets, 50);
+    assert_eq!(b.end_window().unwrap().up.sent.total().packets, 0);
     drop(a);
     // One's end is not the other's.
     assert_eq!(probe(&mut b, &probes).unwrap().len(), 50);

@@ -171,10 +171,10 @@ fn costs_of_both_ends_are_told_apart() {
     let Some(mut bench) = common::bench() else {
         return;
     };
-    bench.begin().unwrap();
+    bench.begin_window().unwrap();
     let burn = common::spawn_peer(&mut bench, Side::Server, &["burn", "50"]);
     common::output(burn);
-    let window = bench.end().unwrap();
+    let window = bench.end_window().unwrap();
     assert!(window.server.cpu_ns >= 50_000_000, "{:?}", window.server);
     assert_eq!(window.client.cpu_ns, 0, "{:?}", window.client);
 }

@@ -62,7 +62,7 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
     };
     bench.set_network(&common::delay_ms(10), 1).unwrap();
     for direction in [Direction::Up, Direction::Down] {
-        bench.begin().unwrap();
+        bench.begin_window().unwrap();
         let probes = Probes {
             direction,
             count: 200,
@@ -70,7 +70,7 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
             ip_bytes: 200,
         };
         let table = probe(&mut bench, &probes).unwrap();
-        let window = bench.end().unwrap();
+        let window = bench.end_window().unwrap();
         assert_eq!(table.len(), 200);
         for probe in &table {
             assert!(probe.delay_ns().expect("nothing is lost") >= 10_000_000);
@@ -107,12 +107,12 @@ fn a_tcp_transfer_crosses_whole_over_both_families() {
         ("[::]:444", "[2001:2::2]:444"),
     ] {
         let (server, mut said_by_server) = common::serve(&mut bench, listen);
-        bench.begin().unwrap();
+        bench.begin_window().unwrap();
         let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", address, "3000000"]);
         let said = common::output(fetch);
         common::expect_line(&mut said_by_server, "served");
         assert!(bench.settle(Duration::from_secs(5)).unwrap());
-        let window = bench.end().unwrap();
+        let window = bench.end_window().unwrap();
         assert!(said.starts_with("3000000 "), "{said}");
         assert!(window.down.delivered.tcp.bytes > 3_000_000, "{window:?}");
         assert_eq!(window.up.sent.udp.packets, 0);
@@ -148,11 +148,11 @@ fn bursts_cross_as_single_packets_with_right_checksums() {
     bench.set_network(&common::delay_ms(1), 1).unwrap();
     bench.set_capture(1 << 20).unwrap();
     for (to, ip_bytes) in [("198.18.0.2:9", 1228), ("[2001:2::2]:9", 1248)] {
-        bench.begin().unwrap();
+        bench.begin_window().unwrap();
         let burst = common::spawn_peer(&mut bench, Side::Client, &["burst", to, "1200", "10"]);
         common::output(burst);
         assert!(bench.settle(Duration::from_secs(5)).unwrap());
-        let window = bench.end().unwrap();
+        let window = bench.end_window().unwrap();
         // Nobody listens: what comes back is an ICMP error, which is not foreign.
         nothing_foreign(&window);
         agrees_with_the_kernel(&window);
@@ -229,7 +229,7 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
         ..PathSpec::default()
     });
     bench.set_network(&lossy, 7).unwrap();
-    bench.begin().unwrap();
+    bench.begin_window().unwrap();
     let probes = Probes {
         direction: Direction::Up,
         count: 500,
@@ -238,7 +238,7 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
     };
     // Probes wait for stragglers, so the link is empty when they end.
     let table = probe(&mut bench, &probes).unwrap();
-    let window = bench.end().unwrap();
+    let window = bench.end_window().unwrap();
     let lost = table.iter().filter(|p| p.received_ns.is_none()).count() as u64;
     assert_eq!(
         (window.up.dropped.loss, window.up.dropped.total()),
@@ -285,10 +285,10 @@ fn a_small_mtu_binds_both_ends_and_ipv6_comes_back_after_it() {
                 1,
             )
             .unwrap();
-        bench.begin().unwrap();
+        bench.begin_window().unwrap();
         let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", address, "100000"]);
         common::output(fetch);
-        let window = bench.end().unwrap();
+        let window = bench.end_window().unwrap();
         nothing_foreign(&window);
         let largest = bench
             .tap()

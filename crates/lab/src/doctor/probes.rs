@@ -176,9 +176,9 @@ fn flood(bench: &mut pump::Bench, direction: Direction, path: &PathSpec) -> Vec<
 
 fn probe(bench: &mut pump::Bench, direction: Direction, train: &Train) -> Result<Arrivals, String> {
     let prober = Prober::open(bench, direction).map_err(|e| e.to_string())?;
-    bench.begin().map_err(|e| e.to_string())?;
+    bench.begin_window().map_err(|e| e.to_string())?;
     let arrivals = prober.run(train).map_err(|e| e.to_string())?;
-    bench.end().map_err(|e| e.to_string())?;
+    bench.end_window().map_err(|e| e.to_string())?;
     Ok(arrivals)
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use link::Direction;
-use pump::{Bench, BenchError, Kind, Side};
+use pump::{Bench, BenchError, Side, SocketKind};
 
 use crate::clock::monotonic_ns;
 
@@ -68,9 +68,9 @@ impl Prober {
             SocketAddr::new(from.addresses().v4.into(), 0),
             to.addresses().v4,
         );
-        let sender = bench.listen(from, Kind::Udp, near)?;
+        let sender = bench.bind(from, SocketKind::Udp, near)?;
         let to_address = SocketAddr::new(far.into(), PORT);
-        let receiver = bench.listen(to, Kind::Udp, to_address)?;
+        let receiver = bench.bind(to, SocketKind::Udp, to_address)?;
         Ok(Prober {
             sender: sender.into(),
             receiver: receiver.into(),

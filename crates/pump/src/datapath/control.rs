@@ -12,19 +12,19 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::ledger::Ledger;
+use super::ledger::PacketLedger;
 use crate::sys;
 
 /// What the bench asks of a thread.
-pub(crate) struct Letter {
-    pub(crate) order: Order,
+pub(crate) struct ControlMessage {
+    pub(crate) command: ControlCommand,
     /// Empty books for the thread to go on with; in the answer, those it filled.
-    pub(crate) ledger: Box<Ledger>,
+    pub(crate) ledger: Box<PacketLedger>,
 }
 
 /// What to do beside changing the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ControlCommand {
     /// A window begins: the model starts anew at this time.
     Begin { at_ns: u64 },
     /// A window ends.
@@ -34,20 +34,20 @@ pub(crate) enum Order {
 }
 
 /// The bench's end.
-pub(crate) struct Desk {
-    letters: SyncSender<Letter>,
-    answers: Receiver<Letter>,
-    bell: Arc<Bell>,
+pub(crate) struct ControlHandle {
+    letters: SyncSender<ControlMessage>,
+    answers: Receiver<ControlMessage>,
+    bell: Arc<Wakeup>,
 }
 
 /// The thread's end.
-pub(crate) struct Mailbox {
-    letters: Receiver<Letter>,
-    answers: SyncSender<Letter>,
-    bell: Arc<Bell>,
+pub(crate) struct ControlEndpoint {
+    letters: Receiver<ControlMessage>,
+    answers: SyncSender<ControlMessage>,
+    bell: Arc<Wakeup>,
 }
 
-struct Bell {
+struct Wakeup {
     rung: AtomicBool,
     /// Frames between the two interfaces, as last told.
     held: AtomicUsize,
@@ -58,23 +58,23 @@ struct Bell {
 }
 
 /// A pair of ends.
-pub(crate) fn mailbox() -> io::Result<(Desk, Mailbox)> {
+pub(crate) fn mailbox() -> io::Result<(ControlHandle, ControlEndpoint)> {
     let (letters, letters_in) = sync_channel(1);
     let (answers, answers_in) = sync_channel(1);
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-    let bell = Arc::new(Bell {
+    let bell = Arc::new(Wakeup {
         rung: AtomicBool::new(false),
         held: AtomicUsize::new(0),
         call: eventfd(0, flags)?,
         reply: eventfd(0, flags)?,
     });
     Ok((
-        Desk {
+        ControlHandle {
             letters,
             answers: answers_in,
             bell: Arc::clone(&bell),
         },
-        Mailbox {
+        ControlEndpoint {
             letters: letters_in,
             answers,
             bell,
@@ -82,9 +82,9 @@ pub(crate) fn mailbox() -> io::Result<(Desk, Mailbox)> {
     ))
 }
 
-impl Desk {
+impl ControlHandle {
     /// Sends a letter and waits for its answer.
-    pub(crate) fn ask(&self, letter: Letter) -> io::Result<Letter> {
+    pub(crate) fn ask(&self, letter: ControlMessage) -> io::Result<ControlMessage> {
         let gone = || io::Error::other("a thread of the link has ended");
         self.letters.try_send(letter).map_err(|_| gone())?;
         self.bell.rung.store(true, Ordering::Release);
@@ -107,7 +107,7 @@ impl Desk {
     }
 }
 
-impl Mailbox {
+impl ControlEndpoint {
     /// Readable when a letter may be there.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.bell.call.as_fd()
@@ -115,7 +115,7 @@ impl Mailbox {
 
     /// A letter, if one came. Costs one load when none did.
     #[inline]
-    pub(crate) fn letter(&self) -> Option<Letter> {
+    pub(crate) fn letter(&self) -> Option<ControlMessage> {
         if !self.bell.rung.load(Ordering::Acquire) {
             return None;
         }
@@ -123,7 +123,7 @@ impl Mailbox {
         self.letters.try_recv().ok()
     }
 
-    /// Makes [`Mailbox::fd`] unreadable again. Call it whenever it was: the bench may ring after
+    /// Makes [`ControlEndpoint::fd`] unreadable again. Call it whenever it was: the bench may ring after
     /// its letter has been taken, and such a call must not wake the thread for ever.
     pub(crate) fn hush(&self) {
         clear(&self.bell.call);
@@ -136,7 +136,7 @@ impl Mailbox {
     }
 
     /// Sends the answer back.
-    pub(crate) fn answer(&self, letter: Letter) {
+    pub(crate) fn answer(&self, letter: ControlMessage) {
         // One letter is under way at a time, so there is room; a bench that is gone needs none.
         if self.answers.try_send(letter).is_ok() {
             ring(&self.bell.reply);
@@ -166,7 +166,7 @@ mod tests {
     fn a_letter_brings_the_books_back() {
         let (desk, mailbox) = mailbox().unwrap();
         let thread = std::thread::spawn(move || {
-            let mut books = Box::new(Ledger::new(0, 0));
+            let mut books = Box::new(PacketLedger::new(0, 0));
             books.late = 7;
             loop {
                 sys::wait_readable([mailbox.fd()], None).unwrap();
@@ -175,7 +175,7 @@ mod tests {
                     continue;
                 };
                 std::mem::swap(&mut letter.ledger, &mut books);
-                let stop = letter.order == Order::Stop;
+                let stop = letter.command == ControlCommand::Stop;
                 mailbox.answer(letter);
                 if stop {
                     return;
@@ -183,18 +183,18 @@ mod tests {
             }
         });
         let ask = |order| {
-            desk.ask(Letter {
-                order,
-                ledger: Box::new(Ledger::new(0, 0)),
+            desk.ask(ControlMessage {
+                command: order,
+                ledger: Box::new(PacketLedger::new(0, 0)),
             })
             .unwrap()
         };
-        assert_eq!(ask(Order::Begin { at_ns: 1 }).ledger.late, 7);
-        assert_eq!(ask(Order::Stop).ledger.late, 0);
+        assert_eq!(ask(ControlCommand::Begin { at_ns: 1 }).ledger.late, 7);
+        assert_eq!(ask(ControlCommand::Stop).ledger.late, 0);
         thread.join().unwrap();
-        let gone = desk.ask(Letter {
-            order: Order::End,
-            ledger: Box::new(Ledger::new(0, 0)),
+        let gone = desk.ask(ControlMessage {
+            command: ControlCommand::End,
+            ledger: Box::new(PacketLedger::new(0, 0)),
         });
         assert!(gone.is_err());
     }

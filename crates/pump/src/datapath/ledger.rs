@@ -8,7 +8,7 @@ use crate::tap::{Fate, TapRecord};
 use crate::window::Count;
 
 /// The books of a window. Everything in it is allocated when it is made.
-pub(crate) struct Ledger {
+pub(crate) struct PacketLedger {
     /// Number of the window; 0 before the first.
     pub(crate) window: u32,
     /// What the sender sent, by transport.
@@ -44,10 +44,10 @@ pub(crate) struct Ledger {
     pub(crate) frames: Option<FrameStore>,
 }
 
-impl Ledger {
+impl PacketLedger {
     /// Books with room for `records` packets and `frame_bytes` of whole frames.
-    pub(crate) fn new(records: usize, frame_bytes: usize) -> Ledger {
-        Ledger {
+    pub(crate) fn new(records: usize, frame_bytes: usize) -> PacketLedger {
+        PacketLedger {
             window: 0,
             sent: [Count::default(); KINDS],
             delivered: [Count::default(); KINDS],

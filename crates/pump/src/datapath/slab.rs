@@ -5,13 +5,13 @@
 pub(crate) struct Slab {
     bytes: Vec<u8>,
     room: usize,
-    frames: Vec<Held>,
+    frames: Vec<FrameMeta>,
     free: Vec<u32>,
 }
 
 /// What is known of a held frame beside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct FrameMeta {
     /// Length of the frame with its Ethernet header.
     pub(crate) len: usize,
     /// Its record in the tap.
@@ -34,7 +34,7 @@ impl Slab {
         Slab {
             bytes: vec![0; frames * room],
             room,
-            frames: vec![Held::default(); frames],
+            frames: vec![FrameMeta::default(); frames],
             free: (0..frames as u32).rev().collect(),
         }
     }
@@ -45,7 +45,7 @@ impl Slab {
     }
 
     /// How many it holds.
-    pub(crate) fn held_frames(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.frames.len() - self.free.len()
     }
 
@@ -56,14 +56,14 @@ impl Slab {
 
     /// Keeps a frame and returns the token by which the model knows it; `None` when full or
     /// when the frame is longer than the room.
-    pub(crate) fn insert(&mut self, frame: &[u8], held: Held) -> Option<u64> {
+    pub(crate) fn insert(&mut self, frame: &[u8], held: FrameMeta) -> Option<u64> {
         if frame.len() > self.room {
             return None;
         }
         let index = self.free.pop()? as usize;
         let start = index * self.room;
         self.bytes[start..start + frame.len()].copy_from_slice(frame);
-        self.frames[index] = Held {
+        self.frames[index] = FrameMeta {
             len: frame.len(),
             ..held
         };
@@ -84,7 +84,7 @@ impl Slab {
     }
 
     /// What is known of a held frame.
-    pub(crate) fn held(&self, token: u64) -> Held {
+    pub(crate) fn held(&self, token: u64) -> FrameMeta {
         self.frames[token as usize]
     }
 
@@ -107,27 +107,27 @@ mod tests {
     #[test]
     fn keeps_frames_apart_and_gives_places_back() {
         let mut slab = Slab::new(2, 8);
-        let a = slab.insert(b"aaaa", Held::default()).unwrap();
+        let a = slab.insert(b"aaaa", FrameMeta::default()).unwrap();
         let b = slab
             .insert(
                 b"bb",
-                Held {
+                FrameMeta {
                     ip_bytes: 7,
-                    ..Held::default()
+                    ..FrameMeta::default()
                 },
             )
             .unwrap();
         assert!(slab.is_full());
-        assert_eq!(slab.insert(b"c", Held::default()), None);
+        assert_eq!(slab.insert(b"c", FrameMeta::default()), None);
         assert_eq!((slab.bytes(a), slab.bytes(b)), (&b"aaaa"[..], &b"bb"[..]));
         assert_eq!(slab.held(b).ip_bytes, 7);
         slab.remove(a);
-        let c = slab.insert(b"c", Held::default()).unwrap();
+        let c = slab.insert(b"c", FrameMeta::default()).unwrap();
         assert_eq!((slab.bytes(c), slab.bytes(b)), (&b"c"[..], &b"bb"[..]));
     }
 
     #[test]
     fn a_frame_too_long_is_refused_not_cut() {
-        assert_eq!(Slab::new(1, 4).insert(b"aaaaa", Held::default()), None);
+        assert_eq!(Slab::new(1, 4).insert(b"aaaaa", FrameMeta::default()), None);
     }
 }

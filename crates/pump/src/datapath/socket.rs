@@ -87,13 +87,13 @@ pub(crate) struct Sender {
 unsafe impl Send for Sender {}
 
 /// How sending a batch went.
-pub(crate) enum Sent {
+pub(crate) enum SendOutcome {
     /// So many of the batch, from its start; at least one.
-    Some(usize),
+    Sent(usize),
     /// None now: the interface's queue is full.
-    Later,
+    Busy,
     /// The first can never be sent.
-    Never,
+    Rejected,
 }
 
 impl Sender {
@@ -111,7 +111,7 @@ impl Sender {
     }
 
     /// Sends held frames in order, as many as one call takes.
-    pub(crate) fn send(&mut self, slab: &Slab, tokens: impl Iterator<Item = u64>) -> Sent {
+    pub(crate) fn send(&mut self, slab: &Slab, tokens: impl Iterator<Item = u64>) -> SendOutcome {
         let mut n = 0;
         for token in tokens.take(BATCH) {
             let bytes = slab.bytes(token);
@@ -134,10 +134,12 @@ impl Sender {
             )
         };
         match check(sent) {
-            Ok(sent) => Sent::Some(sent as usize),
+            Ok(sent) => SendOutcome::Sent(sent as usize),
             Err(e) => match e.raw_os_error() {
-                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR | libc::ENOMEM) => Sent::Later,
-                _ => Sent::Never,
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR | libc::ENOMEM) => {
+                    SendOutcome::Busy
+                }
+                _ => SendOutcome::Rejected,
             },
         }
     }

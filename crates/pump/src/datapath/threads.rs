@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use link::{Direction, Network, Path};
 
-use super::control::{Desk, Letter, Order, mailbox};
+use super::control::{ControlCommand, ControlHandle, ControlMessage, mailbox};
 use super::frame::ETHERNET_LEN;
-use super::ledger::Ledger;
+use super::ledger::PacketLedger;
 use super::ring::Ring;
 use super::slab::Slab;
 use super::socket::Sender;
@@ -28,9 +28,9 @@ pub(crate) struct LinkThreads {
 }
 
 struct Running {
-    desk: Desk,
+    desk: ControlHandle,
     thread: Option<JoinHandle<()>>,
-    spare: Option<Box<Ledger>>,
+    spare: Option<Box<PacketLedger>>,
 }
 
 /// What the threads of a link are started with.
@@ -69,8 +69,8 @@ impl LinkThreads {
         for (running, late_bound_ns) in self.directions.iter_mut().zip(self.late_bound_ns) {
             let mut ledger = running.take_spare(self.frame_bytes);
             ledger.clear(self.window, late_bound_ns);
-            let answer = running.desk.ask(Letter {
-                order: Order::Begin { at_ns },
+            let answer = running.desk.ask(ControlMessage {
+                command: ControlCommand::Begin { at_ns },
                 ledger,
             })?;
             running.spare = Some(answer.ledger);
@@ -79,7 +79,7 @@ impl LinkThreads {
     }
 
     /// Ends the window and returns the books of both directions, up first.
-    pub(crate) fn end(&mut self) -> io::Result<[Box<Ledger>; 2]> {
+    pub(crate) fn end(&mut self) -> io::Result<[Box<PacketLedger>; 2]> {
         let mut books = Vec::with_capacity(2);
         for running in &mut self.directions {
             let mut ledger = running.take_spare(self.frame_bytes);
@@ -87,8 +87,8 @@ impl LinkThreads {
             books.push(
                 running
                     .desk
-                    .ask(Letter {
-                        order: Order::End,
+                    .ask(ControlMessage {
+                        command: ControlCommand::End,
                         ledger,
                     })?
                     .ledger,
@@ -120,10 +120,10 @@ impl LinkThreads {
             let Some(thread) = running.thread.take() else {
                 continue;
             };
-            let ledger = Box::new(Ledger::new(0, 0));
+            let ledger = Box::new(PacketLedger::new(0, 0));
             // A thread that panicked does not answer, and has said its own word.
-            let _answer = running.desk.ask(Letter {
-                order: Order::Stop,
+            let _answer = running.desk.ask(ControlMessage {
+                command: ControlCommand::Stop,
                 ledger,
             });
             let _ended = thread.join();
@@ -131,7 +131,7 @@ impl LinkThreads {
     }
 
     /// Gives books back for the next window.
-    pub(crate) fn give_back(&mut self, books: [Box<Ledger>; 2]) {
+    pub(crate) fn give_back(&mut self, books: [Box<PacketLedger>; 2]) {
         for (running, ledger) in self.directions.iter_mut().zip(books) {
             running.spare = Some(ledger);
         }
@@ -139,10 +139,10 @@ impl LinkThreads {
 }
 
 impl Running {
-    fn take_spare(&mut self, frame_bytes: usize) -> Box<Ledger> {
+    fn take_spare(&mut self, frame_bytes: usize) -> Box<PacketLedger> {
         self.spare
             .take()
-            .unwrap_or_else(|| Box::new(Ledger::new(RECORDS, frame_bytes)))
+            .unwrap_or_else(|| Box::new(PacketLedger::new(RECORDS, frame_bytes)))
     }
 }
 
@@ -180,7 +180,7 @@ fn start_one(
         path,
         slab,
         mailbox,
-        ledger: Box::new(Ledger::new(0, 0)),
+        ledger: Box::new(PacketLedger::new(0, 0)),
         mtu: setup.network.mtu,
         spin_permille: setup.spin_permille,
     };

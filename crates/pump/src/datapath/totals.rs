@@ -1,10 +1,10 @@
 //! What a direction's books come to.
 
 use super::histogram::Histogram;
-use super::ledger::Ledger;
+use super::ledger::PacketLedger;
 use crate::window::{ByTransport, Drops, Lateness, Totals};
 
-pub(crate) fn totals(book: &Ledger) -> Totals {
+pub(crate) fn totals(book: &PacketLedger) -> Totals {
     let by_transport = |[tcp, udp, other]: [_; 3]| ByTransport { tcp, udp, other };
     let [policy, gate, queue, loss] = book.dropped;
     Totals {

@@ -9,12 +9,12 @@ use std::time::Duration;
 use link::{Departure, Direction, Packet, Path};
 
 use super::clock::StampClock;
-use super::control::{Mailbox, Order};
+use super::control::{ControlCommand, ControlEndpoint};
 use super::frame::{self, ETHERNET_LEN};
-use super::ledger::{Ledger, cause_index, kind};
+use super::ledger::{PacketLedger, cause_index, kind};
 use super::ring::{Received, Ring};
-use super::slab::{Held, Slab};
-use super::socket::{BATCH, Sender, Sent};
+use super::slab::{FrameMeta, Slab};
+use super::socket::{BATCH, SendOutcome, Sender};
 use super::wait::{Wait, Waiter};
 use crate::sys;
 use crate::tap::{Fate, TapRecord};
@@ -26,8 +26,8 @@ pub(crate) struct Worker {
     pub(crate) sender: Sender,
     pub(crate) path: Path,
     pub(crate) slab: Slab,
-    pub(crate) mailbox: Mailbox,
-    pub(crate) ledger: Box<Ledger>,
+    pub(crate) mailbox: ControlEndpoint,
+    pub(crate) ledger: Box<PacketLedger>,
     pub(crate) mtu: u32,
     /// Share of a core it may spin, in thousandths.
     pub(crate) spin_permille: u64,
@@ -52,13 +52,13 @@ struct Loop {
     clock: StampClock,
     waiter: Waiter,
     /// Frames the model let go and the interface has not taken yet.
-    due: VecDeque<Due>,
+    due: VecDeque<ReadyFrame>,
     /// Turns in a row that neither moved a frame nor waited.
     idle_turns: u32,
 }
 
 #[derive(Clone, Copy)]
-struct Due {
+struct ReadyFrame {
     token: u64,
     at_ns: u64,
 }
@@ -74,7 +74,7 @@ impl Loop {
             let taken = self.take_arrivals(now_ns);
             self.collect_due(sys::monotonic_ns());
             let sent = self.send_due();
-            self.w.mailbox.publish_held(self.w.slab.held_frames());
+            self.w.mailbox.publish_held(self.w.slab.len());
             if taken > 0 || sent || self.wait() {
                 self.idle_turns = 0;
             } else {
@@ -94,10 +94,10 @@ impl Loop {
         self.w.ledger.ring_drops += u64::from(self.w.ring.take_drops());
         std::mem::swap(&mut self.w.ledger, &mut letter.ledger);
         self.w.ledger.cpu_ns = sys::thread_cpu_ns();
-        if let Order::Begin { at_ns } = letter.order {
+        if let ControlCommand::Begin { at_ns } = letter.command {
             self.w.path.start(at_ns);
         }
-        let go_on = letter.order != Order::Stop;
+        let go_on = letter.command != ControlCommand::Stop;
         self.w.mailbox.answer(letter);
         go_on
     }
@@ -145,7 +145,7 @@ impl Loop {
         let Loop { w, due, .. } = self;
         while let Some(departure) = w.path.poll(now_ns) {
             match departure {
-                Departure::Deliver { at_ns, token } => due.push_back(Due { token, at_ns }),
+                Departure::Deliver { at_ns, token } => due.push_back(ReadyFrame { token, at_ns }),
                 Departure::Drop {
                     at_ns,
                     token,
@@ -167,7 +167,7 @@ impl Loop {
         }
         let Loop { w, due, .. } = self;
         match w.sender.send(&w.slab, due.iter().map(|d| d.token)) {
-            Sent::Some(n) => {
+            SendOutcome::Sent(n) => {
                 let left_ns = sys::monotonic_ns();
                 // A call that stopped early met a full interface, which counted a drop.
                 w.ledger.retries += u64::from(n < due.len().min(BATCH));
@@ -176,12 +176,13 @@ impl Loop {
                 }
                 true
             }
-            Sent::Later => {
+            SendOutcome::Busy => {
                 w.ledger.retries += 1;
                 false
             }
-            Sent::Never => {
-                let Due { token, .. } = due.pop_front().expect("checked not to be empty above");
+            SendOutcome::Rejected => {
+                let ReadyFrame { token, .. } =
+                    due.pop_front().expect("checked not to be empty above");
                 w.ledger.lost_frames += 1;
                 w.slab.remove(token);
                 true
@@ -259,7 +260,7 @@ fn admit(
     direction: Direction,
     mtu: u32,
     slab: &mut Slab,
-    ledger: &mut Ledger,
+    ledger: &mut PacketLedger,
 ) -> Option<Packet> {
     let parsed = frame::parse(frame.bytes);
     let ip_bytes = frame.wire_len.saturating_sub(ETHERNET_LEN) as u32;
@@ -283,7 +284,7 @@ fn admit(
         ip_version: parsed.ip_version,
         ecn: parsed.ecn,
     });
-    let refuse = |ledger: &mut Ledger| {
+    let refuse = |ledger: &mut PacketLedger| {
         ledger.oversize_frames += 1;
         ledger.settle(record, arrival_ns, Fate::Refused);
         None
@@ -291,7 +292,7 @@ fn admit(
     if frame.offload.segments || ip_bytes > mtu || frame.bytes.len() < frame.wire_len {
         return refuse(ledger);
     }
-    let held = Held {
+    let held = FrameMeta {
         len: 0,
         record,
         ip_bytes,
@@ -317,7 +318,7 @@ fn admit(
 }
 
 /// Enters a frame that left, and gives its place back.
-fn settle_sent(w: &mut Worker, due: Due, left_ns: u64) {
+fn settle_sent(w: &mut Worker, due: ReadyFrame, left_ns: u64) {
     let held = w.slab.held(due.token);
     let ledger = &mut w.ledger;
     ledger.delivered[usize::from(held.kind)].add(held.ip_bytes);

@@ -8,7 +8,7 @@ use crate::sys;
 
 /// What the running processes of an endpoint have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct Usage {
     /// CPU of them, of their exited threads, and of the children they waited for.
     pub(super) cpu_ns: u64,
     /// How long their threads were ready to run and did not.
@@ -18,8 +18,8 @@ pub(super) struct Used {
 }
 
 /// Adds up every process in a network namespace, given by its inode.
-pub(super) fn used_in(netns: u64) -> io::Result<Used> {
-    let mut used = Used::default();
+pub(super) fn usage_in(netns: u64) -> io::Result<Usage> {
+    let mut used = Usage::default();
     for pid in processes_in(netns)? {
         // One that ends meanwhile is in its parent's or the reaper's account by then.
         used.cpu_ns += sys::process_cpu_ns(pid).unwrap_or(0) + children_cpu_ns(pid).unwrap_or(0);
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn this_process_has_used_something() {
         let own = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let used = used_in(own).unwrap();
+        let used = usage_in(own).unwrap();
         assert!(used.cpu_ns > 0 && used.peak_rss_bytes > 0);
-        assert_eq!(used_in(0).unwrap(), Used::default());
+        assert_eq!(usage_in(0).unwrap(), Usage::default());
     }
 }

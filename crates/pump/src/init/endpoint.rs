@@ -67,8 +67,8 @@ impl Endpoint {
         })
     }
 
-    /// See [`crate::Bench::leave_segmentation_on`].
-    pub(super) fn leave_segmentation_on(&self) -> io::Result<()> {
+    /// See [`crate::Bench::enable_segmentation_offload`].
+    pub(super) fn enable_segmentation_offload(&self) -> io::Result<()> {
         self.netns.run(|| ethtool::leave_segmentation(INTERFACE))
     }
 

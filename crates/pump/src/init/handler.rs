@@ -10,7 +10,7 @@ use link::{Network, PathSpec};
 
 use super::endpoint::Endpoint;
 use super::reaper::Reaper;
-use super::window::Windows;
+use super::window::WindowRecorder;
 use crate::datapath::threads::{LinkThreads, Setup};
 use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
@@ -18,12 +18,12 @@ use crate::net::sysctl;
 use crate::protocol::{self, Reply, Request};
 
 /// All there is inside a bench.
-pub(super) struct Inside {
+pub(super) struct RequestHandler {
     facts: Facts,
     endpoints: [Endpoint; 2],
     link: LinkThreads,
     reaper: Reaper,
-    windows: Windows,
+    windows: WindowRecorder,
     network: Network,
     seed: u64,
     congestion: String,
@@ -36,7 +36,7 @@ pub(super) struct Inside {
 type Answer = io::Result<(Reply, Option<OwnedFd>)>;
 
 /// Answers until the owner is gone.
-pub(super) fn serve(mut inside: Inside, socket: &UnixStream) {
+pub(super) fn serve(mut inside: RequestHandler, socket: &UnixStream) {
     while let Ok((request, fds)) = protocol::receive::<Request>(socket) {
         let (reply, fd) = match inside.answer(request, fds) {
             Ok(answer) => answer,
@@ -54,9 +54,9 @@ pub(super) fn serve(mut inside: Inside, socket: &UnixStream) {
     }
 }
 
-impl Inside {
+impl RequestHandler {
     /// Builds the endpoints and an open link between them.
-    pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<Inside> {
+    pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<RequestHandler> {
         sysctl::write(sysctl::LINK)?;
         let netlink = Netlink::open()?;
         let endpoints = [
@@ -94,12 +94,12 @@ impl Inside {
                 .map(|(name, value)| format!("net.{} = {value}", name.replace('/', ".")))
                 .collect(),
         };
-        Ok(Inside {
+        Ok(RequestHandler {
             facts,
             endpoints,
             link,
             reaper: Reaper::start(),
-            windows: Windows::default(),
+            windows: WindowRecorder::default(),
             network,
             seed: 0,
             congestion,
@@ -126,10 +126,10 @@ impl Inside {
                 self.set_congestion(name)?;
                 done
             }
-            Request::LeaveSegmentationOn => {
+            Request::EnableSegmentationOffload => {
                 self.endpoints
                     .iter()
-                    .try_for_each(Endpoint::leave_segmentation_on)?;
+                    .try_for_each(Endpoint::enable_segmentation_offload)?;
                 done
             }
             Request::SetCapture { bytes } => {

@@ -35,7 +35,7 @@ pub fn init_main() -> ! {
 }
 
 /// Everything before the first question.
-fn settle(socket: &UnixStream) -> Result<handler::Inside, String> {
+fn settle(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
     let (hello, _) = protocol::receive::<Hello>(socket).map_err(|e| e.to_string())?;
     let rootless = namespaces::enter_namespaces()?;
     // Before the first thread: SIGCHLD is the reaper's in all of them.
@@ -45,8 +45,8 @@ fn settle(socket: &UnixStream) -> Result<handler::Inside, String> {
         sys::wait_hangup(watched.as_fd());
         sys::exit_now(0);
     });
-    namespaces::furnish(&hello.names)?;
-    let inside = handler::Inside::new(rootless, hello.spin_permille)
+    namespaces::mount_private_files(&hello.names)?;
+    let inside = handler::RequestHandler::new(rootless, hello.spin_permille)
         .map_err(|e| format!("cannot build the bench's network: {e}"))?;
     let facts = Reply::Ready(Box::new(inside.facts().clone()));
     protocol::send(socket, &facts, &[]).map_err(|e| e.to_string())?;

@@ -62,13 +62,13 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
     // Signals that the terminal sends to the owner's group are the owner's to handle.
     rustix::process::setpgid(None, None).map_err(|e| format!("cannot lead a group: {e}"))?;
     if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
-        stay_behind(child);
+        wait_for_child(child);
     }
     Ok(rootless)
 }
 
 /// The part of the original process: hold nothing, wait, and pass the exit on.
-fn stay_behind(child: i32) -> ! {
+fn wait_for_child(child: i32) -> ! {
     // A copy of the control socket kept here would hide from the owner that init is gone.
     close_all_but(None);
     let pid = rustix::process::Pid::from_raw(child);
@@ -99,7 +99,7 @@ fn close_all_but(keep: Option<i32>) {
 
 /// Gives the bench its own /proc and its own names. Names are looked up in its hosts file only,
 /// so no query leaves an endpoint.
-pub(super) fn furnish(names: &[String]) -> Result<(), String> {
+pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
     let none = c"";
     let private = libc::MS_REC | libc::MS_PRIVATE;
     sys::mount(Path::new("none"), Path::new("/"), none, private, none)

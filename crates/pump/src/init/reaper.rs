@@ -11,17 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::endpoint::Endpoint;
 use crate::facts::Side;
-use crate::protocol::{ExitWire, SpawnWire, Told};
+use crate::protocol::{ExitWire, ProcessEvent, SpawnWire};
 use crate::sys;
 
 /// Knows the processes that the owner started.
 #[derive(Clone, Default)]
 pub(super) struct Reaper {
-    book: Arc<Mutex<Book>>,
+    book: Arc<Mutex<ProcessTable>>,
 }
 
 #[derive(Default)]
-struct Book {
+struct ProcessTable {
     running: HashMap<i32, Started>,
     /// CPU of those that ended, client and server.
     ended_cpu_ns: [u64; 2],
@@ -91,7 +91,7 @@ impl Reaper {
             for (fd, target) in &placed {
                 sys::place_fd(fd.as_fd(), *target)?;
             }
-            sys::become_plain(foreground)
+            sys::prepare_exec(foreground)
         };
         // SAFETY: `prepare` only makes system calls; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(prepare) };
@@ -158,7 +158,7 @@ impl Reaper {
             };
             if libc::WIFSTOPPED(ended.status) {
                 if started.terminal.is_some() {
-                    tell(&mut started.told, &Told::Stopped);
+                    tell(&mut started.told, &ProcessEvent::Stopped);
                 }
                 continue;
             }
@@ -166,20 +166,20 @@ impl Reaper {
                 status: ended.status,
                 cpu_ns: ended.cpu_ns,
             };
-            tell(&mut started.told, &Told::Ended(exit));
+            tell(&mut started.told, &ProcessEvent::Exited(exit));
             let side = started.side;
             book.running.remove(&ended.pid);
             book.ended_cpu_ns[side as usize] += ended.cpu_ns;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, ProcessTable> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Tells the owner; one that dropped its end does not want to know.
-fn tell(to: &mut PipeWriter, told: &Told) {
+fn tell(to: &mut PipeWriter, told: &ProcessEvent) {
     if let Ok(mut line) = serde_json::to_vec(told) {
         line.push(b'\n');
         let _told = to.write_all(&line);

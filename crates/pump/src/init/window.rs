@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::fd::OwnedFd;
 
-use super::costs::{self, Used};
+use super::costs::{self, Usage};
 use super::endpoint::{self, Endpoint};
 use super::reaper::Reaper;
 use super::sockets;
 use crate::datapath::clock::wall_offset_ns;
-use crate::datapath::ledger::Ledger;
+use crate::datapath::ledger::PacketLedger;
 use crate::datapath::threads::LinkThreads;
 use crate::datapath::totals::totals;
 use crate::facts::Side;
@@ -21,10 +21,10 @@ use crate::window::{Costs, ForeignDrops, Interfaces, Window};
 
 /// What is read at both ends of a window.
 #[derive(Clone, Copy, Default)]
-struct Readings {
+struct Snapshot {
     at_ns: u64,
-    client: Used,
-    server: Used,
+    client: Usage,
+    server: Usage,
     interfaces: Interfaces,
     endpoint_drops: u64,
     softnet_drops: u64,
@@ -33,14 +33,14 @@ struct Readings {
     wall_offset_ns: i64,
 }
 
-/// Windows of a bench, one at a time.
+/// WindowRecorder of a bench, one at a time.
 #[derive(Default)]
-pub(super) struct Windows {
-    begun: Option<Readings>,
-    last: Option<[Box<Ledger>; 2]>,
+pub(super) struct WindowRecorder {
+    begun: Option<Snapshot>,
+    last: Option<[Box<PacketLedger>; 2]>,
 }
 
-impl Windows {
+impl WindowRecorder {
     pub(super) fn begin(
         &mut self,
         link: &mut LinkThreads,
@@ -80,11 +80,11 @@ impl Windows {
 
     /// Forgets the books of a link that is gone.
     pub(super) fn reset(&mut self) {
-        *self = Windows::default();
+        *self = WindowRecorder::default();
     }
 
     /// The books of the last window, up first.
-    pub(super) fn books(&self) -> io::Result<&[Box<Ledger>; 2]> {
+    pub(super) fn books(&self) -> io::Result<&[Box<PacketLedger>; 2]> {
         self.last
             .as_ref()
             .ok_or_else(|| io::Error::other("no window has ended"))
@@ -145,15 +145,15 @@ fn in_memory(
     Ok(file.into())
 }
 
-fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Readings> {
+fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> {
     let [client, server] = endpoints;
     let link = Netlink::open()?;
-    let used = |endpoint: &Endpoint, side| -> io::Result<Used> {
-        let mut used = costs::used_in(endpoint.netns.inode()?)?;
+    let used = |endpoint: &Endpoint, side| -> io::Result<Usage> {
+        let mut used = costs::usage_in(endpoint.netns.inode()?)?;
         used.cpu_ns += reaper.ended_cpu_ns(side);
         Ok(used)
     };
-    Ok(Readings {
+    Ok(Snapshot {
         at_ns: 0,
         client: used(client, Side::Client)?,
         server: used(server, Side::Server)?,
@@ -170,7 +170,7 @@ fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Readings> {
     })
 }
 
-fn summarise(begun: &Readings, ended: &Readings, books: &[Box<Ledger>; 2]) -> Window {
+fn summarise(begun: &Snapshot, ended: &Snapshot, books: &[Box<PacketLedger>; 2]) -> Window {
     let [up, down] = books;
     let (was, is) = (&begun.interfaces, &ended.interfaces);
     let interfaces = Interfaces {
@@ -213,7 +213,7 @@ fn summarise(begun: &Readings, ended: &Readings, books: &[Box<Ledger>; 2]) -> Wi
     }
 }
 
-fn costs_of(begun: Used, ended: Used) -> Costs {
+fn costs_of(begun: Usage, ended: Usage) -> Costs {
     Costs {
         cpu_ns: ended.cpu_ns.saturating_sub(begun.cpu_ns),
         // The owner sees the kernel thread, this side does not.

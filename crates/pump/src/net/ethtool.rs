@@ -41,28 +41,28 @@ fn segmentation(name: &str) -> Option<bool> {
 }
 
 /// Offloads that join received packets, switched off on an interface until this is dropped.
-pub(crate) struct Apart {
+pub(crate) struct GroDisabled {
     interface: String,
     /// What was on.
     was_on: Vec<String>,
 }
 
-impl Apart {
+impl GroDisabled {
     /// Has an interface hand up every packet by itself.
-    pub(crate) fn switch(interface: &str) -> io::Result<Apart> {
+    pub(crate) fn switch(interface: &str) -> io::Result<GroDisabled> {
         let was_on = active_features(interface)?
             .into_iter()
             .filter(|name| JOINING.contains(&name.as_str()))
             .collect();
         set_features(interface, |name| JOINING.contains(&name).then_some(false))?;
-        Ok(Apart {
+        Ok(GroDisabled {
             interface: interface.to_owned(),
             was_on,
         })
     }
 }
 
-impl Drop for Apart {
+impl Drop for GroDisabled {
     fn drop(&mut self) {
         let was_on = |name: &str| self.was_on.iter().any(|on| on == name).then_some(true);
         // An interface that was pulled out needs nothing back.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use link::Direction;
-use pump::{Bench, Kind, Side};
+use pump::{Bench, Side, SocketKind};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Bytes of an IPv4 and a UDP header.
@@ -61,7 +61,7 @@ pub(crate) fn probe(bench: &mut Bench, probes: &Probes) -> io::Result<Vec<Probe>
     };
     let mut bind = |side: Side| {
         let any_port = (side.addresses().v4, 0).into();
-        let socket = bench.listen(side, Kind::Udp, any_port);
+        let socket = bench.bind(side, SocketKind::Udp, any_port);
         socket.map(UdpSocket::from).map_err(io::Error::other)
     };
     let (sender, receiver) = (bind(from)?, bind(to)?);
