@@ -1,4 +1,4 @@
-//! The bench as its owner sees it.
+//! A bench, as its owner uses it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,44 +23,48 @@ use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::tap::TapRecord;
 use crate::window::Window;
 
-/// How to start the other half of a bench: a program that calls [`crate::init_main`].
+/// Spinning may take 5 % of one core, over all benches and both directions of each.
+const SPIN_PERMILLE: u64 = 50;
+
+/// The program that runs as the init process of a bench; it must call [`crate::init_main`].
 #[derive(Clone, Debug)]
 pub struct Init {
-    /// The program, usually the caller's own.
+    /// Its path, usually the caller's own.
     pub program: PathBuf,
-    /// Arguments that lead it to [`crate::init_main`].
+    /// Arguments that make it call [`crate::init_main`].
     pub args: Vec<OsString>,
 }
 
-/// What a bench is to be.
+/// The configuration of a bench.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// How to start its inside.
+    /// The program to run as its init process.
     pub init: Init,
     /// Host names that resolve to the server inside, over IPv4 and IPv6.
     pub names: Vec<String>,
-    /// How many benches run side by side: they share the time that may be spent spinning.
+    /// Number of benches that run in parallel: they share the CPU time allowed for spinning.
     pub jobs: u32,
 }
 
-/// Two endpoints with a link between them, in namespaces that end with this object or with
-/// the process that holds it, however that ends.
+/// Two endpoints with a link between them, in namespaces of their own. Everything in it ends with
+/// this object, or with the process that owns it, however that ends.
 #[derive(Debug)]
 pub struct Bench {
     connection: Arc<Connection>,
     facts: Facts,
-    /// The endpoints' kernel threads, where this process can see them.
+    /// Ids of the endpoints' kernel threads, where they are visible to this process.
     kernel_threads: [Option<Vec<i32>>; 2],
-    /// Their CPU when the window began.
+    /// Their CPU time when the window began.
     kernel_cpu_ns: [Option<u64>; 2],
-    /// The process that holds all others of this bench.
+    /// Process id of init, the ancestor of all processes of this bench.
     init: u32,
-    /// What everybody else had used when the window began.
-    others: Option<OtherCpu>,
+    /// CPU time of processes outside the bench when the window began.
+    other_cpu: Option<OtherCpu>,
 }
 
 impl Bench {
-    /// Makes the namespaces, interfaces and threads. The link is open until a network is set.
+    /// Creates the namespaces, interfaces and threads. The link forwards without impairment until
+    /// a network is set.
     pub fn start(options: &BenchOptions) -> Result<Bench, BenchError> {
         let program = &options.init.program;
         let failed = |source| BenchError::Start {
@@ -88,7 +92,7 @@ impl Bench {
             .kernel_threads
             .each_ref()
             .map(|names| kernel_thread::find(names));
-        facts.kernel_realtime = kernel_threads
+        facts.kernel_threads_realtime = kernel_threads
             .iter()
             .all(|tids| tids.as_deref().is_some_and(kernel_thread::make_realtime));
         Ok(Bench {
@@ -97,17 +101,17 @@ impl Bench {
             facts,
             kernel_cpu_ns: [None; 2],
             init,
-            others: None,
+            other_cpu: None,
         })
     }
 
-    /// What it is.
+    /// Returns the properties that the bench found at its start.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Puts a network between the endpoints, with luck from `seed`. What is still on the old
-    /// link is gone.
+    /// Puts a network between the endpoints; `seed` determines its random draws. Discards the
+    /// packets on the old link.
     pub fn set_network(&mut self, network: &Network, seed: u64) -> Result<(), BenchError> {
         let network = Box::new(network.clone());
         self.connection
@@ -115,7 +119,7 @@ impl Bench {
             .map(drop)
     }
 
-    /// Sets the congestion control of new TCP connections, at both ends.
+    /// Sets the congestion control of new TCP connections at both ends.
     pub fn set_congestion(&mut self, name: &str) -> Result<(), BenchError> {
         self.connection
             .request(
@@ -127,24 +131,24 @@ impl Bench {
             .map(drop)
     }
 
-    /// Breaks the bench on purpose: the endpoints hand the link frames that hold several
-    /// packets, as machines do that nobody set up for measuring.
+    /// Breaks the bench on purpose: the endpoints send frames that hold several packets, as
+    /// interfaces do by default.
     pub fn enable_segmentation_offload(&mut self) -> Result<(), BenchError> {
         self.connection
             .request(&Request::EnableSegmentationOffload, &[])
             .map(drop)
     }
 
-    /// Keeps whole frames of the following windows, up to so many bytes a direction (0: none).
-    /// The link starts anew, as with [`Bench::set_network`].
+    /// Captures whole frames in the following windows, up to `bytes` per direction (0: none).
+    /// Restarts the link, as [`Bench::set_network`] does.
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
         self.connection
             .request(&Request::SetCapture { bytes }, &[])
             .map(drop)
     }
 
-    /// Subtracts a bias from the delay of both directions, up first, for all networks from now
-    /// on. The link starts again, as with [`Bench::set_network`].
+    /// Subtracts a bias from the delay of all networks, up first. Restarts the link, as
+    /// [`Bench::set_network`] does.
     pub(crate) fn set_bias_ns(&mut self, bias_ns: [u64; 2]) -> Result<(), BenchError> {
         self.connection
             .request(&Request::SetBias { bias_ns }, &[])
@@ -165,7 +169,7 @@ impl Bench {
             None
         };
         let cwd = spawn.cwd.or_else(|| std::env::current_dir().ok());
-        let what = SpawnWire {
+        let command = SpawnWire {
             program: spawn.program.as_os_str().into(),
             args: spawn.args.iter().map(|a| a.as_os_str().into()).collect(),
             env: spawn
@@ -178,14 +182,13 @@ impl Bench {
             foreground: spawn.foreground,
         };
         let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
-        let (reply, mut told) = self
-            .connection
-            .request(&Request::Spawn { side, what }, &fds)?;
-        match (reply, told.pop()) {
-            (Reply::Spawned { pid }, Some(told)) => Ok(Process {
+        let request = Request::Spawn { side, command };
+        let (reply, mut fds) = self.connection.request(&request, &fds)?;
+        match (reply, fds.pop()) {
+            (Reply::Spawned { pid }, Some(events)) => Ok(Process {
                 connection: Arc::clone(&self.connection),
                 pid,
-                told: BufReader::new(File::from(told)),
+                events: BufReader::new(File::from(events)),
                 exit: None,
                 terminal,
             }),
@@ -193,66 +196,68 @@ impl Bench {
         }
     }
 
-    /// Begins a window: all books at zero, the model's clocks at their origin.
+    /// Begins a window: resets all counts and restarts the model's virtual time.
     pub fn begin_window(&mut self) -> Result<(), BenchError> {
-        self.others = self.others();
-        self.connection.request(&Request::Begin, &[])?;
+        self.other_cpu = self.read_other_cpu();
+        self.connection.request(&Request::BeginWindow, &[])?;
         self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
         Ok(())
     }
 
-    /// Waits until the link is empty, so that a window's end cuts no packet in two; `false` when
-    /// it was not within `limit`.
+    /// Waits until the link is empty, so that the end of a window does not cut off packets. Returns
+    /// `false` when that took longer than `limit`.
     pub fn settle(&mut self, limit: Duration) -> Result<bool, BenchError> {
         let limit_ns = limit.as_nanos() as u64;
         match self
             .connection
             .request(&Request::Settle { limit_ns }, &[])?
         {
-            (Reply::Settled(quiet), _) => Ok(quiet),
+            (Reply::Settled(empty), _) => Ok(empty),
             _ => Err(BenchError::unexpected_reply()),
         }
     }
 
-    /// Ends the window and tells what was seen in it.
+    /// Ends the window and returns its measurements.
     pub fn end_window(&mut self) -> Result<Window, BenchError> {
         let kernel_cpu_ns = self.kernel_threads_cpu_ns();
-        let (Reply::Window(mut window), _) = self.connection.request(&Request::End, &[])? else {
+        let (reply, _) = self.connection.request(&Request::EndWindow, &[])?;
+        let Reply::Window(mut window) = reply else {
             return Err(BenchError::unexpected_reply());
         };
         let used = |i: usize| Some(kernel_cpu_ns[i]?.saturating_sub(self.kernel_cpu_ns[i]?));
         window.client.kernel_cpu_ns = used(0);
         window.server.kernel_cpu_ns = used(1);
-        let others = (self.others.take(), self.others());
-        window.other_cpu_ns = match others {
-            (Some(begun), Some(ended)) => Some(ended.since(&begun)),
+        window.other_cpu_ns = match (self.other_cpu.take(), self.read_other_cpu()) {
+            (Some(start), Some(end)) => Some(end.since(&start)),
             _ => None,
         };
         Ok(*window)
     }
 
-    fn others(&self) -> Option<OtherCpu> {
+    fn read_other_cpu(&self) -> Option<OtherCpu> {
         let threads = self.kernel_threads.iter().flatten().flatten();
         OtherCpu::read(self.init, &threads.copied().collect::<Vec<_>>())
     }
 
-    /// The packets of the last window, in order of arrival at the link.
+    /// Returns the packets of the last window, in order of arrival at the link.
     pub fn tap(&mut self) -> Result<Vec<TapRecord>, BenchError> {
-        let (file, _) = self.file(&Request::Tap)?;
-        let bytes = read_whole(file)?;
+        let (file, _) = self.request_file(&Request::Tap)?;
+        let mut bytes = Vec::new();
+        File::from(file)
+            .read_to_end(&mut bytes)
+            .map_err(BenchError::Gone)?;
         let (records, _) = bytes.as_chunks::<{ TapRecord::LEN }>();
         Ok(records.iter().filter_map(TapRecord::from_bytes).collect())
     }
 
-    /// The last window as a pcapng file, with the client's and the server's end as its two
-    /// interfaces, and how many frames it misses for want of the room that
-    /// [`Bench::set_capture`] gave it.
+    /// Returns the last window as a pcapng file, in which the client's and the server's end are two
+    /// interfaces, and the number of frames that exceeded the room of [`Bench::set_capture`].
     pub fn capture(&mut self) -> Result<(File, u64), BenchError> {
-        self.file(&Request::Capture)
+        self.request_file(&Request::Capture)
             .map(|(fd, missed)| (File::from(fd), missed))
     }
 
-    /// Opens a socket at one end: a listening one of TCP, or a bound one of UDP.
+    /// Opens a socket at one end and binds it. A TCP socket listens.
     pub fn bind(
         &mut self,
         side: Side,
@@ -260,11 +265,11 @@ impl Bench {
         address: SocketAddr,
     ) -> Result<OwnedFd, BenchError> {
         let udp = kind == SocketKind::Udp;
-        self.file(&Request::Listen { side, udp, address })
+        self.request_file(&Request::Bind { side, udp, address })
             .map(|(fd, _)| fd)
     }
 
-    fn file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {
+    fn request_file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {
         let (reply, mut fds) = self.connection.request(request, &[])?;
         match (reply, fds.pop()) {
             (Reply::File { missed }, Some(fd)) => Ok((fd, missed)),
@@ -285,22 +290,11 @@ impl Drop for Bench {
     }
 }
 
-fn read_whole(file: OwnedFd) -> Result<Vec<u8>, BenchError> {
-    let mut bytes = Vec::new();
-    File::from(file)
-        .read_to_end(&mut bytes)
-        .map_err(BenchError::Gone)?;
-    Ok(bytes)
-}
-
-/// What to listen for.
+/// The kind of socket that [`Bench::bind`] opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketKind {
-    /// TCP connections.
+    /// A TCP listener.
     Tcp,
-    /// UDP datagrams.
+    /// A UDP socket.
     Udp,
 }
-
-/// Spinning may cost 5 % of one core, over all benches and both directions of each.
-const SPIN_PERMILLE: u64 = 50;

@@ -1,5 +1,5 @@
-//! The link between two interfaces of this host, with a phone, a tethered device or any other
-//! machine behind one of them.
+//! The link as a bridge between two interfaces of this host, with a phone, a tethered device or any
+//! other machine behind one of them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,35 +15,40 @@ use crate::net::netlink::Netlink;
 use crate::sys;
 use crate::window::Window;
 
-/// A transparent bridge of two ports, slow and lossy as its network is. Every frame crosses,
-/// ARP and neighbour discovery among them; nothing of the host answers for its guests.
+/// As for one bench: under 5 % of a core for both directions.
+const SPIN_PERMILLE: u64 = 25;
+/// How long to wait at the end for frames that are still on the link.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// A transparent bridge with two ports that emulates a network. It forwards every frame, including
+/// ARP and neighbour discovery; the host itself does not answer on either side.
 pub struct Bridge {
     link: LinkThreads,
-    began_ns: u64,
-    /// FrameMeta for what their end undoes: promiscuous mode, and packets apart.
+    started_ns: u64,
+    /// Promiscuous mode and disabled GRO, which end when these are dropped.
     _ports: Vec<(OwnedFd, GroDisabled)>,
 }
 
-/// Two interfaces could not be joined.
+/// Why two interfaces could not be bridged.
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
-    /// No such interface, or it is down.
+    /// The interface does not exist or is down.
     #[error("interface {name}: {source}; `ip link` lists them")]
     Interface {
-        /// Its name.
+        /// The interface's name.
         name: String,
-        /// Why.
+        /// The error of using it.
         source: io::Error,
     },
-    /// Not allowed, or no memory.
+    /// Missing privileges or memory.
     #[error(
         "cannot carry packets between interfaces: {0}; this needs root (CAP_NET_RAW, CAP_NET_ADMIN)"
     )]
-    Carry(#[from] io::Error),
+    Start(#[from] io::Error),
 }
 
 impl Bridge {
-    /// Begins to carry. `interfaces` are the client's side and the server's: *up* is from the
+    /// Starts forwarding. `interfaces` are the client's side and the server's: *up* is from the
     /// first to the second.
     pub fn start(
         network: &Network,
@@ -59,8 +64,8 @@ impl Bridge {
                 source,
             };
             *index = netlink.link(name).map_err(failed)?.0;
-            let apart = GroDisabled::switch(name).map_err(failed)?;
-            ports.push((socket::promiscuous(*index).map_err(failed)?, apart));
+            let gro_disabled = GroDisabled::new(name).map_err(failed)?;
+            ports.push((socket::promiscuous(*index).map_err(failed)?, gro_disabled));
         }
         let mut link = LinkThreads::start(&Setup {
             network,
@@ -70,24 +75,24 @@ impl Bridge {
             spin_permille: SPIN_PERMILLE,
             frame_bytes: 0,
         })?;
-        let began_ns = sys::monotonic_ns();
-        link.begin(began_ns)?;
+        let started_ns = sys::monotonic_ns();
+        link.begin_window(started_ns)?;
         Ok(Bridge {
             link,
-            began_ns,
+            started_ns,
             _ports: ports,
         })
     }
 
-    /// Ends it and tells what crossed. What is not seen from here, as costs of processes, is
-    /// zero.
+    /// Stops forwarding and returns the traffic since the start. Fields that only a bench can
+    /// measure, e.g. the costs of processes, are zero.
     pub fn end(mut self) -> Result<Window, BridgeError> {
         self.link.settle(SETTLE);
-        let [up, down] = self.link.end()?;
+        let [up, down] = self.link.end_window()?;
         self.link.stop();
         Ok(Window {
-            started_ns: self.began_ns,
-            took_ns: sys::monotonic_ns() - self.began_ns,
+            started_ns: self.started_ns,
+            took_ns: sys::monotonic_ns() - self.started_ns,
             up: totals(&up),
             down: totals(&down),
             link_cpu_ns: up.cpu_ns + down.cpu_ns,
@@ -97,8 +102,3 @@ impl Bridge {
         })
     }
 }
-
-/// As for one bench: under 5 % of a core for both directions.
-const SPIN_PERMILLE: u64 = 25;
-/// Frames under way when it ends may still arrive.
-const SETTLE: Duration = Duration::from_millis(500);

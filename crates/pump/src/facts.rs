@@ -1,24 +1,32 @@
-//! What a bench is: its addresses, its interfaces, and what the machine allowed it.
+//! The ends of a bench, and what the machine allowed when it started.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
+/// Name of each endpoint's interface.
+pub(crate) const INTERFACE: &str = "eth0";
+const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
+const V6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1),
+    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
+];
+
 /// One end of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Where the client runs.
+    /// The end that the client runs at.
     Client,
-    /// Where the server runs.
+    /// The end that the server runs at.
     Server,
 }
 
 impl Side {
-    /// Both, client first.
+    /// Both ends, client first.
     pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
 
-    /// The far end.
+    /// Returns the opposite end.
     pub fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,
@@ -26,7 +34,8 @@ impl Side {
         }
     }
 
-    /// Its addresses. Every bench uses the same: they are alone in their namespaces.
+    /// Returns the addresses of this end. They are the same in every bench, since each has namespaces
+    /// of its own.
     pub fn addresses(self) -> Addresses {
         match self {
             Side::Client => Addresses {
@@ -40,7 +49,7 @@ impl Side {
         }
     }
 
-    /// Hardware address of its interface: locally administered, one bit apart.
+    /// Returns the MAC address of its interface (locally administered).
     pub(crate) fn mac(self) -> [u8; 6] {
         match self {
             Side::Client => [0x02, 0, 0, 0, 0, 0x01],
@@ -48,7 +57,7 @@ impl Side {
         }
     }
 
-    /// Name of the link's interface that faces it.
+    /// Returns the name of the link's interface that faces this end.
     pub(crate) fn link_interface(self) -> &'static str {
         match self {
             Side::Client => "client",
@@ -57,58 +66,48 @@ impl Side {
     }
 }
 
-/// The addresses of an end.
+/// The IP addresses of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
-    /// IPv4.
+    /// From 198.18.0.0/15, reserved for benchmarks (RFC 2544 appendix C.2.2).
     pub v4: Ipv4Addr,
-    /// IPv6; in force while the network's MTU is at least 1280 (RFC 8200 section 5).
+    /// From 2001:2::/48, reserved for benchmarks (RFC 5180 section 8). Configured only while the
+    /// network's MTU is at least 1280 (RFC 8200 section 5).
     pub v6: Ipv6Addr,
 }
 
 impl Addresses {
-    /// Both.
+    /// Returns both addresses, IPv4 first.
     pub fn all(&self) -> [IpAddr; 2] {
         [self.v4.into(), self.v6.into()]
     }
 }
 
-/// What a bench found when it started.
+/// The properties of a bench, as found at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// It runs in a user namespace of its own, without any privilege on the host.
+    /// It runs in a user namespace of its own, without privileges on the host.
     pub rootless: bool,
-    /// The link's threads have SCHED_FIFO. Without, expect lateness of milliseconds when the
-    /// machine is busy.
+    /// The link's threads run under SCHED_FIFO. Otherwise expect lateness of milliseconds on a busy
+    /// machine.
     pub realtime: bool,
-    /// Frames held in the link lie in locked memory.
-    pub locked: bool,
-    /// Addresses of the client.
+    /// The memory for the frames inside the link is locked.
+    pub memory_locked: bool,
+    /// The client's addresses.
     pub client: Addresses,
-    /// Addresses of the server.
+    /// The server's addresses.
     pub server: Addresses,
-    /// Name of the interface inside each endpoint.
+    /// Name of each endpoint's interface.
     pub interface: String,
-    /// Receive ring of each direction, bytes.
+    /// Size of each direction's receive ring.
     pub ring_bytes: usize,
-    /// Names of the kernel threads that receive for client and server; none where the kernel
-    /// has no threaded NAPI or does not tell.
+    /// Names of the kernel threads that receive for client and server. Empty where the kernel lacks
+    /// threaded NAPI or cannot list it (before Linux 6.8).
     pub kernel_threads: [Vec<String>; 2],
-    /// Those threads have SCHED_FIFO too.
-    pub kernel_realtime: bool,
-    /// Congestion controls that [`crate::Bench::set_congestion`] can be given.
+    /// Those threads run under SCHED_FIFO too.
+    pub kernel_threads_realtime: bool,
+    /// Congestion controls that [`crate::Bench::set_congestion`] accepts.
     pub congestion_controls: Vec<String>,
-    /// The settings written into both endpoint namespaces, as `name = value`.
+    /// The sysctls of both endpoints, as `name = value`.
     pub sysctls: Vec<String>,
 }
-
-/// Name of the interface inside each endpoint.
-pub(crate) const INTERFACE: &str = "eth0";
-
-/// From 198.18.0.0/15, set aside for benchmarks (RFC 2544 appendix C.2.2).
-const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
-/// From 2001:2::/48, set aside for benchmarks (RFC 5180 section 8).
-const V6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1),
-    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
-];

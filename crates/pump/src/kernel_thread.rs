@@ -1,12 +1,16 @@
-//! The kernel threads of the endpoints' interfaces (threaded NAPI), seen from the host: kernel
-//! threads live in the first PID namespace only, so the inside of a bench cannot see them.
+//! The kernel threads of the endpoints' interfaces (threaded NAPI). Kernel threads exist in the
+//! initial PID namespace only: the owner of a bench can see them, its init process cannot.
 
 use std::fs;
 
 use crate::sys;
 
-/// The ids of kernel threads with these names; `None` when there are none or one cannot be
-/// seen, as in a container.
+/// Above the link's threads, as an interrupt would be. Measured against 9, below them: probes took
+/// 26 us instead of 34 us beyond the delay (median; p99 89 us instead of 121 us).
+const PRIORITY: i32 = 11;
+
+/// Returns the ids of the kernel threads with these names; `None` when `names` is empty or a thread
+/// cannot be seen, e.g. in a container.
 pub(crate) fn find(names: &[String]) -> Option<Vec<i32>> {
     if names.is_empty() {
         return None;
@@ -27,17 +31,17 @@ pub(crate) fn find(names: &[String]) -> Option<Vec<i32>> {
         .collect()
 }
 
-/// Puts kernel threads above ordinary ones, where the caller may: a network card's interrupt
-/// would not wait for a core behind the programs under test either.
+/// Puts kernel threads into SCHED_FIFO and returns whether the caller may do that. A network card's
+/// interrupt would not wait for a core behind the programs under test either.
 pub(crate) fn make_realtime(tids: &[i32]) -> bool {
     tids.iter().all(|tid| {
         sys::make_realtime(*tid, PRIORITY)
-            .and_then(|()| sys::keep_to_last_core(*tid))
+            .and_then(|()| sys::pin_to_last_core(*tid))
             .is_ok()
     })
 }
 
-/// CPU time of kernel threads together.
+/// Returns the total CPU time of kernel threads.
 pub(crate) fn cpu_ns(tids: &[i32]) -> Option<u64> {
     tids.iter()
         .map(|tid| {
@@ -52,16 +56,12 @@ fn name(tid: i32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
-/// Above the link's threads: as an interrupt would, what arrives goes first. Measured against 9,
-/// below them: probes took 26 instead of 34 us beyond the delay (median; p99 89 instead of 121).
-const PRIORITY: i32 = 11;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn finds_threads_by_name_all_or_none() {
+    fn finds_all_threads_by_name_or_none() {
         let own = std::process::id() as i32;
         let own_name = name(own).unwrap();
         assert!(find(std::slice::from_ref(&own_name)).is_some());

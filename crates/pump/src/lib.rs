@@ -1,14 +1,14 @@
 //! Carries real packets through a [`link`] model, between two endpoints that any program can
-//! run in.
+//! run at.
 //!
 //! # The life of a bench
 //!
-//! [`Bench::start`] starts a second process, whose body is [`init_main`]. Without the
-//! capabilities to build a network it enters a user namespace that maps the caller to itself,
-//! where it has them; from there on root and everyone else take the same way. It makes a mount,
-//! a PID and a network namespace, becomes process 1 of them, gives itself a private `/proc`,
-//! hosts, nsswitch and resolver files, and makes two more network namespaces, *client* and
-//! *server*, each joined to its own by a veth pair:
+//! [`Bench::start`] starts a second process, which runs [`init_main`]. Without the capabilities to
+//! build a network it enters a user namespace that maps the caller to itself and grants them; from
+//! then on root and other users take the same path. It creates a mount, a PID and a network
+//! namespace, becomes process 1 of them, mounts a private `/proc` and private hosts, nsswitch and
+//! resolver files, and creates two more network namespaces, *client* and *server*, each connected to
+//! its own by a veth pair:
 //!
 //! ```text
 //!   client            link (init)                     server
@@ -16,24 +16,26 @@
 //!                          | <- down |
 //! ```
 //!
-//! Nothing routes between them. Two threads carry whole Ethernet frames, one per direction:
-//! out of a mapped receive ring that the kernel stamps with the time of arrival, through a
-//! [`link::Path`], and out of the other interface at the time the model says. All time in the
-//! model is virtual, computed from arrival stamps: a thread that wakes up late delays one
-//! packet and never the average. The threads share nothing with ordinary ones but a mailbox
-//! with room for one letter.
+//! Nothing routes between them. Two threads, one per direction, carry whole Ethernet frames: out of
+//! a mapped receive ring, in which the kernel stamps them with their arrival time, through a
+//! [`link::Path`], and out of the other interface at the time that the model gives. All time in the
+//! model is virtual and computed from arrival stamps: a thread that wakes up late delays one packet
+//! and never the average. The threads share nothing with ordinary ones but a control channel with
+//! room for one message.
 //!
-//! The endpoints' interfaces send wire-size frames only (segmentation stays before them), with
-//! checksums left to the link, which completes them. Neighbours are static and nothing is
+//! The endpoints' interfaces send wire-size frames only (segmentation happens before them) and leave
+//! checksums to the link, which completes them. Neighbour entries are static and nothing is
 //! announced, so the only packets on the link are those of the programs under test.
 //!
-//! [`Bench::spawn`] runs a program at an end, with the caller's user and without capabilities.
-//! [`Bench::begin_window`] and [`Bench::end_window`] enclose a [`Window`]: what was sent, delivered and
-//! dropped, how late packets left, what it cost each side, and everything that may have
-//! noisy it. [`Bench::tap`] has every packet of the window.
+//! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities.
+//! [`Bench::begin_window`] and [`Bench::end_window`] enclose a [`Window`]: packets sent, delivered
+//! and dropped, how late packets left, the resources used by each side, and all interference that
+//! can be detected. [`Bench::tap`] returns every packet of the window.
 //!
-//! The inside ends when its control socket does: dropping the bench, or killing its owner,
-//! leaves no process, interface or namespace behind.
+//! The init process ends when its control socket is closed: dropping the bench, or killing its
+//! owner, leaves no process, interface or namespace behind.
+//!
+//! A [`Bridge`] uses the same data path between two interfaces of the host.
 
 mod bench;
 mod bridge;
@@ -62,6 +64,6 @@ pub use init::init_main;
 pub use process::{Exit, Process, Spawn};
 pub use tap::{Fate, TapRecord};
 pub use window::{
-    ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCount, Interfaces, Lateness, Socket,
-    Totals, Window,
+    ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCounters, Interfaces, Lateness,
+    Socket, Totals, Window,
 };

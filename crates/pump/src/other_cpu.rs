@@ -1,20 +1,27 @@
-//! What everybody else on the machine used of its cores: all processes but a bench's own.
+//! CPU time of every process on the machine that is not part of a bench.
 
 use std::collections::HashMap;
 use std::fs;
 
 use crate::sys;
 
-/// CPU of each process outside a bench at one moment.
+/// `ppid` is field 4 of proc_pid_stat(5), the second after the name.
+const PPID_AFTER_NAME: usize = 1;
+/// `cutime` is field 16; `cstime` follows.
+const CUTIME_AFTER_PPID: usize = 11;
+/// USER_HZ is 100 on every architecture that Rust supports.
+const NS_PER_TICK: u64 = 10_000_000;
+
+/// CPU time of each process outside a bench at one moment, by process id.
 #[derive(Debug)]
 pub(crate) struct OtherCpu(HashMap<i32, u64>);
 
 impl OtherCpu {
-    /// Everything but this process, the descendants of `init`, and `threads`, which are the
-    /// kernel's work for the bench. `None` when not all processes can be seen: inside a
-    /// container, or where /proc hides those of others.
-    pub(crate) fn read(init: u32, threads: &[i32]) -> Option<Self> {
-        // The parent of all kernel threads has this id, and can be seen by who sees all.
+    /// Reads the CPU time of all processes but this one, the descendants of `init` and
+    /// `kernel_threads`, which work for the bench. Returns `None` when some processes are
+    /// invisible, i.e. in a container or where /proc hides those of other users.
+    pub(crate) fn read(init: u32, kernel_threads: &[i32]) -> Option<Self> {
+        // The parent of all kernel threads has this id; it is visible if every process is.
         let kernel = fs::read_to_string("/proc/2/comm").ok()?;
         if kernel.trim_end() != "kthreadd" {
             return None;
@@ -26,14 +33,14 @@ impl OtherCpu {
             .collect();
         let own = std::process::id() as i32;
         let is_other = |pid: i32| {
-            let mut at = pid;
+            let mut ancestor = pid;
             loop {
-                if at == init as i32 {
+                if ancestor == init as i32 {
                     return false;
                 }
-                match all.get(&at) {
-                    Some(process) if process.parent > 0 => at = process.parent,
-                    _ => return pid != own && !threads.contains(&pid),
+                match all.get(&ancestor) {
+                    Some(process) if process.parent > 0 => ancestor = process.parent,
+                    _ => return pid != own && !kernel_threads.contains(&pid),
                 }
             }
         };
@@ -41,8 +48,8 @@ impl OtherCpu {
         Some(Self(others.map(|(pid, p)| (*pid, p.cpu_ns)).collect()))
     }
 
-    /// What they used since `earlier`. Of a process that came and went meanwhile only what its
-    /// parent was told counts.
+    /// Returns the CPU time used since `earlier`. A process that started and ended in between
+    /// counts only as far as its parent waited for it.
     pub(crate) fn since(&self, earlier: &Self) -> u64 {
         let before = |pid| earlier.0.get(pid).copied().unwrap_or(0);
         self.0
@@ -54,6 +61,7 @@ impl OtherCpu {
 
 struct Process {
     parent: i32,
+    /// Includes the children that it waited for.
     cpu_ns: u64,
 }
 
@@ -71,42 +79,34 @@ impl Process {
     }
 }
 
-/// `ppid` is field 4 of proc_pid_stat(5), the second behind the name.
-const PPID_AFTER_NAME: usize = 1;
-/// `cutime` is field 16; `cstime` follows.
-const CUTIME_AFTER_PPID: usize = 11;
-/// USER_HZ is 100 on every architecture that Rust knows.
-const NS_PER_TICK: u64 = 10_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// A busy child counts, unless it is the bench's.
     #[test]
-    fn others_are_those_outside() {
+    fn counts_processes_outside_the_bench_only() {
         let Some(before) = OtherCpu::read(0, &[]) else {
-            eprintln!("SKIPPED: not all processes can be seen here");
-            return;
+            return testing::skip("not all processes are visible here");
         };
         let mut busy = Command::new("sh")
             .args(["-c", "while :; do :; done"])
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let begun = Instant::now();
-        // CPU time, not wall time, so that a crowded machine only makes this longer.
+        let started = Instant::now();
+        // 30 ms of CPU time; a crowded machine only makes that take longer. A minute is a deadline
+        // against hanging.
         while sys::process_cpu_ns(busy.id() as i32).unwrap() < 30_000_000 {
-            assert!(begun.elapsed() < Duration::from_secs(60));
+            assert!(started.elapsed() < Duration::from_secs(60));
             std::thread::yield_now();
         }
-        let seen = OtherCpu::read(0, &[]).unwrap().since(&before);
-        let hidden = OtherCpu::read(busy.id(), &[]).unwrap();
+        let outside = OtherCpu::read(0, &[]).unwrap().since(&before);
+        let inside = OtherCpu::read(busy.id(), &[]).unwrap();
         busy.kill().unwrap();
         busy.wait().unwrap();
-        assert!(seen >= 30_000_000, "{seen}");
-        assert!(!hidden.0.contains_key(&(busy.id() as i32)));
+        assert!(outside >= 30_000_000, "{outside}");
+        assert!(!inside.0.contains_key(&(busy.id() as i32)));
     }
 }

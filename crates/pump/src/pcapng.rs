@@ -1,10 +1,24 @@
-//! Frames as a pcapng file (draft-ietf-opsawg-pcapng), with stamps in nanoseconds.
+//! Writes frames as a pcapng file (draft-ietf-opsawg-pcapng), with timestamps in nanoseconds.
+//!
+//! Written by hand because three block types need 40 lines; `pcap-file` (2.0) would also allocate a
+//! `Vec` of options per frame.
 
 use std::io::{self, Write};
 
-/// One frame at one end.
-pub(crate) struct Captured<'a> {
-    /// Since the epoch.
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+/// LINKTYPE_ETHERNET.
+const ETHERNET: u16 = 1;
+const END: u16 = 0;
+const IF_NAME: u16 = 2;
+const IF_TSRESOL: u16 = 9;
+const EPB_FLAGS: u16 = 2;
+
+/// A frame as seen at one end of the link.
+pub(crate) struct CapturedFrame<'a> {
+    /// Time since the Unix epoch.
     pub(crate) at_ns: u64,
     /// Index of the interface in the list given to [`write`].
     pub(crate) interface: u32,
@@ -12,11 +26,11 @@ pub(crate) struct Captured<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Writes a whole file: one section, the interfaces by name, the frames in the order given.
+/// Writes a complete file: one section, the interfaces by name, the frames in the given order.
 pub(crate) fn write<'a>(
     out: &mut impl Write,
     interfaces: &[&str],
-    frames: impl Iterator<Item = Captured<'a>>,
+    frames: impl Iterator<Item = CapturedFrame<'a>>,
 ) -> io::Result<()> {
     let mut section = Vec::new();
     section.extend(BYTE_ORDER.to_le_bytes());
@@ -67,25 +81,14 @@ fn option(into: &mut Vec<u8>, code: u16, value: &[u8]) {
     into.resize(into.len().next_multiple_of(4), 0);
 }
 
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-/// LINKTYPE_ETHERNET.
-const ETHERNET: u16 = 1;
-const END: u16 = 0;
-const IF_NAME: u16 = 2;
-const IF_TSRESOL: u16 = 9;
-const EPB_FLAGS: u16 = 2;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_aligned_and_closed_by_their_length() {
+    fn blocks_are_aligned_and_end_with_their_length() {
         let mut file = Vec::new();
-        let frame = Captured {
+        let frame = CapturedFrame {
             at_ns: 0x1_0000_0002,
             interface: 1,
             inbound: true,

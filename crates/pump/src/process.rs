@@ -15,66 +15,70 @@ use crate::error::BenchError;
 use crate::protocol::{ExitWire, ProcessEvent, Request};
 use crate::sys;
 
-/// A command to run at one end. It gets the caller's user and groups, no capability, and
-/// nothing of the caller's environment or descriptors beyond what is listed here.
+/// Longest line of a [`ProcessEvent`].
+const EVENT_MAX: u64 = 4096;
+
+/// A command to run at one end of a bench. The process gets the caller's user and groups, no
+/// capabilities, a process group of its own, and of the caller's environment and descriptors only
+/// what is listed here.
 #[derive(Debug, Default)]
 pub struct Spawn {
     /// The program; a bare name is looked up in the `PATH` of `env`.
     pub program: PathBuf,
-    /// Its arguments, its name not among them.
+    /// Its arguments, without the program's name.
     pub args: Vec<OsString>,
-    /// Its whole environment.
+    /// Its entire environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Its working directory; the caller's when `None`.
+    /// Its working directory; `None` for the caller's.
     pub cwd: Option<PathBuf>,
-    /// Descriptors and the numbers it gets them under. 0, 1 and 2 are `/dev/null` unless listed.
+    /// Descriptors, each with its number in the process. 0, 1 and 2 are `/dev/null` unless listed.
     pub fds: Vec<(OwnedFd, RawFd)>,
-    /// Give it the terminal that is on one of its descriptors 0 to 2. In any case it leads a
-    /// process group of its own.
+    /// Runs the process in the foreground of the terminal on one of its descriptors 0 to 2.
     pub foreground: bool,
 }
 
-/// A running process. Dropping it kills it with all its descendants.
+/// A running process. Dropping it kills it and all its descendants.
 #[derive(Debug)]
 pub struct Process {
     pub(crate) connection: Arc<Connection>,
     pub(crate) pid: i32,
-    /// Where its stops and its end are told.
-    pub(crate) told: BufReader<File>,
+    /// Lines of [`ProcessEvent`].
+    pub(crate) events: BufReader<File>,
     pub(crate) exit: Option<Exit>,
-    /// The caller's terminal, to be taken back.
+    /// The caller's terminal while the process has it.
     pub(crate) terminal: Option<OwnedFd>,
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code or signal.
+    /// Exit code or signal.
     pub status: ExitStatus,
-    /// CPU time of it and of the children it waited for.
+    /// CPU time of the process and of the children that it waited for.
     pub cpu_ns: u64,
 }
 
 impl Process {
-    /// Its id inside the bench.
+    /// Returns the process id inside the bench.
     pub fn id(&self) -> i32 {
         self.pid
     }
 
-    /// Waits for it to end, at most `timeout` (`None`: for ever). `Ok(None)` when time is over.
+    /// Waits for the process to end, at most `timeout` (`None`: indefinitely). Returns `Ok(None)`
+    /// after a timeout.
     ///
-    /// When a foreground process is stopped (Ctrl-Z), the caller's process group stops with it
-    /// and goes on with it, as if both were one job of the shell.
+    /// When a foreground process is stopped (Ctrl-Z), the caller's process group stops with it and
+    /// continues with it, as if both were one job of the shell.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<Exit>, BenchError> {
         let until = timeout.map(|t| Instant::now() + t);
         while self.exit.is_none() {
             let left = until.map(|u| u.saturating_duration_since(Instant::now()));
-            let [told] = sys::wait_readable([self.told.get_ref().as_fd()], left)
+            let [readable] = sys::wait_readable([self.events.get_ref().as_fd()], left)
                 .map_err(BenchError::Gone)?;
-            if told {
-                match self.read_told().map_err(BenchError::Gone)? {
-                    ProcessEvent::Stopped => self.stop_with_it()?,
-                    ProcessEvent::Exited(exit) => self.note_end(&exit),
+            if readable {
+                match self.read_event().map_err(BenchError::Gone)? {
+                    ProcessEvent::Stopped => self.stop_caller()?,
+                    ProcessEvent::Exited(exit) => self.set_exit(&exit),
                 }
             } else if left == Some(Duration::ZERO) {
                 return Ok(None);
@@ -83,16 +87,16 @@ impl Process {
         Ok(self.exit)
     }
 
-    fn read_told(&mut self) -> io::Result<ProcessEvent> {
+    fn read_event(&mut self) -> io::Result<ProcessEvent> {
         let mut line = String::new();
-        (&mut self.told).take(4096).read_line(&mut line)?;
+        (&mut self.events).take(EVENT_MAX).read_line(&mut line)?;
         if line.is_empty() {
-            return Err(io::Error::other("and its processes with it"));
+            return Err(io::Error::other("its init process has ended"));
         }
         Ok(serde_json::from_str(&line)?)
     }
 
-    fn note_end(&mut self, exit: &ExitWire) {
+    fn set_exit(&mut self, exit: &ExitWire) {
         self.exit = Some(Exit {
             status: ExitStatus::from_raw(exit.status),
             cpu_ns: exit.cpu_ns,
@@ -100,14 +104,15 @@ impl Process {
         self.take_terminal_back();
     }
 
-    fn stop_with_it(&mut self) -> Result<(), BenchError> {
+    /// Stops the caller's process group, and continues the process once that is continued.
+    fn stop_caller(&mut self) -> Result<(), BenchError> {
         let Some(terminal) = &self.terminal else {
             return Ok(());
         };
-        let give = sys::give_terminal(terminal.as_fd(), sys::own_group());
-        give.and_then(|()| sys::kill(0, libc::SIGTSTP))
+        sys::give_terminal(terminal.as_fd(), sys::own_group())
+            .and_then(|()| sys::kill(0, libc::SIGTSTP))
             .map_err(BenchError::Gone)?;
-        // Here the shell let us go on: with `fg` it gave us the terminal, with `bg` it did not.
+        // The shell has continued us: `fg` gave us the terminal, `bg` did not.
         let foreground = sys::has_terminal(terminal.as_fd());
         self.connection
             .request(
@@ -122,12 +127,12 @@ impl Process {
 
     fn take_terminal_back(&mut self) {
         if let Some(terminal) = self.terminal.take() {
-            // One that hung up cannot be taken, and nobody sits at it.
+            // Fails if the terminal hung up; then nobody needs it.
             let _taken = sys::give_terminal(terminal.as_fd(), sys::own_group());
         }
     }
 
-    /// Sends a signal to its process group. No error when it has ended.
+    /// Sends a signal to the process group. Does nothing when the process has ended.
     pub fn kill(&self, signal: i32) -> Result<(), BenchError> {
         self.signal(signal, false)
     }
@@ -151,7 +156,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A bench that is gone has taken the process with it.
+        // Fails if the bench is gone, and the process with it.
         let _killed = self.signal(libc::SIGKILL, true);
         self.take_terminal_back();
     }

@@ -1,5 +1,5 @@
-//! What the bench's two halves say to each other: the host process asks, the init inside the
-//! namespaces answers. A message is a length and JSON, with descriptors beside it.
+//! The protocol between the owner of a bench, which sends requests, and the init process inside the
+//! namespaces, which replies. A message is a length and JSON, with file descriptors beside it.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -19,14 +19,23 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{Facts, Side};
 use crate::window::Window;
 
-/// First message, host to init.
+/// Environment variable with the number of init's control socket.
+pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
+/// A long rate trace is a few MB.
+const MESSAGE_MAX: usize = 64 << 20;
+/// Below the kernel's 253 (SCM_MAX_FD).
+const FDS_MAX: usize = 64;
+
+/// First message, owner to init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Hello {
+    /// Host names of the server.
     pub(crate) names: Vec<String>,
+    /// Share of a core that each direction may spend spinning, in thousandths.
     pub(crate) spin_permille: u64,
 }
 
-/// What the host asks.
+/// A request of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     SetNetwork {
@@ -45,49 +54,50 @@ pub(crate) enum Request {
     },
     Spawn {
         side: Side,
-        what: SpawnWire,
+        command: SpawnWire,
     },
     Kill {
         pid: i32,
         signal: i32,
         whole_tree: bool,
     },
-    /// Goes on with a stopped process, with the terminal or without.
+    /// Continues a stopped process, with the terminal or without.
     Resume {
         pid: i32,
         foreground: bool,
     },
-    Begin,
+    BeginWindow,
     Settle {
         limit_ns: u64,
     },
-    End,
+    EndWindow,
     Tap,
     Capture,
-    Listen {
+    Bind {
         side: Side,
         udp: bool,
         address: SocketAddr,
     },
 }
 
-/// What init answers.
+/// A reply of init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// First message, init to host.
     Ready(Box<Facts>),
     Done,
     Settled(bool),
-    /// With the descriptor on which its exit will be told.
+    /// With the descriptor that its [`ProcessEvent`]s are written to.
     Spawned {
         pid: i32,
     },
     Window(Box<Window>),
-    /// With a descriptor: the tap, a capture, a socket.
+    /// With a descriptor: the tap, a capture or a socket.
     File {
+        /// Packets that a tap or capture had no room for.
         missed: u64,
     },
-    /// The program to start is missing, or is none.
+    /// The program does not exist or cannot be executed.
     CannotRun {
         message: String,
         not_found: bool,
@@ -97,7 +107,7 @@ pub(crate) enum Reply {
     },
 }
 
-/// [`crate::Spawn`] without its descriptors, which travel beside it in order of `targets`.
+/// [`crate::Spawn`] without its descriptors, which are sent beside it in the order of `targets`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SpawnWire {
     pub(crate) program: Bytes,
@@ -108,7 +118,7 @@ pub(crate) struct SpawnWire {
     pub(crate) foreground: bool,
 }
 
-/// A string of the operating system, which need not be UTF-8.
+/// An `OsString`, which need not be UTF-8.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Bytes(Vec<u8>);
 
@@ -124,18 +134,19 @@ impl From<Bytes> for OsString {
     }
 }
 
-/// What its spawner is told of a process, a line each, over the descriptor it holds.
+/// A state change of a process, written to its spawner as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ProcessEvent {
-    /// It was stopped, as by Ctrl-Z.
+    /// The process was stopped, e.g. by Ctrl-Z.
     Stopped,
-    /// It has ended; nothing follows.
+    /// The process has exited; nothing follows.
     Exited(ExitWire),
 }
 
 /// How a process ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ExitWire {
+    /// In the encoding of `waitpid`.
     pub(crate) status: i32,
     pub(crate) cpu_ns: u64,
 }
@@ -156,7 +167,7 @@ pub(crate) fn send<T: Serialize>(
         return Err(io::Error::other("too many descriptors"));
     }
     let length = (body.len() as u32).to_le_bytes();
-    // The descriptors ride on the length, which is too short to be split.
+    // The descriptors are attached to the length, which is too short to be split.
     let sent = sendmsg(
         socket.as_fd(),
         &[IoSlice::new(&length)],
@@ -204,19 +215,12 @@ pub(crate) fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<(T
     Ok((serde_json::from_slice(&body)?, fds))
 }
 
-/// Names the descriptor on which the inside of a bench listens to its owner.
-pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
-/// A long rate trace is a few MB.
-const MESSAGE_MAX: usize = 64 << 20;
-/// Below the kernel's 253 (SCM_MAX_FD).
-const FDS_MAX: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_message_arrives_with_its_descriptors() {
+    fn message_arrives_with_its_descriptors() {
         let (a, b) = UnixStream::pair().unwrap();
         let (reader, writer) = io::pipe().unwrap();
         let kill = Request::Kill {
@@ -226,9 +230,9 @@ mod tests {
         };
         send(&a, &kill, &[writer.as_fd()]).unwrap();
         drop(writer);
-        let (got, fds) = receive::<Request>(&b).unwrap();
+        let (received, fds) = receive::<Request>(&b).unwrap();
         assert!(matches!(
-            got,
+            received,
             Request::Kill {
                 pid: 3,
                 signal: 9,
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_end_is_an_error_and_not_a_message() {
+    fn closed_socket_is_an_error() {
         let (a, b) = UnixStream::pair().unwrap();
         drop(a);
         assert_eq!(
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_bound_is_refused() {
+    fn oversize_message_is_refused() {
         let (a, b) = UnixStream::pair().unwrap();
         io::Write::write_all(&mut &a, &u32::MAX.to_le_bytes()).unwrap();
         assert!(

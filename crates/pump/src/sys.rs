@@ -1,6 +1,7 @@
-//! The system calls this crate needs and no safe crate offers, each wrapped once.
+//! Wrappers of the system calls that no safe crate offers.
 //!
-//! With [`crate::datapath::ring`] and [`crate::datapath::socket`] this is all the `unsafe` there is.
+//! The other `unsafe` of this crate is in [`crate::datapath::ring`], [`crate::datapath::socket`] and,
+//! in three places, [`crate::init`].
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -9,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Turns the -1 of a system call into an error.
+/// Converts the -1 of a system call into an error.
 pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     if returned < 0 {
         Err(io::Error::last_os_error())
@@ -18,22 +19,22 @@ pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
-/// CLOCK_MONOTONIC, the one clock of this crate.
+/// Returns CLOCK_MONOTONIC, the clock of every time in this crate.
 pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// CLOCK_REALTIME: only to translate the kernel's arrival stamps and to notice steps.
+/// Returns CLOCK_REALTIME, which only serves to convert arrival stamps and to detect clock steps.
 pub(crate) fn realtime_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// CPU time of a whole process, its exited threads included.
+/// Returns the CPU time of a process, including its exited threads.
 pub(crate) fn process_cpu_ns(pid: i32) -> Option<u64> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: `clock` is valid for the write; the call keeps no pointer.
@@ -51,7 +52,7 @@ fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
     (returned == 0).then(|| t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
-/// Leaves namespaces of the parent for new ones (`CLONE_NEW*`).
+/// Moves the caller into new namespaces (`CLONE_NEW*`).
 pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no pointer; only `CLONE_NEW*` flags are passed, so no memory or
     // descriptor table is unshared under Rust's feet.
@@ -64,21 +65,21 @@ pub(crate) fn enter_netns(fd: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Forks. Only for a process with one thread: the child goes on with everything it has.
-/// Returns the child's id in the parent and `None` in the child.
+/// Forks a process that has a single thread. Returns the child's id in the parent and `None` in the
+/// child.
 pub(crate) fn fork() -> io::Result<Option<i32>> {
     // SAFETY: the caller has one thread, so the child's copy of memory is consistent.
     let pid = check(unsafe { libc::fork() })?;
     Ok((pid != 0).then_some(pid))
 }
 
-/// Ends the process at once, running nothing.
+/// Ends the process without running destructors or exit handlers.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Mounts. `data` is the file system's own options.
+/// Mounts a file system; `data` holds its own options.
 pub(crate) fn mount(
     source: &Path,
     target: &Path,
@@ -101,7 +102,7 @@ pub(crate) fn mount(
     .map(drop)
 }
 
-/// Takes a mount away; what is bound elsewhere from it stays.
+/// Detaches a mount. Its files that are bind-mounted elsewhere stay.
 pub(crate) fn unmount_lazily(target: &Path) -> io::Result<()> {
     let target = c_path(target)?;
     // SAFETY: the string lives through the call and ends in NUL.
@@ -112,24 +113,25 @@ fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
-/// Lets this thread's sleeps end at their time instead of up to 50 us after it.
+/// Reduces the timer slack of this thread from the default 50 us to 1 ns, so that sleeps end on time.
 pub(crate) fn tighten_timer_slack() {
     // SAFETY: takes no pointer. It cannot fail with these arguments.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// Keeps a thread (0: the calling one) to the last core it may run on, if it may run on
-/// several. What is in real time then stands in the way of nothing on the other cores: the
-/// scheduler likes to wake a program where its waker runs, and there it would wait.
-pub(crate) fn keep_to_last_core(tid: i32) -> io::Result<()> {
+/// Pins a thread (0: the caller) to the last core it may run on, unless that is its only one.
+///
+/// Keeps real-time threads off the other cores: the scheduler prefers to wake a program on the core
+/// of its waker, where it would wait behind such a thread.
+pub(crate) fn pin_to_last_core(tid: i32) -> io::Result<()> {
     // SAFETY: a `cpu_set_t` is plain data for which zeros are valid.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = std::mem::size_of::<libc::cpu_set_t>();
     // SAFETY: `set` is a valid out-pointer of `size` bytes.
     check(unsafe { libc::sched_getaffinity(tid, size, &mut set) })?;
     // SAFETY: every index is within the set.
-    let may_use = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
-    let cores: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(may_use).collect();
+    let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
+    let cores: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
     let [_, .., last] = cores[..] else {
         return Ok(());
     };
@@ -142,7 +144,7 @@ pub(crate) fn keep_to_last_core(tid: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(tid, size, &set) }).map(drop)
 }
 
-/// Puts the calling thread (or kernel thread `tid`) into SCHED_FIFO.
+/// Puts a thread (0: the caller) into SCHED_FIFO.
 pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
     let param = libc::sched_param {
         sched_priority: priority,
@@ -151,8 +153,8 @@ pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(tid, libc::SCHED_FIFO, &param) }).map(drop)
 }
 
-/// Waits until a descriptor is readable or the time is over (`None`: no limit).
-/// Returns which of them have something; all `false` when time was over or a signal came.
+/// Waits until a descriptor is readable or the timeout expires (`None`: no timeout). Returns which
+/// are readable: none after a timeout or a signal.
 pub(crate) fn wait_readable<const N: usize>(
     fds: [BorrowedFd<'_>; N],
     timeout: Option<Duration>,
@@ -162,13 +164,13 @@ pub(crate) fn wait_readable<const N: usize>(
         events: libc::POLLIN,
         revents: 0,
     });
-    let limit = timeout.map(|t| libc::timespec {
+    let timeout = timeout.map(|t| libc::timespec {
         tv_sec: t.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(t.subsec_nanos()),
     });
-    let limit = limit.as_ref().map_or(std::ptr::null(), |t| t as *const _);
-    // SAFETY: the array and the time live through the call, and N is the array's length.
-    let n = unsafe { libc::ppoll(polled.as_mut_ptr(), N as _, limit, std::ptr::null()) };
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), |t| t as *const _);
+    // SAFETY: the array and the timeout live through the call, and N is the array's length.
+    let n = unsafe { libc::ppoll(polled.as_mut_ptr(), N as _, timeout, std::ptr::null()) };
     match check(n) {
         Ok(_) => Ok(polled.map(|p| p.revents != 0)),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok([false; N]),
@@ -176,7 +178,7 @@ pub(crate) fn wait_readable<const N: usize>(
     }
 }
 
-/// Blocks until the other end of a socket is gone.
+/// Blocks until the other end of a socket is closed.
 pub(crate) fn wait_hangup(fd: BorrowedFd<'_>) {
     loop {
         let mut polled = libc::pollfd {
@@ -192,32 +194,32 @@ pub(crate) fn wait_hangup(fd: BorrowedFd<'_>) {
     }
 }
 
-/// A child that ended or was stopped.
+/// A child that exited or was stopped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ChildStatus {
     pub(crate) pid: i32,
-    /// As `waitpid` gives it.
+    /// In the encoding of `waitpid`.
     pub(crate) status: i32,
-    /// Its CPU time and that of the children it waited for.
+    /// CPU time of the child and of the children it waited for.
     pub(crate) cpu_ns: u64,
 }
 
-/// Collects one child that ended or was stopped, if there is one.
-pub(crate) fn reap() -> Option<Ended> {
+/// Collects one child that exited or was stopped, if there is one.
+pub(crate) fn reap() -> Option<ChildStatus> {
     let mut status = 0;
     // SAFETY: `rusage` is plain data for which zeros are valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both out-pointers are valid for the call.
     let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG | libc::WUNTRACED, &mut used) };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    (pid > 0).then(|| Ended {
+    (pid > 0).then(|| ChildStatus {
         pid,
         status,
         cpu_ns: ns(used.ru_utime) + ns(used.ru_stime),
     })
 }
 
-/// Blocks SIGCHLD in this thread and those it will start, so that [`wait_child_signal`] gets it.
+/// Blocks SIGCHLD in this thread and in those that it starts later, for [`wait_child_signal`].
 pub(crate) fn block_child_signal() {
     let set = child_signal();
     // SAFETY: `set` lives through the call; no old set is asked for.
@@ -241,13 +243,14 @@ fn child_signal() -> libc::sigset_t {
     }
 }
 
-/// Signals a process, or with a negative id a process group.
+/// Sends a signal to a process or, with a negative id, a process group.
 pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
-/// Does the last steps of a new process between fork and exec.
+/// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in the
+/// foreground, default signal handling, no capabilities.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
 pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
@@ -255,7 +258,7 @@ pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
-        // The terminal stops a background process that takes it, unless that signal is blocked.
+        // A background process that takes the terminal is stopped by SIGTTOU, unless blocked.
         let mut ttou = none;
         libc::sigaddset(&mut ttou, libc::SIGTTOU);
         libc::sigprocmask(libc::SIG_SETMASK, &ttou, std::ptr::null_mut());
@@ -275,8 +278,8 @@ pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
     drop_capabilities()
 }
 
-/// Gives up every capability for good: the sets, and the bounding set that root would refill
-/// them from at the next exec.
+/// Drops every capability, also from the bounding set, from which an exec by root would restore
+/// them.
 fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -296,7 +299,7 @@ fn drop_capabilities() -> io::Result<()> {
             0,
             0,
         ))?;
-        // The kernel refuses the first number it does not know.
+        // Fails at the first number that the kernel does not know.
         let mut capability = 0;
         while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
             capability += 1;
@@ -311,14 +314,14 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a descriptor under a number in a new process, open across exec.
+/// Duplicates a descriptor to `number`, inherited across exec.
 pub(crate) fn place_fd(from: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: takes no pointer; run in a child about to exec, where nothing in Rust owns
     // the number that is replaced.
     check(unsafe { libc::dup2(from.as_raw_fd(), number) }).map(drop)
 }
 
-/// Gives the terminal of `fd` to a process group of the same session, from the background too.
+/// Gives the terminal of `fd` to a process group of the same session, even from the background.
 pub(crate) fn give_terminal(fd: BorrowedFd<'_>, group: i32) -> io::Result<()> {
     // SAFETY: plain system calls; SIGTTOU is blocked around the one that would otherwise stop
     // a process in the background.
@@ -334,19 +337,19 @@ pub(crate) fn give_terminal(fd: BorrowedFd<'_>, group: i32) -> io::Result<()> {
     }
 }
 
-/// The calling process's group.
+/// Returns the process group of the caller.
 pub(crate) fn own_group() -> i32 {
     // SAFETY: takes no pointer and cannot fail.
     unsafe { libc::getpgrp() }
 }
 
-/// Does the calling process's group have the terminal of `fd`?
+/// Returns whether the caller's process group has the terminal of `fd`.
 pub(crate) fn has_terminal(fd: BorrowedFd<'_>) -> bool {
     // SAFETY: takes no pointer.
     unsafe { libc::tcgetpgrp(fd.as_raw_fd()) == own_group() }
 }
 
-/// Does one device request (`SIOC*`) with a `struct ifreq` whose data is `data`.
+/// Makes one device request (`SIOC*`) with a `struct ifreq` that points to `data`.
 pub(crate) fn device_request<T>(
     socket: BorrowedFd<'_>,
     request: libc::c_ulong,
@@ -363,17 +366,17 @@ pub(crate) fn device_request<T>(
     }
     ifreq.ifr_ifru.ifru_data = (data as *mut T).cast();
     // SAFETY: `ifreq` and the data it points to live through the call; the caller passes a
-    // type laid out as the request wants it, with room for the answer.
+    // type laid out as the request expects, with room for the answer.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut ifreq) }).map(drop)
 }
 
-/// Keeps memory from being paged out, and pages it in. Refused beyond RLIMIT_MEMLOCK.
+/// Pages memory in and locks it. Fails beyond RLIMIT_MEMLOCK.
 pub(crate) fn lock_memory(memory: &[u8]) -> io::Result<()> {
     // SAFETY: the range is that of a live slice; locking changes no content.
     check(unsafe { libc::mlock(memory.as_ptr().cast(), memory.len()) }).map(drop)
 }
 
-/// A socket option that is a number.
+/// Reads an integer socket option.
 pub(crate) fn socket_option(
     socket: &impl AsRawFd,
     level: libc::c_int,

@@ -1,12 +1,12 @@
-//! The tap: one record of 40 bytes for every packet that came to the link.
+//! The tap: a record of 40 bytes for every packet that reached the link.
 
 use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};
 
-/// One packet, as the link saw it. Times are CLOCK_MONOTONIC of this host.
+/// One packet, as seen by the link. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapRecord {
-    /// When it came from the sender.
+    /// When it arrived from the sender.
     pub arrival_ns: u64,
     /// When it was handed to the receiver, or when the model dropped it; 0 while in flight.
     pub departure_ns: u64,
@@ -14,32 +14,32 @@ pub struct TapRecord {
     pub seq: u32,
     /// TCP acknowledgement number.
     pub ack: u32,
-    /// IP bytes.
+    /// Size of the IP packet.
     pub ip_bytes: u16,
-    /// Source port; 0 when it has none.
+    /// Source port; 0 when the packet has none.
     pub src_port: u16,
-    /// Destination port; 0 when it has none.
+    /// Destination port; 0 when the packet has none.
     pub dst_port: u16,
-    /// Bytes above TCP or UDP.
+    /// Bytes of TCP or UDP payload.
     pub payload_bytes: u16,
     /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: u8,
     /// TCP flags, as on the wire.
     pub tcp_flags: u8,
-    /// First payload byte: the type of a TLS record (RFC 8446 section 5.1) or the form of a
+    /// First payload byte: the type of a TLS record (RFC 8446 section 5.1) or the first byte of a
     /// QUIC header (RFC 9000 section 17).
     pub first_byte: u8,
-    /// Which way it went.
+    /// Client to server, or back.
     pub direction: Direction,
-    /// What became of it.
+    /// Delivered, dropped, or neither.
     pub fate: Fate,
     /// 4, 6, or 0 for anything that is not IP.
     pub ip_version: u8,
-    /// Explicit congestion notification bits.
+    /// Explicit congestion notification bits (RFC 3168).
     pub ecn: u8,
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -49,15 +49,15 @@ pub enum Fate {
     Delivered,
     /// Dropped by the model.
     Dropped(Cause),
-    /// Never offered to the model: longer than the MTU or cut short. Makes a cell unfit.
+    /// Not offered to the model: longer than the MTU, or truncated. Makes a cell unusable.
     Refused,
 }
 
 impl TapRecord {
-    /// Length of a record in a file.
+    /// Length of an encoded record.
     pub const LEN: usize = 40;
 
-    /// The record as it lies in a file: fields in order of declaration, little-endian.
+    /// Encodes the record: the fields in order of declaration, little-endian.
     pub fn to_bytes(&self) -> [u8; TapRecord::LEN] {
         let mut bytes = [0; TapRecord::LEN];
         bytes[0..8].copy_from_slice(&self.arrival_ns.to_le_bytes());
@@ -81,7 +81,7 @@ impl TapRecord {
         bytes
     }
 
-    /// Reads a record; `None` when a field holds what no writer writes.
+    /// Decodes a record; `None` when a field has a value that is never encoded.
     pub fn from_bytes(bytes: &[u8; TapRecord::LEN]) -> Option<TapRecord> {
         let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_comes_back_from_its_bytes() {
+    fn record_survives_encoding() {
         let record = TapRecord {
             arrival_ns: 1,
             departure_ns: u64::MAX,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_nobody_writes_is_refused() {
+    fn unknown_codes_are_refused() {
         let mut bytes = [0; TapRecord::LEN];
         assert!(TapRecord::from_bytes(&bytes).is_some());
         bytes[36] = 99;

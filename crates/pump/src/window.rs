@@ -1,187 +1,187 @@
-//! What a bench saw between [`crate::Bench::begin_window`] and [`crate::Bench::end_window`].
+//! Measurements between [`crate::Bench::begin_window`] and [`crate::Bench::end_window`].
 
 use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};
 
-/// One window: what crossed the link, how exactly, at what cost, and what noisy it.
+/// The traffic, timing errors, costs and interference of one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// When it began, CLOCK_MONOTONIC.
+    /// Start, CLOCK_MONOTONIC.
     pub started_ns: u64,
-    /// How long it lasted.
+    /// Duration.
     pub took_ns: u64,
     /// Client to server.
     pub up: Totals,
     /// Server to client.
     pub down: Totals,
-    /// The client's costs.
+    /// Resources used by the client.
     pub client: Costs,
-    /// The server's costs.
+    /// Resources used by the server.
     pub server: Costs,
-    /// CPU of the link's own threads.
+    /// CPU time of the link's threads.
     pub link_cpu_ns: u64,
-    /// Of that, spent spinning before deadlines.
+    /// The part of `link_cpu_ns` spent spinning before deadlines.
     pub link_spin_ns: u64,
-    /// CPU of everything else on the machine; `None` where that cannot be seen.
+    /// CPU time of all processes outside the bench; `None` when some are invisible (in a container,
+    /// or where /proc hides those of other users).
     pub other_cpu_ns: Option<u64>,
-    /// Drops that are not the model's.
+    /// Drops by anything but the model.
     pub foreign_drops: ForeignDrops,
-    /// Share of the machine's CPU time that the hypervisor took, 0 to 1.
+    /// Share of the machine's CPU time stolen by the hypervisor, 0 to 1.
     pub steal: f64,
-    /// How far the wall clock moved against the monotonic one.
+    /// How far CLOCK_REALTIME moved relative to CLOCK_MONOTONIC.
     pub clock_step_ns: u64,
-    /// What the kernel counted at the four ends of the two interface pairs.
+    /// The kernel's counters of the four interfaces.
     pub interfaces: Interfaces,
-    /// Packets for which the tap had no place.
+    /// Packets that the tap had no room for.
     pub unrecorded: u64,
     /// The client's sockets, open when the window ended.
     pub client_sockets: Vec<Socket>,
-    /// The server's.
+    /// The server's sockets, open when the window ended.
     pub server_sockets: Vec<Socket>,
 }
 
-/// How a socket is set, read from the socket.
+/// The settings of a socket, read from the socket itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Socket {
-    /// Its own port.
+    /// Local port.
     pub local_port: u16,
-    /// The peer's, when connected.
+    /// Remote port, when connected.
     pub peer_port: Option<u16>,
-    /// Send buffer, as the kernel counts it.
+    /// Send buffer (SO_SNDBUF), which includes the kernel's bookkeeping (socket(7)).
     pub send_buffer_bytes: u64,
-    /// Receive buffer, as the kernel counts it.
+    /// Receive buffer (SO_RCVBUF), which includes the kernel's bookkeeping (socket(7)).
     pub receive_buffer_bytes: u64,
-    /// TCP: Nagle's algorithm is off.
+    /// TCP: Nagle's algorithm is off (TCP_NODELAY).
     pub nodelay: Option<bool>,
-    /// TCP: congestion control.
+    /// TCP: name of the congestion control.
     pub congestion: Option<String>,
-    /// TCP: payload of a full segment, options taken off.
+    /// TCP: payload of a full segment, without options (TCP_MAXSEG).
     pub mss_bytes: Option<u32>,
-    /// UDP: several datagrams may be received as one.
+    /// UDP: the kernel may coalesce received datagrams (UDP_GRO).
     pub udp_gro: Option<bool>,
 }
 
 /// One direction of a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// What the sender sent: every frame that came to the link.
+    /// Every frame that arrived from the sender.
     pub sent: ByTransport,
-    /// What was handed to the receiver.
+    /// Packets handed to the receiver.
     pub delivered: ByTransport,
-    /// What the model dropped.
+    /// Packets dropped by the model.
     pub dropped: Drops,
-    /// How late packets left.
+    /// Departures compared with the model's.
     pub lateness: Lateness,
     /// Frames that were not TCP, UDP or ICMP errors.
     pub foreign_frames: u64,
-    /// Frames above the MTU, or standing for several packets.
+    /// Frames above the MTU, or holding several packets.
     pub oversize_frames: u64,
-    /// Times the receiver's interface had no room at first.
+    /// Times the receiver's interface was full at first.
     pub retries: u64,
-    /// Times the link's thread turned without progress.
+    /// Times the link's thread was put to sleep because it made no progress.
     pub stalls: u64,
 }
 
-/// Packets and bytes.
+/// A number of packets and of their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Their IP bytes.
+    /// IP bytes of these packets.
     pub bytes: u64,
 }
 
-/// Packets and bytes by transport.
+/// Counts by transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByTransport {
-    /// TCP.
+    /// TCP packets.
     pub tcp: Count,
-    /// UDP.
+    /// UDP packets.
     pub udp: Count,
-    /// Anything else.
+    /// All other frames.
     pub other: Count,
 }
 
-/// Packets the model dropped, by cause.
+/// Packets dropped by the model, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
-    /// Operator policy.
+    /// Dropped by the operator's policy.
     pub policy: u64,
-    /// The gate was closed.
+    /// Lost to a closed gate that flushes (outage or handover).
     pub gate: u64,
-    /// The queue was full.
+    /// Dropped at the tail of a full queue.
     pub queue: u64,
-    /// Random loss.
+    /// Lost at random.
     pub loss: u64,
 }
 
-/// How long after their ideal time packets left, in ns, right to 3 %.
+/// How long after their ideal time packets left, exact to 3 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Packets that left.
+    /// Number of packets that left.
     pub packets: u64,
-    /// Median: bias, which calibration takes away.
+    /// Median. Nothing calibrates this bias away during a study.
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
     /// 99.9th percentile.
     pub p999_ns: u64,
-    /// Worst.
+    /// Maximum.
     pub max_ns: u64,
-    /// Packets later than the bound.
+    /// Packets later than `bound_ns`.
     pub late: u64,
-    /// That bound: the larger of 1 ms and 2 % of the one-way delay.
+    /// The larger of 1 ms and 2 % of the one-way delay.
     pub bound_ns: u64,
 }
 
-/// What a window cost one endpoint.
+/// Resources used by one endpoint in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
-    /// CPU of its processes, exited threads and children included.
+    /// CPU time of its processes, including exited threads and children.
     pub cpu_ns: u64,
-    /// CPU of its interface's kernel thread, where received packets are processed; `None`
-    /// when it cannot be seen (in a container, or without threaded NAPI).
+    /// CPU time of its interface's kernel thread, which processes received packets; `None` when that
+    /// is invisible (in a container) or does not exist (without threaded NAPI).
     pub kernel_cpu_ns: Option<u64>,
-    /// Time its threads were runnable and waited for a core. A thread that ended within the
-    /// window takes its share with it.
+    /// Time for which its threads were runnable but waited for a core, without threads that ended
+    /// within the window.
     pub run_queue_wait_ns: u64,
-    /// The most memory its processes had held when the window ended, each since its program
-    /// began, together.
+    /// Sum of the peak resident sizes of its processes at the end of the window, each since its exec.
     pub peak_rss_bytes: u64,
 }
 
-/// Packets lost for reasons the model knows nothing of: any makes a measurement unfit.
+/// Packets lost outside the model. Any such loss makes a measurement unusable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignDrops {
-    /// A receive ring of the link was full.
+    /// Dropped because a receive ring of the link was full.
     pub ring: u64,
-    /// The link could not keep or send a frame.
+    /// Rejected by an interface when the link sent them.
     pub link: u64,
-    /// The interfaces dropped.
+    /// Dropped by the interfaces.
     pub interface: u64,
-    /// The machine's per-CPU backlog was full.
+    /// Dropped because a per-CPU backlog of the machine was full.
     pub softnet: u64,
-    /// A socket buffer of an endpoint was full.
+    /// Dropped because a socket buffer of an endpoint was full.
     pub endpoint: u64,
 }
 
-/// The kernel's own counters of both pairs, to hold against the tap.
+/// The kernel's counters of both interface pairs, to check the tap against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interfaces {
     /// The client's interface.
-    pub client: InterfaceCount,
-    /// The link's, facing the client.
-    pub link_client: InterfaceCount,
-    /// The link's, facing the server.
-    pub link_server: InterfaceCount,
+    pub client: InterfaceCounters,
+    /// The link's interface that faces the client.
+    pub link_client: InterfaceCounters,
+    /// The link's interface that faces the server.
+    pub link_server: InterfaceCounters,
     /// The server's interface.
-    pub server: InterfaceCount,
+    pub server: InterfaceCounters,
 }
 
-/// What the kernel counted on an interface. Bytes include the Ethernet header, but for what goes
-/// to an endpoint's NAPI: there a veth counts IP bytes, at both its ends.
+/// The kernel's counters of an interface. Bytes include the Ethernet header, except for packets to an
+/// endpoint's NAPI: for these a veth counts IP bytes, at both of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InterfaceCount {
+pub struct InterfaceCounters {
     /// Packets received.
     pub rx_packets: u64,
     /// Bytes received.
@@ -190,12 +190,12 @@ pub struct InterfaceCount {
     pub tx_packets: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
-    /// Packets dropped, either way.
+    /// Packets dropped in either direction, including errors.
     pub dropped: u64,
 }
 
 impl Window {
-    /// The totals of one direction.
+    /// Returns the totals of one direction.
     pub fn totals(&self, direction: Direction) -> &Totals {
         match direction {
             Direction::Up => &self.up,
@@ -205,16 +205,17 @@ impl Window {
 }
 
 impl Totals {
-    /// Packets neither delivered nor dropped when the window ended (or, when negative, left
-    /// over from before it).
+    /// Returns the packets neither delivered nor dropped when the window ended; negative when packets
+    /// from before the window left within it.
     pub fn in_flight(&self) -> i64 {
-        let settled = self.delivered.total().packets + self.dropped.total() + self.oversize_frames;
-        self.sent.total().packets as i64 - settled as i64
+        let accounted =
+            self.delivered.total().packets + self.dropped.total() + self.oversize_frames;
+        self.sent.total().packets as i64 - accounted as i64
     }
 }
 
 impl ByTransport {
-    /// All of them.
+    /// Returns the sum over all transports.
     pub fn total(&self) -> Count {
         Count {
             packets: self.tcp.packets + self.udp.packets + self.other.packets,
@@ -231,12 +232,12 @@ impl Count {
 }
 
 impl Drops {
-    /// All of them.
+    /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
         self.policy + self.gate + self.queue + self.loss
     }
 
-    /// Those of one cause.
+    /// Returns the drops of one cause.
     pub fn of(&self, cause: Cause) -> u64 {
         match cause {
             Cause::Policy => self.policy,
@@ -248,16 +249,16 @@ impl Drops {
 }
 
 impl ForeignDrops {
-    /// All of them.
+    /// Returns the sum over all places.
     pub fn total(&self) -> u64 {
         self.ring + self.link + self.interface + self.softnet + self.endpoint
     }
 }
 
-impl InterfaceCount {
-    /// What was counted since an earlier reading.
-    pub(crate) fn since(&self, earlier: &InterfaceCount) -> InterfaceCount {
-        InterfaceCount {
+impl InterfaceCounters {
+    /// Returns the counts since an earlier reading.
+    pub(crate) fn since(&self, earlier: &InterfaceCounters) -> InterfaceCounters {
+        InterfaceCounters {
             rx_packets: self.rx_packets.saturating_sub(earlier.rx_packets),
             rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
             tx_packets: self.tx_packets.saturating_sub(earlier.tx_packets),

@@ -1,9 +1,13 @@
-//! Kernel arrival stamps (CLOCK_REALTIME) on the clock of the model (CLOCK_MONOTONIC).
+//! Converts kernel arrival stamps (CLOCK_REALTIME) to the model's clock (CLOCK_MONOTONIC).
 
 use crate::sys;
 
-/// Translates arrival stamps; the offset between the clocks is taken anew each second, as the
-/// wall clock is slewed and may step.
+const REFRESH_NS: u64 = 1_000_000_000;
+/// No frame waits longer than this for the link's thread unless the machine stood still.
+const MAX_AGE_NS: u64 = 1_000_000_000;
+
+/// Converts arrival stamps. Reads the offset between the clocks every second, since the wall clock
+/// is slewed and may step.
 #[derive(Debug)]
 pub(crate) struct StampClock {
     /// Wall clock minus monotonic clock.
@@ -21,7 +25,7 @@ impl StampClock {
         }
     }
 
-    /// Takes the offset anew when it is due.
+    /// Reads the offset again when it is older than a second.
     pub(crate) fn refresh(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.refreshed_ns) >= REFRESH_NS {
             self.offset_ns = wall_offset_ns();
@@ -29,11 +33,11 @@ impl StampClock {
         }
     }
 
-    /// When a frame arrived: never after `now_ns` and never before the frame ahead of it,
+    /// Returns when a frame arrived: never after `now_ns` and never before the previous frame,
     /// whatever the wall clock did.
     pub(crate) fn arrival_ns(&mut self, stamp_real_ns: u64, now_ns: u64) -> u64 {
         let arrival_ns = stamp_real_ns.saturating_add_signed(-self.offset_ns);
-        // A stamp far in the past is a step of the wall clock, not a frame that waited.
+        // A stamp far in the past means that the wall clock stepped, not that the frame waited.
         let plausible = arrival_ns + MAX_AGE_NS >= now_ns;
         let arrival_ns = if plausible {
             arrival_ns.min(now_ns)
@@ -45,7 +49,7 @@ impl StampClock {
     }
 }
 
-/// Wall clock minus monotonic clock, the wall clock read between two close readings of the other.
+/// Returns CLOCK_REALTIME minus CLOCK_MONOTONIC, from the closest of three pairs of readings.
 pub(crate) fn wall_offset_ns() -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..3 {
@@ -57,10 +61,6 @@ pub(crate) fn wall_offset_ns() -> i64 {
     }
     best.1
 }
-
-const REFRESH_NS: u64 = 1_000_000_000;
-/// No frame waits longer than this for the link's thread unless the machine stood still.
-const MAX_AGE_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -75,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_moved_by_the_offset() {
+    fn stamp_is_shifted_by_the_offset() {
         let now_ns = 10_000_000_000;
         assert_eq!(clock().arrival_ns(14_999_990_000, now_ns), 9_999_990_000);
     }
 
     #[test]
-    fn a_stamp_is_never_in_the_future_nor_before_the_last() {
+    fn stamps_are_monotonic_and_never_in_the_future() {
         let now_ns = 10_000_000_000;
         let mut clock = clock();
         assert_eq!(clock.arrival_ns(15_000_000_001, now_ns), now_ns);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_does_not_age_a_frame() {
+    fn wall_clock_step_does_not_age_a_frame() {
         let now_ns = 10_000_000_000;
         assert_eq!(clock().arrival_ns(1_000_000_000, now_ns), now_ns);
     }

@@ -1,7 +1,7 @@
-//! How the bench talks to a thread of the link without making it wait.
+//! Control of a link thread by the bench, without making the thread wait.
 //!
-//! A letter carries fresh books in and the full ones out, so the hot loop neither allocates
-//! nor frees, and looks at one flag a turn.
+//! A message carries an empty ledger in and the filled one out, so the hot loop neither allocates
+//! nor frees, and checks one flag per iteration.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,187 +15,187 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::ledger::PacketLedger;
 use crate::sys;
 
-/// What the bench asks of a thread.
+/// How long to wait for one readiness notification of a reply.
+const REPLY_POLL: Duration = Duration::from_millis(100);
+/// 10 s in all: a thread replies within one iteration, unless it does not run at all.
+const REPLY_POLLS: u32 = 100;
+
+/// A command to a link thread, or its reply.
 pub(crate) struct ControlMessage {
     pub(crate) command: ControlCommand,
-    /// Empty books for the thread to go on with; in the answer, those it filled.
+    /// In a command the empty ledger to continue with; in the reply the filled one.
     pub(crate) ledger: Box<PacketLedger>,
 }
 
-/// What to do beside changing the books.
+/// What the thread does beside replacing its ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ControlCommand {
-    /// A window begins: the model starts anew at this time.
-    Begin { at_ns: u64 },
-    /// A window ends.
-    End,
-    /// The thread ends.
+    /// Restarts the model's virtual time at `at_ns`: a window begins.
+    BeginWindow { at_ns: u64 },
+    /// Nothing more: a window ends.
+    EndWindow,
+    /// Ends the thread.
     Stop,
 }
 
 /// The bench's end.
 pub(crate) struct ControlHandle {
-    letters: SyncSender<ControlMessage>,
-    answers: Receiver<ControlMessage>,
-    bell: Arc<Wakeup>,
+    commands: SyncSender<ControlMessage>,
+    replies: Receiver<ControlMessage>,
+    wakeup: Arc<Wakeup>,
 }
 
 /// The thread's end.
 pub(crate) struct ControlEndpoint {
-    letters: Receiver<ControlMessage>,
-    answers: SyncSender<ControlMessage>,
-    bell: Arc<Wakeup>,
+    commands: Receiver<ControlMessage>,
+    replies: SyncSender<ControlMessage>,
+    wakeup: Arc<Wakeup>,
 }
 
 struct Wakeup {
-    rung: AtomicBool,
-    /// Frames between the two interfaces, as last told.
-    held: AtomicUsize,
-    /// Wakes the thread.
-    call: OwnedFd,
-    /// Wakes the bench.
-    reply: OwnedFd,
+    /// A command was sent.
+    pending: AtomicBool,
+    /// Frames inside the direction, as last published.
+    in_flight: AtomicUsize,
+    /// Eventfd that wakes the thread.
+    thread: OwnedFd,
+    /// Eventfd that wakes the bench.
+    bench: OwnedFd,
 }
 
-/// A pair of ends.
-pub(crate) fn mailbox() -> io::Result<(ControlHandle, ControlEndpoint)> {
-    let (letters, letters_in) = sync_channel(1);
-    let (answers, answers_in) = sync_channel(1);
+/// Creates the two ends.
+pub(crate) fn control() -> io::Result<(ControlHandle, ControlEndpoint)> {
+    let (command_sender, command_receiver) = sync_channel(1);
+    let (reply_sender, reply_receiver) = sync_channel(1);
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-    let bell = Arc::new(Wakeup {
-        rung: AtomicBool::new(false),
-        held: AtomicUsize::new(0),
-        call: eventfd(0, flags)?,
-        reply: eventfd(0, flags)?,
+    let wakeup = Arc::new(Wakeup {
+        pending: AtomicBool::new(false),
+        in_flight: AtomicUsize::new(0),
+        thread: eventfd(0, flags)?,
+        bench: eventfd(0, flags)?,
     });
     Ok((
         ControlHandle {
-            letters,
-            answers: answers_in,
-            bell: Arc::clone(&bell),
+            commands: command_sender,
+            replies: reply_receiver,
+            wakeup: Arc::clone(&wakeup),
         },
         ControlEndpoint {
-            letters: letters_in,
-            answers,
-            bell,
+            commands: command_receiver,
+            replies: reply_sender,
+            wakeup,
         },
     ))
 }
 
 impl ControlHandle {
-    /// Sends a letter and waits for its answer.
-    pub(crate) fn ask(&self, letter: ControlMessage) -> io::Result<ControlMessage> {
-        let gone = || io::Error::other("a thread of the link has ended");
-        self.letters.try_send(letter).map_err(|_| gone())?;
-        self.bell.rung.store(true, Ordering::Release);
-        rustix::io::write(&self.bell.call, &1u64.to_ne_bytes())?;
-        // Waiting on the descriptor and not in the channel: the answering thread then finds
-        // nobody to wake in there, and takes no lock.
-        for _ in 0..ANSWER_TRIES {
-            sys::wait_readable([self.bell.reply.as_fd()], Some(ANSWER_WAIT))?;
-            if let Ok(answer) = self.answers.try_recv() {
-                clear(&self.bell.reply);
-                return Ok(answer);
+    /// Sends a command and waits for the reply.
+    pub(crate) fn request(&self, message: ControlMessage) -> io::Result<ControlMessage> {
+        let ended = || io::Error::other("a thread of the link has ended");
+        self.commands.try_send(message).map_err(|_| ended())?;
+        self.wakeup.pending.store(true, Ordering::Release);
+        rustix::io::write(&self.wakeup.thread, &1u64.to_ne_bytes())?;
+        // Waits on the descriptor and not in the channel: the replying thread then finds no
+        // waiter there to wake, and takes no lock.
+        for _ in 0..REPLY_POLLS {
+            sys::wait_readable([self.wakeup.bench.as_fd()], Some(REPLY_POLL))?;
+            if let Ok(reply) = self.replies.try_recv() {
+                clear(&self.wakeup.bench);
+                return Ok(reply);
             }
         }
-        Err(io::Error::other("a thread of the link does not answer"))
+        Err(io::Error::other("a thread of the link does not respond"))
     }
 
-    /// Frames that the direction held at its last turn.
-    pub(crate) fn held(&self) -> usize {
-        self.bell.held.load(Ordering::Acquire)
+    /// Returns the number of frames inside the direction after its last iteration.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.wakeup.in_flight.load(Ordering::Acquire)
     }
 }
 
 impl ControlEndpoint {
-    /// Readable when a letter may be there.
+    /// Returns a descriptor that is readable when a command may have arrived.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.bell.call.as_fd()
+        self.wakeup.thread.as_fd()
     }
 
-    /// A letter, if one came. Costs one load when none did.
+    /// Returns the command that was sent, if any. Costs one load when there is none.
     #[inline]
-    pub(crate) fn letter(&self) -> Option<ControlMessage> {
-        if !self.bell.rung.load(Ordering::Acquire) {
+    pub(crate) fn try_receive(&self) -> Option<ControlMessage> {
+        if !self.wakeup.pending.load(Ordering::Acquire) {
             return None;
         }
-        self.bell.rung.store(false, Ordering::Release);
-        self.letters.try_recv().ok()
+        self.wakeup.pending.store(false, Ordering::Release);
+        self.commands.try_recv().ok()
     }
 
-    /// Makes [`ControlEndpoint::fd`] unreadable again. Call it whenever it was: the bench may ring after
-    /// its letter has been taken, and such a call must not wake the thread for ever.
-    pub(crate) fn hush(&self) {
-        clear(&self.bell.call);
+    /// Makes [`ControlEndpoint::fd`] unreadable again. Must be called whenever it was readable: the
+    /// bench may signal after its command has been taken, and that signal must not wake the thread
+    /// forever.
+    pub(crate) fn clear(&self) {
+        clear(&self.wakeup.thread);
     }
 
-    /// Tells the bench how many frames this direction holds.
+    /// Publishes the number of frames inside this direction.
     #[inline]
-    pub(crate) fn publish_held(&self, frames: usize) {
-        self.bell.held.store(frames, Ordering::Release);
+    pub(crate) fn publish_in_flight(&self, frames: usize) {
+        self.wakeup.in_flight.store(frames, Ordering::Release);
     }
 
-    /// Sends the answer back.
-    pub(crate) fn answer(&self, letter: ControlMessage) {
-        // One letter is under way at a time, so there is room; a bench that is gone needs none.
-        if self.answers.try_send(letter).is_ok() {
-            ring(&self.bell.reply);
+    pub(crate) fn reply(&self, message: ControlMessage) {
+        // One command is outstanding at a time, so there is room. The only other error is that
+        // the bench is gone.
+        if self.replies.try_send(message).is_ok() {
+            signal(&self.wakeup.bench);
         }
     }
 }
 
-fn ring(bell: &OwnedFd) {
-    // The counter cannot overflow: it is cleared after each letter.
-    let _written = rustix::io::write(bell, &1u64.to_ne_bytes());
+fn signal(eventfd: &OwnedFd) {
+    // The counter cannot overflow: it is cleared after each message.
+    let _written = rustix::io::write(eventfd, &1u64.to_ne_bytes());
 }
 
-fn clear(bell: &OwnedFd) {
+fn clear(eventfd: &OwnedFd) {
     let mut count = [0; 8];
-    // An empty counter is as good as a cleared one.
-    let _read = rustix::io::read(bell, &mut count);
+    // Fails only when the counter is 0 already.
+    let _read = rustix::io::read(eventfd, &mut count);
 }
-
-const ANSWER_WAIT: Duration = Duration::from_millis(100);
-const ANSWER_TRIES: u32 = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_letter_brings_the_books_back() {
-        let (desk, mailbox) = mailbox().unwrap();
+    fn reply_returns_the_filled_ledger() {
+        let (handle, endpoint) = control().unwrap();
         let thread = std::thread::spawn(move || {
-            let mut books = Box::new(PacketLedger::new(0, 0));
-            books.late = 7;
+            let mut ledger = Box::new(PacketLedger::new(0, 0));
+            ledger.late = 7;
             loop {
-                sys::wait_readable([mailbox.fd()], None).unwrap();
-                mailbox.hush();
-                let Some(mut letter) = mailbox.letter() else {
+                sys::wait_readable([endpoint.fd()], None).unwrap();
+                endpoint.clear();
+                let Some(mut message) = endpoint.try_receive() else {
                     continue;
                 };
-                std::mem::swap(&mut letter.ledger, &mut books);
-                let stop = letter.command == ControlCommand::Stop;
-                mailbox.answer(letter);
+                std::mem::swap(&mut message.ledger, &mut ledger);
+                let stop = message.command == ControlCommand::Stop;
+                endpoint.reply(message);
                 if stop {
                     return;
                 }
             }
         });
-        let ask = |order| {
-            desk.ask(ControlMessage {
-                command: order,
+        let request = |command| {
+            handle.request(ControlMessage {
+                command,
                 ledger: Box::new(PacketLedger::new(0, 0)),
             })
-            .unwrap()
         };
-        assert_eq!(ask(ControlCommand::Begin { at_ns: 1 }).ledger.late, 7);
-        assert_eq!(ask(ControlCommand::Stop).ledger.late, 0);
+        let begin = ControlCommand::BeginWindow { at_ns: 1 };
+        assert_eq!(request(begin).unwrap().ledger.late, 7);
+        assert_eq!(request(ControlCommand::Stop).unwrap().ledger.late, 0);
         thread.join().unwrap();
-        let gone = desk.ask(ControlMessage {
-            command: ControlCommand::End,
-            ledger: Box::new(PacketLedger::new(0, 0)),
-        });
-        assert!(gone.is_err());
+        assert!(request(ControlCommand::EndWindow).is_err());
     }
 }

@@ -1,12 +1,20 @@
-//! What the model and the tap want to know of a frame, read from its bytes.
+//! Parses frames for the model and the tap, and completes checksums.
 
 use link::Transport;
 
-/// An Ethernet frame, read as far as TCP and UDP. Nothing in it is trusted.
+/// Length of an Ethernet header.
+pub(crate) const ETHERNET_LEN: usize = 14;
+const MAX_EXTENSIONS: usize = 4;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
+
+/// The fields of an Ethernet frame up to TCP and UDP. The parser trusts none of its lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub(crate) transport: Transport,
-    /// IP bytes as the frame carries them.
+    /// IP bytes in the frame, including any padding.
     pub(crate) ip_bytes: u32,
     /// 4, 6, or 0 for anything that is not IP.
     pub(crate) ip_version: u8,
@@ -22,13 +30,13 @@ pub(crate) struct Parsed {
     pub(crate) ack: u32,
     /// Bytes above TCP or UDP.
     pub(crate) payload_bytes: u16,
-    /// First of them: a TLS record type, or the form of a QUIC header.
+    /// First payload byte: a TLS record type, or the first byte of a QUIC header.
     pub(crate) first_byte: u8,
-    /// Neither TCP nor UDP nor an ICMP error: no cell should see one.
+    /// Neither TCP nor UDP nor an ICMP error: no cell should have such a frame.
     pub(crate) foreign: bool,
 }
 
-/// Reads a frame.
+/// Parses a frame. One that cannot be parsed is foreign.
 pub(crate) fn parse(frame: &[u8]) -> Parsed {
     let packet = frame.get(ETHERNET_LEN..).unwrap_or(&[]);
     let mut parsed = Parsed {
@@ -56,18 +64,18 @@ pub(crate) fn parse(frame: &[u8]) -> Parsed {
         _ => None,
     };
     if let Some(upper) = upper {
-        transport(upper, &mut parsed);
+        parse_transport(upper, &mut parsed);
         let addresses = if parsed.ip_version == 4 {
             &packet[12..20]
         } else {
             &packet[8..40]
         };
-        parsed.flow = flow(addresses, &parsed);
+        parsed.flow = flow_id(addresses, &parsed);
     }
     parsed
 }
 
-/// Returns what lies above IPv4 (RFC 791), cut to its stated length.
+/// Parses an IPv4 header (RFC 791) and returns its payload, cut to the stated length.
 fn ipv4<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
     let header_len = usize::from(packet[0] & 0x0f) * 4;
     let fixed = packet.get(..20)?;
@@ -77,14 +85,14 @@ fn ipv4<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
     parsed.ecn = fixed[1] & 3;
     let later_fragment = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1fff != 0;
     if later_fragment {
-        // Belongs to whatever its first fragment did; ports are not in it.
+        // A later fragment has no ports: only the protocol is known.
         parsed.foreign = !matches!(parsed.protocol, TCP | UDP);
         return Some(&[]);
     }
     packet.get(header_len.max(20)..total_len.min(packet.len()))
 }
 
-/// Returns what lies above IPv6 (RFC 8200) and the extension headers that may come before it.
+/// Parses an IPv6 header (RFC 8200) and its extension headers, and returns the payload.
 fn ipv6<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
     let fixed = packet.get(..40)?;
     parsed.ip_version = 6;
@@ -105,7 +113,7 @@ fn ipv6<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-fn transport(upper: &[u8], parsed: &mut Parsed) {
+fn parse_transport(upper: &[u8], parsed: &mut Parsed) {
     let u16_at = |at: usize| u16::from_be_bytes([upper[at], upper[at + 1]]);
     let u32_at =
         |at: usize| u32::from_be_bytes([upper[at], upper[at + 1], upper[at + 2], upper[at + 3]]);
@@ -126,7 +134,7 @@ fn transport(upper: &[u8], parsed: &mut Parsed) {
             return;
         }
         (ICMP6, 1..) => {
-            parsed.foreign = upper[0] >= 128; // RFC 4443 section 2.1: errors are below
+            parsed.foreign = upper[0] >= 128; // RFC 4443 section 2.1: errors are below 128
             return;
         }
         _ => return,
@@ -137,8 +145,8 @@ fn transport(upper: &[u8], parsed: &mut Parsed) {
     parsed.first_byte = payload.first().copied().unwrap_or(0);
 }
 
-/// One number for the packets of a flow: FNV-1a over addresses, ports and protocol.
-fn flow(addresses: &[u8], parsed: &Parsed) -> u64 {
+/// Returns an id for the packet's flow: FNV-1a over addresses, ports and protocol.
+fn flow_id(addresses: &[u8], parsed: &Parsed) -> u64 {
     let [s0, s1] = parsed.src_port.to_be_bytes();
     let [d0, d1] = parsed.dst_port.to_be_bytes();
     let tail = [s0, s1, d0, d1, parsed.protocol];
@@ -150,10 +158,10 @@ fn flow(addresses: &[u8], parsed: &Parsed) -> u64 {
         })
 }
 
-/// Finishes a checksum that the sender left to the hardware: `start` is where the sum begins,
-/// `offset` where, from there, it is stored over the sum of the pseudo header (RFC 1071).
-/// Returns `false` when that lies outside the frame.
-pub(crate) fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
+/// Completes a checksum that the sender left to the hardware (RFC 1071). The checksummed bytes start
+/// at `start`; the checksum is stored `offset` bytes further on, where the sum of the pseudo header
+/// already is. Returns `false` when that lies outside the frame.
+pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(covered) = frame.get_mut(start..) else {
         return false;
     };
@@ -161,7 +169,7 @@ pub(crate) fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> 
         return false;
     }
     let sum = !fold(sum(covered));
-    // A UDP checksum of 0 would mean "none" (RFC 768); its other form is the same number.
+    // A UDP checksum of 0 would mean "none" (RFC 768); 0xffff is the same in one's complement.
     let sum = if sum == 0 { 0xffff } else { sum };
     covered[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
     true
@@ -174,7 +182,7 @@ fn sum(bytes: &[u8]) -> u64 {
         .map(|w| u64::from(u32::from_be_bytes(*w)))
         .sum();
     let (halves, last) = rest.as_chunks::<2>();
-    // Two aligned halves of a word weigh 2^16 and 1; both are 1 in one's complement.
+    // The halves of a word weigh 2^16 and 1, which are equal in one's complement.
     total += halves
         .iter()
         .map(|h| u64::from(u16::from_be_bytes(*h)))
@@ -188,14 +196,6 @@ fn fold(mut sum: u64) -> u16 {
     }
     sum as u16
 }
-
-/// Length of an Ethernet header.
-pub(crate) const ETHERNET_LEN: usize = 14;
-const MAX_EXTENSIONS: usize = 4;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMP: u8 = 1;
-const ICMP6: u8 = 58;
 
 #[cfg(test)]
 mod tests {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_udp_over_ipv4() {
+    fn parses_udp_over_ipv4() {
         let parsed = parse(&udp4());
         assert_eq!(parsed.transport, Transport::Udp);
         assert_eq!((parsed.src_port, parsed.dst_port), (5, 443));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_tcp_over_ipv6_behind_an_extension_header() {
+    fn parses_tcp_over_ipv6_with_an_extension_header() {
         let mut frame = vec![0u8; 12];
         frame.extend([0x86, 0xdd, 0x60, 0x10, 0, 0, 0, 29, 60, 64]);
         frame.extend([1; 32]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_flows_apart_and_packets_of_one_together() {
+    fn flow_id_depends_on_ports_not_on_payload() {
         let mut other = udp4();
         other[35] = 6;
         let mut longer = udp4();
@@ -252,16 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_frame_panics() {
+    fn truncated_frames_do_not_panic() {
         let frame = udp4();
         for len in 0..frame.len() {
-            let cut = parse(&frame[..len]);
-            assert_eq!(cut.transport == Transport::Udp, len >= 42);
+            let truncated = parse(&frame[..len]);
+            assert_eq!(truncated.transport == Transport::Udp, len >= 42);
         }
     }
 
     #[test]
-    fn arp_is_foreign_and_an_icmp_error_is_not() {
+    fn arp_is_foreign_and_icmp_errors_are_not() {
         let mut arp = vec![0u8; 60];
         arp[12..14].copy_from_slice(&[8, 6]);
         assert!(parse(&arp).foreign);
@@ -274,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_checksum_verifies() {
+    fn completed_checksum_verifies() {
         let mut frame = udp4();
-        // The pseudo header's sum, as the kernel leaves it in the field.
+        // The kernel leaves the pseudo header's sum in the field.
         let pseudo = [10, 0, 0, 1, 10, 0, 0, 2, 0, 17, 0, 10];
         frame[40..42].copy_from_slice(&fold(sum(&pseudo)).to_be_bytes());
-        assert!(finish_checksum(&mut frame, 34, 6));
+        assert!(complete_checksum(&mut frame, 34, 6));
         assert_eq!(fold(sum(&pseudo) + sum(&frame[34..])), 0xffff);
-        assert!(!finish_checksum(&mut frame, 44, 6));
-        assert!(!finish_checksum(&mut frame, 99, 0));
+        assert!(!complete_checksum(&mut frame, 44, 6));
+        assert!(!complete_checksum(&mut frame, 99, 0));
     }
 }

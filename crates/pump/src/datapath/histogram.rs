@@ -1,6 +1,10 @@
-//! How late packets left, as a histogram of fixed size.
+//! A histogram of fixed size, for the lateness of departures.
 
-/// Counts values in buckets 1/32 of their size wide, so a quantile is right to 3 %.
+/// Buckets per power of two.
+const STEPS: usize = 32;
+const BUCKETS: usize = (64 - STEPS.ilog2() as usize + 1) * STEPS;
+
+/// Counts values in buckets that are 1/32 of their value wide: quantiles are exact to 3 %.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     buckets: Vec<u64>,
@@ -36,7 +40,8 @@ impl Histogram {
         self.max
     }
 
-    /// The smallest value that at least a share `q` of all do not exceed; 0 of none.
+    /// Returns the smallest value that at least a share `q` of all values do not exceed; 0 when
+    /// empty.
     pub(crate) fn quantile(&self, q: f64) -> u64 {
         let rank = (q * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -67,15 +72,12 @@ fn upper_bound(bucket: usize) -> u64 {
     u64::try_from(start + (1u128 << octave) - 1).unwrap_or(u64::MAX)
 }
 
-const STEPS: usize = 32;
-const BUCKETS: usize = (64 - STEPS.ilog2() as usize + 1) * STEPS;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_value_lies_in_its_bucket() {
+    fn every_value_falls_into_its_bucket() {
         let mut value = 1u64;
         while value < u64::MAX / 3 {
             for v in [value - 1, value, value + 1] {
@@ -91,12 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_right_to_three_per_cent() {
+    fn quantiles_are_exact_to_three_percent() {
         let mut histogram = Histogram::new();
         (1..=10_000).for_each(|v| histogram.record(v * 100));
         for q in [0.01, 0.5, 0.99, 0.999] {
-            let (got, exact) = (histogram.quantile(q) as f64, q * 1e6);
-            assert!((got / exact - 1.0).abs() < 0.032, "{q}: {got}");
+            let (quantile, exact) = (histogram.quantile(q) as f64, q * 1e6);
+            // The buckets are 1/32 (3.1 %) wide.
+            assert!((quantile / exact - 1.0).abs() < 0.032, "{q}: {quantile}");
         }
         assert_eq!(histogram.quantile(1.0), 1_000_000);
         assert_eq!(Histogram::new().quantile(0.5), 0);

@@ -1,4 +1,4 @@
-//! What one direction counted in one window.
+//! The packet accounting of one direction in one window.
 
 use link::{Cause, Transport};
 
@@ -7,50 +7,56 @@ use super::slab::RecordRef;
 use crate::tap::{Fate, TapRecord};
 use crate::window::Count;
 
-/// The books of a window. Everything in it is allocated when it is made.
+const TRANSPORTS: usize = 3;
+const CAUSES: usize = 4;
+/// Capture bytes per entry of the capture's index. A TCP frame with timestamps has at least 66.
+const BYTES_PER_FRAME: usize = 64;
+
+/// The counts of a window and its tap. All memory is allocated on creation.
 pub(crate) struct PacketLedger {
     /// Number of the window; 0 before the first.
     pub(crate) window: u32,
-    /// What the sender sent, by transport.
-    pub(crate) sent: [Count; KINDS],
-    /// What was handed to the receiver, by transport.
-    pub(crate) delivered: [Count; KINDS],
-    /// What the model dropped, by cause.
+    /// Frames from the sender, by [`transport_index`].
+    pub(crate) sent: [Count; TRANSPORTS],
+    /// Frames handed to the receiver, by [`transport_index`].
+    pub(crate) delivered: [Count; TRANSPORTS],
+    /// Packets dropped by the model, by [`cause_index`].
     pub(crate) dropped: [u64; CAUSES],
-    /// How long after their time packets left.
+    /// Departure minus ideal departure, in ns.
     pub(crate) lateness: Histogram,
     /// Packets later than `late_bound_ns`.
     pub(crate) late: u64,
     pub(crate) late_bound_ns: u64,
     /// Frames that were not TCP, UDP or ICMP errors.
     pub(crate) foreign_frames: u64,
-    /// Frames above the MTU, or standing for several packets.
+    /// Frames above the MTU, or holding several packets.
     pub(crate) oversize_frames: u64,
-    /// Frames the ring had no place for.
+    /// Frames lost because the receive ring was full.
     pub(crate) ring_drops: u64,
-    /// Frames that an interface refused for good.
+    /// Frames that the receiver's interface rejected.
     pub(crate) lost_frames: u64,
-    /// Times the receiver's interface had no room at first.
+    /// Times the receiver's interface was full at first.
     pub(crate) retries: u64,
-    /// Times the loop turned without progress and was put to sleep.
+    /// Times the loop iterated without progress and was put to sleep.
     pub(crate) stalls: u64,
     /// Time spent spinning.
     pub(crate) spin_ns: u64,
-    /// CPU time of the thread when the window began; afterwards, what it used.
+    /// During the window, the thread's CPU time at its start; afterwards, the CPU time it used.
     pub(crate) cpu_ns: u64,
     records: Vec<TapRecord>,
-    /// Packets for which there was no place in the tap.
+    /// Packets that the tap had no room for.
     pub(crate) unrecorded: u64,
+    /// Whole frames, when a capture was requested.
     pub(crate) frames: Option<FrameStore>,
 }
 
 impl PacketLedger {
-    /// Books with room for `records` packets and `frame_bytes` of whole frames.
+    /// Allocates a ledger for `records` packets and `frame_bytes` of whole frames.
     pub(crate) fn new(records: usize, frame_bytes: usize) -> PacketLedger {
         PacketLedger {
             window: 0,
-            sent: [Count::default(); KINDS],
-            delivered: [Count::default(); KINDS],
+            sent: [Count::default(); TRANSPORTS],
+            delivered: [Count::default(); TRANSPORTS],
             dropped: [0; CAUSES],
             lateness: Histogram::new(),
             late: 0,
@@ -69,10 +75,11 @@ impl PacketLedger {
         }
     }
 
-    /// Empties the books for the next window, keeping their memory.
+    /// Resets the ledger for the next window, keeping its memory.
     pub(crate) fn clear(&mut self, window: u32, late_bound_ns: u64) {
         (self.window, self.late_bound_ns) = (window, late_bound_ns);
-        (self.sent, self.delivered) = ([Count::default(); KINDS], [Count::default(); KINDS]);
+        self.sent = [Count::default(); TRANSPORTS];
+        self.delivered = [Count::default(); TRANSPORTS];
         self.dropped = [0; CAUSES];
         self.lateness.clear();
         (self.late, self.foreign_frames, self.oversize_frames) = (0, 0, 0);
@@ -85,7 +92,7 @@ impl PacketLedger {
         }
     }
 
-    /// Enters a packet into the tap.
+    /// Adds a packet to the tap; `None` when the tap is full.
     pub(crate) fn record(&mut self, record: TapRecord) -> Option<RecordRef> {
         if self.records.len() == self.records.capacity() {
             self.unrecorded += 1;
@@ -98,8 +105,8 @@ impl PacketLedger {
         })
     }
 
-    /// Completes a record, if it is of this window.
-    pub(crate) fn settle(&mut self, at: Option<RecordRef>, departure_ns: u64, fate: Fate) {
+    /// Completes a packet's record. Does nothing for a packet of an earlier window.
+    pub(crate) fn complete(&mut self, at: Option<RecordRef>, departure_ns: u64, fate: Fate) {
         if let Some(at) = at.filter(|at| at.window == self.window)
             && let Some(record) = self.records.get_mut(at.index as usize)
         {
@@ -108,36 +115,35 @@ impl PacketLedger {
         }
     }
 
-    /// The tap of this window.
+    /// Returns the tap of this window, in order of arrival.
     pub(crate) fn records(&self) -> &[TapRecord] {
         &self.records
     }
 }
 
-/// Whole frames, one after another in memory set aside, for a capture file.
+/// Whole frames for a capture file, one after another in preallocated memory.
 pub(crate) struct FrameStore {
     bytes: Vec<u8>,
     index: Vec<StoredFrame>,
-    /// Frames for which there was no room.
+    /// Frames that there was no room for.
     pub(crate) missed: u64,
 }
 
-/// Where a frame lies, when it was seen, and at which end.
+/// When and where a frame was seen, and its place in the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoredFrame {
     pub(crate) at_ns: u64,
     pub(crate) start: usize,
     pub(crate) len: usize,
-    /// At the receiver's end (`true`) or the sender's.
+    /// Seen at the receiver's end (`true`) or the sender's.
     pub(crate) leaving: bool,
 }
 
 impl FrameStore {
     fn new(bytes: usize) -> FrameStore {
-        let frames = bytes / 64;
         FrameStore {
             bytes: Vec::with_capacity(bytes),
-            index: Vec::with_capacity(frames),
+            index: Vec::with_capacity(bytes / BYTES_PER_FRAME),
             missed: 0,
         }
     }
@@ -150,9 +156,9 @@ impl FrameStore {
 
     pub(crate) fn push(&mut self, at_ns: u64, leaving: bool, frame: &[u8]) {
         let start = self.bytes.len();
-        let room = start + frame.len() <= self.bytes.capacity()
+        let fits = start + frame.len() <= self.bytes.capacity()
             && self.index.len() < self.index.capacity();
-        if !room {
+        if !fits {
             self.missed += 1;
             return;
         }
@@ -172,8 +178,8 @@ impl FrameStore {
     }
 }
 
-/// The place of a transport in the books.
-pub(crate) fn kind(transport: Transport) -> u8 {
+/// Returns the index of a transport in the counts.
+pub(crate) fn transport_index(transport: Transport) -> usize {
     match transport {
         Transport::Tcp => 0,
         Transport::Udp => 1,
@@ -181,7 +187,7 @@ pub(crate) fn kind(transport: Transport) -> u8 {
     }
 }
 
-/// The place of a cause in the books.
+/// Returns the index of a cause in the counts.
 pub(crate) fn cause_index(cause: Cause) -> usize {
     match cause {
         Cause::Policy => 0,
@@ -191,15 +197,12 @@ pub(crate) fn cause_index(cause: Cause) -> usize {
     }
 }
 
-const KINDS: usize = 3;
-const CAUSES: usize = 4;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn frames_beyond_the_room_are_counted_not_kept() {
+    fn frames_that_do_not_fit_are_counted() {
         let mut store = FrameStore::new(128);
         store.push(1, false, &[7; 100]);
         store.push(2, true, &[8; 100]);

@@ -1,4 +1,5 @@
-//! One direction of a bench: frames in from one interface, through the model, out of the other.
+//! The data path: a thread per direction takes frames from one interface through the model and
+//! sends them out of the other.
 
 pub(crate) mod clock;
 pub(crate) mod control;

@@ -1,8 +1,7 @@
 //! The mapped receive ring (TPACKET_V2; Documentation/networking/packet_mmap.rst).
 //!
-//! Its memory is the kernel's, so its size is bound by no socket buffer limit and an ordinary
-//! user gets as much as root. Looking for the next frame costs a load, which is what makes
-//! spinning on it cheap.
+//! Its memory is the kernel's, so no socket buffer limit applies and an unprivileged user gets as
+//! much as root. Checking for the next frame costs one load, which makes spinning on it cheap.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -11,12 +10,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket;
 
+const BLOCK_LEN: usize = 1 << 18;
+const VIRTIO_LEN: usize = 10;
+/// Upper bound of the header, address and alignment that the kernel puts before a frame.
+const HEADROOM: usize = 128;
+
 /// Receives every frame that arrives at an interface.
 pub(crate) struct Ring {
     socket: OwnedFd,
     memory: NonNull<u8>,
     len: usize,
-    frame_room: usize,
+    slot_len: usize,
     frames: usize,
     next: usize,
 }
@@ -27,30 +31,30 @@ unsafe impl Send for Ring {}
 
 /// A frame in the ring.
 pub(crate) struct Received<'a> {
-    /// From the Ethernet header on; short when the frame did not fit.
+    /// From the Ethernet header on; truncated when the frame did not fit.
     pub(crate) bytes: &'a [u8],
     /// Length of the frame on the interface.
     pub(crate) wire_len: usize,
-    /// When the kernel took it, CLOCK_REALTIME.
+    /// When the kernel received it, CLOCK_REALTIME.
     pub(crate) stamp_real_ns: u64,
-    /// What the sender left to the hardware.
+    /// Work that the sender left to the hardware.
     pub(crate) offload: Offload,
 }
 
-/// `struct virtio_net_hdr`, read.
+/// The parts of a `struct virtio_net_hdr` that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offload {
-    /// Where the checksum begins and, from there, where it is stored.
+    /// Where the checksummed bytes start and, from there, where the checksum is stored.
     pub(crate) checksum: Option<(usize, usize)>,
-    /// It stands for several packets.
+    /// The frame holds several packets.
     pub(crate) segments: bool,
 }
 
 impl Ring {
-    /// A ring of at least `frames` frames up to `frame_len` long, on interface `index`.
+    /// Opens a ring for at least `frames` frames of up to `frame_len` bytes, on interface `index`.
     pub(crate) fn new(index: u32, frames: usize, frame_len: usize) -> io::Result<Ring> {
-        let frame_room = (frame_len + HEADROOM).next_power_of_two();
-        let per_block = BLOCK_LEN / frame_room;
+        let slot_len = (frame_len + HEADROOM).next_power_of_two();
+        let per_block = BLOCK_LEN / slot_len;
         if per_block == 0 {
             return Err(io::Error::other(format!(
                 "frames of {frame_len} bytes are too long"
@@ -71,14 +75,14 @@ impl Ring {
         let request = libc::tpacket_req {
             tp_block_size: BLOCK_LEN as u32,
             tp_block_nr: blocks as u32,
-            tp_frame_size: frame_room as u32,
+            tp_frame_size: slot_len as u32,
             tp_frame_nr: frames as u32,
         };
         socket::set_option(fd, libc::PACKET_RX_RING, &request)?;
 
         let len = blocks * BLOCK_LEN;
         let rw = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of the size just agreed; it replaces no other.
+        // SAFETY: a new mapping of the size just requested; it replaces no other.
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -97,33 +101,33 @@ impl Ring {
             socket,
             memory,
             len,
-            frame_room,
+            slot_len,
             frames,
             next: 0,
         };
-        // Bound last: every frame from here on has a place.
+        // Bound last: from here on every frame goes into the ring.
         socket::bind(ring.socket.as_fd(), index, libc::ETH_P_ALL)?;
         Ok(ring)
     }
 
-    /// Is there a frame? One load.
+    /// Returns whether there is a frame, at the cost of one load.
     #[inline]
     pub(crate) fn has_next(&self) -> bool {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Shows the next frame to `look`, then gives its place back to the kernel.
-    pub(crate) fn take<R>(&mut self, look: impl FnOnce(Received<'_>) -> R) -> Option<R> {
+    /// Passes the next frame to `read`, then returns its slot to the kernel.
+    pub(crate) fn take<R>(&mut self, read: impl FnOnce(Received<'_>) -> R) -> Option<R> {
         if !self.has_next() {
             return None;
         }
-        let start = self.next * self.frame_room;
-        // SAFETY: `next` is below `frames`, so the whole room lies in the mapping, which lives
+        let start = self.next * self.slot_len;
+        // SAFETY: `next` is below `frames`, so the whole slot lies in the mapping, which lives
         // as long as `self`; the status word read above says that it is ours until it is
         // written again below, after the last use of the borrow.
-        let room =
-            unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), self.frame_room) };
-        let result = look(parse(room));
+        let slot =
+            unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), self.slot_len) };
+        let result = read(parse(slot));
         self.status()
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.frames;
@@ -131,27 +135,27 @@ impl Ring {
     }
 
     fn status(&self) -> &AtomicU32 {
-        // SAFETY: in bounds as in `take`; `frame_room` is a power of two above 32, so the word
+        // SAFETY: in bounds as in `take`; `slot_len` is a power of two above 32, so the word
         // is aligned; the kernel writes it as one word.
-        unsafe { AtomicU32::from_ptr(self.memory.as_ptr().add(self.next * self.frame_room).cast()) }
+        unsafe { AtomicU32::from_ptr(self.memory.as_ptr().add(self.next * self.slot_len).cast()) }
     }
 
-    /// Readable when there is a frame.
+    /// Returns a descriptor that is readable when there is a frame.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Frames the kernel had no place for, since last asked.
+    /// Returns the frames dropped because the ring was full, since the last call.
     pub(crate) fn take_drops(&self) -> u32 {
         socket::take_drops(self.socket.as_fd()).unwrap_or(0)
     }
 
-    /// Frames it has places for.
+    /// Returns the number of slots.
     pub(crate) fn frames(&self) -> usize {
         self.frames
     }
 
-    /// Its size in memory.
+    /// Returns its size in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.len
     }
@@ -164,16 +168,17 @@ impl Drop for Ring {
     }
 }
 
-/// Reads a `struct tpacket2_hdr` and what it points to. Its fields are bounded by the room.
-fn parse(room: &[u8]) -> Received<'_> {
-    let u16_at = |at: usize| usize::from(u16::from_ne_bytes([room[at], room[at + 1]]));
+/// Reads a `struct tpacket2_hdr` and the frame that it points to. Offsets beyond the slot give an
+/// empty frame.
+fn parse(slot: &[u8]) -> Received<'_> {
+    let u16_at = |at: usize| usize::from(u16::from_ne_bytes([slot[at], slot[at + 1]]));
     let u32_at =
-        |at: usize| u32::from_ne_bytes([room[at], room[at + 1], room[at + 2], room[at + 3]]);
+        |at: usize| u32::from_ne_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
     let (wire_len, kept_len, mac) = (u32_at(4) as usize, u32_at(8) as usize, u16_at(12));
-    let bytes = room.get(mac..mac + kept_len).unwrap_or(&[]);
+    let bytes = slot.get(mac..mac + kept_len).unwrap_or(&[]);
     let virtio = mac
         .checked_sub(VIRTIO_LEN)
-        .and_then(|at| room.get(at..at + VIRTIO_LEN));
+        .and_then(|at| slot.get(at..at + VIRTIO_LEN));
     Received {
         bytes,
         wire_len,
@@ -192,28 +197,23 @@ fn offload(header: &[u8]) -> Offload {
     }
 }
 
-const BLOCK_LEN: usize = 1 << 18;
-const VIRTIO_LEN: usize = 10;
-/// Header, address and alignment before the frame: the kernel takes less than this.
-const HEADROOM: usize = 128;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_headers_the_kernel_writes() {
-        let mut room = vec![0u8; 256];
-        room[4..8].copy_from_slice(&60u32.to_ne_bytes());
-        room[8..12].copy_from_slice(&4u32.to_ne_bytes());
-        room[12..14].copy_from_slice(&80u16.to_ne_bytes());
-        room[16..20].copy_from_slice(&2u32.to_ne_bytes());
-        room[20..24].copy_from_slice(&5u32.to_ne_bytes());
-        room[70] = 1;
-        room[76..78].copy_from_slice(&34u16.to_ne_bytes());
-        room[78..80].copy_from_slice(&16u16.to_ne_bytes());
-        room[80..84].copy_from_slice(b"abcd");
-        let frame = parse(&room);
+    fn parses_kernel_headers() {
+        let mut slot = vec![0u8; 256];
+        slot[4..8].copy_from_slice(&60u32.to_ne_bytes());
+        slot[8..12].copy_from_slice(&4u32.to_ne_bytes());
+        slot[12..14].copy_from_slice(&80u16.to_ne_bytes());
+        slot[16..20].copy_from_slice(&2u32.to_ne_bytes());
+        slot[20..24].copy_from_slice(&5u32.to_ne_bytes());
+        slot[70] = 1;
+        slot[76..78].copy_from_slice(&34u16.to_ne_bytes());
+        slot[78..80].copy_from_slice(&16u16.to_ne_bytes());
+        slot[80..84].copy_from_slice(b"abcd");
+        let frame = parse(&slot);
         assert_eq!((frame.bytes, frame.wire_len), (&b"abcd"[..], 60));
         assert_eq!(frame.stamp_real_ns, 2_000_000_005);
         assert_eq!(
@@ -226,10 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_points_outside_reads_as_an_empty_frame() {
-        let mut room = vec![0u8; 64];
-        room[8..12].copy_from_slice(&100u32.to_ne_bytes());
-        room[12..14].copy_from_slice(&32u16.to_ne_bytes());
-        assert!(parse(&room).bytes.is_empty());
+    fn header_beyond_the_slot_gives_an_empty_frame() {
+        let mut slot = vec![0u8; 64];
+        slot[8..12].copy_from_slice(&100u32.to_ne_bytes());
+        slot[12..14].copy_from_slice(&32u16.to_ne_bytes());
+        assert!(parse(&slot).bytes.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Packet sockets: the receiving one (see [`super::ring`]) and the sending one.
+//! Packet sockets: shared options, and the sending socket. [`super::ring`] is the receiving one.
 
 use std::io;
 use std::mem::size_of;
@@ -7,7 +7,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use super::slab::Slab;
 use crate::sys::check;
 
-/// Opens a packet socket that receives nothing until it is bound to a protocol.
+/// Frames per system call. At full load the loop takes this many per reading of the clock.
+pub(crate) const BATCH: usize = 64;
+
+/// Opens a packet socket. It receives nothing until it is bound to a protocol.
 pub(crate) fn open() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: takes no pointer.
@@ -41,7 +44,7 @@ pub(crate) fn bind(socket: BorrowedFd<'_>, index: u32, protocol: libc::c_int) ->
     check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
-/// Has an interface take frames for any address while the socket lives.
+/// Puts an interface into promiscuous mode for as long as the returned socket lives.
 pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     let socket = open()?;
     let membership = libc::packet_mreq {
@@ -54,7 +57,7 @@ pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Frames dropped because the socket's ring was full, since last asked.
+/// Returns the frames dropped because the socket's ring was full, since the last call.
 pub(crate) fn take_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut stats = libc::tpacket_stats {
         tp_packets: 0,
@@ -83,16 +86,16 @@ pub(crate) struct Sender {
 }
 
 // SAFETY: the pointers in `headers` and `vectors` are written before every call and never
-// followed outside it, so the arrays are mere memory that may move between threads.
+// followed outside it, so the arrays are plain memory that may move between threads.
 unsafe impl Send for Sender {}
 
-/// How sending a batch went.
+/// The result of sending a batch.
 pub(crate) enum SendOutcome {
-    /// So many of the batch, from its start; at least one.
+    /// This many frames were sent, from the start of the batch; at least one.
     Sent(usize),
-    /// None now: the interface's queue is full.
+    /// None was sent: the interface's queue is full.
     Busy,
-    /// The first can never be sent.
+    /// The first frame can never be sent.
     Rejected,
 }
 
@@ -110,7 +113,7 @@ impl Sender {
         })
     }
 
-    /// Sends held frames in order, as many as one call takes.
+    /// Sends frames of the slab in order, as many as one system call takes.
     pub(crate) fn send(&mut self, slab: &Slab, tokens: impl Iterator<Item = u64>) -> SendOutcome {
         let mut n = 0;
         for token in tokens.take(BATCH) {
@@ -144,6 +147,3 @@ impl Sender {
         }
     }
 }
-
-/// Frames in one call: at full load the loop takes this many between two looks at the clock.
-pub(crate) const BATCH: usize = 64;

@@ -1,13 +1,12 @@
-//! The two threads of the link, from their start to their end.
+//! The two threads of the link, from start to stop.
 
 use std::io;
-
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use link::{Direction, Network, Path};
 
-use super::control::{ControlCommand, ControlHandle, ControlMessage, mailbox};
+use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
 use super::frame::ETHERNET_LEN;
 use super::ledger::PacketLedger;
 use super::ring::Ring;
@@ -16,30 +15,46 @@ use super::socket::Sender;
 use super::worker::{self, Worker};
 use crate::sys;
 
-/// Both directions, carrying until they are stopped.
+/// Low among the real-time priorities: above every ordinary thread, below the kernel's own.
+const PRIORITY: i32 = 10;
+/// 50 ms at 1 Gbit/s of full frames, or at 160 000 small frames per second.
+const RING_FRAMES: usize = 8192;
+/// 100 ms at 1 Gbit/s of full frames: the delay and queue of any network that a phone can have.
+const SLAB_FRAMES: usize = 16384;
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// 50 ms: an endpoint's kernel answers a delivered packet sooner, even on a busy machine.
+const IDLE_POLLS: u32 = 50;
+/// Packets of a window that the tap has room for, per direction: 20 MB.
+const RECORDS: usize = 1 << 19;
+const LATE_MIN_NS: u64 = 1_000_000;
+/// 1/50, i.e. 2 %, of the one-way delay.
+const LATE_SHARE: u64 = 50;
+
+/// Both directions of a running link.
 pub(crate) struct LinkThreads {
-    directions: [Running; 2],
+    directions: [DirectionThread; 2],
     pub(crate) realtime: bool,
-    pub(crate) locked: bool,
+    pub(crate) memory_locked: bool,
     pub(crate) ring_bytes: usize,
     late_bound_ns: [u64; 2],
     window: u32,
     frame_bytes: usize,
 }
 
-struct Running {
-    desk: ControlHandle,
+struct DirectionThread {
+    control: ControlHandle,
     thread: Option<JoinHandle<()>>,
+    /// A ledger to be reused in the next window.
     spare: Option<Box<PacketLedger>>,
 }
 
-/// What the threads of a link are started with.
+/// The configuration of a link.
 pub(crate) struct Setup<'a> {
     pub(crate) network: &'a Network,
     pub(crate) seed: u64,
-    /// Cost of the way itself, up and down.
+    /// Subtracted from the model's delay, up and down.
     pub(crate) bias_ns: [u64; 2],
-    /// Interfaces of the link facing client and server.
+    /// Indexes of the link's interfaces that face client and server.
     pub(crate) interfaces: [u32; 2],
     pub(crate) spin_permille: u64,
     /// Room for whole frames, per direction and window.
@@ -47,98 +62,93 @@ pub(crate) struct Setup<'a> {
 }
 
 impl LinkThreads {
-    /// Starts both directions; the calling thread's namespace is the link's.
+    /// Starts both directions. The interfaces are those of the calling thread's namespace.
     pub(crate) fn start(setup: &Setup<'_>) -> io::Result<LinkThreads> {
         let [client, server] = setup.interfaces;
-        let (up, up_facts) = start_one(setup, Direction::Up, client, server)?;
-        let (down, down_facts) = start_one(setup, Direction::Down, server, client)?;
+        let (up, up_info) = start_direction(setup, Direction::Up, client, server)?;
+        let (down, down_info) = start_direction(setup, Direction::Down, server, client)?;
         Ok(LinkThreads {
             directions: [up, down],
-            realtime: up_facts.realtime && down_facts.realtime,
-            locked: up_facts.locked && down_facts.locked,
-            ring_bytes: up_facts.ring_bytes,
-            late_bound_ns: [up_facts.late_bound_ns, down_facts.late_bound_ns],
+            realtime: up_info.realtime && down_info.realtime,
+            memory_locked: up_info.memory_locked && down_info.memory_locked,
+            ring_bytes: up_info.ring_bytes,
+            late_bound_ns: [up_info.late_bound_ns, down_info.late_bound_ns],
             window: 0,
             frame_bytes: setup.frame_bytes,
         })
     }
 
     /// Begins a window at `at_ns`.
-    pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
+    pub(crate) fn begin_window(&mut self, at_ns: u64) -> io::Result<()> {
         self.window += 1;
-        for (running, late_bound_ns) in self.directions.iter_mut().zip(self.late_bound_ns) {
-            let mut ledger = running.take_spare(self.frame_bytes);
+        for (direction, late_bound_ns) in self.directions.iter_mut().zip(self.late_bound_ns) {
+            let mut ledger = direction.take_spare(self.frame_bytes);
             ledger.clear(self.window, late_bound_ns);
-            let answer = running.desk.ask(ControlMessage {
-                command: ControlCommand::Begin { at_ns },
+            let reply = direction.control.request(ControlMessage {
+                command: ControlCommand::BeginWindow { at_ns },
                 ledger,
             })?;
-            running.spare = Some(answer.ledger);
+            direction.spare = Some(reply.ledger);
         }
         Ok(())
     }
 
-    /// Ends the window and returns the books of both directions, up first.
-    pub(crate) fn end(&mut self) -> io::Result<[Box<PacketLedger>; 2]> {
-        let mut books = Vec::with_capacity(2);
-        for running in &mut self.directions {
-            let mut ledger = running.take_spare(self.frame_bytes);
+    /// Ends the window and returns the ledgers of both directions, up first.
+    pub(crate) fn end_window(&mut self) -> io::Result<[Box<PacketLedger>; 2]> {
+        let mut ledgers = Vec::with_capacity(2);
+        for direction in &mut self.directions {
+            let mut ledger = direction.take_spare(self.frame_bytes);
             ledger.clear(0, u64::MAX);
-            books.push(
-                running
-                    .desk
-                    .ask(ControlMessage {
-                        command: ControlCommand::End,
-                        ledger,
-                    })?
-                    .ledger,
-            );
+            let reply = direction.control.request(ControlMessage {
+                command: ControlCommand::EndWindow,
+                ledger,
+            })?;
+            ledgers.push(reply.ledger);
         }
-        books
+        ledgers
             .try_into()
-            .map_err(|_| io::Error::other("two directions gave other than two books"))
+            .map_err(|_| io::Error::other("two directions returned other than two ledgers"))
     }
 
-    /// Waits until no frame is on the link, at most `limit`. Frames that arrive meanwhile count.
+    /// Waits until the link is empty, at most `limit`, and returns whether it is.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
-        let mut quiet = 0;
+        let mut idle = 0;
         while Instant::now() < until {
-            let empty = self.directions.iter().all(|d| d.desk.held() == 0);
-            quiet = if empty { quiet + 1 } else { 0 };
-            if quiet == QUIET_LOOKS {
+            let empty = self.directions.iter().all(|d| d.control.in_flight() == 0);
+            idle = if empty { idle + 1 } else { 0 };
+            if idle == IDLE_POLLS {
                 return true;
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         false
     }
 
-    /// Ends both threads; frames inside are gone.
+    /// Ends both threads. Frames inside the link are discarded.
     pub(crate) fn stop(&mut self) {
-        for running in &mut self.directions {
-            let Some(thread) = running.thread.take() else {
+        for direction in &mut self.directions {
+            let Some(thread) = direction.thread.take() else {
                 continue;
             };
-            let ledger = Box::new(PacketLedger::new(0, 0));
-            // A thread that panicked does not answer, and has said its own word.
-            let _answer = running.desk.ask(ControlMessage {
+            // Fails if the thread panicked, which it has reported itself.
+            let _stopped = direction.control.request(ControlMessage {
                 command: ControlCommand::Stop,
-                ledger,
+                ledger: Box::new(PacketLedger::new(0, 0)),
             });
-            let _ended = thread.join();
+            let _joined = thread.join();
         }
     }
 
-    /// Gives books back for the next window.
-    pub(crate) fn give_back(&mut self, books: [Box<PacketLedger>; 2]) {
-        for (running, ledger) in self.directions.iter_mut().zip(books) {
-            running.spare = Some(ledger);
+    /// Returns ledgers for reuse in the next window.
+    pub(crate) fn recycle(&mut self, ledgers: [Box<PacketLedger>; 2]) {
+        for (direction, ledger) in self.directions.iter_mut().zip(ledgers) {
+            direction.spare = Some(ledger);
         }
     }
 }
 
-impl Running {
+impl DirectionThread {
     fn take_spare(&mut self, frame_bytes: usize) -> Box<PacketLedger> {
         self.spare
             .take()
@@ -146,19 +156,19 @@ impl Running {
     }
 }
 
-struct Started {
+struct DirectionInfo {
     realtime: bool,
-    locked: bool,
+    memory_locked: bool,
     ring_bytes: usize,
     late_bound_ns: u64,
 }
 
-fn start_one(
+fn start_direction(
     setup: &Setup<'_>,
     direction: Direction,
     from: u32,
     to: u32,
-) -> io::Result<(Running, Started)> {
+) -> io::Result<(DirectionThread, DirectionInfo)> {
     let (spec, bias_ns) = match direction {
         Direction::Up => (&setup.network.up, setup.bias_ns[0]),
         Direction::Down => (&setup.network.down, setup.bias_ns[1]),
@@ -170,8 +180,8 @@ fn start_one(
     let frame_len = setup.network.mtu as usize + ETHERNET_LEN;
     let ring = Ring::new(from, RING_FRAMES, frame_len)?;
     let slab = Slab::new(SLAB_FRAMES, frame_len.next_multiple_of(64));
-    let locked = sys::lock_memory(slab.memory()).is_ok();
-    let (desk, mailbox) = mailbox()?;
+    let memory_locked = sys::lock_memory(slab.memory()).is_ok();
+    let (handle, endpoint) = control()?;
     let ring_bytes = ring.bytes();
     let worker = Worker {
         direction,
@@ -179,12 +189,12 @@ fn start_one(
         sender: Sender::new(to)?,
         path,
         slab,
-        mailbox,
+        control: endpoint,
         ledger: Box::new(PacketLedger::new(0, 0)),
         mtu: setup.network.mtu,
         spin_permille: setup.spin_permille,
     };
-    let (told, ready) = std::sync::mpsc::channel();
+    let (started, ready) = std::sync::mpsc::channel();
     let name = match direction {
         Direction::Up => "link-up",
         Direction::Down => "link-down",
@@ -193,40 +203,24 @@ fn start_one(
         .name(name.into())
         .spawn(move || {
             let realtime = sys::make_realtime(0, PRIORITY)
-                .and_then(|()| sys::keep_to_last_core(0))
+                .and_then(|()| sys::pin_to_last_core(0))
                 .is_ok();
-            if told.send(realtime).is_ok() {
+            if started.send(realtime).is_ok() {
                 worker::run(worker);
             }
         })?;
     let realtime = ready.recv().map_err(io::Error::other)?;
-    let running = Running {
-        desk,
-        thread: Some(thread),
-        spare: None,
-    };
     Ok((
-        running,
-        Started {
+        DirectionThread {
+            control: handle,
+            thread: Some(thread),
+            spare: None,
+        },
+        DirectionInfo {
             realtime,
-            locked,
+            memory_locked,
             ring_bytes,
             late_bound_ns,
         },
     ))
 }
-
-/// Low among the real-time priorities: above every ordinary thread, below the kernel's own.
-const PRIORITY: i32 = 10;
-/// 50 ms at 1 Gbit/s of full frames, or at 160 000 small ones a second.
-const RING_FRAMES: usize = 8192;
-/// 100 ms at 1 Gbit/s of full frames: delay and queue of every network a phone can have.
-const SLAB_FRAMES: usize = 16384;
-const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// An endpoint's kernel answers a delivered packet within this time, on a busy machine too.
-const QUIET_LOOKS: u32 = 50;
-/// Packets of a window that the tap keeps, per direction: 20 MB.
-const RECORDS: usize = 1 << 19;
-const LATE_MIN_NS: u64 = 1_000_000;
-/// 2 % of the one-way delay.
-const LATE_SHARE: u64 = 50;

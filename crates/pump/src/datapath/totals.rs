@@ -1,26 +1,26 @@
-//! What a direction's books come to.
+//! Sums up a ledger for the window.
 
 use super::histogram::Histogram;
 use super::ledger::PacketLedger;
 use crate::window::{ByTransport, Drops, Lateness, Totals};
 
-pub(crate) fn totals(book: &PacketLedger) -> Totals {
+pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
     let by_transport = |[tcp, udp, other]: [_; 3]| ByTransport { tcp, udp, other };
-    let [policy, gate, queue, loss] = book.dropped;
+    let [policy, gate, queue, loss] = ledger.dropped;
     Totals {
-        sent: by_transport(book.sent),
-        delivered: by_transport(book.delivered),
+        sent: by_transport(ledger.sent),
+        delivered: by_transport(ledger.delivered),
         dropped: Drops {
             policy,
             gate,
             queue,
             loss,
         },
-        lateness: lateness(&book.lateness, book.late, book.late_bound_ns),
-        foreign_frames: book.foreign_frames,
-        oversize_frames: book.oversize_frames,
-        retries: book.retries,
-        stalls: book.stalls,
+        lateness: lateness(&ledger.lateness, ledger.late, ledger.late_bound_ns),
+        foreign_frames: ledger.foreign_frames,
+        oversize_frames: ledger.oversize_frames,
+        retries: ledger.retries,
+        stalls: ledger.stalls,
     }
 }
 

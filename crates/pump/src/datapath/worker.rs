@@ -1,7 +1,7 @@
 //! The thread of one direction.
 //!
-//! A turn: answer a letter, take what arrived into the model, send what is due, wait. Nothing
-//! in a turn allocates, takes a lock or writes a log.
+//! An iteration: handle a control message, take arrivals into the model, send what the model
+//! releases, wait. Nothing in an iteration allocates, takes a lock or writes a log.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use link::{Departure, Direction, Packet, Path};
 use super::clock::StampClock;
 use super::control::{ControlCommand, ControlEndpoint};
 use super::frame::{self, ETHERNET_LEN};
-use super::ledger::{PacketLedger, cause_index, kind};
+use super::ledger::{PacketLedger, cause_index, transport_index};
 use super::ring::{Received, Ring};
 use super::slab::{FrameMeta, Slab};
 use super::socket::{BATCH, SendOutcome, Sender};
@@ -19,29 +19,34 @@ use super::wait::{Wait, Waiter};
 use crate::sys;
 use crate::tap::{Fate, TapRecord};
 
-/// Everything one direction needs.
+const RETRY_AFTER: Duration = Duration::from_micros(50);
+/// Also how often the clocks are compared while nothing moves.
+const IDLE_FOR: Duration = Duration::from_millis(500);
+const IDLE_ITERATIONS_MAX: u32 = 100;
+
+/// Everything that one direction needs.
 pub(crate) struct Worker {
     pub(crate) direction: Direction,
     pub(crate) ring: Ring,
     pub(crate) sender: Sender,
     pub(crate) path: Path,
     pub(crate) slab: Slab,
-    pub(crate) mailbox: ControlEndpoint,
+    pub(crate) control: ControlEndpoint,
     pub(crate) ledger: Box<PacketLedger>,
     pub(crate) mtu: u32,
-    /// Share of a core it may spin, in thousandths.
+    /// Share of a core that it may spend spinning, in thousandths.
     pub(crate) spin_permille: u64,
 }
 
-/// Runs a direction until it is told to stop.
+/// Runs a direction until [`ControlCommand::Stop`].
 pub(crate) fn run(worker: Worker) {
     sys::tighten_timer_slack();
     let now_ns = sys::monotonic_ns();
     Loop {
         clock: StampClock::new(now_ns),
         waiter: Waiter::new(now_ns, worker.spin_permille),
-        due: VecDeque::with_capacity(worker.slab.capacity()),
-        idle_turns: 0,
+        ready: VecDeque::with_capacity(worker.slab.capacity()),
+        idle_iterations: 0,
         w: worker,
     }
     .run();
@@ -51,59 +56,60 @@ struct Loop {
     w: Worker,
     clock: StampClock,
     waiter: Waiter,
-    /// Frames the model let go and the interface has not taken yet.
-    due: VecDeque<ReadyFrame>,
-    /// Turns in a row that neither moved a frame nor waited.
-    idle_turns: u32,
+    /// Frames that the model has released and the interface has not taken yet.
+    ready: VecDeque<ReadyFrame>,
+    /// Consecutive iterations that neither moved a frame nor waited.
+    idle_iterations: u32,
 }
 
 #[derive(Clone, Copy)]
 struct ReadyFrame {
     token: u64,
+    /// Ideal departure.
     at_ns: u64,
 }
 
 impl Loop {
     fn run(&mut self) {
         loop {
-            if !self.answer_letter() {
+            if !self.handle_control() {
                 return;
             }
             let now_ns = sys::monotonic_ns();
             self.clock.refresh(now_ns);
             let taken = self.take_arrivals(now_ns);
-            self.collect_due(sys::monotonic_ns());
-            let sent = self.send_due();
-            self.w.mailbox.publish_held(self.w.slab.len());
+            self.collect_departures(sys::monotonic_ns());
+            let sent = self.send_ready();
+            self.w.control.publish_in_flight(self.w.slab.len());
             if taken > 0 || sent || self.wait() {
-                self.idle_turns = 0;
+                self.idle_iterations = 0;
             } else {
-                self.watch();
+                self.prevent_livelock();
             }
         }
     }
 
-    /// Does what the bench asks; `false` ends the thread.
-    fn answer_letter(&mut self) -> bool {
-        let Some(mut letter) = self.w.mailbox.letter() else {
+    /// Handles a control message, if there is one. Returns `false` when the thread must end.
+    fn handle_control(&mut self) -> bool {
+        let Some(mut message) = self.w.control.try_receive() else {
             return true;
         };
-        // What arrived before the letter belongs to the window before it.
-        self.empty_ring();
+        // Frames that arrived before the message belong to the previous window.
+        self.drain_ring();
         self.w.ledger.cpu_ns = sys::thread_cpu_ns() - self.w.ledger.cpu_ns;
         self.w.ledger.ring_drops += u64::from(self.w.ring.take_drops());
-        std::mem::swap(&mut self.w.ledger, &mut letter.ledger);
+        std::mem::swap(&mut self.w.ledger, &mut message.ledger);
         self.w.ledger.cpu_ns = sys::thread_cpu_ns();
-        if let ControlCommand::Begin { at_ns } = letter.command {
+        if let ControlCommand::BeginWindow { at_ns } = message.command {
             self.w.path.start(at_ns);
         }
-        let go_on = letter.command != ControlCommand::Stop;
-        self.w.mailbox.answer(letter);
+        let go_on = message.command != ControlCommand::Stop;
+        self.w.control.reply(message);
         go_on
     }
 
-    /// Takes everything that lies in the ring, once round at most.
-    fn empty_ring(&mut self) {
+    /// Takes all frames out of the ring, at most one ring full.
+    fn drain_ring(&mut self) {
         for _ in 0..self.w.ring.frames().div_ceil(BATCH) {
             if self.take_arrivals(sys::monotonic_ns()) == 0 {
                 return;
@@ -111,7 +117,7 @@ impl Loop {
         }
     }
 
-    /// Offers what lies in the ring to the model, a bounded number of frames.
+    /// Offers at most [`BATCH`] frames from the ring to the model and returns their number.
     fn take_arrivals(&mut self, now_ns: u64) -> usize {
         let Loop { w, clock, .. } = self;
         let Worker {
@@ -122,7 +128,7 @@ impl Loop {
             ..
         } = w;
         let mut taken = 0;
-        // With no place left the ring is the buffer; when that overflows too, it is counted.
+        // While the slab is full the ring buffers; its overflow is counted.
         while taken < BATCH && !slab.is_full() {
             let direction = w.direction;
             let mtu = w.mtu;
@@ -140,39 +146,41 @@ impl Loop {
         taken
     }
 
-    /// Takes out of the model what has left it.
-    fn collect_due(&mut self, now_ns: u64) {
-        let Loop { w, due, .. } = self;
+    /// Takes what has left the model.
+    fn collect_departures(&mut self, now_ns: u64) {
+        let Loop { w, ready, .. } = self;
         while let Some(departure) = w.path.poll(now_ns) {
             match departure {
-                Departure::Deliver { at_ns, token } => due.push_back(ReadyFrame { token, at_ns }),
+                Departure::Deliver { at_ns, token } => {
+                    ready.push_back(ReadyFrame { token, at_ns });
+                }
                 Departure::Drop {
                     at_ns,
                     token,
                     cause,
                 } => {
+                    let record = w.slab.meta(token).record;
                     w.ledger.dropped[cause_index(cause)] += 1;
-                    w.ledger
-                        .settle(w.slab.held(token).record, at_ns, Fate::Dropped(cause));
+                    w.ledger.complete(record, at_ns, Fate::Dropped(cause));
                     w.slab.remove(token);
                 }
             }
         }
     }
 
-    /// Sends one batch; `true` when a frame left or was given up.
-    fn send_due(&mut self) -> bool {
-        if self.due.is_empty() {
+    /// Sends one batch. Returns `true` when a frame was sent or rejected for good.
+    fn send_ready(&mut self) -> bool {
+        if self.ready.is_empty() {
             return false;
         }
-        let Loop { w, due, .. } = self;
-        match w.sender.send(&w.slab, due.iter().map(|d| d.token)) {
+        let Loop { w, ready, .. } = self;
+        match w.sender.send(&w.slab, ready.iter().map(|f| f.token)) {
             SendOutcome::Sent(n) => {
-                let left_ns = sys::monotonic_ns();
-                // A call that stopped early met a full interface, which counted a drop.
-                w.ledger.retries += u64::from(n < due.len().min(BATCH));
-                for due in due.drain(..n) {
-                    settle_sent(w, due, left_ns);
+                let departure_ns = sys::monotonic_ns();
+                // A partial batch means a full interface, which counted a drop of its own.
+                w.ledger.retries += u64::from(n < ready.len().min(BATCH));
+                for frame in ready.drain(..n) {
+                    complete_delivery(w, frame, departure_ns);
                 }
                 true
             }
@@ -181,19 +189,18 @@ impl Loop {
                 false
             }
             SendOutcome::Rejected => {
-                let ReadyFrame { token, .. } =
-                    due.pop_front().expect("checked not to be empty above");
+                let frame = ready.pop_front().expect("checked above to have a frame");
                 w.ledger.lost_frames += 1;
-                w.slab.remove(token);
+                w.slab.remove(frame.token);
                 true
             }
         }
     }
 
-    /// Waits for the next event; `false` when that took no time.
+    /// Waits for the next event. Returns `false` when there was no wait.
     fn wait(&mut self) -> bool {
         let now_ns = sys::monotonic_ns();
-        if !self.due.is_empty() {
+        if !self.ready.is_empty() {
             // The interface is full: its receiver needs the core more than this thread does.
             return self.sleep(now_ns, RETRY_AFTER);
         }
@@ -207,22 +214,22 @@ impl Loop {
         }
     }
 
-    /// Sleeps until the time is over, a frame or a letter.
+    /// Sleeps until the time is over, a frame arrives or a control message does.
     fn sleep(&mut self, now_ns: u64, time: Duration) -> bool {
-        // When the slab is full, arrivals must wait: being woken by them would be spinning.
+        // With a full slab arrivals have to wait; waking up for them would be spinning.
         let ring = if self.w.slab.is_full() {
-            self.w.mailbox.fd()
+            self.w.control.fd()
         } else {
             self.w.ring.fd()
         };
-        match sys::wait_readable([self.w.mailbox.fd(), ring], Some(time)) {
+        match sys::wait_readable([self.w.control.fd(), ring], Some(time)) {
             Ok([false, false]) => {
                 self.waiter.slept(time, sys::monotonic_ns() - now_ns);
                 true
             }
-            Ok([letter, _]) => {
-                if letter {
-                    self.w.mailbox.hush();
+            Ok([message, _]) => {
+                if message {
+                    self.w.control.clear();
                 }
                 false
             }
@@ -230,17 +237,18 @@ impl Loop {
         }
     }
 
-    /// Under SCHED_FIFO, turning without progress would take the machine from everyone else.
-    fn watch(&mut self) {
-        self.idle_turns += 1;
-        if self.idle_turns > IDLE_TURNS_MAX {
+    /// Sleeps after too many idle iterations: under SCHED_FIFO a livelock would take the core from
+    /// everything else.
+    fn prevent_livelock(&mut self) {
+        self.idle_iterations += 1;
+        if self.idle_iterations > IDLE_ITERATIONS_MAX {
             self.w.ledger.stalls += 1;
-            self.idle_turns = 0;
+            self.idle_iterations = 0;
             std::thread::sleep(RETRY_AFTER);
         }
     }
 
-    /// Spins until the deadline, a frame or a letter; a few tens of microseconds at most.
+    /// Spins until the deadline or the next frame, for a few tens of microseconds at most.
     fn spin(&mut self, from_ns: u64, deadline_ns: u64) -> bool {
         let mut now_ns = from_ns;
         while now_ns < deadline_ns && (self.w.slab.is_full() || !self.w.ring.has_next()) {
@@ -253,7 +261,7 @@ impl Loop {
     }
 }
 
-/// Enters a frame into the books and keeps it, if it is one packet that fits the link.
+/// Counts a frame and stores it, if it is a single packet that fits the link.
 fn admit(
     frame: &Received<'_>,
     arrival_ns: u64,
@@ -264,8 +272,8 @@ fn admit(
 ) -> Option<Packet> {
     let parsed = frame::parse(frame.bytes);
     let ip_bytes = frame.wire_len.saturating_sub(ETHERNET_LEN) as u32;
-    let kind = kind(parsed.transport);
-    ledger.sent[usize::from(kind)].add(ip_bytes);
+    let transport = transport_index(parsed.transport);
+    ledger.sent[transport].add(ip_bytes);
     ledger.foreign_frames += u64::from(parsed.foreign);
     let record = ledger.record(TapRecord {
         arrival_ns,
@@ -286,23 +294,23 @@ fn admit(
     });
     let refuse = |ledger: &mut PacketLedger| {
         ledger.oversize_frames += 1;
-        ledger.settle(record, arrival_ns, Fate::Refused);
+        ledger.complete(record, arrival_ns, Fate::Refused);
         None
     };
     if frame.offload.segments || ip_bytes > mtu || frame.bytes.len() < frame.wire_len {
         return refuse(ledger);
     }
-    let held = FrameMeta {
+    let meta = FrameMeta {
         len: 0,
         record,
         ip_bytes,
-        kind,
+        transport,
     };
-    let Some(token) = slab.insert(frame.bytes, held) else {
+    let Some(token) = slab.insert(frame.bytes, meta) else {
         return refuse(ledger);
     };
     if let Some((start, offset)) = frame.offload.checksum {
-        frame::finish_checksum(slab.bytes_mut(token), start, offset);
+        frame::complete_checksum(slab.bytes_mut(token), start, offset);
     }
     if let Some(frames) = &mut ledger.frames {
         frames.push(arrival_ns, false, slab.bytes(token));
@@ -317,22 +325,17 @@ fn admit(
     })
 }
 
-/// Enters a frame that left, and gives its place back.
-fn settle_sent(w: &mut Worker, due: ReadyFrame, left_ns: u64) {
-    let held = w.slab.held(due.token);
+/// Counts a frame that was sent, and frees its slot.
+fn complete_delivery(w: &mut Worker, frame: ReadyFrame, departure_ns: u64) {
+    let meta = w.slab.meta(frame.token);
     let ledger = &mut w.ledger;
-    ledger.delivered[usize::from(held.kind)].add(held.ip_bytes);
-    let late_ns = left_ns.saturating_sub(due.at_ns);
+    ledger.delivered[meta.transport].add(meta.ip_bytes);
+    let late_ns = departure_ns.saturating_sub(frame.at_ns);
     ledger.lateness.record(late_ns);
     ledger.late += u64::from(late_ns > ledger.late_bound_ns);
-    ledger.settle(held.record, left_ns, Fate::Delivered);
+    ledger.complete(meta.record, departure_ns, Fate::Delivered);
     if let Some(frames) = &mut ledger.frames {
-        frames.push(left_ns, true, w.slab.bytes(due.token));
+        frames.push(departure_ns, true, w.slab.bytes(frame.token));
     }
-    w.slab.remove(due.token);
+    w.slab.remove(frame.token);
 }
-
-const RETRY_AFTER: Duration = Duration::from_micros(50);
-/// Also how often the clocks are compared while nothing moves.
-const IDLE_FOR: Duration = Duration::from_millis(500);
-const IDLE_TURNS_MAX: u32 = 100;

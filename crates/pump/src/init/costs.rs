@@ -1,4 +1,4 @@
-//! CPU and waiting of the processes of an endpoint, and what the machine as a whole lost.
+//! Resources used by the processes of an endpoint, and CPU time stolen from the machine.
 
 use std::fs;
 use std::io;
@@ -6,30 +6,35 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::sys;
 
-/// What the running processes of an endpoint have used.
+/// `cutime` is field 16 of proc_pid_stat(5), the 14th after the name; `cstime` follows.
+const CUTIME_AFTER_NAME: usize = 13;
+/// USER_HZ is 100 on every architecture that Rust supports.
+const NS_PER_TICK: u64 = 10_000_000;
+
+/// Resources used so far by the running processes of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// CPU of them, of their exited threads, and of the children they waited for.
+    /// CPU time, including exited threads and children that they waited for.
     pub(super) cpu_ns: u64,
-    /// How long their threads were ready to run and did not.
+    /// Time for which their threads were runnable but waited for a core.
     pub(super) run_queue_wait_ns: u64,
-    /// The most memory they held, each since its program began, together.
+    /// Sum of their peak resident sizes, each since its exec.
     pub(super) peak_rss_bytes: u64,
 }
 
-/// Adds up every process in a network namespace, given by its inode.
+/// Sums up every process in a network namespace, given by its inode.
 pub(super) fn usage_in(netns: u64) -> io::Result<Usage> {
-    let mut used = Usage::default();
+    let mut usage = Usage::default();
     for pid in processes_in(netns)? {
-        // One that ends meanwhile is in its parent's or the reaper's account by then.
-        used.cpu_ns += sys::process_cpu_ns(pid).unwrap_or(0) + children_cpu_ns(pid).unwrap_or(0);
-        used.run_queue_wait_ns += run_queue_wait_ns(pid);
-        used.peak_rss_bytes += peak_rss_bytes(pid).unwrap_or(0);
+        // A process that ends meanwhile is counted by its parent or the reaper.
+        usage.cpu_ns += sys::process_cpu_ns(pid).unwrap_or(0) + children_cpu_ns(pid).unwrap_or(0);
+        usage.run_queue_wait_ns += run_queue_wait_ns(pid);
+        usage.peak_rss_bytes += peak_rss_bytes(pid).unwrap_or(0);
     }
-    Ok(used)
+    Ok(usage)
 }
 
-/// Every process in a network namespace, given by its inode.
+/// Returns every process in a network namespace, given by its inode.
 pub(super) fn processes_in(netns: u64) -> io::Result<Vec<i32>> {
     let all = fs::read_dir("/proc")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -38,7 +43,7 @@ pub(super) fn processes_in(netns: u64) -> io::Result<Vec<i32>> {
     Ok(all.filter(is_in).collect())
 }
 
-/// CPU of children that a process waited for; the kernel gives it in ticks of 10 ms.
+/// Returns the CPU time of the children that a process waited for, in ticks of 10 ms.
 fn children_cpu_ns(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat
@@ -60,8 +65,8 @@ fn run_queue_wait_ns(pid: i32) -> u64 {
         .sum()
 }
 
-/// `VmHWM` of proc_pid_status(5). Not what wait4(2) tells at the end: that includes what the
-/// process held as a copy of the one that forked it.
+/// Reads `VmHWM` of proc_pid_status(5). The value of wait4(2) would include the memory that the
+/// process had as a copy of its parent before exec.
 fn peak_rss_bytes(pid: i32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let kib = status
@@ -70,14 +75,14 @@ fn peak_rss_bytes(pid: i32) -> Option<u64> {
     Some(kib.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// CPU time of the machine since boot, in ticks: what the hypervisor took, and all.
+/// Returns the CPU time of the machine since boot, in ticks: stolen by the hypervisor, and in all.
 pub(super) fn machine_ticks() -> io::Result<(u64, u64)> {
     let stat = fs::read_to_string("/proc/stat")?;
-    Ok(stolen_of(&stat).unwrap_or((0, 0)))
+    Ok(parse_steal(&stat).unwrap_or((0, 0)))
 }
 
-/// The `cpu` line: user nice system idle iowait irq softirq steal; guest time is in user.
-fn stolen_of(stat: &str) -> Option<(u64, u64)> {
+/// Parses the `cpu` line: user nice system idle iowait irq softirq steal. Guest time is part of user.
+fn parse_steal(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line
         .split_whitespace()
@@ -87,27 +92,22 @@ fn stolen_of(stat: &str) -> Option<(u64, u64)> {
     Some((*fields.get(7)?, fields.iter().sum()))
 }
 
-/// `cutime` is field 16 of proc_pid_stat(5), the 14th behind the name.
-const CUTIME_AFTER_NAME: usize = 13;
-/// USER_HZ is 100 on every architecture that Rust knows.
-const NS_PER_TICK: u64 = 10_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn steal_is_the_eighth_field_and_guest_time_is_not_counted_twice() {
+    fn steal_is_parsed_and_guest_time_counts_once() {
         let stat = "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-        assert_eq!(stolen_of(stat), Some((80, 360)));
-        assert_eq!(stolen_of("cpu  1 2\n"), None);
+        assert_eq!(parse_steal(stat), Some((80, 360)));
+        assert_eq!(parse_steal("cpu  1 2\n"), None);
     }
 
     #[test]
-    fn this_process_has_used_something() {
+    fn usage_of_this_process_is_read() {
         let own = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let used = usage_in(own).unwrap();
-        assert!(used.cpu_ns > 0 && used.peak_rss_bytes > 0);
+        let usage = usage_in(own).unwrap();
+        assert!(usage.cpu_ns > 0 && usage.peak_rss_bytes > 0);
         assert_eq!(usage_in(0).unwrap(), Usage::default());
     }
 }

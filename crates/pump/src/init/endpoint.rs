@@ -1,4 +1,4 @@
-//! The two endpoints: a namespace each, with one interface that leads to the link.
+//! The two endpoints: each a network namespace with one interface, connected to the link.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,14 @@ use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
 use crate::net::{counters, ethtool, genl, sysctl};
 use crate::sys;
-use crate::window::InterfaceCount;
+use crate::window::InterfaceCounters;
 
-/// One end of the bench, seen from the link.
+/// Above every network's MTU: only the endpoints' interfaces limit the size of packets.
+const LINK_MTU: u32 = 9216;
+/// RFC 8200 section 5.
+const IPV6_MTU_MIN: u32 = 1280;
+
+/// One end of the bench.
 pub(super) struct Endpoint {
     pub(super) side: Side,
     pub(super) netns: Netns,
@@ -19,36 +24,36 @@ pub(super) struct Endpoint {
     pub(super) index: u32,
     /// Index of the link's interface that faces it.
     pub(super) link_index: u32,
-    /// Names of the kernel threads that receive for it.
+    /// Names of the kernel threads that receive for it; empty when they cannot be listed.
     pub(super) kernel_threads: Vec<String>,
 }
 
 impl Endpoint {
-    /// Makes the namespace and the pair; the calling thread's namespace is the link's.
+    /// Creates the namespace and the veth pair. The calling thread must be in the link's namespace.
     pub(super) fn new(side: Side, link: &Netlink) -> io::Result<Endpoint> {
         let netns = Netns::new()?;
-        // First: an interface takes the defaults that hold when it is made.
+        // First: an interface takes its defaults when it is created.
         netns.run(|| sysctl::write(sysctl::ENDPOINT))?;
         let near = side.link_interface();
-        // The link's own end needs an address of the same form, and never uses it.
+        // The link's end needs a MAC address too, and never uses it.
         let mut near_mac = side.mac();
         near_mac[1] = 1;
         link.add_veth((near, near_mac), (INTERFACE, side.mac()), netns.fd())?;
         let (link_index, _) = link.link(near)?;
-        // Its sends reach the endpoint's NAPI only when this end does not segment either.
-        ethtool::make_sender_plain(near)?;
+        // Packets reach the endpoint's NAPI only if this end does not segment either.
+        ethtool::disable_segmentation(near)?;
         link.bring_up(link_index, Some(LINK_MTU), false)?;
 
         let (index, kernel_threads) = netns.run(|| {
             let netlink = Netlink::open()?;
             let (loopback, _) = netlink.link("lo")?;
             netlink.bring_up(loopback, None, true)?;
-            // Aggregation first: it creates the NAPI instance that is then given a thread.
-            ethtool::make_wire_true(INTERFACE)?;
+            // Before threaded NAPI: GRO creates the NAPI instance that is then given a thread.
+            ethtool::configure_endpoint(INTERFACE)?;
             let (index, _) = netlink.link(INTERFACE)?;
             netlink.bring_up(index, None, false)?;
-            // Without such threads (before Linux 6.8) their CPU cannot be told from others'.
-            let ids = match thread_napi(INTERFACE) {
+            // Linux before 6.8 cannot list them: the CPU time of receiving stays unknown.
+            let ids = match enable_threaded_napi(INTERFACE) {
                 Ok(()) => genl::napi_ids(index).unwrap_or_default(),
                 Err(_) => Vec::new(),
             };
@@ -69,11 +74,11 @@ impl Endpoint {
 
     /// See [`crate::Bench::enable_segmentation_offload`].
     pub(super) fn enable_segmentation_offload(&self) -> io::Result<()> {
-        self.netns.run(|| ethtool::leave_segmentation(INTERFACE))
+        self.netns.run(|| ethtool::enable_segmentation(INTERFACE))
     }
 
-    /// Sets MTU, addresses, neighbour and route. All of it each time: an MTU below 1280 takes
-    /// IPv6 away, and a later larger one does not bring it back.
+    /// Sets MTU, addresses, neighbour and route. All of them every time: an MTU below 1280 removes
+    /// IPv6, and a larger MTU does not restore it.
     pub(super) fn configure(&self, mtu: u32, congestion: &str) -> io::Result<()> {
         self.netns.run(|| {
             let netlink = Netlink::open()?;
@@ -94,22 +99,22 @@ impl Endpoint {
         })
     }
 
-    /// What the kernel counted on its interface.
-    pub(super) fn interface_count(&self) -> io::Result<InterfaceCount> {
+    /// Returns the kernel's counters of its interface.
+    pub(super) fn interface_counters(&self) -> io::Result<InterfaceCounters> {
         self.netns
-            .run(|| interface_count(&Netlink::open()?, INTERFACE))
+            .run(|| interface_counters(&Netlink::open()?, INTERFACE))
     }
 
-    /// Packets its stack dropped for want of buffer.
+    /// Returns the packets that its network stack dropped for lack of buffer space.
     pub(super) fn drops(&self) -> io::Result<u64> {
         self.netns.run(counters::endpoint_drops)
     }
 }
 
-/// What the kernel counted on an interface of the calling thread's namespace.
-pub(super) fn interface_count(netlink: &Netlink, name: &str) -> io::Result<InterfaceCount> {
+/// Returns the kernel's counters of an interface in the calling thread's namespace.
+pub(super) fn interface_counters(netlink: &Netlink, name: &str) -> io::Result<InterfaceCounters> {
     let (_, stats) = netlink.link(name)?;
-    Ok(InterfaceCount {
+    Ok(InterfaceCounters {
         rx_packets: stats.rx_packets,
         rx_bytes: stats.rx_bytes,
         tx_packets: stats.tx_packets,
@@ -118,20 +123,12 @@ pub(super) fn interface_count(netlink: &Netlink, name: &str) -> io::Result<Inter
     })
 }
 
-/// Gives the interface's receiving a thread of its own, whose CPU can be told from others'.
-fn thread_napi(interface: &str) -> io::Result<()> {
-    // A sysfs shows the interfaces of the namespace it was mounted from.
-    let place = Path::new("/sys");
-    sys::mount(Path::new("sysfs"), place, c"sysfs", 0, c"")?;
-    let switched = fs::write(
-        place.join("class/net").join(interface).join("threaded"),
-        "1",
-    );
-    sys::unmount_lazily(place)?;
-    switched
+/// Makes a kernel thread receive for the interface, so that the CPU time of that can be measured.
+fn enable_threaded_napi(interface: &str) -> io::Result<()> {
+    // A sysfs shows the interfaces of the namespace that mounted it.
+    let sys = Path::new("/sys");
+    sys::mount(Path::new("sysfs"), sys, c"sysfs", 0, c"")?;
+    let enabled = fs::write(sys.join("class/net").join(interface).join("threaded"), "1");
+    sys::unmount_lazily(sys)?;
+    enabled
 }
-
-/// The link's interfaces never limit: the endpoints' MTU does.
-const LINK_MTU: u32 = 9216;
-/// RFC 8200 section 5.
-const IPV6_MTU_MIN: u32 = 1280;

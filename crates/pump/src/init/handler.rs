@@ -1,4 +1,4 @@
-//! Answers the owner's questions, one after another.
+//! Handles the owner's requests, one after another.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -17,7 +17,13 @@ use crate::net::netlink::Netlink;
 use crate::net::sysctl;
 use crate::protocol::{self, Reply, Request};
 
-/// All there is inside a bench.
+/// Linux's own default. Set explicitly on each route, since the default of a namespace is that of
+/// the machine.
+const DEFAULT_CONGESTION: &str = "cubic";
+/// Largest capture per direction.
+const CAPTURE_MAX: usize = 1 << 30;
+
+/// The state of a bench.
 pub(super) struct RequestHandler {
     facts: Facts,
     endpoints: [Endpoint; 2],
@@ -32,14 +38,14 @@ pub(super) struct RequestHandler {
     capture_bytes: usize,
 }
 
-/// What goes back to the owner: words and perhaps a descriptor.
-type Answer = io::Result<(Reply, Option<OwnedFd>)>;
+/// A reply and perhaps a descriptor.
+type Handled = io::Result<(Reply, Option<OwnedFd>)>;
 
-/// Answers until the owner is gone.
-pub(super) fn serve(mut inside: RequestHandler, socket: &UnixStream) {
+/// Handles requests until the owner closes the connection.
+pub(super) fn serve(mut handler: RequestHandler, socket: &UnixStream) {
     while let Ok((request, fds)) = protocol::receive::<Request>(socket) {
-        let (reply, fd) = match inside.answer(request, fds) {
-            Ok(answer) => answer,
+        let (reply, fd) = match handler.handle(request, fds) {
+            Ok(handled) => handled,
             Err(e) => (
                 Reply::Failed {
                     message: e.to_string(),
@@ -47,15 +53,15 @@ pub(super) fn serve(mut inside: RequestHandler, socket: &UnixStream) {
                 None,
             ),
         };
-        let beside: Vec<_> = fd.iter().map(AsFd::as_fd).collect();
-        if protocol::send(socket, &reply, &beside).is_err() {
+        let fds: Vec<_> = fd.iter().map(AsFd::as_fd).collect();
+        if protocol::send(socket, &reply, &fds).is_err() {
             return;
         }
     }
 }
 
 impl RequestHandler {
-    /// Builds the endpoints and an open link between them.
+    /// Builds the endpoints and an unimpaired link between them.
     pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<RequestHandler> {
         sysctl::write(sysctl::LINK)?;
         let netlink = Netlink::open()?;
@@ -80,14 +86,14 @@ impl RequestHandler {
         let facts = Facts {
             rootless,
             realtime: link.realtime,
-            locked: link.locked,
+            memory_locked: link.memory_locked,
             client: Side::Client.addresses(),
             server: Side::Server.addresses(),
             interface: INTERFACE.to_owned(),
             ring_bytes: link.ring_bytes,
             kernel_threads: [client.kernel_threads.clone(), server.kernel_threads.clone()],
-            // The owner knows.
-            kernel_realtime: false,
+            // Set by the owner, which can see these threads.
+            kernel_threads_realtime: false,
             congestion_controls: sysctl::congestion_controls()?,
             sysctls: sysctl::ENDPOINT
                 .iter()
@@ -113,7 +119,7 @@ impl RequestHandler {
         &self.facts
     }
 
-    fn answer(&mut self, request: Request, fds: Vec<OwnedFd>) -> Answer {
+    fn handle(&mut self, request: Request, fds: Vec<OwnedFd>) -> Handled {
         let done = Ok((Reply::Done, None));
         match request {
             Request::SetNetwork { network, seed } => {
@@ -142,10 +148,10 @@ impl RequestHandler {
                 self.restart_link()?;
                 done
             }
-            Request::Spawn { side, what } => {
+            Request::Spawn { side, command } => {
                 let endpoint = &self.endpoints[side as usize];
-                match self.reaper.spawn(endpoint, what, fds) {
-                    Ok((pid, exit)) => Ok((Reply::Spawned { pid }, Some(exit.into()))),
+                match self.reaper.spawn(endpoint, command, fds) {
+                    Ok((pid, events)) => Ok((Reply::Spawned { pid }, Some(events.into()))),
                     Err(e) => Ok((
                         Reply::CannotRun {
                             not_found: e.kind() == io::ErrorKind::NotFound,
@@ -167,16 +173,16 @@ impl RequestHandler {
                 self.reaper.resume(pid, foreground)?;
                 done
             }
-            Request::Begin => {
+            Request::BeginWindow => {
                 self.windows
                     .begin(&mut self.link, &self.endpoints, &self.reaper)?;
                 done
             }
             Request::Settle { limit_ns } => {
-                let quiet = self.link.settle(Duration::from_nanos(limit_ns));
-                Ok((Reply::Settled(quiet), None))
+                let empty = self.link.settle(Duration::from_nanos(limit_ns));
+                Ok((Reply::Settled(empty), None))
             }
-            Request::End => {
+            Request::EndWindow => {
                 let window = self
                     .windows
                     .end(&mut self.link, &self.endpoints, &self.reaper)?;
@@ -190,10 +196,10 @@ impl RequestHandler {
                 let (file, missed) = self.windows.capture()?;
                 Ok((Reply::File { missed }, Some(file)))
             }
-            Request::Listen { side, udp, address } => {
+            Request::Bind { side, udp, address } => {
                 let socket = self.endpoints[side as usize]
                     .netns
-                    .run(|| listen(udp, address))?;
+                    .run(|| bind(udp, address))?;
                 Ok((Reply::File { missed: 0 }, Some(socket)))
             }
         }
@@ -208,7 +214,7 @@ impl RequestHandler {
     fn set_congestion(&mut self, name: String) -> io::Result<()> {
         if !self.facts.congestion_controls.contains(&name) {
             return Err(io::Error::other(format!(
-                "no congestion control {name:?} in this kernel; there are {}",
+                "this kernel has no congestion control {name:?}; available: {}",
                 self.facts.congestion_controls.join(", ")
             )));
         }
@@ -216,7 +222,7 @@ impl RequestHandler {
         self.configure_endpoints()
     }
 
-    /// Puts a fresh model in place of the running one, with what is set now.
+    /// Replaces the running link by a new one with the present settings.
     fn restart_link(&mut self) -> io::Result<()> {
         let [client, server] = &self.endpoints;
         self.windows.reset();
@@ -234,7 +240,7 @@ impl RequestHandler {
     }
 }
 
-fn listen(udp: bool, address: SocketAddr) -> io::Result<OwnedFd> {
+fn bind(udp: bool, address: SocketAddr) -> io::Result<OwnedFd> {
     if udp {
         UdpSocket::bind(address).map(OwnedFd::from)
     } else {
@@ -242,7 +248,7 @@ fn listen(udp: bool, address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
-/// A link that lets everything through at once.
+/// Returns a network without impairment.
 fn open_network() -> Network {
     Network {
         name: "open".to_owned(),
@@ -253,7 +259,3 @@ fn open_network() -> Network {
         down: PathSpec::default(),
     }
 }
-
-/// Linux's own default; set on each route, as the namespace's setting is the machine's.
-const DEFAULT_CONGESTION: &str = "cubic";
-const CAPTURE_MAX: usize = 1 << 30;

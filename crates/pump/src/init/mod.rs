@@ -1,8 +1,8 @@
-//! The inside of a bench: process 1 of its own PID namespace.
+//! The init process of a bench: process 1 of its PID namespace.
 //!
-//! It begins as a child of the owner, moves into namespaces ([`namespaces`]), builds the endpoints
-//! ([`endpoint`]) and then answers the owner's questions one by one ([`handler`]). It ends when
-//! the control socket does, and the kernel takes everything else with it.
+//! It starts as a child of the owner, moves into namespaces ([`namespaces`]), builds the endpoints
+//! ([`endpoint`]) and then handles the owner's requests one by one ([`handler`]). It ends when the
+//! control socket is closed, and the kernel ends everything else with it.
 
 mod costs;
 mod endpoint;
@@ -18,27 +18,27 @@ use std::os::unix::net::UnixStream;
 use crate::protocol::{self, CONTROL_FD, Hello, Reply};
 use crate::sys;
 
-/// Body of the program that a bench starts as its inside. Never returns.
+/// Runs the init process of a bench. Never returns.
 pub fn init_main() -> ! {
     let Some(socket) = namespaces::control_socket() else {
-        eprintln!("this is the inside of a bench: it is started by one, with {CONTROL_FD} set");
+        eprintln!("this is the init process of a bench, which starts it with {CONTROL_FD} set");
         std::process::exit(2);
     };
-    match settle(&socket) {
-        Ok(bench) => handler::serve(bench, &socket),
+    match start(&socket) {
+        Ok(handler) => handler::serve(handler, &socket),
         Err(message) => {
-            // The owner may be gone already; there is nobody else to tell.
-            let _told = protocol::send(&socket, &Reply::Failed { message }, &[]);
+            // Fails if the owner has ended; nobody else is interested.
+            let _sent = protocol::send(&socket, &Reply::Failed { message }, &[]);
         }
     }
     sys::exit_now(0)
 }
 
-/// Everything before the first question.
-fn settle(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
+/// Does everything up to the first request.
+fn start(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
     let (hello, _) = protocol::receive::<Hello>(socket).map_err(|e| e.to_string())?;
     let rootless = namespaces::enter_namespaces()?;
-    // Before the first thread: SIGCHLD is the reaper's in all of them.
+    // Before the first thread, so that SIGCHLD is blocked in all of them, for the reaper.
     sys::block_child_signal();
     let watched = socket.try_clone().map_err(|e| e.to_string())?;
     std::thread::spawn(move || {
@@ -46,9 +46,9 @@ fn settle(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
         sys::exit_now(0);
     });
     namespaces::mount_private_files(&hello.names)?;
-    let inside = handler::RequestHandler::new(rootless, hello.spin_permille)
+    let handler = handler::RequestHandler::new(rootless, hello.spin_permille)
         .map_err(|e| format!("cannot build the bench's network: {e}"))?;
-    let facts = Reply::Ready(Box::new(inside.facts().clone()));
-    protocol::send(socket, &facts, &[]).map_err(|e| e.to_string())?;
-    Ok(inside)
+    let ready = Reply::Ready(Box::new(handler.facts().clone()));
+    protocol::send(socket, &ready, &[]).map_err(|e| e.to_string())?;
+    Ok(handler)
 }

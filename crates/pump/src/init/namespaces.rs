@@ -1,4 +1,4 @@
-//! Namespaces, mounts and files: all that is not network.
+//! The namespaces, mounts and files of the init process.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use crate::facts::Side;
 use crate::protocol::CONTROL_FD;
 use crate::sys;
 
-/// Takes over the descriptor that the owner left.
+/// Takes over the control socket that the owner passed.
 pub(super) fn control_socket() -> Option<UnixStream> {
     let number = std::env::var(CONTROL_FD).ok()?.parse().ok()?;
     let is_socket = fs::metadata(format!("/proc/self/fd/{number}"))
@@ -18,11 +18,11 @@ pub(super) fn control_socket() -> Option<UnixStream> {
     if !is_socket {
         return None;
     }
-    // SAFETY: the owner made this descriptor for us and named it; nothing else here uses it.
+    // SAFETY: the owner passed this descriptor for this purpose; nothing else here uses it.
     let inherited = unsafe { OwnedFd::from_raw_fd(number) };
-    // Away from the standard numbers, and closed on exec.
+    // Move it above the standard descriptors, close-on-exec.
     let fd = rustix::io::fcntl_dupfd_cloexec(&inherited, 3).ok()?;
-    // From here on the number is closed like any other, or given to /dev/null.
+    // `number` is closed below like any other, or replaced by /dev/null.
     std::mem::forget(inherited);
     if number == 0 {
         let null = fs::OpenOptions::new().read(true).open("/dev/null").ok()?;
@@ -32,10 +32,10 @@ pub(super) fn control_socket() -> Option<UnixStream> {
     Some(UnixStream::from(fd))
 }
 
-/// Moves into new namespaces and becomes process 1 there. Returns whether a user namespace was
-/// needed. The original process stays behind only to wait.
+/// Moves into new namespaces and becomes process 1 there; the original process only waits for it.
+/// Returns whether a user namespace was needed.
 ///
-/// Must be called while the process has one thread.
+/// Must be called while the process has a single thread.
 pub(super) fn enter_namespaces() -> Result<bool, String> {
     let rootless = !can_administer();
     if rootless {
@@ -56,20 +56,21 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
         if rootless {
             user_namespace_refused(&e)
         } else {
-            format!("cannot make namespaces: {e}")
+            format!("cannot create namespaces: {e}")
         }
     })?;
-    // Signals that the terminal sends to the owner's group are the owner's to handle.
-    rustix::process::setpgid(None, None).map_err(|e| format!("cannot lead a group: {e}"))?;
+    // Signals from the terminal to the owner's process group must not reach this process.
+    rustix::process::setpgid(None, None)
+        .map_err(|e| format!("cannot create a process group: {e}"))?;
     if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
         wait_for_child(child);
     }
     Ok(rootless)
 }
 
-/// The part of the original process: hold nothing, wait, and pass the exit on.
+/// Waits for process 1 and exits with its status.
 fn wait_for_child(child: i32) -> ! {
-    // A copy of the control socket kept here would hide from the owner that init is gone.
+    // A copy of the control socket would hide from the owner that init has ended.
     close_all_but(None);
     let pid = rustix::process::Pid::from_raw(child);
     loop {
@@ -81,8 +82,8 @@ fn wait_for_child(child: i32) -> ! {
     }
 }
 
-/// Closes every descriptor above the standard ones but one: the owner may itself have inherited
-/// some from its shell, and they would reach the programs under test.
+/// Closes every descriptor above the standard ones except `keep`. The owner may have inherited some
+/// from its shell, and they would reach the programs under test.
 fn close_all_but(keep: Option<i32>) {
     let Ok(fds) = fs::read_dir("/proc/self/fd") else {
         return;
@@ -91,30 +92,30 @@ fn close_all_but(keep: Option<i32>) {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
     for number in numbers.into_iter().filter(|n| *n > 2 && Some(*n) != keep) {
-        // SAFETY: called where no object owns a descriptor that is used or dropped later, but
-        // the one kept; one that closed with the directory read above is not there to close.
+        // SAFETY: called where no object owns a descriptor that is used or dropped later, except
+        // `keep`. The descriptor of the directory read above is closed already.
         unsafe { libc::close(number) };
     }
 }
 
-/// Gives the bench its own /proc and its own names. Names are looked up in its hosts file only,
-/// so no query leaves an endpoint.
+/// Mounts a private /proc and private files for name resolution. Names are looked up in the hosts
+/// file only, so no DNS query leaves an endpoint.
 pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
     let none = c"";
     let private = libc::MS_REC | libc::MS_PRIVATE;
     sys::mount(Path::new("none"), Path::new("/"), none, private, none)
         .map_err(|e| format!("cannot make mounts private: {e}"))?;
 
-    // A file system that is mounted only while its files are bound to their places.
+    // Mounted only until its files are bind-mounted.
     let stage = Path::new("/tmp");
     sys::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
         .map_err(|e| format!("cannot mount a tmpfs: {e}"))?;
-    for (target, text) in files(names) {
+    for (target, text) in private_files(names) {
         if Path::new(target).exists() {
             let source = stage.join(target.trim_start_matches('/').replace('/', "-"));
             fs::write(&source, text)
                 .and_then(|()| sys::mount(&source, Path::new(target), none, libc::MS_BIND, none))
-                .map_err(|e| format!("cannot put the bench's own {target} in place: {e}"))?;
+                .map_err(|e| format!("cannot mount a private {target}: {e}"))?;
         }
     }
     sys::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
@@ -128,7 +129,8 @@ pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
     })
 }
 
-fn files(names: &[String]) -> [(&'static str, String); 3] {
+/// Returns the path and text of each private file.
+fn private_files(names: &[String]) -> [(&'static str, String); 3] {
     let server = Side::Server.addresses();
     let mut hosts = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
     for name in names {
@@ -140,7 +142,7 @@ fn files(names: &[String]) -> [(&'static str, String); 3] {
             "/etc/nsswitch.conf",
             "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
         ),
-        // Asked by those that do not read nsswitch.conf; nobody listens there.
+        // For resolvers that ignore nsswitch.conf; nothing listens there.
         (
             "/etc/resolv.conf",
             "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n".to_owned(),
@@ -148,39 +150,39 @@ fn files(names: &[String]) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Is every capability that building a bench takes already held?
+/// Returns whether the process has every capability that building a bench needs.
 fn can_administer() -> bool {
     const NET_ADMIN: u32 = 12;
     const NET_RAW: u32 = 13;
     const SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let held = status
+    let effective = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
         .unwrap_or(0);
     [NET_ADMIN, NET_RAW, SYS_ADMIN]
         .iter()
-        .all(|bit| held >> bit & 1 == 1)
+        .all(|bit| effective >> bit & 1 == 1)
 }
 
-/// Says which setting of this machine forbids user namespaces.
+/// Names the setting of this machine that forbids user namespaces.
 fn user_namespace_refused(error: &io::Error) -> String {
-    let reads = |name: &str| {
+    let sysctl = |name: &str| {
         fs::read_to_string(format!("/proc/sys/{name}"))
             .map(|v| v.trim().to_owned())
             .ok()
     };
-    let reason = if reads("user/max_user_namespaces").as_deref() == Some("0") {
+    let reason = if sysctl("user/max_user_namespaces").as_deref() == Some("0") {
         "user.max_user_namespaces is 0: raise it with `sysctl user.max_user_namespaces=10000`"
-    } else if reads("kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+    } else if sysctl("kernel/unprivileged_userns_clone").as_deref() == Some("0") {
         "allow them with `sysctl kernel.unprivileged_userns_clone=1`"
-    } else if reads("kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+    } else if sysctl("kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
         "AppArmor restricts them: give the program a profile with `userns,`, or \
          `sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
     } else {
         "a container or security module may forbid them (docker: --security-opt \
          seccomp=unconfined); or run as root"
     };
-    format!("cannot make a user namespace ({error}), which a bench needs without root: {reason}")
+    format!("cannot create a user namespace ({error}), which a bench needs without root: {reason}")
 }

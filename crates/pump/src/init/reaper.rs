@@ -1,4 +1,4 @@
-//! Starting processes and collecting them, the orphans of others included.
+//! Starts processes and reaps them, together with orphans.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,28 +14,31 @@ use crate::facts::Side;
 use crate::protocol::{ExitWire, ProcessEvent, SpawnWire};
 use crate::sys;
 
-/// Knows the processes that the owner started.
+/// Descriptor numbers of a process must be below this.
+const TARGET_MAX: i32 = 256;
+
+/// The processes that the owner started.
 #[derive(Clone, Default)]
 pub(super) struct Reaper {
-    book: Arc<Mutex<ProcessTable>>,
+    table: Arc<Mutex<ProcessTable>>,
 }
 
 #[derive(Default)]
 struct ProcessTable {
-    running: HashMap<i32, Started>,
-    /// CPU of those that ended, client and server.
+    running: HashMap<i32, RunningProcess>,
+    /// CPU time of processes that have ended, client and server.
     ended_cpu_ns: [u64; 2],
 }
 
-struct Started {
+struct RunningProcess {
     side: Side,
-    told: PipeWriter,
-    /// The terminal it was given.
+    events: PipeWriter,
+    /// The terminal that it was given.
     terminal: Option<OwnedFd>,
 }
 
 impl Reaper {
-    /// Starts the thread that collects. SIGCHLD must be blocked in every thread.
+    /// Starts the thread that reaps. SIGCHLD must be blocked in every thread.
     pub(super) fn start() -> Reaper {
         let reaper = Reaper::default();
         let collector = reaper.clone();
@@ -48,33 +51,34 @@ impl Reaper {
         reaper
     }
 
-    /// Starts a process at an endpoint. Returns its id and where its exit will be told.
+    /// Starts a process at an endpoint. Returns its id and the pipe that its events are written to.
     pub(super) fn spawn(
         &self,
         endpoint: &Endpoint,
-        what: SpawnWire,
+        spawn: SpawnWire,
         fds: Vec<OwnedFd>,
     ) -> io::Result<(i32, io::PipeReader)> {
-        if fds.len() != what.targets.len() {
+        if fds.len() != spawn.targets.len() {
             return Err(io::Error::other(
-                "descriptors and their numbers do not match",
+                "the number of descriptors differs from that of their targets",
             ));
         }
-        let (exit, told) = io::pipe()?;
-        let program = OsString::from(what.program);
+        let (event_reader, events) = io::pipe()?;
+        let program = OsString::from(spawn.program);
         let mut command = Command::new(&program);
-        command.args(what.args.into_iter().map(OsString::from));
+        command.args(spawn.args.into_iter().map(OsString::from));
         command.env_clear();
         command.envs(
-            what.env
+            spawn
+                .env
                 .into_iter()
                 .map(|(k, v)| (OsString::from(k), OsString::from(v))),
         );
-        if let Some(cwd) = what.cwd {
+        if let Some(cwd) = spawn.cwd {
             command.current_dir(OsString::from(cwd));
         }
-        let terminal = if what.foreground {
-            let tty = what
+        let terminal = if spawn.foreground {
+            let tty = spawn
                 .targets
                 .iter()
                 .zip(&fds)
@@ -83,9 +87,9 @@ impl Reaper {
         } else {
             None
         };
-        let placed = place(&mut command, fds, &what.targets)?;
+        let placed = place(&mut command, fds, &spawn.targets)?;
         let netns = endpoint.netns.fd().try_clone_to_owned()?;
-        let foreground = what.foreground;
+        let foreground = spawn.foreground;
         let prepare = move || {
             sys::enter_netns(netns.as_fd())?;
             for (fd, target) in &placed {
@@ -96,25 +100,26 @@ impl Reaper {
         // SAFETY: `prepare` only makes system calls; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(prepare) };
 
-        // Held until the child is in the book, so that it is not collected before; and through
-        // a failed exec, whose child the standard library collects itself.
-        let mut book = self.lock();
+        // Locked until the child is in the table, so that it is not reaped before; and during a
+        // failed exec, whose child the standard library reaps itself.
+        let mut table = self.lock();
         let child = command.spawn().map_err(|e| {
             io::Error::new(e.kind(), format!("cannot run {}: {e}", program.display()))
         })?;
         let pid = child.id() as i32;
-        book.running.insert(
+        table.running.insert(
             pid,
-            Started {
+            RunningProcess {
                 side: endpoint.side,
-                told,
+                events,
                 terminal,
             },
         );
-        Ok((pid, exit))
+        Ok((pid, event_reader))
     }
 
-    /// Signals a process's group, and with `whole_tree` its descendants in other groups too.
+    /// Sends a signal to a process's group and, with `whole_tree`, to its descendants in other
+    /// groups.
     pub(super) fn kill(&self, pid: i32, signal: i32, whole_tree: bool) -> io::Result<()> {
         if pid <= 1 {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -135,59 +140,59 @@ impl Reaper {
         Ok(())
     }
 
-    /// Goes on with a stopped process.
+    /// Continues a stopped process, with its terminal if `foreground`.
     pub(super) fn resume(&self, pid: i32, foreground: bool) -> io::Result<()> {
-        if let (true, Some(started)) = (foreground, self.lock().running.get(&pid))
-            && let Some(terminal) = &started.terminal
+        if let (true, Some(process)) = (foreground, self.lock().running.get(&pid))
+            && let Some(terminal) = &process.terminal
         {
             sys::give_terminal(terminal.as_fd(), pid)?;
         }
         self.kill(pid, libc::SIGCONT, false)
     }
 
-    /// CPU of all processes of a side that have ended and been collected here.
+    /// Returns the CPU time of all processes of a side that have ended and been reaped here.
     pub(super) fn ended_cpu_ns(&self, side: Side) -> u64 {
         self.lock().ended_cpu_ns[side as usize]
     }
 
     fn collect(&self) {
-        let mut book = self.lock();
-        while let Some(ended) = sys::reap() {
-            let Some(started) = book.running.get_mut(&ended.pid) else {
+        let mut table = self.lock();
+        while let Some(child) = sys::reap() {
+            let Some(process) = table.running.get_mut(&child.pid) else {
                 continue;
             };
-            if libc::WIFSTOPPED(ended.status) {
-                if started.terminal.is_some() {
-                    tell(&mut started.told, &ProcessEvent::Stopped);
+            if libc::WIFSTOPPED(child.status) {
+                if process.terminal.is_some() {
+                    send_event(&mut process.events, &ProcessEvent::Stopped);
                 }
                 continue;
             }
             let exit = ExitWire {
-                status: ended.status,
-                cpu_ns: ended.cpu_ns,
+                status: child.status,
+                cpu_ns: child.cpu_ns,
             };
-            tell(&mut started.told, &ProcessEvent::Exited(exit));
-            let side = started.side;
-            book.running.remove(&ended.pid);
-            book.ended_cpu_ns[side as usize] += ended.cpu_ns;
+            send_event(&mut process.events, &ProcessEvent::Exited(exit));
+            let side = process.side;
+            table.running.remove(&child.pid);
+            table.ended_cpu_ns[side as usize] += child.cpu_ns;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, ProcessTable> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Tells the owner; one that dropped its end does not want to know.
-fn tell(to: &mut PipeWriter, told: &ProcessEvent) {
-    if let Ok(mut line) = serde_json::to_vec(told) {
+fn send_event(to: &mut PipeWriter, event: &ProcessEvent) {
+    if let Ok(mut line) = serde_json::to_vec(event) {
         line.push(b'\n');
-        let _told = to.write_all(&line);
+        // Fails if the owner has dropped its end and so is not interested.
+        let _sent = to.write_all(&line);
     }
 }
 
-/// Gives the standard descriptors to the command and returns the others with their numbers,
-/// moved above all of these so that placing one never closes another.
+/// Gives the standard descriptors to the command. Returns the others with their targets, moved above
+/// all targets so that placing one never closes another.
 fn place(
     command: &mut Command,
     fds: Vec<OwnedFd>,
@@ -206,7 +211,8 @@ fn place(
         .any(|target| !(0..TARGET_MAX).contains(target))
     {
         return Err(io::Error::other(format!(
-            "descriptors go under 0 to {TARGET_MAX} only"
+            "descriptor numbers must be from 0 to {}",
+            TARGET_MAX - 1
         )));
     }
     let mut others = Vec::new();
@@ -225,7 +231,7 @@ fn move_above(fd: BorrowedFd<'_>, above: i32) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, above)?)
 }
 
-/// All processes below `root`, by one walk over /proc.
+/// Returns all descendants of `root`, from one scan of /proc.
 fn descendants(root: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -251,7 +257,7 @@ fn descendants(root: i32) -> Vec<i32> {
 
 fn parent(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before may hold anything, the last bracket ends it.
+    // The name in brackets may itself contain brackets: the last one ends it.
     stat.rsplit_once(')')?
         .1
         .split_whitespace()
@@ -259,5 +265,3 @@ fn parent(pid: i32) -> Option<i32> {
         .parse()
         .ok()
 }
-
-const TARGET_MAX: i32 = 256;

@@ -1,5 +1,5 @@
-//! How the sockets of an endpoint are set, read from the sockets themselves: what a client
-//! library says of itself is not asked.
+//! The settings of an endpoint's sockets, read from the sockets themselves rather than reported by a
+//! client library.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -12,15 +12,19 @@ use super::costs;
 use crate::sys;
 use crate::window::Socket;
 
-/// Every connected TCP socket and every UDP socket of the processes in a network namespace,
-/// given by its inode. What may not be looked at, or goes away meanwhile, is left out.
+/// A bound on the result: sockets in such numbers share their settings.
+const SOCKETS_MAX: usize = 256;
+
+/// Returns the connected TCP sockets and the UDP sockets of all processes in a network namespace,
+/// given by its inode. Omits sockets that are inaccessible or closed meanwhile, and all beyond
+/// [`SOCKETS_MAX`].
 pub(super) fn open_in(netns: u64) -> Vec<Socket> {
     let processes = costs::processes_in(netns).unwrap_or_default();
     let mut sockets: Vec<Socket> = processes.into_iter().flat_map(of_process).collect();
-    // One socket may be held by several processes and descriptors.
+    // Several processes and descriptors may share a socket.
     sockets.sort_by_key(|s| (s.local_port, s.peer_port, s.nodelay.is_none()));
     sockets.dedup();
-    sockets.truncate(MOST);
+    sockets.truncate(SOCKETS_MAX);
     sockets
 }
 
@@ -71,24 +75,21 @@ fn read(socket: &OwnedFd) -> Option<Socket> {
     })
 }
 
-/// A crowd's sockets are all alike.
-const MOST: usize = 256;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt as _;
 
     #[test]
-    fn our_own_sockets_are_read() {
+    fn sockets_of_this_process_are_read() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        near.set_nodelay(true).unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_nodelay(true).unwrap();
         let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let own = fs::metadata("/proc/self/ns/net").unwrap().ino();
         let sockets = open_in(own);
         let find = |port| sockets.iter().find(|s| s.local_port == port).unwrap();
-        let tcp = find(near.local_addr().unwrap().port());
+        let tcp = find(stream.local_addr().unwrap().port());
         assert_eq!(tcp.nodelay, Some(true));
         assert!(tcp.mss_bytes.is_some_and(|mss| mss > 0) && tcp.congestion.is_some());
         let datagrams = find(udp.local_addr().unwrap().port());

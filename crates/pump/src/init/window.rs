@@ -1,4 +1,4 @@
-//! A window from the inside: readings at its begin, readings at its end, and the difference.
+//! Windows: a snapshot of all counters at the start, one at the end, and the difference.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -15,11 +15,11 @@ use crate::datapath::totals::totals;
 use crate::facts::Side;
 use crate::net::counters;
 use crate::net::netlink::Netlink;
-use crate::pcapng::{self, Captured};
+use crate::pcapng::{self, CapturedFrame};
 use crate::sys;
 use crate::window::{Costs, ForeignDrops, Interfaces, Window};
 
-/// What is read at both ends of a window.
+/// The counters that are read at the start and the end of a window.
 #[derive(Clone, Copy, Default)]
 struct Snapshot {
     at_ns: u64,
@@ -28,15 +28,17 @@ struct Snapshot {
     interfaces: Interfaces,
     endpoint_drops: u64,
     softnet_drops: u64,
-    /// Taken by the hypervisor, and all, in ticks.
+    /// CPU time of the machine in ticks: stolen by the hypervisor, and in all.
     machine: (u64, u64),
     wall_offset_ns: i64,
 }
 
-/// WindowRecorder of a bench, one at a time.
+/// Records the windows of a bench, one at a time.
 #[derive(Default)]
 pub(super) struct WindowRecorder {
-    begun: Option<Snapshot>,
+    /// The start of the current window.
+    start: Option<Snapshot>,
+    /// The ledgers of the last window, up first.
     last: Option<[Box<PacketLedger>; 2]>,
 }
 
@@ -47,13 +49,13 @@ impl WindowRecorder {
         endpoints: &[Endpoint; 2],
         reaper: &Reaper,
     ) -> io::Result<()> {
-        if let Some(books) = self.last.take() {
-            link.give_back(books);
+        if let Some(ledgers) = self.last.take() {
+            link.recycle(ledgers);
         }
-        let mut readings = read(endpoints, reaper)?;
-        readings.at_ns = sys::monotonic_ns();
-        link.begin(readings.at_ns)?;
-        self.begun = Some(readings);
+        let mut start = snapshot(endpoints, reaper)?;
+        start.at_ns = sys::monotonic_ns();
+        link.begin_window(start.at_ns)?;
+        self.start = Some(start);
         Ok(())
     }
 
@@ -63,37 +65,36 @@ impl WindowRecorder {
         endpoints: &[Endpoint; 2],
         reaper: &Reaper,
     ) -> io::Result<Window> {
-        let begun = self
-            .begun
+        let start = self
+            .start
             .take()
             .ok_or_else(|| io::Error::other("no window has begun"))?;
-        let books = link.end()?;
-        let mut ended = read(endpoints, reaper)?;
-        ended.at_ns = sys::monotonic_ns();
-        let mut window = summarise(&begun, &ended, &books);
+        let ledgers = link.end_window()?;
+        let mut end = snapshot(endpoints, reaper)?;
+        end.at_ns = sys::monotonic_ns();
+        let mut window = summarise(&start, &end, &ledgers);
         let [client, server] = endpoints;
         window.client_sockets = sockets::open_in(client.netns.inode()?);
         window.server_sockets = sockets::open_in(server.netns.inode()?);
-        self.last = Some(books);
+        self.last = Some(ledgers);
         Ok(window)
     }
 
-    /// Forgets the books of a link that is gone.
+    /// Discards all windows, since their link has been stopped.
     pub(super) fn reset(&mut self) {
         *self = WindowRecorder::default();
     }
 
-    /// The books of the last window, up first.
-    pub(super) fn books(&self) -> io::Result<&[Box<PacketLedger>; 2]> {
+    fn last_ledgers(&self) -> io::Result<&[Box<PacketLedger>; 2]> {
         self.last
             .as_ref()
             .ok_or_else(|| io::Error::other("no window has ended"))
     }
 
-    /// The tap of the last window as a file in memory, in order of arrival, and how many
-    /// packets it misses.
+    /// Returns the tap of the last window as a file in memory, in order of arrival, and the number
+    /// of packets missing from it.
     pub(super) fn tap(&self) -> io::Result<(OwnedFd, u64)> {
-        let [up, down] = self.books()?;
+        let [up, down] = self.last_ledgers()?;
         let mut records: Vec<_> = up.records().iter().chain(down.records()).collect();
         records.sort_by_key(|record| record.arrival_ns);
         let file = in_memory("tap", |file| {
@@ -104,19 +105,23 @@ impl WindowRecorder {
         Ok((file, up.unrecorded + down.unrecorded))
     }
 
-    /// The frames of the last window as a pcapng file in memory, and how many it misses.
+    /// Returns the frames of the last window as a pcapng file in memory, and the number of frames
+    /// missing from it.
     pub(super) fn capture(&self) -> io::Result<(OwnedFd, u64)> {
-        let [Some(up), Some(down)] = self.books()?.each_ref().map(|book| book.frames.as_ref())
-        else {
+        let stores = self
+            .last_ledgers()?
+            .each_ref()
+            .map(|ledger| ledger.frames.as_ref());
+        let [Some(up), Some(down)] = stores else {
             return Err(io::Error::other(
-                "no capture was asked for before the window began",
+                "capturing was not enabled before the window began",
             ));
         };
         let offset_ns = wall_offset_ns();
         let mut frames = Vec::new();
-        // Up leaves the client and comes in at the server; down the other way round.
+        // Up leaves the client and enters the server; down is the other way round.
         for (store, from) in [(up, 0), (down, 1)] {
-            frames.extend(store.iter().map(|(frame, bytes)| Captured {
+            frames.extend(store.iter().map(|(frame, bytes)| CapturedFrame {
                 at_ns: frame.at_ns.saturating_add_signed(offset_ns),
                 interface: if frame.leaving { 1 - from } else { from },
                 inbound: frame.leaving,
@@ -132,7 +137,7 @@ impl WindowRecorder {
     }
 }
 
-/// Makes a file that exists only as a descriptor, to be read from its start.
+/// Creates a file without a path, filled and rewound.
 fn in_memory(
     name: &str,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -145,23 +150,24 @@ fn in_memory(
     Ok(file.into())
 }
 
-fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> {
+fn snapshot(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> {
     let [client, server] = endpoints;
-    let link = Netlink::open()?;
-    let used = |endpoint: &Endpoint, side| -> io::Result<Usage> {
-        let mut used = costs::usage_in(endpoint.netns.inode()?)?;
-        used.cpu_ns += reaper.ended_cpu_ns(side);
-        Ok(used)
+    let netlink = Netlink::open()?;
+    let usage = |endpoint: &Endpoint, side| -> io::Result<Usage> {
+        let mut usage = costs::usage_in(endpoint.netns.inode()?)?;
+        usage.cpu_ns += reaper.ended_cpu_ns(side);
+        Ok(usage)
     };
+    let link_interface = |side: Side| endpoint::interface_counters(&netlink, side.link_interface());
     Ok(Snapshot {
         at_ns: 0,
-        client: used(client, Side::Client)?,
-        server: used(server, Side::Server)?,
+        client: usage(client, Side::Client)?,
+        server: usage(server, Side::Server)?,
         interfaces: Interfaces {
-            client: client.interface_count()?,
-            link_client: endpoint::interface_count(&link, Side::Client.link_interface())?,
-            link_server: endpoint::interface_count(&link, Side::Server.link_interface())?,
-            server: server.interface_count()?,
+            client: client.interface_counters()?,
+            link_client: link_interface(Side::Client)?,
+            link_server: link_interface(Side::Server)?,
+            server: server.interface_counters()?,
         },
         endpoint_drops: client.drops()? + server.drops()?,
         softnet_drops: counters::softnet_drops()?,
@@ -170,57 +176,56 @@ fn read(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> {
     })
 }
 
-fn summarise(begun: &Snapshot, ended: &Snapshot, books: &[Box<PacketLedger>; 2]) -> Window {
-    let [up, down] = books;
-    let (was, is) = (&begun.interfaces, &ended.interfaces);
+fn summarise(start: &Snapshot, end: &Snapshot, ledgers: &[Box<PacketLedger>; 2]) -> Window {
+    let [up, down] = ledgers;
+    let (before, after) = (&start.interfaces, &end.interfaces);
     let interfaces = Interfaces {
-        client: is.client.since(&was.client),
-        link_client: is.link_client.since(&was.link_client),
-        link_server: is.link_server.since(&was.link_server),
-        server: is.server.since(&was.server),
+        client: after.client.since(&before.client),
+        link_client: after.link_client.since(&before.link_client),
+        link_server: after.link_server.since(&before.link_server),
+        server: after.server.since(&before.server),
     };
-    // A frame that an interface would not take is counted there as dropped, but was kept here
-    // and sent again.
+    // Includes frames that a full interface refused at first, which the link then sent again.
     let interface_drops = interfaces.client.dropped
         + interfaces.link_client.dropped
         + interfaces.link_server.dropped
         + interfaces.server.dropped;
-    let (stolen, all) = (
-        ended.machine.0 - begun.machine.0,
-        (ended.machine.1 - begun.machine.1).max(1),
+    let (stolen, total) = (
+        end.machine.0 - start.machine.0,
+        (end.machine.1 - start.machine.1).max(1),
     );
     Window {
-        started_ns: begun.at_ns,
-        took_ns: ended.at_ns - begun.at_ns,
+        started_ns: start.at_ns,
+        took_ns: end.at_ns - start.at_ns,
         up: totals(up),
         down: totals(down),
-        client: costs_of(begun.client, ended.client),
-        server: costs_of(begun.server, ended.server),
+        client: costs_between(start.client, end.client),
+        server: costs_between(start.server, end.server),
         link_cpu_ns: up.cpu_ns + down.cpu_ns,
         link_spin_ns: up.spin_ns + down.spin_ns,
         foreign_drops: ForeignDrops {
             ring: up.ring_drops + down.ring_drops,
             link: up.lost_frames + down.lost_frames,
             interface: interface_drops.saturating_sub(up.retries + down.retries),
-            softnet: ended.softnet_drops.saturating_sub(begun.softnet_drops),
-            endpoint: ended.endpoint_drops.saturating_sub(begun.endpoint_drops),
+            softnet: end.softnet_drops.saturating_sub(start.softnet_drops),
+            endpoint: end.endpoint_drops.saturating_sub(start.endpoint_drops),
         },
-        steal: stolen as f64 / all as f64,
-        clock_step_ns: ended.wall_offset_ns.abs_diff(begun.wall_offset_ns),
+        steal: stolen as f64 / total as f64,
+        clock_step_ns: end.wall_offset_ns.abs_diff(start.wall_offset_ns),
         interfaces,
         unrecorded: up.unrecorded + down.unrecorded,
         ..Window::default()
     }
 }
 
-fn costs_of(begun: Usage, ended: Usage) -> Costs {
+fn costs_between(start: Usage, end: Usage) -> Costs {
     Costs {
-        cpu_ns: ended.cpu_ns.saturating_sub(begun.cpu_ns),
-        // The owner sees the kernel thread, this side does not.
+        cpu_ns: end.cpu_ns.saturating_sub(start.cpu_ns),
+        // Added by the owner, which can see the kernel thread.
         kernel_cpu_ns: None,
-        run_queue_wait_ns: ended
+        run_queue_wait_ns: end
             .run_queue_wait_ns
-            .saturating_sub(begun.run_queue_wait_ns),
-        peak_rss_bytes: ended.peak_rss_bytes,
+            .saturating_sub(start.run_queue_wait_ns),
+        peak_rss_bytes: end.peak_rss_bytes,
     }
 }

@@ -1,10 +1,10 @@
-//! What the kernel counted that the model does not know: drops on the way, and the packets of
-//! each interface, to hold against the tap.
+//! Drops that only the kernel counts.
 
 use std::fs;
 use std::io;
 
-/// Packets that an endpoint's stack dropped for want of buffer, since its namespace began.
+/// Returns the packets that the network stack of the calling thread's namespace has dropped for lack
+/// of buffer space.
 pub(crate) fn endpoint_drops() -> io::Result<u64> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -30,7 +30,7 @@ pub(crate) fn endpoint_drops() -> io::Result<u64> {
             .sum::<u64>())
 }
 
-/// Packets dropped by the kernel's per-CPU backlog, on the whole machine.
+/// Returns the packets dropped by the kernel's per-CPU backlogs, on the whole machine.
 pub(crate) fn softnet_drops() -> io::Result<u64> {
     let text = fs::read_to_string("/proc/net/softnet_stat")?;
     Ok(text
@@ -40,14 +40,15 @@ pub(crate) fn softnet_drops() -> io::Result<u64> {
         .sum())
 }
 
-/// Reads `snmp` and `netstat`: a line of names, then a line of values, both begun by the table.
+/// Reads a value of `snmp` or `netstat`: a line of names, then a line of values, both prefixed by the
+/// table's name.
 fn in_table(text: &str, table: &str, column: &str) -> Option<u64> {
     let mut lines = text
         .lines()
         .filter(|line| line.split_whitespace().next() == Some(table));
     let (names, values) = (lines.next()?, lines.next()?);
-    let place = names.split_whitespace().position(|name| name == column)?;
-    values.split_whitespace().nth(place)?.parse().ok()
+    let index = names.split_whitespace().position(|name| name == column)?;
+    values.split_whitespace().nth(index)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_a_column_by_the_name_above_it() {
+    fn value_is_found_by_column_name() {
         let text = "Ip: A B\nIp: 1 2\nUdp: In RcvbufErrors Out\nUdp: 7 8 9\n";
         assert_eq!(in_table(text, "Udp:", "RcvbufErrors"), Some(8));
         assert_eq!(in_table(text, "Ip:", "B"), Some(2));
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_this_machine() {
+    fn counters_of_this_machine_are_readable() {
         endpoint_drops().expect("these files exist on every Linux with networking");
         softnet_drops().expect("this file exists on every Linux with networking");
     }

@@ -1,5 +1,7 @@
-//! Offloads of an interface, by the ethtool ioctl (the feature names are those `ethtool -k`
-//! prints).
+//! Offloads of an interface, by the ethtool ioctl. The feature names are those of `ethtool -k`.
+//!
+//! Written by hand because the `ethtool` crate (0.3) can read features but not set them, and is
+//! async only.
 
 use std::io;
 use std::net::UdpSocket;
@@ -7,10 +9,27 @@ use std::os::fd::AsFd;
 
 use crate::sys;
 
-/// Makes an endpoint's interface send every packet as it would be on a wire: no frame that
-/// holds several segments or datagrams. Checksums stay with the link, as with a network card,
-/// and receiving aggregates, which also gives the interface its NAPI instance.
-pub(crate) fn make_wire_true(interface: &str) -> io::Result<()> {
+const COALESCING: [&str; 5] = [
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-lro",
+    "rx-udp-gro-forwarding",
+];
+// linux/ethtool.h
+const GFEATURES: u32 = 0x3a;
+const GSTRINGS: u32 = 0x1b;
+const GSSET_INFO: u32 = 0x37;
+const SFEATURES: u32 = 0x3b;
+const SS_FEATURES: u32 = 4;
+const STRING_LEN: usize = 32;
+/// Room for twice the features Linux 6.18 has (64).
+const MAX_FEATURES: usize = 128;
+
+/// Makes an endpoint's interface send packets as they would be on a wire: no frame with several
+/// segments or datagrams. Checksums are left to the link, as to a network card. GRO is on for
+/// receiving, which also gives the interface its NAPI instance.
+pub(crate) fn configure_endpoint(interface: &str) -> io::Result<()> {
     set_features(interface, |name| match name {
         "rx-gro" => Some(true),
         "rx-gro-list" | "rx-udp-gro-forwarding" => Some(false),
@@ -18,20 +37,21 @@ pub(crate) fn make_wire_true(interface: &str) -> io::Result<()> {
     })
 }
 
-/// Lets an endpoint's interface send frames that hold several packets, as it would if nobody
-/// had thought of it: to show that such a lab is found out.
-pub(crate) fn leave_segmentation(interface: &str) -> io::Result<()> {
+/// Lets an endpoint's interface send frames with several packets, as by default: a deliberate fault
+/// that the audit must detect.
+pub(crate) fn enable_segmentation(interface: &str) -> io::Result<()> {
     set_features(interface, |name| segmentation(name).map(|_| true))
 }
 
-/// Takes segmentation from the link's own interface. It sends single packets in any case, but
-/// a veth that could segment hands its packets to the peer's backlog instead of its NAPI, and
-/// an endpoint's receiving would be charged to the link (`veth_skb_is_eligible_for_gro`).
-pub(crate) fn make_sender_plain(interface: &str) -> io::Result<()> {
+/// Disables segmentation on one of the link's interfaces. The link sends single packets in any case,
+/// but a veth that could segment hands them to its peer's backlog instead of the peer's NAPI, and the
+/// CPU time of receiving them would be charged to the link (`veth_skb_is_eligible_for_gro`).
+pub(crate) fn disable_segmentation(interface: &str) -> io::Result<()> {
     set_features(interface, segmentation)
 }
 
-/// Off, but for that in software before the interface, behind which all is wire-size.
+/// Returns `Some(false)` for every segmentation feature but that in software, which runs before the
+/// interface and hands it single packets.
 fn segmentation(name: &str) -> Option<bool> {
     match name {
         "tx-generic-segmentation" => None,
@@ -40,68 +60,66 @@ fn segmentation(name: &str) -> Option<bool> {
     }
 }
 
-/// Offloads that join received packets, switched off on an interface until this is dropped.
+/// Disables the offloads that coalesce received packets (GRO, LRO) on an interface until dropped.
 pub(crate) struct GroDisabled {
     interface: String,
-    /// What was on.
-    was_on: Vec<String>,
+    /// The features to enable again.
+    were_on: Vec<String>,
 }
 
 impl GroDisabled {
-    /// Has an interface hand up every packet by itself.
-    pub(crate) fn switch(interface: &str) -> io::Result<GroDisabled> {
-        let was_on = active_features(interface)?
+    pub(crate) fn new(interface: &str) -> io::Result<GroDisabled> {
+        let were_on = active_features(interface)?
             .into_iter()
-            .filter(|name| JOINING.contains(&name.as_str()))
+            .filter(|name| COALESCING.contains(&name.as_str()))
             .collect();
-        set_features(interface, |name| JOINING.contains(&name).then_some(false))?;
+        set_features(interface, |name| {
+            COALESCING.contains(&name).then_some(false)
+        })?;
         Ok(GroDisabled {
             interface: interface.to_owned(),
-            was_on,
+            were_on,
         })
     }
 }
 
 impl Drop for GroDisabled {
     fn drop(&mut self) {
-        let was_on = |name: &str| self.was_on.iter().any(|on| on == name).then_some(true);
-        // An interface that was pulled out needs nothing back.
+        let was_on = |name: &str| self.were_on.iter().any(|on| on == name).then_some(true);
+        // Fails if the interface was unplugged: nothing is left to restore.
         let _restored = set_features(&self.interface, was_on);
     }
 }
 
-const JOINING: [&str; 5] = [
-    "rx-gro",
-    "rx-gro-hw",
-    "rx-gro-list",
-    "rx-lro",
-    "rx-udp-gro-forwarding",
-];
-
-/// Names of the features that are on.
+/// Returns the names of the features that are on.
 fn active_features(interface: &str) -> io::Result<Vec<String>> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let names = feature_names(&socket, interface)?;
-    let mut got = GotFeatures {
+    let mut current = GetFeatures {
         cmd: GFEATURES,
         size: names.len().div_ceil(32) as u32,
-        blocks: [GotBlock::default(); MAX_FEATURES / 32],
+        blocks: [GetBlock::default(); MAX_FEATURES / 32],
     };
-    sys::device_request(socket.as_fd(), libc::SIOCETHTOOL as _, interface, &mut got)?;
-    let is_on = |i: usize| got.blocks[i / 32].active >> (i % 32) & 1 == 1;
+    sys::device_request(
+        socket.as_fd(),
+        libc::SIOCETHTOOL as _,
+        interface,
+        &mut current,
+    )?;
+    let is_on = |i: usize| current.blocks[i / 32].active >> (i % 32) & 1 == 1;
     let on = names.into_iter().enumerate().filter(|(i, _)| is_on(*i));
     Ok(on.map(|(_, name)| name).collect())
 }
 
-/// Sets the features for which `wanted` has a word, as far as the interface allows.
+/// Sets the features for which `wanted` returns a value, as far as the interface allows.
 fn set_features(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::Result<()> {
-    // Any socket of the namespace carries the ioctl.
+    // The ioctl works on any socket of the namespace.
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let names = feature_names(&socket, interface)?;
-    let mut features = Features {
+    let mut features = SetFeatures {
         cmd: SFEATURES,
         size: names.len().div_ceil(32) as u32,
-        blocks: [Block {
+        blocks: [SetBlock {
             valid: 0,
             requested: 0,
         }; MAX_FEATURES / 32],
@@ -120,9 +138,9 @@ fn set_features(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::R
     )
 }
 
-/// Every feature this kernel knows, in the order of their bits.
+/// Returns every feature that this kernel knows, in bit order.
 fn feature_names(socket: &UdpSocket, interface: &str) -> io::Result<Vec<String>> {
-    let mut info = SetInfo {
+    let mut info = StringSetInfo {
         cmd: GSSET_INFO,
         reserved: 0,
         mask: 1 << SS_FEATURES,
@@ -132,7 +150,7 @@ fn feature_names(socket: &UdpSocket, interface: &str) -> io::Result<Vec<String>>
     let count = info.count as usize;
     if count > MAX_FEATURES {
         return Err(io::Error::other(format!(
-            "{interface} has {count} features, too many"
+            "{interface} has {count} offload features, more than the {MAX_FEATURES} supported"
         )));
     }
 
@@ -156,9 +174,9 @@ fn feature_names(socket: &UdpSocket, interface: &str) -> io::Result<Vec<String>>
     Ok(names.text.iter().take(count).map(text).collect())
 }
 
-/// `struct ethtool_sset_info` asking for one set.
+/// `struct ethtool_sset_info` for one set.
 #[repr(C)]
-struct SetInfo {
+struct StringSetInfo {
     cmd: u32,
     reserved: u32,
     mask: u64,
@@ -176,44 +194,34 @@ struct Strings {
 
 /// `struct ethtool_sfeatures`.
 #[repr(C)]
-struct Features {
+struct SetFeatures {
     cmd: u32,
     size: u32,
-    blocks: [Block; MAX_FEATURES / 32],
+    blocks: [SetBlock; MAX_FEATURES / 32],
 }
 
 /// `struct ethtool_set_features_block`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Block {
+struct SetBlock {
     valid: u32,
     requested: u32,
 }
 
 /// `struct ethtool_gfeatures`.
 #[repr(C)]
-struct GotFeatures {
+struct GetFeatures {
     cmd: u32,
     size: u32,
-    blocks: [GotBlock; MAX_FEATURES / 32],
+    blocks: [GetBlock; MAX_FEATURES / 32],
 }
 
 /// `struct ethtool_get_features_block`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct GotBlock {
+struct GetBlock {
     available: u32,
     requested: u32,
     active: u32,
     never_changed: u32,
 }
-
-// linux/ethtool.h
-const GFEATURES: u32 = 0x3a;
-const GSTRINGS: u32 = 0x1b;
-const GSSET_INFO: u32 = 0x37;
-const SFEATURES: u32 = 0x3b;
-const SS_FEATURES: u32 = 4;
-const STRING_LEN: usize = 32;
-/// Room for twice the features Linux 6.18 has (64).
-const MAX_FEATURES: usize = 128;

@@ -1,4 +1,7 @@
 //! The NAPI instances of an interface, by generic netlink (family "netdev", Linux 6.8).
+//!
+//! Written by hand because neither `neli` (0.7) nor `netlink-packet-generic` (0.5) knows that
+//! family: only the lookup of its id would be shorter.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,13 +11,29 @@ use rustix::net::{
     socket_with,
 };
 
-/// The numbers of the NAPI instances of interface `index` of the calling thread's namespace:
-/// each of its receiving threads is named after one.
+// linux/netlink.h, linux/genetlink.h
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_ACK: u16 = 4;
+const NLM_F_DUMP: u16 = 0x300;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLA_TYPE_MASK: u16 = 0x3fff;
+const GENL_ID_CTRL: u16 = 16;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+// linux/netdev.h
+const NAPI_GET: u8 = 11;
+const NAPI_IFINDEX: u16 = 1;
+const NAPI_ID: u16 = 2;
+
+/// Returns the ids of the NAPI instances of interface `index` in the calling thread's namespace. The
+/// kernel threads that receive for the interface are named after them.
 pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
     let socket = open()?;
     let name = attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");
-    let answer = ask(&socket, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, &name)?;
-    let family = answer
+    let replies = request(&socket, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, &name)?;
+    let family = replies
         .iter()
         .find_map(|message| find(message, CTRL_ATTR_FAMILY_ID))
         .and_then(|value| value.first_chunk().map(|b| u16::from_ne_bytes(*b)));
@@ -22,8 +41,8 @@ pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
         return Ok(Vec::new());
     };
     let device = attribute(NAPI_IFINDEX, &index.to_ne_bytes());
-    let answer = ask(&socket, family, NAPI_GET, NLM_F_DUMP, &device)?;
-    let ids = answer.iter().filter_map(|message| find(message, NAPI_ID));
+    let replies = request(&socket, family, NAPI_GET, NLM_F_DUMP, &device)?;
+    let ids = replies.iter().filter_map(|message| find(message, NAPI_ID));
     Ok(ids
         .filter_map(|id| id.first_chunk().map(|id| u32::from_ne_bytes(*id)))
         .collect())
@@ -41,8 +60,8 @@ fn open() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Sends one request and gathers the bodies (behind the generic header) of all its answers.
-fn ask(
+/// Sends one request and returns the bodies (after the generic header) of all replies.
+fn request(
     socket: &OwnedFd,
     family: u16,
     command: u8,
@@ -86,6 +105,7 @@ fn ask(
     }
 }
 
+/// Encodes an attribute, padded to four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend((4 + value.len() as u16).to_ne_bytes());
@@ -95,6 +115,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Returns the value of an attribute.
 fn find(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     while let Some((header, _)) = attributes.split_first_chunk::<4>() {
         let len = usize::from(u16::from_ne_bytes([header[0], header[1]]));
@@ -108,28 +129,12 @@ fn find(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-// linux/netlink.h, linux/genetlink.h
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP: u16 = 0x300;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLA_TYPE_MASK: u16 = 0x3fff;
-const GENL_ID_CTRL: u16 = 16;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-// linux/netdev.h
-const NAPI_GET: u8 = 11;
-const NAPI_IFINDEX: u16 = 1;
-const NAPI_ID: u16 = 2;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn finds_attributes_behind_padding_and_stops_at_nonsense() {
+    fn attributes_are_found_after_padding_and_malformed_ones_end_the_search() {
         let mut bytes = attribute(7, b"abc");
         bytes.extend(attribute(9, &5u32.to_ne_bytes()));
         assert_eq!(find(&bytes, 9), Some(&5u32.to_ne_bytes()[..]));

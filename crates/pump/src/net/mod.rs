@@ -1,4 +1,4 @@
-//! Setting up the network of a bench: namespaces, interfaces, offloads, settings, counters.
+//! Network configuration of a bench: namespaces, interfaces, offloads, sysctls, counters.
 
 pub(crate) mod counters;
 pub(crate) mod ethtool;

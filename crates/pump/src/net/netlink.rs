@@ -1,4 +1,4 @@
-//! Interfaces, addresses, neighbours and routes by rtnetlink, one blocking request at a time.
+//! Interfaces, addresses, neighbours and routes by rtnetlink, with one blocking request at a time.
 
 use std::io;
 use std::net::IpAddr;
@@ -20,13 +20,13 @@ use netlink_packet_route::route::{
 };
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 
-/// A conversation with the kernel about the namespace it was opened in.
+/// A socket to the kernel, for the namespace that it was opened in.
 pub(crate) struct Netlink {
     socket: Socket,
 }
 
 impl Netlink {
-    /// Opens one in the calling thread's namespace.
+    /// Opens a socket in the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -34,7 +34,8 @@ impl Netlink {
         Ok(Netlink { socket })
     }
 
-    /// Makes a veth pair: `near` here, `far` in the other namespace.
+    /// Creates a veth pair, given by name and MAC address: `near` in this namespace, `far` in the
+    /// other.
     pub(crate) fn add_veth(
         &self,
         near: (&str, [u8; 6]),
@@ -64,7 +65,7 @@ impl Netlink {
         )
     }
 
-    /// Index of an interface, by name, and what the kernel counted on it.
+    /// Returns the index of an interface and its counters.
     pub(crate) fn link(&self, name: &str) -> io::Result<(u32, Stats64)> {
         let mut message = LinkMessage::default();
         message
@@ -100,7 +101,7 @@ impl Netlink {
         self.change(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Gives an interface an address of its own, without a route.
+    /// Sets an address of an interface, without a route.
     pub(crate) fn set_address(&self, index: u32, address: IpAddr) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
@@ -117,7 +118,7 @@ impl Netlink {
         )
     }
 
-    /// Says for good which hardware address `address` has.
+    /// Sets a permanent neighbour entry: `address` has the hardware address `mac`.
     pub(crate) fn set_neighbour(
         &self,
         index: u32,
@@ -141,8 +142,8 @@ impl Netlink {
         )
     }
 
-    /// The one route an endpoint has: to the other end, over `index`, with the congestion
-    /// control that TCP takes on it.
+    /// Sets the only route of an endpoint: to the other end through interface `index`, with the
+    /// congestion control of its TCP connections.
     pub(crate) fn set_route(
         &self,
         index: u32,
@@ -199,9 +200,9 @@ impl Netlink {
         message.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
         let (bytes, _) = self.socket.recv_from_full()?;
-        let answer: NetlinkMessage<RouteNetlinkMessage> =
+        let reply: NetlinkMessage<RouteNetlinkMessage> =
             NetlinkMessage::deserialize(&bytes).map_err(io::Error::other)?;
-        match answer.payload {
+        match reply.payload {
             NetlinkPayload::Error(e) if e.code.is_some() => Err(e.to_io()),
             NetlinkPayload::InnerMessage(inner) => Ok(Some(inner)),
             _ => Ok(None),

@@ -1,4 +1,4 @@
-//! A network namespace held by a descriptor.
+//! Network namespaces, referred to by descriptor.
 
 use std::fs::File;
 use std::io;
@@ -6,19 +6,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::sys;
 
-/// An anonymous network namespace: it lives as long as this or a process in it does.
+/// An anonymous network namespace. It lives as long as this object or a process in it.
 #[derive(Debug)]
 pub(crate) struct Netns {
     file: File,
 }
 
 impl Netns {
-    /// The namespace the calling thread is in.
+    /// Returns the namespace of the calling thread.
     pub(crate) fn current() -> io::Result<Netns> {
         File::open("/proc/thread-self/ns/net").map(|file| Netns { file })
     }
 
-    /// A new, empty one. The calling thread stays where it is.
+    /// Creates an empty namespace. The calling thread stays in its own.
     pub(crate) fn new() -> io::Result<Netns> {
         std::thread::scope(|scope| {
             scope
@@ -27,7 +27,7 @@ impl Netns {
                     Netns::current()
                 })
                 .join()
-                .expect("nothing in the thread panics")
+                .expect("the thread does not panic")
         })
     }
 
@@ -48,12 +48,12 @@ impl Netns {
         })
     }
 
-    /// Its descriptor.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// The number by which `/proc/PID/ns/net` names it: `net:[4026531840]`.
+    /// Returns the inode of the namespace, e.g. 4026531840 for `net:[4026531840]` in
+    /// `/proc/PID/ns/net`.
     pub(crate) fn inode(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
         self.file.metadata().map(|m| m.ino())
