@@ -1,4 +1,4 @@
-//! Programs inside a bench: who they are, what they see, how they end.
+//! Processes inside a bench: credentials, environment, exit.
 
 mod common;
 
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pump::{Bench, Side, Spawn};
 
-const SOON: Option<Duration> = Some(Duration::from_secs(20));
+/// A deadline against hanging.
+const EXIT_WITHIN: Option<Duration> = Some(Duration::from_secs(20));
 
 /// Runs a shell command at the client and returns its output.
 fn shell(bench: &mut Bench, command: &str) -> String {
@@ -22,7 +23,7 @@ fn shell(bench: &mut Bench, command: &str) -> String {
 }
 
 #[test]
-fn a_command_has_the_callers_user_and_no_capability() {
+fn process_has_the_callers_user_and_no_capabilities() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -47,7 +48,7 @@ fn a_command_has_the_callers_user_and_no_capability() {
 }
 
 #[test]
-fn a_command_gets_its_environment_and_descriptors_and_no_others() {
+fn process_gets_only_the_listed_environment_and_descriptors() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -58,7 +59,7 @@ fn a_command_gets_its_environment_and_descriptors_and_no_others() {
         ),
         "PATH=/usr/sbin:/usr/bin:/bin\n"
     );
-    // One of them is the directory being listed.
+    // 3 is the directory being listed.
     let listed = shell(&mut bench, "ls /proc/self/fd");
     assert_eq!(
         listed.split_whitespace().collect::<Vec<_>>(),
@@ -74,19 +75,19 @@ fn a_command_gets_its_environment_and_descriptors_and_no_others() {
     };
     let mut process = bench.spawn(Side::Client, spawn).unwrap();
     assert_eq!(std::io::read_to_string(&mut ours).unwrap(), "here\n");
-    assert!(process.wait(SOON).unwrap().unwrap().status.success());
+    assert!(process.wait(EXIT_WITHIN).unwrap().unwrap().status.success());
 }
 
 #[test]
-fn names_resolve_to_the_server_and_reach_it() {
+fn names_resolve_to_the_server() {
     let Some(mut bench) = common::bench() else {
         return;
     };
     let (_server, _output) = common::serve(&mut bench, "[::]:80");
-    let said = common::spawn_peer(&mut bench, Side::Client, &["fetch", "server.test:80", "5"]);
-    let said = common::output(said);
-    assert!(said.starts_with("5 "), "{said}");
-    let address = said
+    let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", "server.test:80", "5"]);
+    let output = common::output(fetch);
+    assert!(output.starts_with("5 "), "{output}");
+    let address = output
         .split_whitespace()
         .last()
         .unwrap()
@@ -94,31 +95,31 @@ fn names_resolve_to_the_server_and_reach_it() {
         .unwrap();
     assert!(
         Side::Server.addresses().all().contains(&address.ip()),
-        "{said}"
+        "{output}"
     );
     let hosts = shell(&mut bench, "cat /etc/hosts /etc/nsswitch.conf");
     assert!(hosts.contains("198.18.0.2 server.test\n") && hosts.contains("hosts: files\n"));
 }
 
 #[test]
-fn exit_codes_and_signals_come_back() {
+fn exit_codes_and_signals_are_reported() {
     let Some(mut bench) = common::bench() else {
         return;
     };
     let mut start = |command: &str| {
         common::spawn(&mut bench, Side::Server, "/bin/sh".into(), &["-c", command]).0
     };
-    let code = start("exit 7").wait(SOON).unwrap().unwrap();
+    let code = start("exit 7").wait(EXIT_WITHIN).unwrap().unwrap();
     assert_eq!(code.status.code(), Some(7));
 
     let mut sleeper = start("exec sleep 1000");
     assert_eq!(sleeper.wait(Some(Duration::ZERO)).unwrap(), None);
     sleeper.kill(libc::SIGTERM).unwrap();
     assert_eq!(
-        sleeper.wait(SOON).unwrap().unwrap().status.signal(),
+        sleeper.wait(EXIT_WITHIN).unwrap().unwrap().status.signal(),
         Some(libc::SIGTERM)
     );
-    // Signalling the dead is no error.
+    // Signalling a process that has ended is not an error.
     sleeper.kill(libc::SIGTERM).unwrap();
 }
 
@@ -134,7 +135,7 @@ fn programs_run_in_the_normal_scheduling_class() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn missing_program_is_named_in_the_error() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -144,30 +145,30 @@ fn a_program_that_is_not_there_is_named() {
     };
     let e = bench.spawn(Side::Client, spawn).unwrap_err();
     assert!(e.to_string().contains("/no/such/program"), "{e}");
-    // And the bench goes on.
+    // The bench still works.
     assert_eq!(shell(&mut bench, "echo on"), "on\n");
 }
 
 #[test]
-fn dropping_a_process_ends_its_descendants_in_other_groups_too() {
+fn dropping_a_process_kills_descendants_in_other_groups() {
     let Some(mut bench) = common::bench() else {
         return;
     };
-    let command = "setsid sleep 1234 & echo started; exec sleep 1234";
+    // Two shells whose command lines contain 1234, the inner one in a group of its own.
+    let command = "setsid sh -c 'echo started; while :; do sleep 1000; done # 1234' & wait # 1234";
     let (process, mut output) =
         common::spawn(&mut bench, Side::Client, "/bin/sh".into(), &["-c", command]);
     common::expect_line(&mut output, "started");
-    // The brackets keep this command itself out of what it finds.
+    // The brackets keep this command from finding itself.
     let alive = "grep -l '[1]234' /proc/[0-9]*/cmdline 2>/dev/null | wc -l";
-    // Until `setsid` has exec'd, and after, the number is in two command lines.
     assert_eq!(shell(&mut bench, alive).trim(), "2");
     drop(process);
-    // Both hold the pipe: its end says that both are gone.
+    // All of them have the pipe open: its end means that all have ended.
     assert_eq!(std::io::read_to_string(&mut output).unwrap(), "");
 }
 
 #[test]
-fn costs_of_both_ends_are_told_apart() {
+fn cpu_time_is_charged_to_the_end_that_used_it() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -180,11 +181,11 @@ fn costs_of_both_ends_are_told_apart() {
 }
 
 #[test]
-fn the_terminal_and_its_signals_are_the_commands() {
+fn foreground_process_gets_the_terminal_and_its_signals() {
     if common::bench().is_none() {
         return;
     }
-    // `script` gives a terminal: what is written to it, the terminal's line discipline reads.
+    // `script` makes a terminal and passes its own input to the line discipline.
     let peer = common::peer();
     let inner = "trap 'echo interrupted; exit 3' INT; echo up; read never";
     let terminal = Command::new("script")
@@ -197,19 +198,19 @@ fn the_terminal_and_its_signals_are_the_commands() {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut terminal) = terminal else {
-        return testing::skip("script (util-linux) is missing, which makes a terminal");
+        return testing::skip("script (util-linux), which makes a terminal, is missing");
     };
     let mut keys = terminal.stdin.take().expect("piped");
-    let mut screen = BufReader::new(terminal.stdout.take().expect("piped"));
+    let mut output = BufReader::new(terminal.stdout.take().expect("piped"));
     let mut line = String::new();
-    screen.read_line(&mut line).unwrap();
+    output.read_line(&mut line).unwrap();
     assert_eq!(line.trim_end(), "up");
     keys.write_all(b"\x03").unwrap();
     let mut rest = String::new();
-    screen.read_to_string(&mut rest).unwrap();
+    output.read_to_string(&mut rest).unwrap();
     terminal.wait().unwrap();
     assert!(rest.contains("interrupted"), "{rest}");
-    // The owner lived on, took the terminal back and wrote to it.
+    // The owner survived the signal, took the terminal back and wrote to it.
     assert!(
         rest.contains("ended: Some(ExitStatus(unix_wait_status(768)))"),
         "{rest}"
@@ -217,6 +218,6 @@ fn the_terminal_and_its_signals_are_the_commands() {
 }
 
 #[test]
-fn again_without_privileges() {
-    common::again_without_privileges();
+fn all_tests_pass_without_privileges() {
+    common::rerun_without_privileges("all_tests_pass_without_privileges");
 }

@@ -1,4 +1,4 @@
-//! UDP and TCP across a bench: counts, bytes, conservation, and the kernel's word for it.
+//! UDP and TCP across a bench: packet and byte counts, checked against the kernel's counters.
 
 mod common;
 
@@ -10,8 +10,11 @@ use pump::{Fate, Side, Window};
 
 use common::prober::{Probe, Probes, probe};
 
-/// What the tap says must be what the kernel counted at all four interface ends.
-fn agrees_with_the_kernel(window: &Window) {
+/// A deadline against hanging: the networks delay packets by 5 ms at most.
+const SETTLE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Asserts that the window's counts equal the kernel's at all four interfaces.
+fn assert_kernel_agrees(window: &Window) {
     let i = &window.interfaces;
     for (totals, from, link_from, link_to, to) in [
         (&window.up, i.client, i.link_client, i.link_server, i.server),
@@ -29,7 +32,7 @@ fn agrees_with_the_kernel(window: &Window) {
         assert_eq!(delivered.packets, link_to.tx_packets);
         assert_eq!(delivered.packets, to.rx_packets);
         assert_eq!(sent.bytes + 14 * sent.packets, from.tx_bytes);
-        // A veth counts what goes to a NAPI without the Ethernet header, at both ends.
+        // A veth counts packets to a NAPI without the Ethernet header, at both ends.
         let with_header = delivered.bytes + 14 * delivered.packets;
         assert_eq!(link_to.tx_bytes, to.rx_bytes);
         assert!(
@@ -39,7 +42,7 @@ fn agrees_with_the_kernel(window: &Window) {
     }
 }
 
-fn nothing_foreign(window: &Window) {
+fn assert_nothing_foreign(window: &Window) {
     assert_eq!(
         window.foreign_drops.total(),
         0,
@@ -56,7 +59,7 @@ fn nothing_foreign(window: &Window) {
 }
 
 #[test]
-fn probes_take_the_delay_and_are_counted_at_both_ends() {
+fn probes_take_the_delay_and_are_counted() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -73,7 +76,7 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
         let window = bench.end_window().unwrap();
         assert_eq!(table.len(), 200);
         for probe in &table {
-            assert!(probe.delay_ns().expect("nothing is lost") >= 10_000_000);
+            assert!(probe.delay_ns().expect("this network loses nothing") >= 10_000_000);
         }
         let totals = window.totals(direction);
         assert_eq!(
@@ -82,8 +85,8 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
         );
         assert_eq!(totals.delivered, totals.sent);
         assert_eq!((totals.in_flight(), totals.lateness.packets), (0, 200));
-        nothing_foreign(&window);
-        agrees_with_the_kernel(&window);
+        assert_nothing_foreign(&window);
+        assert_kernel_agrees(&window);
         let tap = bench.tap().unwrap();
         assert_eq!(tap.len(), 200);
         for record in &tap {
@@ -97,7 +100,7 @@ fn probes_take_the_delay_and_are_counted_at_both_ends() {
 }
 
 #[test]
-fn a_tcp_transfer_crosses_whole_over_both_families() {
+fn tcp_transfer_completes_over_ipv4_and_ipv6() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -106,18 +109,18 @@ fn a_tcp_transfer_crosses_whole_over_both_families() {
         ("0.0.0.0:443", "198.18.0.2:443"),
         ("[::]:444", "[2001:2::2]:444"),
     ] {
-        let (server, mut said_by_server) = common::serve(&mut bench, listen);
+        let (_server, mut server_output) = common::serve(&mut bench, listen);
         bench.begin_window().unwrap();
         let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", address, "3000000"]);
-        let said = common::output(fetch);
-        common::expect_line(&mut said_by_server, "served");
-        assert!(bench.settle(Duration::from_secs(5)).unwrap());
+        let output = common::output(fetch);
+        common::expect_line(&mut server_output, "served");
+        assert!(bench.settle(SETTLE_WITHIN).unwrap());
         let window = bench.end_window().unwrap();
-        assert!(said.starts_with("3000000 "), "{said}");
+        assert!(output.starts_with("3000000 "), "{output}");
         assert!(window.down.delivered.tcp.bytes > 3_000_000, "{window:?}");
         assert_eq!(window.up.sent.udp.packets, 0);
-        nothing_foreign(&window);
-        agrees_with_the_kernel(&window);
+        assert_nothing_foreign(&window);
+        assert_kernel_agrees(&window);
         assert!(
             window.client.cpu_ns > 0 && window.server.cpu_ns > 0,
             "{window:?}"
@@ -129,19 +132,18 @@ fn a_tcp_transfer_crosses_whole_over_both_families() {
             .all(|names| !names.is_empty())
             && std::path::Path::new("/proc/2/comm").exists()
         {
-            // Received packets are processed in these threads and nowhere else.
+            // Only these threads process received packets.
             let kernel = [window.client.kernel_cpu_ns, window.server.kernel_cpu_ns];
             assert!(
                 kernel.iter().all(|ns| ns.is_some_and(|ns| ns > 0)),
                 "{kernel:?}"
             );
         }
-        drop(server);
     }
 }
 
 #[test]
-fn bursts_cross_as_single_packets_with_right_checksums() {
+fn udp_bursts_are_split_into_packets_with_valid_checksums() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -151,11 +153,11 @@ fn bursts_cross_as_single_packets_with_right_checksums() {
         bench.begin_window().unwrap();
         let burst = common::spawn_peer(&mut bench, Side::Client, &["burst", to, "1200", "10"]);
         common::output(burst);
-        assert!(bench.settle(Duration::from_secs(5)).unwrap());
+        assert!(bench.settle(SETTLE_WITHIN).unwrap());
         let window = bench.end_window().unwrap();
-        // Nobody listens: what comes back is an ICMP error, which is not foreign.
-        nothing_foreign(&window);
-        agrees_with_the_kernel(&window);
+        // Nothing listens, so an ICMP error comes back, which is not foreign.
+        assert_nothing_foreign(&window);
+        assert_kernel_agrees(&window);
         assert_eq!(
             (window.up.sent.udp.packets, window.up.sent.udp.bytes),
             (10, 10 * ip_bytes)
@@ -175,13 +177,13 @@ fn bursts_cross_as_single_packets_with_right_checksums() {
         let ends = |end| {
             frames
                 .iter()
-                .filter(move |(at, f)| *at == end && udp_sum(f) == Some(true))
+                .filter(move |(at, f)| *at == end && udp_checksum_is_valid(f) == Some(true))
         };
         assert_eq!((missed, ends(0).count(), ends(1).count()), (0, 10, 10));
     }
 }
 
-/// Frames of a pcapng file and the number of the interface they were seen at.
+/// Returns the frames of a pcapng file, each with the number of its interface.
 fn frames(file: &[u8]) -> Vec<(u32, &[u8])> {
     let mut frames = Vec::new();
     let mut rest = file;
@@ -195,8 +197,9 @@ fn frames(file: &[u8]) -> Vec<(u32, &[u8])> {
     frames
 }
 
-/// Is the checksum of a UDP datagram right? Adds pseudo header and datagram, slowly and plainly.
-fn udp_sum(frame: &[u8]) -> Option<bool> {
+/// Returns whether a UDP datagram's checksum is valid; `None` for other frames. A reference
+/// implementation: adds up pseudo header and datagram in 16-bit words.
+fn udp_checksum_is_valid(frame: &[u8]) -> Option<bool> {
     let (protocol, addresses, udp) = match frame[12..14] {
         [0x08, 0x00] => (frame[23], &frame[26..34], &frame[34..]),
         [0x86, 0xdd] => (frame[20], &frame[22..54], &frame[54..]),
@@ -219,7 +222,7 @@ fn udp_sum(frame: &[u8]) -> Option<bool> {
 }
 
 #[test]
-fn a_dropped_packet_is_seen_at_the_senders_end_only() {
+fn lost_packets_are_counted_at_the_sender_only() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -236,7 +239,7 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
         spacing_ns: 100_000,
         ip_bytes: 60,
     };
-    // Probes wait for stragglers, so the link is empty when they end.
+    // The prober waits for late probes, so the link is empty when it returns.
     let table = probe(&mut bench, &probes).unwrap();
     let window = bench.end_window().unwrap();
     let lost = table.iter().filter(|p| p.received_ns.is_none()).count() as u64;
@@ -244,12 +247,12 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
         (window.up.dropped.loss, window.up.dropped.total()),
         (lost, lost)
     );
-    // Five sigma of a binomial.
+    // Five standard deviations of a binomial: 5 * sqrt(500 * 0.2 * 0.8) = 44.7.
     assert!(lost.abs_diff(100) <= 45, "{lost}");
     assert_eq!(window.up.sent.udp.packets, 500);
     assert_eq!(window.up.delivered.udp.packets, 500 - lost);
     assert_eq!(window.up.in_flight(), 0);
-    agrees_with_the_kernel(&window);
+    assert_kernel_agrees(&window);
     let tap = bench.tap().unwrap();
     let dropped = tap
         .iter()
@@ -257,20 +260,20 @@ fn a_dropped_packet_is_seen_at_the_senders_end_only() {
         .count() as u64;
     assert_eq!(dropped, lost);
 
-    // The same seed drops the same packets, whenever they come.
+    // The same seed drops the same packets, whenever they arrive.
     bench.set_network(&lossy, 7).unwrap();
-    let again = probe(&mut bench, &probes).unwrap();
-    let fate = |table: &[Probe]| {
+    let second = probe(&mut bench, &probes).unwrap();
+    let fates = |table: &[Probe]| {
         table
             .iter()
             .map(|p| p.received_ns.is_some())
             .collect::<Vec<_>>()
     };
-    assert_eq!(fate(&table), fate(&again));
+    assert_eq!(fates(&table), fates(&second));
 }
 
 #[test]
-fn a_small_mtu_binds_both_ends_and_ipv6_comes_back_after_it() {
+fn mtu_limits_both_ends_and_ipv6_returns_with_a_larger_one() {
     let Some(mut bench) = common::bench() else {
         return;
     };
@@ -289,7 +292,7 @@ fn a_small_mtu_binds_both_ends_and_ipv6_comes_back_after_it() {
         let fetch = common::spawn_peer(&mut bench, Side::Client, &["fetch", address, "100000"]);
         common::output(fetch);
         let window = bench.end_window().unwrap();
-        nothing_foreign(&window);
+        assert_nothing_foreign(&window);
         let largest = bench
             .tap()
             .unwrap()
@@ -301,6 +304,6 @@ fn a_small_mtu_binds_both_ends_and_ipv6_comes_back_after_it() {
 }
 
 #[test]
-fn again_without_privileges() {
-    common::again_without_privileges();
+fn all_tests_pass_without_privileges() {
+    common::rerun_without_privileges("all_tests_pass_without_privileges");
 }

@@ -1,5 +1,5 @@
-//! What runs inside benches in the tests and measurements of this crate: the inside itself, and
-//! small programs for both ends.
+//! The program that runs inside benches in the tests and benches of this crate: their init process,
+//! and small programs for both ends.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
@@ -7,46 +7,46 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        ["inside"] => pump::init_main(),
-        ["try"] => try_bench(),
+    let verb: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match verb[..] {
+        ["init"] => pump::init_main(),
+        ["facts"] => facts(),
         ["foreground", program, ref args @ ..] => foreground(program, args),
         ["serve", address] => serve(address),
-        ["fetch", address, bytes] => bytes.parse().map_or(Ok(()), |bytes| fetch(address, bytes)),
+        ["fetch", address, bytes] => fetch(address, bytes),
         ["burst", address, size, count] => burst(address, size, count),
-        ["burn", ms] => ms.parse().map_or(Ok(()), burn),
+        ["burn", ms] => burn(ms),
         _ => {
             eprintln!(
-                "usage: pump-peer inside | try | foreground PROGRAM ARGS | serve ADDRESS | fetch ADDRESS BYTES | \
-                 burst ADDRESS SIZE COUNT | burn MS"
+                "usage: pump-peer init | facts | foreground PROGRAM ARGS | serve ADDRESS | \
+                 fetch ADDRESS BYTES | burst ADDRESS SIZE COUNT | burn MS"
             );
             std::process::exit(2);
         }
     };
-    if let Err(e) = done {
-        eprintln!("pump-peer {}: {e}", words.join(" "));
+    if let Err(e) = result {
+        eprintln!("pump-peer {}: {e}", verb.join(" "));
         std::process::exit(1);
     }
 }
 
-/// Starts a bench and says what it is, or why it cannot be.
-fn try_bench() -> io::Result<()> {
+/// Starts a bench and prints its properties.
+fn facts() -> io::Result<()> {
     println!("{:#?}", bench()?.facts());
     Ok(())
 }
 
-/// Runs a command at the client with this process's terminal, and says how it ended.
+/// Runs a program at the client with this process's terminal, and prints how it ended.
 fn foreground(program: &str, args: &[&str]) -> io::Result<()> {
-    let standard = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
+    let clone = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
     let spawn = pump::Spawn {
         program: program.into(),
         args: args.iter().map(Into::into).collect(),
         env: vec![("PATH".into(), "/usr/sbin:/usr/bin:/bin".into())],
         fds: vec![
-            (standard(io::stdin().as_fd())?, 0),
-            (standard(io::stdout().as_fd())?, 1),
-            (standard(io::stderr().as_fd())?, 2),
+            (clone(io::stdin().as_fd())?, 0),
+            (clone(io::stdout().as_fd())?, 1),
+            (clone(io::stderr().as_fd())?, 2),
         ],
         foreground: true,
         ..pump::Spawn::default()
@@ -64,7 +64,7 @@ fn bench() -> io::Result<pump::Bench> {
     let options = pump::BenchOptions {
         init: pump::Init {
             program: std::env::current_exe()?,
-            args: vec!["inside".into()],
+            args: vec!["init".into()],
         },
         names: Vec::new(),
         jobs: 1,
@@ -72,17 +72,17 @@ fn bench() -> io::Result<pump::Bench> {
     pump::Bench::start(&options).map_err(io::Error::other)
 }
 
-/// Answers each connection's eight bytes with as many as they say. Prints a line when ready
-/// and one when a client has closed.
+/// Reads a number of eight bytes from each connection and sends as many bytes back. Prints a line
+/// when ready and one after each client.
 fn serve(address: &str) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     println!("ready");
     for stream in listener.incoming() {
         let mut stream = stream?;
-        let mut wanted = [0; 8];
-        stream.read_exact(&mut wanted)?;
+        let mut count = [0; 8];
+        stream.read_exact(&mut count)?;
         io::copy(
-            &mut io::repeat(b'x').take(u64::from_le_bytes(wanted)),
+            &mut io::repeat(b'x').take(u64::from_le_bytes(count)),
             &mut stream,
         )?;
         stream.shutdown(std::net::Shutdown::Write)?;
@@ -92,8 +92,9 @@ fn serve(address: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for so many bytes and prints how many came, the time it took in ns, and the peer.
-fn fetch(address: &str, bytes: u64) -> io::Result<()> {
+/// Requests a number of bytes. Prints how many arrived, the time that took in ns, and the peer.
+fn fetch(address: &str, bytes: &str) -> io::Result<()> {
+    let bytes: u64 = bytes.parse().map_err(io::Error::other)?;
     let address = address
         .to_socket_addrs()?
         .next()
@@ -101,13 +102,12 @@ fn fetch(address: &str, bytes: u64) -> io::Result<()> {
     let started = std::time::Instant::now();
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(&bytes.to_le_bytes())?;
-    let got = io::copy(&mut stream, &mut io::sink())?;
-    println!("{got} {} {address}", started.elapsed().as_nanos());
+    let received = io::copy(&mut stream, &mut io::sink())?;
+    println!("{received} {} {address}", started.elapsed().as_nanos());
     Ok(())
 }
 
-/// Hands `count` datagrams of `size` bytes to the kernel in one call (UDP_SEGMENT), as QUIC
-/// stacks do.
+/// Sends `count` datagrams of `size` bytes with one system call (UDP_SEGMENT), as QUIC stacks do.
 fn burst(address: &str, size: &str, count: &str) -> io::Result<()> {
     let number = |text: &str| text.parse::<u16>().map_err(io::Error::other);
     let (size, count) = (number(size)?, number(count)?);
@@ -140,8 +140,9 @@ fn burst(address: &str, size: &str, count: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Uses so much CPU.
-fn burn(ms: u64) -> io::Result<()> {
+/// Uses `ms` of CPU time.
+fn burn(ms: &str) -> io::Result<()> {
+    let ms: u64 = ms.parse().map_err(io::Error::other)?;
     let used_ms = || {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         used.tv_sec as u64 * 1000 + used.tv_nsec as u64 / 1_000_000

@@ -1,10 +1,10 @@
-//! What the tests of real benches share.
+//! Helpers for tests that start benches.
 
 #![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "helpers of tests, each of which uses its part"
+    reason = "each test file uses some of these helpers"
 )]
 
 pub mod prober;
@@ -18,35 +18,40 @@ use std::time::Duration;
 use link::{Network, PathSpec};
 use pump::{Bench, BenchError, BenchOptions, Init, Process, Side, Spawn};
 
-/// The program that runs inside benches.
+/// A user without privileges.
+const NOBODY: u32 = 65534;
+/// A deadline against hanging.
+const EXIT_WITHIN: Duration = Duration::from_secs(30);
+
+/// Returns the program that runs inside benches.
 pub fn peer() -> PathBuf {
     env!("CARGO_BIN_EXE_pump-peer").into()
 }
 
-/// Starts a bench whose server is known as `server.test`.
+/// Starts a bench whose server has the name `server.test`.
 pub fn try_bench() -> Result<Bench, BenchError> {
     Bench::start(&BenchOptions {
         init: Init {
             program: peer(),
-            args: vec!["inside".into()],
+            args: vec!["init".into()],
         },
         names: vec!["server.test".into()],
         jobs: 1,
     })
 }
 
-/// Starts a bench, or skips the test where this machine allows none.
+/// Starts a bench, or skips the test where this machine does not allow one.
 pub fn bench() -> Option<Bench> {
     match try_bench() {
         Ok(bench) => Some(bench),
         Err(e) => {
-            testing::skip(&format!("this machine allows no bench: {e}"));
+            testing::skip(&format!("this machine cannot start a bench: {e}"));
             None
         }
     }
 }
 
-/// A network with the same delay both ways.
+/// Returns a network with the same delay in both directions.
 pub fn delay_ms(ms: u64) -> Network {
     network(PathSpec {
         delay_ns: ms * 1_000_000,
@@ -54,7 +59,7 @@ pub fn delay_ms(ms: u64) -> Network {
     })
 }
 
-/// A network with the same path both ways.
+/// Returns a network with the same path in both directions.
 pub fn network(path: PathSpec) -> Network {
     Network {
         name: "test".into(),
@@ -66,12 +71,12 @@ pub fn network(path: PathSpec) -> Network {
     }
 }
 
-/// Starts a verb of the peer; its output can be read.
+/// Starts a verb of `pump-peer`, with its output piped.
 pub fn spawn_peer(bench: &mut Bench, side: Side, args: &[&str]) -> (Process, BufReader<File>) {
     spawn(bench, side, peer(), args)
 }
 
-/// Starts a program; its output can be read.
+/// Starts a program, with its output piped.
 pub fn spawn(
     bench: &mut Bench,
     side: Side,
@@ -103,49 +108,48 @@ pub fn spawn(
     (process, BufReader::new(File::from(OwnedFd::from(output))))
 }
 
-/// Starts a server at the far end and waits until it listens.
+/// Starts a server at the server end and waits until it listens.
 pub fn serve(bench: &mut Bench, address: &str) -> (Process, BufReader<File>) {
     let (process, mut output) = spawn_peer(bench, Side::Server, &["serve", address]);
     expect_line(&mut output, "ready");
     (process, output)
 }
 
-/// Reads one line, which must be this.
+/// Reads one line and asserts that it is the expected one.
 pub fn expect_line(output: &mut BufReader<File>, expected: &str) {
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert_eq!(line.trim_end(), expected);
 }
 
-/// Waits for a process that must succeed, and returns what it said.
+/// Waits for a process, asserts that it succeeded, and returns its output.
 pub fn output(process: (Process, BufReader<File>)) -> String {
     let (mut process, mut output) = process;
     let mut text = String::new();
     output.read_to_string(&mut text).unwrap();
     let exit = process
-        .wait(Some(Duration::from_secs(30)))
+        .wait(Some(EXIT_WITHIN))
         .unwrap()
-        .expect("it ends in time");
+        .expect("the process should have ended");
     assert!(exit.status.success(), "{:?}: {text}", exit.status);
     text
 }
 
-/// Runs this file's tests once more as an ordinary user, when the user is root. Call it from a
-/// test named `again_without_privileges`.
-pub fn again_without_privileges() {
-    const NOBODY: u32 = 65534;
+/// Runs the other tests of this file as an unprivileged user, if the user is root. `caller` is the
+/// name of the calling test.
+pub fn rerun_without_privileges(caller: &str) {
     if !rustix::process::getuid().is_root() {
         return;
     }
-    let again = std::os::unix::process::CommandExt::uid(
+    let rerun = std::os::unix::process::CommandExt::uid(
         &mut std::process::Command::new(std::env::current_exe().unwrap()),
         NOBODY,
     )
-    .args(["--skip", "again_without_privileges", "--nocapture"])
+    .args(["--skip", caller, "--nocapture"])
     .current_dir("/")
     .status();
-    match again {
+    match rerun {
         Ok(status) => assert!(status.success(), "without privileges: {status}"),
-        Err(e) => testing::skip(&format!("user {NOBODY} may not run this file: {e}")),
+        Err(e) => testing::skip(&format!("user {NOBODY} cannot execute this test: {e}")),
     }
 }
