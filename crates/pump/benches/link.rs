@@ -86,8 +86,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("TCP: goodput", "1 Gbit/s"),
 ];
 
-/// Figures of other emulators, all from a busy machine. The cases "small UDP" and "TCP" run on a quiet
-/// one, so there they do not compare.
+/// Figures of other emulators, all from a busy machine. The cases "small UDP" and "TCP" run on a
+/// quiet one, so there they do not compare.
 const OTHERS: &[(&str, &str)] = &[
     ("dense 1 kpps: error p50", "mahimahi -15, rattan 55 us"),
     ("dense 1 kpps: error p99", "mahimahi 2500, rattan 2390 us"),

@@ -34,8 +34,8 @@ impl Side {
         }
     }
 
-    /// Returns the addresses of this end. They are the same in every bench, since each has namespaces
-    /// of its own.
+    /// Returns the addresses of this end. They are the same in every bench, since each has
+    /// namespaces of its own.
     pub fn addresses(self) -> Addresses {
         match self {
             Side::Client => Addresses {

@@ -7,8 +7,8 @@
 //! build a network it enters a user namespace that maps the caller to itself and grants them; from
 //! then on root and other users take the same path. It creates a mount, a PID and a network
 //! namespace, becomes process 1 of them, mounts a private `/proc` and private hosts, nsswitch and
-//! resolver files, and creates two more network namespaces, *client* and *server*, each connected to
-//! its own by a veth pair:
+//! resolver files, and creates two more network namespaces, *client* and *server*, each connected
+//! to its own by a veth pair:
 //!
 //! ```text
 //!   client            link (init)                     server
@@ -23,8 +23,8 @@
 //! and never the average. The threads share nothing with ordinary ones but a control channel with
 //! room for one message.
 //!
-//! The endpoints' interfaces send wire-size frames only (segmentation happens before them) and leave
-//! checksums to the link, which completes them. Neighbour entries are static and nothing is
+//! The endpoints' interfaces send wire-size frames only (segmentation happens before them) and
+//! leave checksums to the link, which completes them. Neighbour entries are static and nothing is
 //! announced, so the only packets on the link are those of the programs under test.
 //!
 //! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities.

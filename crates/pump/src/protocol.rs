@@ -83,7 +83,7 @@ pub(crate) enum Request {
 /// A reply of init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// First message, init to host.
+    /// First message, init to owner.
     Ready(Box<Facts>),
     Done,
     Settled(bool),

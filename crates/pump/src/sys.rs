@@ -1,7 +1,7 @@
 //! Wrappers of the system calls that no safe crate offers.
 //!
-//! The other `unsafe` of this crate is in [`crate::datapath::ring`], [`crate::datapath::socket`] and,
-//! in three places, [`crate::init`].
+//! The other `unsafe` of this crate is in [`crate::datapath::ring`], [`crate::datapath::socket`]
+//! and, in three places, [`crate::init`].
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -113,7 +113,8 @@ fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
-/// Reduces the timer slack of this thread from the default 50 us to 1 ns, so that sleeps end on time.
+/// Reduces the timer slack of this thread from the default 50 us to 1 ns, so that sleeps end on
+/// time.
 pub(crate) fn tighten_timer_slack() {
     // SAFETY: takes no pointer. It cannot fail with these arguments.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
@@ -249,8 +250,8 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
-/// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in the
-/// foreground, default signal handling, no capabilities.
+/// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in
+/// the foreground, default signal handling, no capabilities.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
 pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {

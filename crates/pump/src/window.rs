@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The traffic, timing errors, costs and interference of one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Start, CLOCK_MONOTONIC.
+    /// Start of the window, CLOCK_MONOTONIC.
     pub started_ns: u64,
-    /// Duration.
+    /// Duration of the window.
     pub took_ns: u64,
     /// Client to server.
     pub up: Totals,
@@ -83,7 +83,7 @@ pub struct Totals {
     pub stalls: u64,
 }
 
-/// A number of packets and of their bytes.
+/// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Number of packets.
@@ -116,7 +116,7 @@ pub struct Drops {
     pub loss: u64,
 }
 
-/// How long after their ideal time packets left, exact to 3 %.
+/// How long after their ideal time packets left, quantiles exact to 3 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Number of packets that left.
@@ -127,7 +127,7 @@ pub struct Lateness {
     pub p99_ns: u64,
     /// 99.9th percentile.
     pub p999_ns: u64,
-    /// Maximum.
+    /// Largest value, exact.
     pub max_ns: u64,
     /// Packets later than `bound_ns`.
     pub late: u64,
@@ -140,13 +140,14 @@ pub struct Lateness {
 pub struct Costs {
     /// CPU time of its processes, including exited threads and children.
     pub cpu_ns: u64,
-    /// CPU time of its interface's kernel thread, which processes received packets; `None` when that
-    /// is invisible (in a container) or does not exist (without threaded NAPI).
+    /// CPU time of its interface's kernel thread, which processes received packets; `None` when
+    /// that is invisible (in a container) or does not exist (without threaded NAPI).
     pub kernel_cpu_ns: Option<u64>,
     /// Time for which its threads were runnable but waited for a core, without threads that ended
     /// within the window.
     pub run_queue_wait_ns: u64,
-    /// Sum of the peak resident sizes of its processes at the end of the window, each since its exec.
+    /// Sum of the peak resident sizes of its processes at the end of the window, each since its
+    /// exec.
     pub peak_rss_bytes: u64,
 }
 
@@ -178,8 +179,8 @@ pub struct Interfaces {
     pub server: InterfaceCounters,
 }
 
-/// The kernel's counters of an interface. Bytes include the Ethernet header, except for packets to an
-/// endpoint's NAPI: for these a veth counts IP bytes, at both of its ends.
+/// The kernel's counters of an interface. Bytes include the Ethernet header, except for packets to
+/// an endpoint's NAPI: for these a veth counts IP bytes, at both of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceCounters {
     /// Packets received.
@@ -205,8 +206,8 @@ impl Window {
 }
 
 impl Totals {
-    /// Returns the packets neither delivered nor dropped when the window ended; negative when packets
-    /// from before the window left within it.
+    /// Returns the packets neither delivered nor dropped when the window ended; negative when
+    /// packets from before the window left within it.
     pub fn in_flight(&self) -> i64 {
         let accounted =
             self.delivered.total().packets + self.dropped.total() + self.oversize_frames;

@@ -110,7 +110,7 @@ fn spawn_sleepers(bench: &mut Bench, tag: &str) -> Vec<(Process, BufReader<fs::F
 /// Opens all processes of the machine whose command line contains the tag: at least both shells.
 fn tagged_processes(tag: &str) -> Vec<OwnedFd> {
     let processes: Vec<OwnedFd> = fs::read_dir("/proc")
-        .unwrap()
+        .expect("/proc is mounted")
         .filter_map(|entry| {
             let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -128,10 +128,10 @@ fn assert_gone(processes: &[OwnedFd]) {
     for process in processes {
         // A pidfd is readable once its process has ended.
         let mut polled = [PollFd::from_borrowed_fd(process.as_fd(), PollFlags::IN)];
-        let ready = poll(&mut polled, Some(&GONE_WITHIN)).unwrap();
+        let ready = poll(&mut polled, Some(&GONE_WITHIN)).expect("poll works");
         assert_eq!(ready, 1, "a process of the bench is still running");
     }
-    let interfaces = fs::read_to_string("/proc/net/dev").unwrap();
+    let interfaces = fs::read_to_string("/proc/net/dev").expect("/proc is mounted");
     let mut names = interfaces.lines().filter_map(|l| l.split_once(':'));
     assert!(names.all(|(name, _)| !["client", "server"].contains(&name.trim())));
 }

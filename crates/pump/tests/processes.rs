@@ -154,8 +154,9 @@ fn dropping_a_process_kills_descendants_in_other_groups() {
     let Some(mut bench) = common::bench() else {
         return;
     };
-    // Two shells whose command lines contain 1234, the inner one in a group of its own.
-    let command = "setsid sh -c 'echo started; while :; do sleep 1000; done # 1234' & wait # 1234";
+    // Two shells whose command lines contain 1234, the inner one in a group of its own. It stops
+    // itself, since a child of it would have its command line until exec.
+    let command = "setsid sh -c 'echo started; kill -STOP $$; : 1234' & wait # 1234";
     let (process, mut output) =
         common::spawn(&mut bench, Side::Client, "/bin/sh".into(), &["-c", command]);
     common::expect_line(&mut output, "started");

@@ -24,11 +24,12 @@ pub(crate) struct Parsed {
     pub(crate) ecn: u8,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
+    /// The same for all packets of a flow.
     pub(crate) flow: u64,
     pub(crate) tcp_flags: u8,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
-    /// Bytes above TCP or UDP.
+    /// Bytes of TCP or UDP payload.
     pub(crate) payload_bytes: u16,
     /// First payload byte: a TLS record type, or the first byte of a QUIC header.
     pub(crate) first_byte: u8,
@@ -158,9 +159,9 @@ fn flow_id(addresses: &[u8], parsed: &Parsed) -> u64 {
         })
 }
 
-/// Completes a checksum that the sender left to the hardware (RFC 1071). The checksummed bytes start
-/// at `start`; the checksum is stored `offset` bytes further on, where the sum of the pseudo header
-/// already is. Returns `false` when that lies outside the frame.
+/// Completes a checksum that the sender left to the hardware (RFC 1071). The checksummed bytes
+/// start at `start`; the checksum is stored `offset` bytes further on, where the sum of the pseudo
+/// header already is. Returns `false` when that lies outside the frame.
 pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(covered) = frame.get_mut(start..) else {
         return false;

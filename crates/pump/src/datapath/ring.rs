@@ -174,8 +174,8 @@ fn parse(slot: &[u8]) -> Received<'_> {
     let u16_at = |at: usize| usize::from(u16::from_ne_bytes([slot[at], slot[at + 1]]));
     let u32_at =
         |at: usize| u32::from_ne_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
-    let (wire_len, kept_len, mac) = (u32_at(4) as usize, u32_at(8) as usize, u16_at(12));
-    let bytes = slot.get(mac..mac + kept_len).unwrap_or(&[]);
+    let (wire_len, captured_len, mac) = (u32_at(4) as usize, u32_at(8) as usize, u16_at(12));
+    let bytes = slot.get(mac..mac + captured_len).unwrap_or(&[]);
     let virtio = mac
         .checked_sub(VIRTIO_LEN)
         .and_then(|at| slot.get(at..at + VIRTIO_LEN));

@@ -81,7 +81,8 @@ pub(super) fn machine_ticks() -> io::Result<(u64, u64)> {
     Ok(parse_steal(&stat).unwrap_or((0, 0)))
 }
 
-/// Parses the `cpu` line: user nice system idle iowait irq softirq steal. Guest time is part of user.
+/// Parses the `cpu` line: user nice system idle iowait irq softirq steal. Guest time is part of
+/// user.
 fn parse_steal(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line

@@ -191,8 +191,8 @@ fn send_event(to: &mut PipeWriter, event: &ProcessEvent) {
     }
 }
 
-/// Gives the standard descriptors to the command. Returns the others with their targets, moved above
-/// all targets so that placing one never closes another.
+/// Gives the standard descriptors to the command. Returns the others with their targets, moved
+/// above all targets so that placing one never closes another.
 fn place(
     command: &mut Command,
     fds: Vec<OwnedFd>,

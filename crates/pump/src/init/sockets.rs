@@ -1,5 +1,5 @@
-//! The settings of an endpoint's sockets, read from the sockets themselves rather than reported by a
-//! client library.
+//! The settings of an endpoint's sockets, read from the sockets themselves rather than reported by
+//! a client library.
 
 use std::fs;
 use std::net::SocketAddr;

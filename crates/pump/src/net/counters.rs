@@ -3,8 +3,8 @@
 use std::fs;
 use std::io;
 
-/// Returns the packets that the network stack of the calling thread's namespace has dropped for lack
-/// of buffer space.
+/// Returns the packets that the network stack of the calling thread's namespace has dropped for
+/// lack of buffer space.
 pub(crate) fn endpoint_drops() -> io::Result<u64> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -40,8 +40,8 @@ pub(crate) fn softnet_drops() -> io::Result<u64> {
         .sum())
 }
 
-/// Reads a value of `snmp` or `netstat`: a line of names, then a line of values, both prefixed by the
-/// table's name.
+/// Reads a value of `snmp` or `netstat`: a line of names, then a line of values, both prefixed by
+/// the table's name.
 fn in_table(text: &str, table: &str, column: &str) -> Option<u64> {
     let mut lines = text
         .lines()

@@ -27,8 +27,8 @@ const NAPI_GET: u8 = 11;
 const NAPI_IFINDEX: u16 = 1;
 const NAPI_ID: u16 = 2;
 
-/// Returns the ids of the NAPI instances of interface `index` in the calling thread's namespace. The
-/// kernel threads that receive for the interface are named after them.
+/// Returns the ids of the NAPI instances of interface `index` in the calling thread's namespace.
+/// The kernel threads that receive for the interface are named after them.
 pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
     let socket = open()?;
     let name = attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 
-/// Sysctls of both endpoints: path below `/proc/sys/net` and value. The TCP buffers are the kernel's
-/// defaults on a machine with 4 GB or more (tcp(7)), written because the defaults depend on memory.
+/// Sysctls of both endpoints: path below `/proc/sys/net` and value. The TCP buffers are the
+/// kernel's defaults on a machine with 4 GB or more (tcp(7)), written because the defaults depend
+/// on memory.
 pub(crate) const ENDPOINT: &[(&str, &str)] = &[
     ("ipv4/tcp_rmem", "4096 131072 6291456"),
     ("ipv4/tcp_wmem", "4096 16384 4194304"),
