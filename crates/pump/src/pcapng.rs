@@ -20,7 +20,7 @@ const EPB_FLAGS: u16 = 2;
 pub(crate) struct CapturedFrame<'a> {
     /// Time since the Unix epoch.
     pub(crate) at_ns: u64,
-    /// Index of the interface in the list given to [`write`].
+    /// Index of the interface in the list given to [`write()`].
     pub(crate) interface: u32,
     pub(crate) inbound: bool,
     pub(crate) bytes: &'a [u8],
