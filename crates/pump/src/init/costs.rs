@@ -43,7 +43,8 @@ pub(super) fn processes_in(netns: u64) -> io::Result<Vec<i32>> {
     Ok(all.filter(is_in).collect())
 }
 
-/// Returns the CPU time of the children that a process waited for, in ticks of 10 ms.
+/// Returns the CPU time of the children that a process waited for. The kernel counts it in ticks of
+/// 10 ms.
 fn children_cpu_ns(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat
