@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use driver::manifest::ChannelKind;
 use driver::{Host, Limits};
-use pump::{Bench, BenchError, Exit, Kind, Process, Side, Spawn};
+use pump::{Bench, BenchError, Exit, Process, Side, SocketKind, Spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tempfile::TempDir;
@@ -83,8 +83,8 @@ impl DriverProcess {
         };
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
-            BenchError::NotRun { what, .. } => {
-                CellError::Unsupported(format!("{what}: {}", driver.folder.install_hint()))
+            BenchError::CannotRun { message, .. } => {
+                CellError::Unsupported(format!("{message}: {}", driver.folder.install_hint()))
             }
             other => CellError::Bench(other),
         })?;
@@ -152,7 +152,7 @@ fn pipes() -> Result<(DriverEnd, LabEnd), CellError> {
 /// Listens on the client's own loopback, off the measured path.
 fn tcp(bench: &mut Bench) -> Result<(DriverEnd, LabEnd), CellError> {
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = TcpListener::from(bench.listen(Side::Client, Kind::Tcp, any_port)?);
+    let listener = TcpListener::from(bench.bind(Side::Client, SocketKind::Tcp, any_port)?);
     let address = listener.local_addr().map_err(|e| channel_error(&e))?;
     let driver_end = DriverEnd {
         env: vec![(

@@ -220,14 +220,14 @@ impl CellRun<'_> {
     fn run_steps(&self, bench: &mut Bench, driver: &mut DriverProcess) -> Result<Steps, CellError> {
         let capture_bytes = self.capture.map_or(0, |_| CAPTURE_BYTES);
         bench.set_capture(capture_bytes)?;
-        bench.begin()?;
+        bench.begin_window()?;
         let started = Instant::now();
         let run_ns = monotonic_ns();
         let answer = driver
             .host
             .run(&self.workload.steps, started + self.run_limit());
         let took_ns = started.elapsed().as_nanos() as u64;
-        let window = bench.end()?;
+        let window = bench.end_window()?;
         if let Some(path) = self.capture {
             save_capture(bench, path)?;
         }

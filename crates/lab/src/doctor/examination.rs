@@ -52,7 +52,7 @@ impl<'a> Examination<'a> {
     pub(super) fn start(lab: &'a Lab, fault: Option<Fault>) -> Result<Examination<'a>, LabError> {
         let mut bench = bench::start(&lab.exe, 1)?;
         if fault == Some(Fault::Gso) {
-            bench.leave_segmentation_on()?;
+            bench.enable_segmentation_offload()?;
         }
         Ok(Examination {
             lab,

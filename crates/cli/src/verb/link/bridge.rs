@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use link::Network;
-use pump::Between;
+use pump::Bridge;
 
 use super::audit;
 use crate::exit;
@@ -24,8 +24,8 @@ pub(crate) fn run(
     print_audit: bool,
 ) -> anyhow::Result<u8> {
     let stop = crate::interrupt::stop_flag("stopping")?;
-    let between =
-        Between::start(network, seed, interfaces).map_err(|e| exit::Unsuitable(e.into()))?;
+    let bridge =
+        Bridge::start(network, seed, interfaces).map_err(|e| exit::Unsuitable(e.into()))?;
     let [near, far] = interfaces;
     eprintln!("{}: {}", network.name, network.numbers());
     eprintln!("bridging {near} (client) and {far} (server)");
@@ -40,7 +40,7 @@ pub(crate) fn run(
             status.code().map_or(exit::INTERRUPTED, |code| code as u8)
         }
     };
-    let window = between.end()?;
+    let window = bridge.end()?;
     let oversize = window.up.oversize_frames + window.down.oversize_frames;
     if oversize > 0 {
         eprintln!(

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use link::Overrides;
-use pump::{Bench, BenchOptions, Init, Kind, Side, Spawn};
+use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
 
 use crate::exit;
 use forward::{FarEnd, Forward};
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.pcap.is_some() {
         bench.set_capture(CAPTURE_BYTES)?;
     }
-    bench.begin()?;
+    bench.begin_window()?;
     let spawn = Spawn {
         program: (&args.command[0]).into(),
         args: args.command[1..].to_vec(),
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         other => other?,
     };
     let status = foreground::wait(&mut process)?;
-    let window = bench.end()?;
+    let window = bench.end_window()?;
     if let Some(path) = &args.pcap {
         save(&mut bench, path).with_context(|| format!("--pcap {}", path.display()))?;
     }
@@ -191,12 +191,12 @@ fn far_ends(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<Vec<(Forw
             let context = || format!("--forward: port {} at the far end", forward.port);
             far.tcp.push(
                 bench
-                    .listen(Side::Server, Kind::Tcp, at)
+                    .bind(Side::Server, SocketKind::Tcp, at)
                     .with_context(context)?,
             );
             far.udp.push(
                 bench
-                    .listen(Side::Server, Kind::Udp, at)
+                    .bind(Side::Server, SocketKind::Udp, at)
                     .with_context(context)?,
             );
         }
