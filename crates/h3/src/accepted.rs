@@ -1,4 +1,4 @@
-//! What is known of accepted requests and h3 does not show.
+//! Information about accepted requests that h3 does not expose.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,76 +8,82 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use h3::quic::StreamId;
 
-use crate::stream_id;
+use crate::convert::stream_id;
 
-/// The facts of every request stream accepted and still open, by stream id.
+/// Information about every accepted request whose stream is open, by stream id.
 #[derive(Clone, Debug, Default)]
-pub struct Accepted(Arc<Mutex<HashMap<StreamId, Facts>>>);
+pub struct AcceptedRequests(Arc<Mutex<HashMap<StreamId, RequestInfo>>>);
 
-/// What is known of one accepted request stream.
+/// Information about one accepted request.
 #[derive(Debug)]
-pub struct Facts {
-    /// It was accepted before the handshake was over: the request is early data.
+pub struct RequestInfo {
+    /// Whether the stream was accepted before the handshake was over: the request is early data.
     pub early_data: bool,
-    /// When its response has reached the client.
-    pub delivered: Delivered,
+    /// The delivery of the response.
+    pub delivery: Delivery,
 }
 
-/// When a response has reached the client.
-pub struct Delivered(Pin<Box<dyn Future<Output = bool> + Send + Sync>>);
+/// The delivery of a response to the client.
+pub struct Delivery(Pin<Box<dyn Future<Output = bool> + Send + Sync>>);
 
-impl Accepted {
-    /// Takes the facts of a request stream; they are forgotten when the stream ends.
-    pub fn take(&self, id: StreamId) -> Option<Facts> {
+impl AcceptedRequests {
+    /// Takes the information about a request. Returns `None` if it was taken before or the stream
+    /// has ended.
+    pub fn take(&self, id: StreamId) -> Option<RequestInfo> {
         self.map().remove(&id)
     }
 
-    pub(crate) fn enter(&self, send: &quinn::SendStream, recv: &quinn::RecvStream) -> Entry {
+    /// Adds a request until the returned guard is dropped.
+    pub(crate) fn insert(
+        &self,
+        send: &quinn::SendStream,
+        recv: &quinn::RecvStream,
+    ) -> AcceptedGuard {
         let id = stream_id(send.id());
         let stopped = send.stopped();
-        let delivered = Delivered(Box::pin(async move { matches!(stopped.await, Ok(None)) }));
+        let delivery = Delivery(Box::pin(async move { matches!(stopped.await, Ok(None)) }));
         self.map().insert(
             id,
-            Facts {
+            RequestInfo {
                 early_data: recv.is_0rtt(),
-                delivered,
+                delivery,
             },
         );
-        Entry {
-            of: self.clone(),
+        AcceptedGuard {
+            requests: self.clone(),
             id,
         }
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<StreamId, Facts>> {
-        // Each use is one call on the map: a panic elsewhere cannot leave it half changed.
+    fn map(&self) -> MutexGuard<'_, HashMap<StreamId, RequestInfo>> {
+        // Each use is a single operation on the map, so a panic cannot leave it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Delivered {
-    /// Waits until the client has acknowledged the whole response (true), or has refused
-    /// it or is gone (false).
+impl Delivery {
+    /// Waits until the client has acknowledged the whole response (true), or has stopped it or
+    /// disconnected (false).
     pub async fn wait(self) -> bool {
         self.0.await
     }
 }
 
-impl fmt::Debug for Delivered {
+impl fmt::Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Delivered")
+        f.write_str("Delivery")
     }
 }
 
-/// Removes what nobody took when its stream is dropped.
+/// Removes a request that nobody took when its stream is dropped.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    of: Accepted,
+pub(crate) struct AcceptedGuard {
+    requests: AcceptedRequests,
     id: StreamId,
 }
 
-impl Drop for Entry {
+impl Drop for AcceptedGuard {
     fn drop(&mut self) {
-        self.of.map().remove(&self.id);
+        self.requests.map().remove(&self.id);
     }
 }

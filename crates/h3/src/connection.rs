@@ -1,4 +1,4 @@
-//! A connection: accepts and opens streams.
+//! A connection, which accepts and opens streams.
 
 use std::fmt;
 use std::future::Future;
@@ -11,20 +11,26 @@ use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 use quinn::ConnectionError;
 
-use crate::{Accepted, BidiStream, Half, RecvStream, SendStream, error, error_code};
+use crate::accepted::AcceptedRequests;
+use crate::convert;
+use crate::recv::RecvStream;
+use crate::role::Role;
+use crate::send::{BidiStream, SendStream};
 
-/// A QUIC connection of quinn, as h3 wants it.
+const ENDLESS: &str = "`unfold` ends only when its closure returns None";
+
+/// A connection of quinn that implements the traits of h3.
 pub struct Connection {
     accept_bidi: BoxStream<'static, Result<Bidi, ConnectionError>>,
     accept_recv: BoxStream<'static, Result<quinn::RecvStream, ConnectionError>>,
     open: OpenStreams,
-    accepted: Option<Accepted>,
+    accepted: Option<AcceptedRequests>,
 }
 
 type Bidi = (quinn::SendStream, quinn::RecvStream);
 
 impl Connection {
-    /// Wraps a connection; either side, handshake over or not.
+    /// Wraps a connection of either side, before or after its handshake has completed.
     pub fn new(connection: quinn::Connection) -> Self {
         Self {
             accept_bidi: stream::unfold(connection.clone(), |connection| async {
@@ -40,9 +46,9 @@ impl Connection {
         }
     }
 
-    /// Wraps a server's connection and keeps the facts of each request it accepts.
-    pub fn recorded(connection: quinn::Connection) -> (Self, Accepted) {
-        let accepted = Accepted::default();
+    /// Wraps a server's connection and keeps information about each request it accepts.
+    pub fn with_accepted_requests(connection: quinn::Connection) -> (Self, AcceptedRequests) {
+        let accepted = AcceptedRequests::default();
         (
             Self {
                 accepted: Some(accepted.clone()),
@@ -64,8 +70,8 @@ impl<B: Buf> quic::Connection<B> for Connection {
         let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
         Poll::Ready(
             stream
-                .map(|stream| RecvStream::new(stream, Half::Unidirectional))
-                .map_err(error::of_connection),
+                .map(|stream| RecvStream::new(stream, Role::Unidirectional))
+                .map_err(convert::connection_error),
         )
     }
 
@@ -74,14 +80,14 @@ impl<B: Buf> quic::Connection<B> for Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
         let stream = ready!(self.accept_bidi.poll_next_unpin(cx)).expect(ENDLESS);
-        let (send, recv) = stream.map_err(error::of_connection)?;
-        let entry = self
+        let (send, recv) = stream.map_err(convert::connection_error)?;
+        let guard = self
             .accepted
             .as_ref()
-            .map(|accepted| accepted.enter(&send, &recv));
+            .map(|accepted| accepted.insert(&send, &recv));
         Poll::Ready(Ok(BidiStream {
-            send: SendStream::new(send, Half::Response, entry),
-            recv: RecvStream::new(recv, Half::Request),
+            send: SendStream::new(send, Role::Response, guard),
+            recv: RecvStream::new(recv, Role::Request),
         }))
     }
 
@@ -116,7 +122,7 @@ impl<B: Buf> quic::OpenStreams<B> for Connection {
 /// Opens streams on a connection.
 pub struct OpenStreams {
     connection: quinn::Connection,
-    // A place in the queue for stream credit, kept from poll to poll.
+    // A place in the queue for stream credit, kept between polls.
     bidi: Option<Opening<Bidi>>,
     send: Option<Opening<quinn::SendStream>>,
 }
@@ -162,10 +168,10 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         });
         let opened = ready!(opening.as_mut().poll(cx));
         self.bidi = None;
-        let (send, recv) = opened.map_err(error::of_stream)?;
+        let (send, recv) = opened.map_err(convert::stream_error)?;
         Poll::Ready(Ok(BidiStream {
-            send: SendStream::new(send, Half::Request, None),
-            recv: RecvStream::new(recv, Half::Response),
+            send: SendStream::new(send, Role::Request, None),
+            recv: RecvStream::new(recv, Role::Response),
         }))
     }
 
@@ -180,13 +186,12 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         });
         let opened = ready!(opening.as_mut().poll(cx));
         self.send = None;
-        let send = opened.map_err(error::of_stream)?;
-        Poll::Ready(Ok(SendStream::new(send, Half::Unidirectional, None)))
+        let send = opened.map_err(convert::stream_error)?;
+        Poll::Ready(Ok(SendStream::new(send, Role::Unidirectional, None)))
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {
-        self.connection.close(error_code(code.value()), reason);
+        self.connection
+            .close(convert::error_code(code.value()), reason);
     }
 }
-
-const ENDLESS: &str = "a stream made by unfold that always yields has no end";

@@ -6,70 +6,46 @@
 //!
 //! # The life of a stream
 //!
-//! A bidirectional stream carries one request one way and its response the other. Whoever
-//! opened it holds the sending half of the *request*, its peer that of the *response*; a
-//! unidirectional stream has one half. What a half does when something goes wrong depends
-//! on which of the three it is (`Half`):
+//! A bidirectional stream carries a request in one direction and its response in the other. The
+//! side that opened it has the sending half of the *request*, its peer that of the *response*; a
+//! unidirectional stream has one direction only. How a half behaves when an exchange is cut short
+//! depends on which of the three roles its direction has:
 //!
 //! | event | request | response | unidirectional |
 //! |---|---|---|---|
-//! | dropped before its end, sending | reset, `H3_REQUEST_CANCELLED` | reset, `H3_INTERNAL_ERROR` | reset, `H3_INTERNAL_ERROR` |
-//! | dropped before its end, receiving | stop, `H3_NO_ERROR` | stop, `H3_REQUEST_CANCELLED` | stop, `H3_NO_ERROR` |
+//! | sending half dropped early | reset, `H3_REQUEST_CANCELLED` | reset, `H3_INTERNAL_ERROR` | reset, `H3_INTERNAL_ERROR` |
+//! | receiving half dropped early | stop, `H3_NO_ERROR` | stop, `H3_REQUEST_CANCELLED` | stop, `H3_NO_ERROR` |
 //! | peer sends STOP_SENDING | the rest is discarded, no error | error | error |
 //!
-//! The first line: quinn *finishes* a stream that is dropped, so that half an upload looks
-//! whole; here only `poll_finish` finishes. The second: quinn stops with code 0, which is
-//! no HTTP/3 code; a server that has answered without reading the request says
-//! `H3_NO_ERROR` (RFC 9114 section 4.1). The third is the client's duty towards such a
-//! server: a response may be complete though the request was not wanted whole, and it must
-//! not be discarded (same section). If the response fails too, reading it says so.
+//! First line: quinn *finishes* a stream that is dropped, so that half an upload looks complete;
+//! here only `poll_finish` finishes it. Second line: quinn stops with code 0, which is not an
+//! HTTP/3 code; a server that has answered without reading the whole request sends `H3_NO_ERROR`
+//! (RFC 9114 section 4.1). Third line: the response of such a server may be complete, and the
+//! client must not discard it (same section). If the response fails too, reading it returns the
+//! error.
 //!
 //! # Cancelling
 //!
-//! Every poll may be the last one, and the next may ask for something else. A read holds
-//! no state but quinn's own, so that it can be dropped, stopped or repeated at any time.
-//! Waiting for a stream to be accepted or opened does hold state (a place in quinn's
-//! queue), which lives in the connection and not in the caller's future.
+//! A caller may abandon any poll, and poll for something else next. A read has no state except
+//! quinn's own, so it can be dropped, stopped or repeated at any time. Waiting to accept or open
+//! a stream does have state (a place in quinn's queue), which is part of the connection and not of
+//! the caller's future.
 //!
 //! # Early data
 //!
-//! [`Connection::recorded`] also keeps, for each accepted request, what h3 does not show:
-//! whether it came before the handshake was over, and a future of its delivery.
-//! A client whose early data is refused gets a connection error on all its streams and has
-//! to begin again with `Connection::new` on a new QUIC connection.
+//! [`Connection::with_accepted_requests`] also keeps, for each accepted request, what h3 does not
+//! expose: whether it arrived before the handshake was over, and a future of its delivery. A
+//! client whose early data is rejected gets a connection error on all its streams and has to start
+//! again with `Connection::new` on a new QUIC connection.
 
 mod accepted;
 mod connection;
-mod error;
+mod convert;
 mod recv;
+mod role;
 mod send;
 
-pub use accepted::{Accepted, Delivered, Facts};
+pub use accepted::{AcceptedRequests, Delivery, RequestInfo};
 pub use connection::{Connection, OpenStreams};
 pub use recv::RecvStream;
 pub use send::{BidiStream, SendStream};
-
-/// Which half of an exchange a stream's one direction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
-    /// From the client, on a stream the client opened.
-    Request,
-    /// From the server, on a stream the client opened.
-    Response,
-    /// The only direction there is: control, QPACK, grease.
-    Unidirectional,
-}
-
-/// quinn's stream id as h3's.
-fn stream_id(id: quinn::StreamId) -> h3::quic::StreamId {
-    quinn::VarInt::from(id)
-        .into_inner()
-        .try_into()
-        .expect("both libraries take the variable-length integers of RFC 9000")
-}
-
-/// An HTTP/3 error code as QUIC carries it. Codes of this house and of h3 always fit; one
-/// that does not is sent as the largest, for a reset must not fail.
-fn error_code(code: u64) -> quinn::VarInt {
-    quinn::VarInt::from_u64(code).unwrap_or(quinn::VarInt::MAX)
-}

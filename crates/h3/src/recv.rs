@@ -8,27 +8,28 @@ use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
 
-use crate::{Half, error, error_code, stream_id};
+use crate::convert::{error_code, read_error, stream_id};
+use crate::role::Role;
 
-/// The receiving half of a stream. Dropped before its end, it tells the peer to stop.
+/// The receiving half of a stream. Dropping it before its end asks the peer to stop sending.
 #[derive(Debug)]
 pub struct RecvStream {
     stream: quinn::RecvStream,
-    half: Half,
-    /// The peer's data is at an end, or not wanted any more.
+    role: Role,
+    /// All data has been read, or the peer was asked to stop.
     ended: bool,
 }
 
 impl RecvStream {
-    pub(crate) fn new(stream: quinn::RecvStream, half: Half) -> Self {
+    pub(crate) fn new(stream: quinn::RecvStream, role: Role) -> Self {
         Self {
             stream,
-            half,
+            role,
             ended: false,
         }
     }
 
-    /// The stream was accepted before the handshake was over: it came as early data.
+    /// Returns whether the stream was accepted before the handshake was over: it is early data.
     pub fn is_early_data(&self) -> bool {
         self.stream.is_0rtt()
     }
@@ -41,15 +42,15 @@ impl quic::RecvStream for RecvStream {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        // quinn's read future owns nothing: the waker is kept with the stream, so a fresh
-        // future each time loses no data and no wake-up.
+        // quinn's read future has no state of its own: the waker is stored with the stream, so a
+        // new future per poll loses neither data nor wake-ups.
         let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
         let chunk = ready!(read);
         self.ended |= !matches!(chunk, Ok(Some(_)));
         Poll::Ready(
             chunk
                 .map(|chunk| chunk.map(|chunk| chunk.bytes))
-                .map_err(error::of_read),
+                .map_err(read_error),
         )
     }
 
@@ -66,18 +67,18 @@ impl quic::RecvStream for RecvStream {
 
 impl Drop for RecvStream {
     fn drop(&mut self) {
-        // quinn would send STOP_SENDING also for a stream whose end lies here unread, as
-        // every GET's does: a frame on the wire for nothing. Reading on tells.
-        let mut nobody = Context::from_waker(Waker::noop());
-        let over = self.ended
+        // quinn would send a needless STOP_SENDING for a stream whose end has arrived but was not
+        // read, as with every GET. Another read finds the end.
+        let mut context = Context::from_waker(Waker::noop());
+        let ended = self.ended
             || matches!(
-                quic::RecvStream::poll_data(self, &mut nobody),
+                quic::RecvStream::poll_data(self, &mut context),
                 Poll::Ready(Ok(None) | Err(_))
             );
-        if !over {
-            let code = match self.half {
-                Half::Request | Half::Unidirectional => Code::H3_NO_ERROR,
-                Half::Response => Code::H3_REQUEST_CANCELLED,
+        if !ended {
+            let code = match self.role {
+                Role::Request | Role::Unidirectional => Code::H3_NO_ERROR,
+                Role::Response => Code::H3_REQUEST_CANCELLED,
             };
             quic::RecvStream::stop_sending(self, code.value());
         }

@@ -1,4 +1,4 @@
-//! The sending half of a stream, and both halves together.
+//! The sending half of a stream, and bidirectional streams.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,49 +8,55 @@ use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
 use quinn::WriteError;
 
-use crate::accepted::Entry;
-use crate::{Half, RecvStream, error, error_code, stream_id};
+use crate::accepted::AcceptedGuard;
+use crate::convert::{error_code, stream_id, write_error};
+use crate::recv::RecvStream;
+use crate::role::Role;
 
-/// The sending half of a stream. Dropped before it is finished, it is reset.
+/// The sending half of a stream. Dropping it before it is finished resets it.
 pub struct SendStream<B: Buf> {
     stream: quinn::SendStream,
-    half: Half,
+    role: Role,
     writing: Option<WriteBuf<B>>,
     state: State,
-    /// Keeps the record of an accepted stream until the stream is gone.
-    _entry: Option<Entry>,
+    /// Keeps the information about an accepted request until its stream is dropped.
+    _accepted: Option<AcceptedGuard>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The peer wants no more of it, and that is no error: what is written is discarded.
-    Unwanted,
+    /// The peer has stopped a request, which is not an error: writes are discarded.
+    Discarding,
     /// Finished or reset.
     Ended,
 }
 
 impl<B: Buf> SendStream<B> {
-    pub(crate) fn new(stream: quinn::SendStream, half: Half, entry: Option<Entry>) -> Self {
+    pub(crate) fn new(
+        stream: quinn::SendStream,
+        role: Role,
+        accepted: Option<AcceptedGuard>,
+    ) -> Self {
         Self {
             stream,
-            half,
+            role,
             writing: None,
             state: State::Open,
-            _entry: entry,
+            _accepted: accepted,
         }
     }
 
-    /// Takes the peer's STOP_SENDING: discards the rest of a request, fails otherwise.
-    /// Either way RESET_STREAM answers it, as RFC 9000 section 3.5 demands.
-    fn stopped(&mut self, code: quinn::VarInt) -> Result<(), StreamErrorIncoming> {
+    /// Handles the peer's STOP_SENDING: discards the rest of a request, and fails otherwise. Either
+    /// way the stream is reset, as RFC 9000 section 3.5 requires.
+    fn on_stopped(&mut self, code: quinn::VarInt) -> Result<(), StreamErrorIncoming> {
         self.reset_with(code);
         self.writing = None;
-        if self.half == Half::Request {
-            self.state = State::Unwanted;
+        if self.role == Role::Request {
+            self.state = State::Discarding;
             Ok(())
         } else {
-            Err(error::of_write(WriteError::Stopped(code)))
+            Err(write_error(WriteError::Stopped(code)))
         }
     }
 
@@ -70,8 +76,8 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
         {
             match ready!(Pin::new(&mut self.stream).poll_write(cx, data.chunk())) {
                 Ok(written) => data.advance(written),
-                Err(WriteError::Stopped(code)) => return Poll::Ready(self.stopped(code)),
-                Err(other) => return Poll::Ready(Err(error::of_write(other))),
+                Err(WriteError::Stopped(code)) => return Poll::Ready(self.on_stopped(code)),
+                Err(other) => return Poll::Ready(Err(write_error(other))),
             }
         }
         self.writing = None;
@@ -79,13 +85,13 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
     }
 
     fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
-        if self.state == State::Unwanted {
+        if self.state == State::Discarding {
             return Ok(());
         }
         if self.writing.is_some() {
             return Err(StreamErrorIncoming::ConnectionErrorIncoming {
                 connection_error: ConnectionErrorIncoming::InternalError(
-                    "send_data called before poll_ready was done with the last".into(),
+                    "send_data called before poll_ready completed for the last one".into(),
                 ),
             });
         }
@@ -116,9 +122,9 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 impl<B: Buf> Drop for SendStream<B> {
     fn drop(&mut self) {
         if self.state == State::Open {
-            let code = match self.half {
-                Half::Request => Code::H3_REQUEST_CANCELLED,
-                Half::Response | Half::Unidirectional => Code::H3_INTERNAL_ERROR,
+            let code = match self.role {
+                Role::Request => Code::H3_REQUEST_CANCELLED,
+                Role::Response | Role::Unidirectional => Code::H3_INTERNAL_ERROR,
             };
             self.reset_with(error_code(code.value()));
         }

@@ -1,4 +1,4 @@
-//! 0-RTT, which rustls gives to servers that keep sessions and to no others.
+//! 0-RTT, which rustls supports only on servers that store sessions.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -10,7 +10,7 @@ use h3_quic::{Connection, OpenStreams};
 use http::{Request, Response};
 
 #[tokio::test]
-async fn early_data_is_accepted_with_a_stateful_store_and_the_request_says_so() {
+async fn early_data_is_accepted_with_stored_sessions_and_reported() {
     let pair = Pair::new(&Options::default());
     let server = tokio::spawn(serve(pair.server.clone()));
     let first = pair.connecting().await.unwrap();
@@ -20,7 +20,7 @@ async fn early_data_is_accepted_with_a_stateful_store_and_the_request_says_so() 
     let mut requests = open(&second).await;
     call(&mut requests).await;
     assert!(accepted.await);
-    // The same connection, its handshake over.
+    // The same connection, after its handshake.
     call(&mut requests).await;
     second.close(0u32.into(), b"");
     pair.server.close(0u32.into(), b"");
@@ -28,7 +28,7 @@ async fn early_data_is_accepted_with_a_stateful_store_and_the_request_says_so() 
 }
 
 #[tokio::test]
-async fn early_data_is_refused_with_stateless_tickets() {
+async fn early_data_is_rejected_with_stateless_tickets() {
     let pair = Pair::new(&Options {
         stateless_tickets: true,
         ..Options::default()
@@ -38,7 +38,7 @@ async fn early_data_is_refused_with_stateless_tickets() {
     call(&mut open(&first).await).await;
     first.close(0u32.into(), b"");
     let second = match pair.connecting().into_0rtt() {
-        // The ticket promised nothing, and the client knows.
+        // The ticket does not allow early data, so the client does not try.
         Err(connecting) => connecting.await.unwrap(),
         Ok((connection, accepted)) => {
             assert!(!accepted.await);
@@ -68,12 +68,13 @@ async fn call(requests: &mut Requests) {
     assert_eq!(stream.recv_response().await.unwrap().status(), 200);
 }
 
-/// Serves until the endpoint is closed; which requests were early data, in order.
+/// Serves until the endpoint is closed. Returns for each request, in order, whether it was early
+/// data.
 async fn serve(endpoint: quinn::Endpoint) -> Vec<bool> {
     let mut early = Vec::new();
     while let Some(incoming) = endpoint.accept().await {
         let (quic, _) = incoming.accept().unwrap().into_0rtt().ok().unwrap();
-        let (connection, accepted) = Connection::recorded(quic);
+        let (connection, accepted) = Connection::with_accepted_requests(quic);
         let Ok(mut h3) = h3::server::builder().build::<_, Bytes>(connection).await else {
             break;
         };

@@ -1,7 +1,7 @@
-//! How streams end when somebody loses interest: the pitfalls of other adapters.
+//! How streams end when one side cancels, where other adapters go wrong.
 //!
-//! One side is HTTP/3 over this crate, the other either the same or plain quinn, where the
-//! codes on the wire can be seen.
+//! One side is HTTP/3 over this crate, the other either the same or plain quinn, which shows the
+//! codes on the wire.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -20,12 +20,16 @@ use h3_quic::{BidiStream, Connection, OpenStreams};
 use http::{Request, Response};
 use quinn::{ReadError, ReadToEndError, VarInt};
 
+/// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`, with names and values
+/// from QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and the name of entry 0.
+const POST_HEADERS: &[u8] = b"\x01\x10\x00\x00\xd4\xc1\xd7\x50\x09localhost";
+
 type Requests = SendRequest<OpenStreams, Bytes>;
 type Served = RequestStream<BidiStream<Bytes>, Bytes>;
 type H3Server = h3::server::Connection<Connection, Bytes>;
 
 #[tokio::test]
-async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
+async fn stopping_during_a_pending_read_neither_panics_nor_hangs() {
     let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(get()).await.unwrap();
@@ -35,19 +39,19 @@ async fn stopping_while_a_read_is_in_flight_neither_panics_nor_hangs() {
     stream.recv_response().await.unwrap();
     assert_eq!(stream.recv_data().await.unwrap().unwrap().chunk(), b"begun");
     {
-        // Pending: the rest has not been sent. Then its caller loses interest.
+        // Pending, because the rest has not been sent; then the caller drops it.
         let mut read = pin!(stream.recv_data());
         assert!(poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx).is_pending())).await);
     }
     stream.stop_sending(Code::H3_REQUEST_CANCELLED);
     assert!(stream.recv_data().await.unwrap().is_none());
-    let told = refusal(&mut served).await;
-    let cancelled = matches!(told, StreamError::RemoteTerminate { code, .. } if code == Code::H3_REQUEST_CANCELLED);
-    assert!(cancelled, "{told:?}");
+    let error = stop_error(&mut served).await;
+    let cancelled = matches!(error, StreamError::RemoteTerminate { code, .. } if code == Code::H3_REQUEST_CANCELLED);
+    assert!(cancelled, "{error:?}");
 }
 
 #[tokio::test]
-async fn a_dropped_read_loses_no_data() {
+async fn dropped_read_loses_no_data() {
     let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(get()).await.unwrap();
@@ -65,7 +69,7 @@ async fn a_dropped_read_loses_no_data() {
 }
 
 #[tokio::test]
-async fn a_lagging_reader_with_a_large_window_breaks_nothing() {
+async fn slow_reader_with_large_window_gets_every_byte() {
     const BYTES: usize = 15 << 20;
     let pair = Pair::new(&Options {
         client_window: Some(16 << 20),
@@ -75,44 +79,44 @@ async fn a_lagging_reader_with_a_large_window_breaks_nothing() {
     let mut stream = requests.send_request(get()).await.unwrap();
     let mut served = accept(&mut server).await;
     served.send_response(Response::new(())).await.unwrap();
-    // All of it fits the window, so that it is sent though nobody reads; one byte after
-    // the other differs, so that nothing can be mixed up unseen.
+    // All of it fits the window, so that it is sent although nobody reads. The pattern's period
+    // does not divide the chunk size, so that misplaced chunks are detected.
     let body: Bytes = (0..BYTES).map(|i| (i % 251) as u8).collect();
-    let sent = tokio::spawn(async move {
-        for piece in body.chunks(64 << 10) {
+    let sending = tokio::spawn(async move {
+        for chunk in body.chunks(64 << 10) {
             served
-                .send_data(Bytes::copy_from_slice(piece))
+                .send_data(Bytes::copy_from_slice(chunk))
                 .await
                 .unwrap();
         }
         served.finish().await.unwrap();
         (served, body)
     });
-    let (_served, body) = sent.await.unwrap();
+    let (_served, body) = sending.await.unwrap();
     stream.recv_response().await.unwrap();
-    let mut got = Vec::with_capacity(BYTES);
+    let mut received = Vec::with_capacity(BYTES);
     while let Some(mut data) = stream.recv_data().await.unwrap() {
-        got.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+        received.extend_from_slice(&data.copy_to_bytes(data.remaining()));
     }
-    assert!(got == body);
+    assert!(received == body);
 }
 
 #[tokio::test]
-async fn a_response_arrives_though_the_request_was_not_read() {
+async fn response_arrives_although_request_was_not_read() {
     let pair = Pair::new(&Options::default());
     let (mut requests, mut server) = h3_pair(&pair).await;
     let mut stream = requests.send_request(post()).await.unwrap();
     let mut served = accept(&mut server).await;
-    let answered = tokio::spawn(async move {
+    let answering = tokio::spawn(async move {
         served
             .send_response(Response::builder().status(413).body(()).unwrap())
             .await
             .unwrap();
         served.send_data("too long".into()).await.unwrap();
         served.finish().await.unwrap();
-        // Dropped here, the request unread.
+        // `served` is dropped here, with the request unread.
     });
-    // More than any window: it can only end because the server does not want it.
+    // More than any window: this completes only because the server stops the request.
     for _ in 0..64 {
         stream
             .send_data(Bytes::from(vec![7; 1 << 20]))
@@ -120,7 +124,7 @@ async fn a_response_arrives_though_the_request_was_not_read() {
             .unwrap();
     }
     stream.finish().await.unwrap();
-    answered.await.unwrap();
+    answering.await.unwrap();
     assert_eq!(stream.recv_response().await.unwrap().status(), 413);
     assert_eq!(
         stream.recv_data().await.unwrap().unwrap().chunk(),
@@ -130,7 +134,7 @@ async fn a_response_arrives_though_the_request_was_not_read() {
 }
 
 #[tokio::test]
-async fn a_server_that_drops_an_unread_request_says_no_error() {
+async fn dropping_an_unread_request_sends_no_error() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
@@ -145,14 +149,14 @@ async fn a_server_that_drops_an_unread_request_says_no_error() {
 }
 
 #[tokio::test]
-async fn a_request_whose_end_is_here_is_not_stopped() {
+async fn request_whose_end_has_arrived_is_not_stopped() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
     let (mut send, mut recv) = client.open_bi().await.unwrap();
     send.write_all(POST_HEADERS).await.unwrap();
     send.finish().unwrap();
-    // Acknowledged, so the end lies at the server, where nobody reads it.
+    // Acknowledged, so the end has arrived at the server, where nobody reads it.
     assert_eq!(send.stopped().await.unwrap(), None);
     let mut served = accept(&mut server).await;
     served.send_response(Response::new(())).await.unwrap();
@@ -163,7 +167,7 @@ async fn a_request_whose_end_is_here_is_not_stopped() {
 }
 
 #[tokio::test]
-async fn a_dropped_request_is_reset_not_finished() {
+async fn dropped_request_is_reset_not_finished() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let (mut driver, mut requests) = h3::client::new(Connection::new(client)).await.unwrap();
@@ -175,7 +179,7 @@ async fn a_dropped_request_is_reset_not_finished() {
     let end = recv.read_to_end(1024).await;
     let reset = ReadToEndError::Read(ReadError::Reset(code(Code::H3_REQUEST_CANCELLED)));
     assert_eq!(end, Err(reset));
-    // And the response is not wanted any more.
+    // The response is stopped too.
     assert_eq!(
         send.stopped().await.unwrap(),
         Some(code(Code::H3_REQUEST_CANCELLED))
@@ -183,7 +187,7 @@ async fn a_dropped_request_is_reset_not_finished() {
 }
 
 #[tokio::test]
-async fn a_dropped_response_is_reset_not_finished() {
+async fn dropped_response_is_reset_not_finished() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
@@ -200,7 +204,7 @@ async fn a_dropped_response_is_reset_not_finished() {
 }
 
 #[tokio::test]
-async fn a_client_that_stops_a_response_fails_the_servers_writing() {
+async fn write_fails_after_client_stops_response() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
     let mut server = serve(server).await;
@@ -209,18 +213,18 @@ async fn a_client_that_stops_a_response_fails_the_servers_writing() {
     let mut served = accept(&mut server).await;
     served.send_response(Response::new(())).await.unwrap();
     recv.stop(code(Code::H3_REQUEST_CANCELLED)).unwrap();
-    let told = refusal(&mut served).await;
+    let error = stop_error(&mut served).await;
     assert!(
-        matches!(told, StreamError::RemoteTerminate { .. }),
-        "{told:?}"
+        matches!(error, StreamError::RemoteTerminate { .. }),
+        "{error:?}"
     );
 }
 
 #[tokio::test]
-async fn facts_of_a_request_are_given_once_and_forgotten_with_its_stream() {
+async fn request_info_is_taken_once_and_removed_with_its_stream() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
-    let (connection, accepted) = Connection::recorded(server);
+    let (connection, accepted) = Connection::with_accepted_requests(server);
     let mut server: H3Server = h3::server::builder().build(connection).await.unwrap();
     for taken in [true, false] {
         let (mut send, mut recv) = client.open_bi().await.unwrap();
@@ -228,20 +232,20 @@ async fn facts_of_a_request_are_given_once_and_forgotten_with_its_stream() {
         send.finish().unwrap();
         let mut served = accept(&mut server).await;
         let id = served.id();
-        let facts = taken.then(|| accepted.take(id).unwrap());
+        let info = taken.then(|| accepted.take(id).unwrap());
         served.send_response(Response::new(())).await.unwrap();
         served.finish().await.unwrap();
         drop(served);
         assert!(accepted.take(id).is_none());
         recv.read_to_end(1024).await.unwrap();
-        if let Some(facts) = facts {
-            assert!(!facts.early_data);
-            assert!(facts.delivered.wait().await);
+        if let Some(info) = info {
+            assert!(!info.early_data);
+            assert!(info.delivery.wait().await);
         }
     }
 }
 
-/// Both sides over this crate.
+/// Connects both sides over this crate.
 async fn h3_pair(pair: &Pair) -> (Requests, H3Server) {
     let (client, server) = pair.connect().await;
     let (mut driver, requests) = h3::client::new(Connection::new(client)).await.unwrap();
@@ -261,14 +265,15 @@ async fn accept(server: &mut H3Server) -> Served {
     resolver.resolve_request().await.unwrap().1
 }
 
-/// Sends until the client's refusal is here, or more than a client's window has gone.
-async fn refusal(served: &mut Served) -> StreamError {
+/// Sends until the client's STOP_SENDING fails a write, and returns the error. 4 MiB are more than
+/// the client's window, so it must have arrived by then.
+async fn stop_error(served: &mut Served) -> StreamError {
     for _ in 0..64 {
         if let Err(error) = served.send_data(Bytes::from(vec![0; 64 << 10])).await {
             return error;
         }
     }
-    panic!("the refusal never came");
+    panic!("no STOP_SENDING arrived");
 }
 
 fn get() -> Request<()> {
@@ -282,7 +287,3 @@ fn post() -> Request<()> {
 fn code(code: Code) -> VarInt {
     VarInt::from_u64(code.value()).unwrap()
 }
-
-/// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`, with names and
-/// values from QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and name 0.
-const POST_HEADERS: &[u8] = b"\x01\x10\x00\x00\xd4\xc1\xd7\x50\x09localhost";

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use h3::error::StreamError;
 use h3::server::RequestStream;
-use h3_quic::{Accepted, Connection, RecvStream, SendStream};
+use h3_quic::{AcceptedRequests, Connection, RecvStream, SendStream};
 use http::Response;
 use http_body::{Body, Frame};
 use quinn::VarInt;
@@ -26,7 +26,7 @@ pub(crate) async fn serve(
     ledger: &Ledger,
     shared: &Arc<Shared>,
 ) {
-    let (connection, accepted) = Connection::recorded(quic.clone());
+    let (connection, accepted) = Connection::with_accepted_requests(quic.clone());
     let mut builder = h3::server::builder();
     builder.max_field_section_size(shared.limits.header_bytes.into());
     let Ok(mut h3) = builder.build::<_, Bytes>(connection).await else {
@@ -80,7 +80,7 @@ type Resolver = h3::server::RequestResolver<Connection, Bytes>;
 
 /// One request and its response.
 struct Exchange {
-    accepted: Accepted,
+    accepted: AcceptedRequests,
     early: EarlyStreams,
     ledger: Ledger,
     shared: Arc<Shared>,
@@ -103,7 +103,7 @@ impl Exchange {
             stream: recv,
             data_ended: false,
         });
-        let mut delivered = pin!(facts.delivered.wait());
+        let mut delivered = pin!(facts.delivery.wait());
         let response = tokio::select! {
             response = self.shared.answer(request, &self.ledger, early, None) => response,
             // The client wants no answer any more.

@@ -1,6 +1,6 @@
 //! Two endpoints on loopback that trust each other.
-#![allow(dead_code, unreachable_pub, reason = "each scenario uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{Connection, Endpoint, TransportConfig, VarInt};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
-/// A server's endpoint, a client's, and what the client needs to connect.
+/// A server's endpoint, a client's endpoint, and the client's configuration.
 pub struct Pair {
     pub server: Endpoint,
     pub client: Endpoint,
     pub config: quinn::ClientConfig,
 }
 
-/// How the pair differs from the ordinary.
+/// Options of the pair.
 #[derive(Default)]
 pub struct Options {
-    /// The server hands out stateless tickets, instead of keeping sessions.
+    /// The server issues stateless tickets instead of storing sessions.
     pub stateless_tickets: bool,
-    /// Receive window of a stream at the client.
+    /// The client's receive window per stream, bytes.
     pub client_window: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Pair {
             .unwrap()
     }
 
-    /// Connects; client's side first.
+    /// Connects. Returns the client's side first.
     pub async fn connect(&self) -> (Connection, Connection) {
         let server = async { self.server.accept().await.unwrap().await.unwrap() };
         let client = async { self.connecting().await.unwrap() };
