@@ -30,10 +30,8 @@ pub struct Config {
     pub log: Option<File>,
     /// What a client may use up.
     pub limits: Limits,
-    /// Serve `/fault/...`.
-    pub faults: bool,
-    /// Calls that go wrong.
-    pub inject: Faults,
+    /// Faults to inject, by request id.
+    pub faults: Faults,
     /// Hand out tickets and know none of them later, so that resumption and early data are
     /// refused.
     pub reject_tickets: bool,
@@ -56,8 +54,7 @@ impl Default for Config {
             resumption: true,
             log: None,
             limits: Limits::default(),
-            faults: false,
-            inject: Faults::new(),
+            faults: Faults::new(),
             reject_tickets: false,
             congestion: Congestion::Cubic,
             nodelay: true,

@@ -1,7 +1,7 @@
-//! Faults by the id of a call: the client asks for something ordinary and gets it wrong.
+//! Faults injected by request id: the client sends an ordinary request and the answer fails.
 //!
-//! The client's side needs nothing for it, so that the same steps that measure a client
-//! library also show what it does when its server fails.
+//! The client needs no support for it, so the steps that measure a client library also show
+//! how it behaves when its server fails.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -25,39 +25,45 @@ use tokio::time::{Sleep, sleep};
 
 use crate::account::CALL_ID;
 
-/// What goes wrong with one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Half of the body, then the stream (HTTP/1.1: the connection) breaks off.
-    Reset,
-    /// Half of the body, ended as if it were all; of gRPC also the status is missing.
-    Truncate,
-    /// No answer for half a minute.
-    Stall,
-    /// The body in ten pieces, a twentieth of a second apart.
-    Slow,
-    /// 503, or gRPC's UNAVAILABLE.
-    Unavailable,
-    /// 302 to another route; gRPC knows no such thing, and is answered.
-    Redirect,
-}
-
-/// Which calls go wrong, and how.
-pub type Faults = BTreeMap<u32, Fault>;
-
-/// Not the name of a fault.
-#[derive(Debug, thiserror::Error)]
-#[error("no such fault; there are {}", NAMES.map(|(name, _)| name).join(", "))]
-pub struct UnknownFault;
-
-const NAMES: [(&str, Fault); 6] = [
+const NAMES: [(&str, Fault); 7] = [
     ("reset", Fault::Reset),
     ("truncate", Fault::Truncate),
+    ("garbage", Fault::Garbage),
     ("stall", Fault::Stall),
     ("slow", Fault::Slow),
     ("unavailable", Fault::Unavailable),
     ("redirect", Fault::Redirect),
 ];
+const STALL: Duration = Duration::from_secs(30);
+const SLOW_CHUNKS: usize = 10;
+const SLOW_PAUSE: Duration = Duration::from_millis(50);
+
+/// How the answer to a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Half of the body, then the stream (over HTTP/1.1, the connection) is reset.
+    Reset,
+    /// Half of the body, ended as if it were complete. gRPC's status is missing too.
+    Truncate,
+    /// A body of the right length with every bit flipped.
+    Garbage,
+    /// No answer for 30 s, then the right one.
+    Stall,
+    /// The body in ten chunks, 50 ms apart.
+    Slow,
+    /// 503, or gRPC's UNAVAILABLE.
+    Unavailable,
+    /// 302 to `/health`. gRPC has no redirects and is answered normally.
+    Redirect,
+}
+
+/// The faults to inject, by request id.
+pub type Faults = BTreeMap<u32, Fault>;
+
+/// The text is not the name of a fault.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown fault; use one of {}", NAMES.map(|(name, _)| name).join(", "))]
+pub struct UnknownFault;
 
 impl FromStr for Fault {
     type Err = UnknownFault;
@@ -75,12 +81,12 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Lets these calls go wrong.
-pub(crate) fn inject(router: Router, faults: &Faults) -> Router {
+/// Wraps a router so that it injects these faults.
+pub(crate) fn inject(router: Router, faults: Faults) -> Router {
     if faults.is_empty() {
         return router;
     }
-    let faults = Arc::new(faults.clone());
+    let faults = Arc::new(faults);
     router.layer(from_fn(move |request: Request, next: Next| {
         let id = request.headers().get(CALL_ID);
         let id = id.and_then(|id| id.to_str().ok()?.parse().ok());
@@ -88,78 +94,83 @@ pub(crate) fn inject(router: Router, faults: &Faults) -> Router {
         async move {
             match fault {
                 None => next.run(request).await,
-                Some(fault) => fault.spoil(request, next).await,
+                Some(fault) => fault.apply(request, next).await,
             }
         }
     }))
 }
 
 impl Fault {
-    async fn spoil(self, request: Request, next: Next) -> Response {
+    async fn apply(self, request: Request, next: Next) -> Response {
         let grpc = is_grpc(request.headers());
         match self {
-            Self::Reset | Self::Truncate | Self::Slow => {
+            Self::Reset | Self::Truncate | Self::Garbage | Self::Slow => {
                 let (head, body) = next.run(request).await.into_parts();
-                let body = self.spoil_body(body).await;
-                Response::from_parts(head, body)
+                Response::from_parts(head, self.apply_to_body(body).await)
             }
             Self::Stall => {
                 sleep(STALL).await;
                 next.run(request).await
             }
-            Self::Unavailable if grpc => tonic::Status::unavailable("on demand").into_http(),
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "on demand\n").into_response(),
+            Self::Unavailable if grpc => tonic::Status::unavailable("injected").into_http(),
+            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "injected\n").into_response(),
             Self::Redirect if grpc => next.run(request).await,
             Self::Redirect => {
-                let elsewhere = [(LOCATION, HeaderValue::from_static("/health"))];
-                (StatusCode::FOUND, elsewhere).into_response()
+                let location = [(LOCATION, HeaderValue::from_static("/health"))];
+                (StatusCode::FOUND, location).into_response()
             }
         }
     }
 
-    /// The body is held whole first; those that are spoilt are small.
-    async fn spoil_body(self, body: Body) -> Body {
+    /// Buffers the whole body first: those that get faults are small.
+    async fn apply_to_body(self, body: Body) -> Body {
         let Ok(whole) = body.collect().await else {
             return Body::empty();
         };
-        let trailers = whole.trailers().cloned();
+        let trailers = whole.trailers().cloned().map(Frame::trailers);
         let bytes = whole.to_bytes();
-        let half = || VecDeque::from([Frame::data(bytes.slice(..bytes.len() / 2))]);
+        // h3's client takes an empty DATA frame for the end of the body.
+        let half = Some(bytes.slice(..bytes.len() / 2)).filter(|half| !half.is_empty());
+        let half = half.into_iter().map(Frame::data).collect();
         Body::new(match self {
-            Self::Reset => Spoilt::new(half(), Duration::ZERO, true),
-            Self::Truncate => Spoilt::new(half(), Duration::ZERO, false),
+            Self::Reset => FaultyBody::new(half, Duration::ZERO, true),
+            Self::Truncate => FaultyBody::new(half, Duration::ZERO, false),
+            Self::Garbage => {
+                let flipped = bytes.iter().map(|byte| !byte).collect::<Bytes>();
+                let frames = [Frame::data(flipped)].into_iter().chain(trailers);
+                FaultyBody::new(frames.collect(), Duration::ZERO, false)
+            }
             _ => {
-                let step = bytes.len().div_ceil(PIECES).max(1);
-                let piece = |from| bytes.slice(from..bytes.len().min(from + step));
-                let pieces = (0..bytes.len()).step_by(step).map(piece).map(Frame::data);
-                let frames = pieces.chain(trailers.map(Frame::trailers)).collect();
-                Spoilt::new(frames, PAUSE, false)
+                let step = bytes.len().div_ceil(SLOW_CHUNKS).max(1);
+                let chunk = |from| bytes.slice(from..bytes.len().min(from + step));
+                let chunks = (0..bytes.len()).step_by(step).map(chunk).map(Frame::data);
+                FaultyBody::new(chunks.chain(trailers).collect(), SLOW_PAUSE, false)
             }
         })
     }
 }
 
-/// What is left of a body.
-struct Spoilt {
+/// A response body with a fault.
+struct FaultyBody {
     frames: VecDeque<Frame<Bytes>>,
-    /// Before each frame.
+    /// The pause before each frame and before the end.
     pause: Duration,
     pausing: Option<Pin<Box<Sleep>>>,
-    breaks_off: bool,
+    resets: bool,
 }
 
-impl Spoilt {
-    fn new(frames: VecDeque<Frame<Bytes>>, pause: Duration, breaks_off: bool) -> Self {
+impl FaultyBody {
+    fn new(frames: VecDeque<Frame<Bytes>>, pause: Duration, resets: bool) -> Self {
         Self {
             frames,
             pause,
             pausing: None,
-            breaks_off,
+            resets,
         }
     }
 }
 
-impl HttpBody for Spoilt {
+impl HttpBody for FaultyBody {
     type Data = Bytes;
     type Error = &'static str;
 
@@ -173,14 +184,14 @@ impl HttpBody for Spoilt {
         self.pausing = None;
         Poll::Ready(match self.frames.pop_front() {
             Some(frame) => Some(Ok(frame)),
-            None if self.breaks_off => Some(Err("broken off on demand")),
+            None if self.resets => Some(Err("injected reset")),
             None => None,
         })
     }
 
     /// Some transports do not poll again after the last byte they expect.
     fn is_end_stream(&self) -> bool {
-        self.frames.is_empty() && !self.breaks_off
+        self.frames.is_empty() && !self.resets
     }
 }
 
@@ -189,16 +200,12 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
 }
 
-const STALL: Duration = Duration::from_secs(30);
-const PIECES: usize = 10;
-const PAUSE: Duration = Duration::from_millis(50);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn faults_have_names() {
+    fn fault_names_round_trip() {
         for (name, fault) in NAMES {
             assert_eq!(name.parse::<Fault>().unwrap(), fault);
             assert_eq!(fault.to_string(), name);

@@ -13,8 +13,8 @@
 //!   tcp.rs  --\                                       /-- routes.rs   HTTP
 //!              |                                      |-- exchange.rs codecs, HTTP and gRPC
 //!              >-- connection.rs -> account.rs (in) -<--- grpc.rs     gRPC
-//!   http3.rs -/                          |            \-- faults.rs   on demand
-//!      ^      <------------------- account.rs (out) <-/   inject.rs   by the call's id
+//!   http3.rs -/                          |            \-- inject.rs   faults, by id
+//!      ^      <------------------- account.rs (out) <-/
 //!      |                                 |
 //!   handshake.rs                    journal.rs -> the log
 //! ```
@@ -45,7 +45,6 @@ mod connection;
 mod credentials;
 mod early;
 mod exchange;
-mod faults;
 mod files;
 mod grpc;
 mod handshake;

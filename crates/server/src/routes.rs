@@ -16,12 +16,11 @@ use wire::v1::bench_server::BenchServer;
 use crate::account::BodyError;
 use crate::config::Limits;
 use crate::exchange;
-use crate::faults;
 use crate::files::{self, FileBody, Wanted};
 use crate::grpc::Bench;
 
 /// All routes, gRPC among them.
-pub(crate) fn router(limits: &Limits, with_faults: bool) -> Router {
+pub(crate) fn router(limits: &Limits) -> Router {
     let http = Router::new()
         .route("/health", get(async || "ok\n"))
         .route("/echo", post(echo))
@@ -33,13 +32,8 @@ pub(crate) fn router(limits: &Limits, with_faults: bool) -> Router {
     let grpc = tonic::service::Routes::new(grpc)
         .prepare()
         .into_axum_router();
-    let router = http.merge(grpc.reset_fallback());
-    let router = router.merge(exchange::router(limits));
-    if with_faults {
-        router.merge(faults::router())
-    } else {
-        router
-    }
+    http.merge(grpc.reset_fallback())
+        .merge(exchange::router(limits))
 }
 
 /// Why a request gets no answer of the kind it asked for.

@@ -148,10 +148,7 @@ impl Server {
         }
         let (journal, writer) = journal::open(config.log).map_err(ServerError::Log)?;
         let shared = Arc::new(Shared {
-            router: inject(
-                routes::router(&config.limits, config.faults),
-                &config.inject,
-            ),
+            router: inject(routes::router(&config.limits), config.faults),
             connections: Arc::new(Semaphore::new(config.limits.connections)),
             limits: config.limits,
             journal,

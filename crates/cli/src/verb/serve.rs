@@ -50,11 +50,8 @@ pub(crate) struct Args {
     /// Congestion control of QUIC; TCP's is the kernel's
     #[arg(long, value_enum, default_value_t = Control::Cubic)]
     congestion: Control,
-    /// Serve /fault/... (stall, reset, truncate, garbage), for tests of clients
-    #[arg(long)]
-    faults: bool,
-    /// Let the call with this id go wrong: reset, truncate, stall, slow, unavailable, redirect;
-    /// may be given again
+    /// Inject a fault into the request with this ID: reset, truncate, garbage, stall, slow,
+    /// unavailable or redirect; repeatable
     #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
     inject: Vec<(u32, Fault)>,
     /// Issue session tickets but reject them, so that resumption and early data fail
@@ -126,8 +123,7 @@ impl Args {
             early_data: self.early_data,
             resumption: !self.no_resumption,
             log,
-            faults: self.faults,
-            inject: self.inject.into_iter().collect(),
+            faults: self.inject.into_iter().collect(),
             reject_tickets: self.reject_tickets,
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
