@@ -17,10 +17,10 @@
 //! | receiving half dropped early | stop, `H3_NO_ERROR` | stop, `H3_REQUEST_CANCELLED` | stop, `H3_NO_ERROR` |
 //! | peer sends STOP_SENDING | the rest is discarded, no error | error | error |
 //!
-//! First line: quinn *finishes* a stream that is dropped, so that half an upload looks complete;
-//! here only `poll_finish` finishes it. Second line: quinn stops with code 0, which is not an
+//! First row: quinn *finishes* a stream that is dropped, so that half an upload looks complete;
+//! here only `poll_finish` finishes it. Second row: quinn stops with code 0, which is not an
 //! HTTP/3 code; a server that has answered without reading the whole request sends `H3_NO_ERROR`
-//! (RFC 9114 section 4.1). Third line: the response of such a server may be complete, and the
+//! (RFC 9114 section 4.1). Third row: the response of such a server may be complete, and the
 //! client must not discard it (same section). If the response fails too, reading it returns the
 //! error.
 //!
