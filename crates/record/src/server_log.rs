@@ -1,6 +1,6 @@
 //! The server's log of connections and requests, one JSON object per line (`docs/server.md`).
 //!
-//! The server writes it, the lab reads it: what a driver claims is checked against it, joined
+//! The server writes it and the lab reads it: each driver's claims are checked against it, joined
 //! by the request's `id`.
 
 use serde::{Deserialize, Serialize};
@@ -9,71 +9,71 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ServerEvent {
-    /// A connection finished its handshake.
+    /// A connection completed its handshake.
     Connection(ConnectionEvent),
-    /// A request was answered, or broke off.
+    /// A request was answered, or failed.
     Request(RequestEvent),
 }
 
-/// One connection, after its handshake.
+/// A connection, logged when its handshake has completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionEvent {
     /// Counted from 1 over TCP and QUIC together.
     pub connection: u64,
-    /// CLOCK_MONOTONIC when the handshake was done.
+    /// CLOCK_MONOTONIC when the handshake had completed.
     pub at_ns: u64,
-    /// `tcp` or `quic`.
+    /// TCP or QUIC.
     pub transport: Transport,
     /// The client's port.
     pub peer_port: u16,
-    /// ALPN agreed on: `http/1.1`, `h2`, `h3`; empty when none.
+    /// Negotiated ALPN protocol: `http/1.1`, `h2`, `h3`, or empty for none.
     pub alpn: String,
     /// TLS version as rustls names it, e.g. `TLSv1_3`.
     pub tls_version: String,
-    /// Cipher suite.
+    /// Cipher suite as rustls names it, e.g. `TLS13_AES_256_GCM_SHA384`.
     pub cipher: String,
-    /// Key exchange group.
+    /// Key exchange group as rustls names it, e.g. `X25519`.
     pub group: String,
-    /// The session was resumed.
+    /// Whether the session was resumed.
     pub resumed: bool,
-    /// The server asked for another key share (one more RTT).
+    /// Whether the server requested another key share, which costs one RTT.
     pub hello_retry: bool,
-    /// Bytes of the certificate chain sent (0 when resumed).
+    /// Certificate chain sent, bytes; 0 when resumed.
     pub chain_bytes: u64,
-    /// Subject of the client's certificate, when it gave one.
+    /// Common name in the client's certificate, if it sent one.
     pub client_cert: Option<String>,
-    /// Congestion control of the server's side, read back.
+    /// The server's congestion control; over TCP, read back from the socket.
     pub congestion: Option<String>,
 }
 
-/// What carries TLS.
+/// The transport of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// TCP.
+    /// TLS over TCP.
     Tcp,
-    /// QUIC.
+    /// QUIC, which includes TLS.
     Quic,
 }
 
-/// One request, logged when its response was handed to the transport whole or broke off.
+/// A request, logged when its response has been handed to the transport or has failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestEvent {
-    /// Header `x-commute-id`; absent when the client sent none.
+    /// The value of the header `x-commute-id`, if there is a valid one.
     pub id: Option<u32>,
-    /// The connection it came on.
+    /// The number of its connection.
     pub connection: u64,
     /// `http/1.1`, `h2`, `h3` or `grpc`.
     pub protocol: String,
-    /// HTTP method.
+    /// HTTP method, e.g. `POST`.
     pub method: String,
-    /// Path, as sent.
+    /// Path and query as sent.
     pub path: String,
-    /// CLOCK_MONOTONIC when the head was read.
+    /// CLOCK_MONOTONIC when the head had been read.
     pub start_ns: u64,
-    /// CLOCK_MONOTONIC when the answer was handed over.
+    /// CLOCK_MONOTONIC when the response had been handed to the transport or had failed.
     pub end_ns: u64,
-    /// Whether it arrived before the handshake was done.
+    /// Whether it arrived before the handshake had completed.
     pub early_data: bool,
     /// Body bytes received.
     pub request_bytes: u64,
@@ -83,17 +83,17 @@ pub struct RequestEvent {
     pub response_bytes: u64,
     /// SHA-256 of the body sent, lower-case hex.
     pub response_digest: String,
-    /// HTTP status (gRPC: the grpc-status code).
+    /// HTTP status, or gRPC's; 0 when the client left before there was an answer.
     pub status: u16,
-    /// Whether the response was not handed over whole.
+    /// Whether the response was not handed to the transport completely.
     pub broken: bool,
-    /// Of an exchange: the codec of request and answer.
+    /// The codec of an exchange, for request and answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<String>,
-    /// Of an exchange: how long decoding the request took, decompression included.
+    /// Time to decode the request of an exchange, including decompression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_ns: Option<u64>,
-    /// Of an exchange: how long encoding the answer took, compression included.
+    /// Time to encode the answer of an exchange, including compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encode_ns: Option<u64>,
 }
