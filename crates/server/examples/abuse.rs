@@ -1,13 +1,14 @@
-//! What crowds of slow clients cost the others, measured on loopback.
+//! Measures on loopback what many slow clients cost a well-behaved one.
 //!
 //! ```text
 //! cargo run --release -p commute-server --example abuse [seconds]
 //! ```
 //!
-//! The server runs in a process of its own (this program once more), so that its memory is
-//! its own. A polite client echoes over HTTP/2, one call every few ms, before, after and while
-//! 1,000 TCP clients send their request heads a byte at a time and 1,000 QUIC clients have
-//! sent a first packet and nothing since. Bounded: 60 seconds, 2,000 sockets, loopback.
+//! The server runs in a separate process (this program again), so that its memory can be measured.
+//! A well-behaved client sends echoes over HTTP/2, one every few ms, before, during and after a
+//! phase in which 1,000 TCP clients send their request heads one byte at a time and 1,000 QUIC
+//! clients have sent a first packet and nothing since. Bounded to 60 seconds, 2,000 sockets and
+//! loopback.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -29,6 +30,19 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::runtime;
 use tokio_rustls::TlsConnector;
 
+/// Slow clients per transport.
+const SLOW_CLIENTS: usize = 1000;
+/// The longest time that echoes are measured without slow clients, before and after.
+const BASELINE: Duration = Duration::from_secs(15);
+/// The pause between two echoes.
+const ECHO_PAUSE: Duration = Duration::from_millis(4);
+/// The pause between two bytes of a slow client.
+const BYTE_PAUSE: Duration = Duration::from_secs(2);
+/// The most memory that the slow clients may cost.
+const MAX_MIB: f64 = 64.0;
+/// The most that the median echo may slow down, percent.
+const MAX_SLOWDOWN: f64 = 10.0;
+
 type Fallible<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Fallible {
@@ -40,7 +54,7 @@ fn main() -> Fallible {
     }
 }
 
-/// The server's process: prints its address and serves until its stdin closes.
+/// Runs the server's process: prints its address and serves until stdin is closed.
 #[tokio::main]
 async fn serve(folder: &Path) -> Fallible {
     let config = Config {
@@ -59,7 +73,7 @@ async fn serve(folder: &Path) -> Fallible {
     Ok(())
 }
 
-/// The clients' process.
+/// Runs the clients' process.
 #[tokio::main(flavor = "current_thread")]
 async fn measure(seconds: u64) -> Fallible {
     let during = Duration::from_secs(seconds.clamp(1, 60));
@@ -74,26 +88,26 @@ async fn measure(seconds: u64) -> Fallible {
     let address: SocketAddr = line.trim().parse()?;
     let ca = CertificateDer::from_pem_file(folder.path().join("ca.pem"))?;
 
-    let mut polite = polite(address, &ca).await?;
-    echoes(&mut polite, Duration::from_secs(2)).await?;
+    let mut client = connect(address, &ca).await?;
+    echoes(&mut client, Duration::from_secs(2)).await?;
     let memory_before = memory(&child)?;
-    let mut without = echoes(&mut polite, during.min(BASELINE)).await?;
+    let mut times_without = echoes(&mut client, during.min(BASELINE)).await?;
 
-    // On a thread of their own: what they do must not delay the polite client's clock.
-    let elsewhere = runtime::Builder::new_multi_thread()
+    // On a thread of their own, so that they do not delay the well-behaved client's clock.
+    let slow_runtime = runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()?;
     let tls = connector(&ca, "http/1.1")?;
     let connected = Arc::new(tokio::sync::Semaphore::new(0));
-    let crowd: Vec<_> = (0..CROWD)
-        .map(|_| elsewhere.spawn(slow_head(address, tls.clone(), connected.clone())))
+    let slow_clients: Vec<_> = (0..SLOW_CLIENTS)
+        .map(|_| slow_runtime.spawn(slow_head(address, tls.clone(), connected.clone())))
         .collect();
-    let everybody = connected.acquire_many(CROWD as u32);
-    tokio::time::timeout(during, everybody).await??.forget();
+    let all = connected.acquire_many(SLOW_CLIENTS as u32);
+    tokio::time::timeout(during, all).await??.forget();
     let memory_tcp = memory(&child)?;
     let mut half_open = Vec::new();
-    for _ in 0..CROWD {
+    for _ in 0..SLOW_CLIENTS {
         half_open.push(first_packet(address).await?);
     }
 
@@ -101,45 +115,49 @@ async fn measure(seconds: u64) -> Fallible {
     let mut peak = memory(&child)?;
     let mut times = Vec::new();
     while start.elapsed() < during {
-        times.extend(echoes(&mut polite, Duration::from_secs(1)).await?);
+        times.extend(echoes(&mut client, Duration::from_secs(1)).await?);
         peak = peak.max(memory(&child)?);
     }
-    let slow_left = crowd.iter().filter(|client| !client.is_finished()).count();
-    elsewhere.shutdown_background();
+    let slow_left = slow_clients
+        .iter()
+        .filter(|client| !client.is_finished())
+        .count();
+    slow_runtime.shutdown_background();
     drop(half_open);
-    // Before and after: a machine that drifts meanwhile must not pass for the crowd's doing.
-    without.extend(echoes(&mut polite, during.min(BASELINE)).await?);
-    // Closing its stdin ends the child.
+    // Both before and after, so that drift of the machine is not taken for an effect.
+    times_without.extend(echoes(&mut client, during.min(BASELINE)).await?);
+    // The child ends when its stdin is closed.
     drop(child.stdin.take());
     child.wait()?;
 
     let tcp_cost = mib(memory_tcp - memory_before);
-    let (p50_without, p50_during) = (median(&mut without), median(&mut times));
+    let (p50_without, p50_during) = (median(&mut times_without), median(&mut times));
     let cost = mib(peak - memory_before);
-    let shift = p50_during.as_secs_f64() / p50_without.as_secs_f64() * 100.0 - 100.0;
+    let slowdown = p50_during.as_secs_f64() / p50_without.as_secs_f64() * 100.0 - 100.0;
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "{CROWD} slow heads over TCP ({slow_left} held to the end), {CROWD} half-open QUIC"
+        "{SLOW_CLIENTS} slow heads over TCP ({slow_left} connected to the end), {SLOW_CLIENTS} \
+         half-open over QUIC"
     )?;
     writeln!(
         out,
-        "memory  {cost:.1} MiB over {:.1}, {tcp_cost:.1} of them for TCP",
+        "memory  +{cost:.1} MiB from {:.1}, {tcp_cost:.1} of it for TCP",
         mib(memory_before)
     )?;
     writeln!(
         out,
-        "echo    p50 {p50_without:?} (n {}) -> {p50_during:?} (n {}), {shift:+.1} %",
-        without.len(),
+        "echo    p50 {p50_without:?} (n {}) -> {p50_during:?} (n {}), {slowdown:+.1} %",
+        times_without.len(),
         times.len()
     )?;
-    if cost >= MOST_MIB || shift >= MOST_SHIFT {
-        return Err(format!("over the bound of {MOST_MIB} MiB or {MOST_SHIFT} %").into());
+    if cost >= MAX_MIB || slowdown >= MAX_SLOWDOWN {
+        return Err(format!("over the bound of {MAX_MIB} MiB or {MAX_SLOWDOWN} %").into());
     }
     Ok(())
 }
 
-async fn polite(
+async fn connect(
     address: SocketAddr,
     ca: &CertificateDer<'static>,
 ) -> Fallible<SendRequest<Full<Bytes>>> {
@@ -152,7 +170,7 @@ async fn polite(
     Ok(requests)
 }
 
-/// Echoes for so long, a few ms apart, and takes the time of each.
+/// Sends echoes during this time, a few ms apart, and returns the time of each.
 async fn echoes(
     requests: &mut SendRequest<Full<Bytes>>,
     during: Duration,
@@ -166,12 +184,12 @@ async fn echoes(
         let response = requests.send_request(request).await?;
         response.into_body().collect().await?;
         times.push(start.elapsed());
-        tokio::time::sleep(Duration::from_millis(4)).await;
+        tokio::time::sleep(ECHO_PAUSE).await;
     }
     Ok(times)
 }
 
-/// A request head, a byte every two seconds.
+/// Sends a request head that never ends, a byte every two seconds.
 async fn slow_head(
     address: SocketAddr,
     tls: TlsConnector,
@@ -181,17 +199,17 @@ async fn slow_head(
         .connect(localhost()?, TcpStream::connect(address).await?)
         .await?;
     connected.add_permits(1);
-    for byte in b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-and-so-on-and-so-on: "
+    for byte in b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-endless-header-name: "
         .iter()
         .cycle()
     {
         stream.write_all(&[*byte]).await?;
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep(BYTE_PAUSE).await;
     }
     Ok(())
 }
 
-/// A client's Initial packet, whole and right; nothing that comes back is answered.
+/// Sends a client's valid Initial packet; answers are never read.
 async fn first_packet(address: SocketAddr) -> Fallible<UdpSocket> {
     let socket = UdpSocket::bind((address.ip(), 0)).await?;
     socket.connect(address).await?;
@@ -199,7 +217,7 @@ async fn first_packet(address: SocketAddr) -> Fallible<UdpSocket> {
     Ok(socket)
 }
 
-/// Has quinn write its first packet to a socket of ours.
+/// Returns the first packet of a QUIC client.
 fn initial() -> Fallible<Vec<u8>> {
     let mut tls = client_config(None)?;
     tls.alpn_protocols = vec![b"h3".to_vec()];
@@ -208,8 +226,8 @@ fn initial() -> Fallible<Vec<u8>> {
     let mut endpoint =
         quinn_proto::Endpoint::new(Arc::new(quinn::EndpointConfig::default()), None, true, None);
     let now = Instant::now();
-    let nowhere = ([127, 0, 0, 1], 9).into();
-    let (_, mut connection) = endpoint.connect(now, config, nowhere, "localhost")?;
+    let unused = ([127, 0, 0, 1], 9).into();
+    let (_, mut connection) = endpoint.connect(now, config, unused, "localhost")?;
     let mut packet = Vec::new();
     let transmit = connection
         .poll_transmit(now, 1, &mut packet)
@@ -239,7 +257,7 @@ fn localhost() -> Fallible<ServerName<'static>> {
     Ok(ServerName::try_from("localhost")?)
 }
 
-/// Resident memory of the child, bytes.
+/// Returns the resident memory of the child, bytes.
 fn memory(child: &Child) -> Fallible<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
     let line = status
@@ -257,9 +275,3 @@ fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }
-
-const CROWD: usize = 1000;
-const BASELINE: Duration = Duration::from_secs(15);
-/// The bounds this server is held to.
-const MOST_MIB: f64 = 64.0;
-const MOST_SHIFT: f64 = 10.0;
