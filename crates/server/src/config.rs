@@ -1,4 +1,4 @@
-//! What a server is told before it starts.
+//! The configuration of a server.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -7,37 +7,36 @@ use std::time::Duration;
 
 use crate::inject::Faults;
 
-/// How a server is to be.
+/// The configuration of a server.
 #[derive(Debug)]
 pub struct Config {
-    /// Where to listen, TCP and UDP on the same port. Port 0: any that is free on both.
+    /// Addresses to listen on, over TCP and UDP. Port 0 takes any port that is free over both.
     pub listen: Vec<SocketAddr>,
-    /// The same for the port that demands a client certificate.
+    /// Addresses that demand a client certificate.
     pub mtls_listen: Vec<SocketAddr>,
     /// Host names and addresses the certificate is valid for.
     pub names: Vec<String>,
-    /// Kind of every key made at start.
+    /// The type of every key generated at start.
     pub key: KeyKind,
-    /// Where to write `ca.pem`, `client.pem` and `client.key`, for the client's side.
+    /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients.
     pub credentials_dir: Option<PathBuf>,
-    /// Responses over TCP point at HTTP/3 on the same port.
+    /// Whether responses over TCP advertise HTTP/3 on the same port (Alt-Svc).
     pub alt_svc: bool,
-    /// Accept early data over QUIC; needs `resumption`.
+    /// Whether early data is accepted over QUIC; needs `resumption`.
     pub early_data: bool,
-    /// Let clients resume sessions.
+    /// Whether clients can resume sessions.
     pub resumption: bool,
-    /// Where the request log goes.
+    /// File for the request log.
     pub log: Option<File>,
-    /// What a client may use up.
+    /// Bounds on the resources of clients.
     pub limits: Limits,
     /// Faults to inject, by request id.
     pub faults: Faults,
-    /// Hand out tickets and know none of them later, so that resumption and early data are
-    /// refused.
+    /// Whether session tickets are issued but rejected, so that resumption and early data fail.
     pub reject_tickets: bool,
     /// Congestion control of the QUIC side.
     pub congestion: Congestion,
-    /// TCP_NODELAY on accepted sockets. Off only to break a lab on purpose.
+    /// Whether accepted sockets have TCP_NODELAY; false only to break the lab deliberately.
     pub nodelay: bool,
 }
 
@@ -62,28 +61,28 @@ impl Default for Config {
     }
 }
 
-/// Kind of a key pair.
+/// The type of a key pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
     /// ECDSA on the curve P-256.
     P256,
-    /// RSA of 2048 bits, for stacks that know no other (mono).
+    /// RSA of 2048 bits, for stacks that support nothing else (mono).
     Rsa2048,
 }
 
-/// Congestion control of the QUIC side, as quinn has them.
+/// A congestion control of quinn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// CUBIC, RFC 9438; quinn's default and Linux's for TCP.
+    /// CUBIC (RFC 9438), the default of quinn, and of Linux for TCP.
     Cubic,
-    /// NewReno, RFC 9002.
+    /// NewReno (RFC 9002).
     NewReno,
-    /// BBR version 1, which quinn calls experimental.
+    /// BBR version 1, experimental in quinn.
     Bbr,
 }
 
 impl Congestion {
-    /// Its name in the log, as Linux would call it.
+    /// Returns its name in the log, which is Linux's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
@@ -93,36 +92,36 @@ impl Congestion {
     }
 }
 
-/// What a client may use up. None of them changes how a well-behaved client is served.
+/// Bounds on the resources of clients. Well-behaved clients never meet them.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at a time, both transports and all ports together.
+    /// Concurrent connections, over all ports and both transports together.
     pub connections: usize,
-    /// QUIC handshakes begun and not finished, per port. Beyond, a newcomer is asked by a
-    /// Retry to prove its address first (RFC 9000 section 8.1.2), so that crowds of forged
-    /// first packets cost nothing; below, there is no Retry.
+    /// Unfinished QUIC handshakes per port. Beyond, a Retry makes further clients validate their
+    /// address first (RFC 9000 section 8.1.2), so that floods of forged first packets cost
+    /// nothing. Below, there is no Retry.
     pub half_open: usize,
-    /// Request head, bytes; at least 8192, below which hyper does not go.
+    /// Request head, bytes; at least 8192, the minimum of hyper.
     pub header_bytes: u32,
     /// Request body, bytes.
     pub body_bytes: u64,
-    /// Small message (echo), bytes.
+    /// Message of an echo or of any method of `commute.v1.Bench`, bytes.
     pub message_bytes: usize,
-    /// Message of an exchange, bytes as sent and bytes as decompressed. Decoded, a message
-    /// may take a hundred times as much; no thread holds more than one.
+    /// Message of an exchange, bytes both compressed and decompressed. Decoded, a message may
+    /// take a hundred times as much memory; each thread holds at most one.
     pub exchange_bytes: usize,
-    /// Largest file to be had.
+    /// Seeded file, bytes.
     pub file_bytes: u64,
-    /// Requests at a time on one connection.
+    /// Concurrent requests per connection.
     pub streams: u32,
-    /// From accepting a connection to the end of its handshake.
+    /// Time from accepting a connection to the end of its handshake.
     pub handshake_time: Duration,
-    /// From the first thought of a request to the end of its head; on HTTP/1.1 also how
-    /// long a connection may rest between requests.
+    /// Time from the start of a request to the end of its head; over HTTP/1.1 also the longest
+    /// idle time between requests.
     pub header_time: Duration,
-    /// A connection on which no request moves for this long is closed.
+    /// Time without activity on any request after which a connection is closed.
     pub idle_time: Duration,
-    /// How long a shutdown waits for requests in flight.
+    /// Time that a shutdown waits for requests in flight.
     pub drain_time: Duration,
 }
 

@@ -1,8 +1,8 @@
-//! Keys and certificates, made anew at each start.
+//! Keys and certificates, generated at each start.
 //!
-//! root -> intermediate -> leaf, and root -> client. The server sends leaf and
-//! intermediate and keeps its keys in memory only; the root's and the intermediate's keys
-//! are gone once the certificates are signed.
+//! root -> intermediate -> leaf, and root -> client. The server sends leaf and intermediate, and
+//! keeps the leaf's key in memory only. The keys of root and intermediate are dropped once the
+//! certificates are signed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -19,49 +19,52 @@ use sha2::{Digest, Sha256};
 
 use crate::config::KeyKind;
 
-/// What both sides need to know each other.
+const RSA_BITS: usize = 2048;
+
+/// The certificates and keys of both sides.
 pub(crate) struct Credentials {
     /// Leaf, then intermediate.
     pub(crate) chain: Vec<CertificateDer<'static>>,
-    /// The leaf's key.
+    /// The key of the leaf.
     pub(crate) key: PrivateKeyDer<'static>,
-    /// The authority both sides trust.
+    /// The root both sides trust.
     pub(crate) root: CertificateDer<'static>,
     root_pem: String,
     client_pem: String,
     client_key_pem: String,
 }
 
-/// Credentials could not be made or written.
+/// The credentials could not be generated or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
-    /// A name is no host name.
-    #[error("{name:?} can be in no certificate: names are ASCII host names or IP addresses")]
+    /// A name is not a host name or address.
+    #[error("{name:?} is not valid in a certificate; use ASCII host names or IP addresses")]
     Name {
-        /// The name.
+        /// The name as configured.
         name: String,
     },
-    /// Signing failed.
-    #[error("cannot make a certificate: {0}")]
+    /// Signing a certificate failed.
+    #[error("cannot generate a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// Making an RSA key failed.
-    #[error("cannot make an RSA key: {0}")]
+    /// Generating an RSA key failed.
+    #[error("cannot generate an RSA key: {0}")]
     Rsa(String),
-    /// Writing failed.
-    #[error("cannot write {path}: {source}; choose a folder that is yours")]
+    /// Writing to the credentials folder failed.
+    #[error("cannot write {path}: {source}; choose a folder you can write to")]
     Write {
-        /// The file.
+        /// The file, or the folder itself.
         path: PathBuf,
-        /// Why.
+        /// The I/O error of the attempt.
         source: io::Error,
     },
 }
 
 impl Credentials {
-    /// Makes everything anew.
-    pub(crate) fn make(names: &[String], kind: KeyKind) -> Result<Self, CredentialsError> {
+    /// Generates all keys and signs all certificates.
+    pub(crate) fn generate(names: &[String], kind: KeyKind) -> Result<Self, CredentialsError> {
         let root_key = key_pair(kind)?;
-        // Named by its key: a client may be given two of them and finds an issuer by name.
+        // The name contains a digest of the key, because clients find an issuer by its name and
+        // may have the roots of two servers.
         let digest = Sha256::digest(root_key.public_key_raw());
         let name = format!("commute root {}", wire::hex(&digest[..4]));
         let root = CertifiedIssuer::self_signed(authority(&name), root_key)?;
@@ -84,7 +87,7 @@ impl Credentials {
         })
     }
 
-    /// Bytes of the chain as sent.
+    /// Returns the size of the chain as sent.
     pub(crate) fn chain_bytes(&self) -> u64 {
         self.chain
             .iter()
@@ -92,7 +95,7 @@ impl Credentials {
             .sum()
     }
 
-    /// Writes what the client's side needs; its key only for the owner's eyes.
+    /// Writes the files that clients need, the client's key readable by its owner only.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), CredentialsError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -111,7 +114,7 @@ impl Credentials {
     }
 }
 
-/// A new file in the place of any old one, lest an old one's mode or link be kept.
+/// Creates a file in place of any existing one, whose mode or link must not be kept.
 fn replace(path: &Path, mode: u32, text: &[u8]) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -128,8 +131,8 @@ fn replace(path: &Path, mode: u32, text: &[u8]) -> io::Result<()> {
 fn key_pair(kind: KeyKind) -> Result<KeyPair, CredentialsError> {
     match kind {
         KeyKind::P256 => Ok(KeyPair::generate()?),
-        // ring makes no RSA keys. Only the making is the rsa crate's, whose private-key
-        // operations are not constant in time (RUSTSEC-2023-0071); ring signs.
+        // ring cannot generate RSA keys. The rsa crate, whose private-key operations are not
+        // constant-time (RUSTSEC-2023-0071), generates the key; ring signs with it.
         KeyKind::Rsa2048 => {
             let failed = |error: &dyn std::fmt::Display| CredentialsError::Rsa(error.to_string());
             let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, RSA_BITS)
@@ -179,5 +182,3 @@ fn client(name: &str) -> CertificateParams {
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     params
 }
-
-const RSA_BITS: usize = 2048;

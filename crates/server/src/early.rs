@@ -1,8 +1,8 @@
-//! Which requests came as early data: those whose first byte lay in a 0-RTT packet.
+//! Finds the requests that arrived as early data: those whose first byte was in a 0-RTT packet.
 //!
-//! quinn tells whether the handshake was still going on when a stream was *accepted*,
-//! which on a busy server can be later than when it came. The keys of 0-RTT packets pass
-//! through this server's hands, though, so that it can look at what they open.
+//! quinn reports whether the handshake was still in progress when a stream was *accepted*, which
+//! on a busy server can be later than when it arrived. But the server provides the keys of 0-RTT
+//! packets, so it can read what they decrypt.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::{Buf, BytesMut};
 use quinn::crypto::{CryptoError, PacketKey};
 
+// Frame types, RFC 9000 section 19; DATAGRAM is RFC 9221.
+const PADDING: u64 = 0x00;
+const PING: u64 = 0x01;
+const RESET_STREAM: u64 = 0x04;
+const STOP_SENDING: u64 = 0x05;
+const STREAM: u64 = 0x08;
+const STREAM_LAST: u64 = 0x0f;
+const STREAM_LEN: u64 = 0x02;
+const STREAM_OFF: u64 = 0x04;
+const MAX_DATA: u64 = 0x10;
+const MAX_STREAM_DATA: u64 = 0x11;
+const MAX_STREAMS_BIDI: u64 = 0x12;
+const MAX_STREAMS_UNI: u64 = 0x13;
+const DATA_BLOCKED: u64 = 0x14;
+const STREAM_DATA_BLOCKED: u64 = 0x15;
+const STREAMS_BLOCKED_BIDI: u64 = 0x16;
+const STREAMS_BLOCKED_UNI: u64 = 0x17;
+const NEW_CONNECTION_ID: u64 = 0x18;
+const RETIRE_CONNECTION_ID: u64 = 0x19;
+const PATH_CHALLENGE: u64 = 0x1a;
+const DATAGRAM: u64 = 0x30;
+const DATAGRAM_WITH_LENGTH: u64 = 0x31;
+/// Bytes of a stateless reset token.
+const RESET_TOKEN_BYTES: u64 = 16;
+/// The low bits of a stream id; both are 0 on bidirectional streams opened by the client.
+const CLIENT_BIDI_MASK: u64 = 0x03;
+
 /// The request streams of one connection that began in 0-RTT packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EarlyStreams(Arc<Mutex<HashSet<u64>>>);
 
 impl EarlyStreams {
-    /// Whether this stream did.
+    /// Returns whether this stream did.
     pub(crate) fn contains(&self, stream: u64) -> bool {
         self.0
             .lock()
@@ -23,21 +50,21 @@ impl EarlyStreams {
             .contains(&stream)
     }
 
-    /// A 0-RTT key that notes what it opens.
-    pub(crate) fn watch(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
-        Box::new(Watched {
+    /// Wraps a 0-RTT key so that it records the streams that begin in what it decrypts.
+    pub(crate) fn recording_key(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
+        Box::new(RecordingKey {
             key,
             streams: self.clone(),
         })
     }
 }
 
-struct Watched {
+struct RecordingKey {
     key: Box<dyn PacketKey>,
     streams: EarlyStreams,
 }
 
-impl PacketKey for Watched {
+impl PacketKey for RecordingKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
         self.key.encrypt(packet, buf, header_len);
     }
@@ -49,13 +76,13 @@ impl PacketKey for Watched {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.key.decrypt(packet, header, payload)?;
-        // Authenticated, hence the client's own; quinn judges it next.
+        // Authenticated, so it comes from the client; quinn validates the frames next.
         let mut streams = self
             .streams
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        note_beginnings(payload, &mut streams);
+        record_stream_starts(payload, &mut streams);
         Ok(())
     }
 
@@ -72,12 +99,11 @@ impl PacketKey for Watched {
     }
 }
 
-/// Notes the client's bidirectional streams whose first byte is in this payload. Stops at
-/// the first frame that has no place in a 0-RTT packet (RFC 9000 section 12.4), or is cut
-/// short: quinn closes the connection over either.
-fn note_beginnings(mut frames: &[u8], streams: &mut HashSet<u64>) -> Option<()> {
+/// Records the client's bidirectional streams whose first byte is in this payload. Stops and
+/// returns `None` at the first frame that is not allowed in a 0-RTT packet (RFC 9000 section
+/// 12.4) or is cut short: quinn closes the connection over either.
+fn record_stream_starts(mut frames: &[u8], streams: &mut HashSet<u64>) -> Option<()> {
     while frames.has_remaining() {
-        // The layouts of RFC 9000 section 19; DATAGRAM is RFC 9221.
         match varint(&mut frames)? {
             PADDING | PING => {}
             RESET_STREAM => skip_varints(&mut frames, 3)?,
@@ -87,7 +113,7 @@ fn note_beginnings(mut frames: &[u8], streams: &mut HashSet<u64>) -> Option<()> 
             NEW_CONNECTION_ID => {
                 skip_varints(&mut frames, 2)?;
                 let id = frames.try_get_u8().ok()?;
-                skip(&mut frames, u64::from(id) + RESET_TOKEN)?;
+                skip(&mut frames, u64::from(id) + RESET_TOKEN_BYTES)?;
             }
             PATH_CHALLENGE => skip(&mut frames, 8)?,
             DATAGRAM => return Some(()),
@@ -126,7 +152,7 @@ fn skip(frames: &mut &[u8], len: u64) -> Option<()> {
     Some(())
 }
 
-/// RFC 9000 section 16.
+/// Reads a variable-length integer, RFC 9000 section 16.
 fn varint(frames: &mut &[u8]) -> Option<u64> {
     let len = 1 << (frames.first()? >> 6);
     let (bytes, rest) = frames.split_at_checked(len)?;
@@ -139,71 +165,45 @@ fn varint(frames: &mut &[u8]) -> Option<u64> {
     )
 }
 
-const PADDING: u64 = 0x00;
-const PING: u64 = 0x01;
-const RESET_STREAM: u64 = 0x04;
-const STOP_SENDING: u64 = 0x05;
-const STREAM: u64 = 0x08;
-const STREAM_LAST: u64 = 0x0f;
-const STREAM_LEN: u64 = 0x02;
-const STREAM_OFF: u64 = 0x04;
-const MAX_DATA: u64 = 0x10;
-const MAX_STREAM_DATA: u64 = 0x11;
-const MAX_STREAMS_BIDI: u64 = 0x12;
-const MAX_STREAMS_UNI: u64 = 0x13;
-const DATA_BLOCKED: u64 = 0x14;
-const STREAM_DATA_BLOCKED: u64 = 0x15;
-const STREAMS_BLOCKED_BIDI: u64 = 0x16;
-const STREAMS_BLOCKED_UNI: u64 = 0x17;
-const NEW_CONNECTION_ID: u64 = 0x18;
-const RETIRE_CONNECTION_ID: u64 = 0x19;
-const PATH_CHALLENGE: u64 = 0x1a;
-const DATAGRAM: u64 = 0x30;
-const DATAGRAM_WITH_LENGTH: u64 = 0x31;
-/// Length of a stateless reset token.
-const RESET_TOKEN: u64 = 16;
-/// Both low bits of a stream id are 0 when the client opened it both ways.
-const CLIENT_BIDI_MASK: u64 = 0x03;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn beginnings(payload: &[u8]) -> (Vec<u64>, bool) {
+    fn stream_starts(payload: &[u8]) -> (Vec<u64>, bool) {
         let mut streams = HashSet::new();
-        let whole = note_beginnings(payload, &mut streams).is_some();
+        let complete = record_stream_starts(payload, &mut streams).is_some();
         let mut streams: Vec<_> = streams.into_iter().collect();
         streams.sort_unstable();
-        (streams, whole)
+        (streams, complete)
     }
 
     #[test]
-    fn finds_the_beginnings_of_request_streams_only() {
+    fn finds_starts_of_request_streams_only() {
         let payload = [
             &[0x00, 0x00, 0x01][..],               // PADDING, PING
             &[0x0a, 0x04, 0x02, b'h', b'i'],       // STREAM 4 with length, from 0
-            &[0x0e, 0x08, 0x05, 0x01, b'x'],       // STREAM 8 from 5: not its beginning
+            &[0x0e, 0x08, 0x05, 0x01, b'x'],       // STREAM 8 from 5: not its start
             &[0x0a, 0x02, 0x01, b'c'],             // STREAM 2: unidirectional
             &[0x0f, 0x0c, 0x00, 0x00],             // STREAM 12, empty, with FIN, from 0
             &[0x10, 0x80, 0x01, 0x00, 0x00],       // MAX_DATA, four bytes
             &[0x18, 0x01, 0x00, 0x02, 0xaa, 0xbb], // NEW_CONNECTION_ID ...
             &[0x11; 16],                           // ... and its token
-            &[0x31, 0x02, 0x08, 0x00],             // DATAGRAM, looks like a STREAM inside
+            &[0x31, 0x02, 0x08, 0x00],             // DATAGRAM whose content looks like a STREAM
             &[0x08, 0x40, 0x64, b'r', b'e', b's'], // STREAM 100 to the packet's end
         ];
-        assert_eq!(beginnings(&payload.concat()), (vec![4, 12, 100], true));
+        assert_eq!(stream_starts(&payload.concat()), (vec![4, 12, 100], true));
     }
 
     #[test]
-    fn stops_where_it_cannot_go_on() {
-        // ACK has no place here; what follows is not looked at.
+    fn stops_at_a_forbidden_or_cut_frame() {
+        // ACK is not allowed here; the STREAM after it is ignored.
         assert_eq!(
-            beginnings(&[0x0a, 0x00, 0x00, 0x02, 0x0a, 0x04, 0x00]),
+            stream_starts(&[0x0a, 0x00, 0x00, 0x02, 0x0a, 0x04, 0x00]),
             (vec![0], false)
         );
-        // A length beyond the packet; a cut number.
-        assert_eq!(beginnings(&[0x0a, 0x00, 0x09, 0x01]), (vec![0], false));
-        assert_eq!(beginnings(&[0x0a, 0xc0, 0x01]), (vec![], false));
-        assert_eq!(beginnings(&[]), (vec![], true));
+        // A length beyond the packet; a cut integer.
+        assert_eq!(stream_starts(&[0x0a, 0x00, 0x09, 0x01]), (vec![0], false));
+        assert_eq!(stream_starts(&[0x0a, 0xc0, 0x01]), (vec![], false));
+        assert_eq!(stream_starts(&[]), (vec![], true));
     }
 }

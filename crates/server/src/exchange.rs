@@ -1,8 +1,8 @@
-//! Any message of the codec bench in any form: decoded, encoded anew, and both timed.
+//! Exchanges: decodes a message of the codec bench in any codec, encodes it again, times both.
 //!
-//! The work is done where the request is read, on the runtime's own thread. A megabyte of
-//! gzip holds it up for some 30 ms; in a cell only one client asks, and handing the work to
-//! another thread would add a wake-up to every small call to spare nobody anything.
+//! The work is done on the runtime's own thread, where the request is read. A megabyte of gzip
+//! blocks it for some 30 ms, but in a cell there is only one client, and handing the work to
+//! another thread would add a wake-up to every small request.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,12 +20,17 @@ use tonic::Status;
 use tower::service_fn;
 use wire::{Codec, Coder, DecodeError, Form, Kind, PassThrough};
 
-use crate::account::Account;
+use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
 use crate::config::Limits;
-use crate::routes::Refusal;
+use crate::rejection::Rejection;
 
-/// `/exchange/{kind}`, and the same over gRPC.
+thread_local! {
+    /// Keeps zstd's contexts between requests, as its manual advises.
+    static CODERS: RefCell<HashMap<Codec, Coder>> = RefCell::default();
+}
+
+/// Routes `/exchange/{kind}` and the gRPC service that does the same.
 pub(crate) fn router(limits: &Limits) -> Router {
     Router::new()
         .route("/exchange/{kind}", post(over_http))
@@ -36,15 +41,16 @@ pub(crate) fn router(limits: &Limits) -> Router {
 async fn over_http(
     State(limits): State<Limits>,
     Path(kind): Path<String>,
-    Extension(account): Extension<Account>,
+    Extension(accounting): Extension<RequestAccounting>,
     request: Request,
-) -> Result<Response, Refusal> {
-    let kind = Kind::find(&kind).ok_or(Refusal::NoSuchKind)?;
+) -> Result<Response, Rejection> {
+    let kind = Kind::find(&kind).ok_or_else(|| Rejection::NotFound(known_kinds()))?;
     let codec = codec_of(request.headers())?;
     let body = Limited::new(request.into_body(), limits.exchange_bytes);
-    let body = body.collect().await.map_err(Refusal::of)?.to_bytes();
-    let answer = anew(codec, kind, &body, limits.exchange_bytes, &account);
-    let answer = answer.map_err(Refusal::Undecodable)?;
+    let body = body.collect().await.map_err(Rejection::from_body_error)?;
+    let message = body.to_bytes();
+    let answer = reencode(codec, kind, &message, limits.exchange_bytes, &accounting);
+    let answer = answer.map_err(Rejection::bad_request)?;
     let mut response = Response::builder()
         .header(CONTENT_TYPE, codec.form.media_type())
         .header(CONTENT_LENGTH, answer.len());
@@ -53,70 +59,67 @@ async fn over_http(
     }
     Ok(response
         .body(answer.into())
-        .expect("every header is made of digits and fixed text"))
+        .expect("every header consists of digits and fixed text"))
 }
 
 async fn over_grpc(
     State(limits): State<Limits>,
     Path(kind): Path<String>,
-    Extension(account): Extension<Account>,
+    Extension(accounting): Extension<RequestAccounting>,
     request: Request,
-) -> Result<Response, Refusal> {
-    if !account.is_grpc() {
-        return Err(Refusal::NotGrpc);
+) -> Result<Response, Rejection> {
+    if !accounting.is_grpc() {
+        let text = "this is a gRPC method; over HTTP, use /exchange/{kind}";
+        return Err(Rejection::UnsupportedMediaType(text.to_owned()));
     }
     let Some(kind) = Kind::find(&kind) else {
-        return Ok(Status::unimplemented(kinds()).into_http());
+        return Ok(Status::unimplemented(known_kinds()).into_http());
     };
-    let most = limits.exchange_bytes;
+    let max_bytes = limits.exchange_bytes;
     let service = service_fn(move |request: tonic::Request<Bytes>| {
         let message = request.into_inner();
-        account.received(&message);
-        let answer = anew(Codec::plain(Form::Protobuf), kind, &message, most, &account)
+        accounting.add_received(&message);
+        let codec = Codec::plain(Form::Protobuf);
+        let answer = reencode(codec, kind, &message, max_bytes, &accounting)
             .map_err(|error| Status::invalid_argument(error.to_string()));
         if let Ok(answer) = &answer {
-            account.sent(answer);
+            accounting.add_sent(answer);
         }
         std::future::ready(answer.map(tonic::Response::new))
     });
-    let mut grpc = tonic::server::Grpc::new(PassThrough).max_decoding_message_size(most);
+    let mut grpc = tonic::server::Grpc::new(PassThrough).max_decoding_message_size(max_bytes);
     Ok(grpc.unary(service, request).await.map(Body::new))
 }
 
-/// Decodes and encodes; the account is told how long each took.
-fn anew(
+/// Decodes a message and encodes it again, and reports how long each took.
+fn reencode(
     codec: Codec,
     kind: Kind,
-    bytes: &[u8],
-    most: usize,
-    account: &Account,
+    message: &[u8],
+    max_bytes: usize,
+    accounting: &RequestAccounting,
 ) -> Result<Bytes, DecodeError> {
     CODERS.with_borrow_mut(|coders| {
         let coder = coders.entry(codec).or_insert_with(|| codec.coder());
-        let begun_ns = monotonic_ns();
-        let message = coder.decode_within(kind, bytes, most)?;
+        let start_ns = monotonic_ns();
+        let message = coder.decode_within(kind, message, max_bytes)?;
         let decoded_ns = monotonic_ns();
         let answer = coder.encode(&message);
         let encoded_ns = monotonic_ns();
-        account.exchanged(codec, decoded_ns - begun_ns, encoded_ns - decoded_ns);
+        accounting.record_exchange(codec, decoded_ns - start_ns, encoded_ns - decoded_ns);
         Ok(answer.into())
     })
 }
 
-thread_local! {
-    /// Compression contexts are kept from request to request, as their manuals advise.
-    static CODERS: RefCell<HashMap<Codec, Coder>> = RefCell::default();
-}
-
-fn codec_of(headers: &HeaderMap) -> Result<Codec, Refusal> {
-    // What is not ASCII is no name of ours either.
+fn codec_of(headers: &HeaderMap) -> Result<Codec, Rejection> {
+    // Names of codecs are ASCII, so a value that is not names none.
     let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     let kind = text(CONTENT_TYPE).unwrap_or_default();
-    Codec::of_media(kind, text(CONTENT_ENCODING)).map_err(Refusal::NoSuchCodec)
+    Codec::of_media(kind, text(CONTENT_ENCODING))
+        .map_err(|error| Rejection::UnsupportedMediaType(error.to_string()))
 }
 
-/// What may be exchanged.
-pub(crate) fn kinds() -> String {
+fn known_kinds() -> String {
     let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-    format!("the kinds of message are {}", names.join(", "))
+    format!("unknown kind of message; use one of {}", names.join(", "))
 }

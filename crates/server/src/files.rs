@@ -1,4 +1,4 @@
-//! Bodies made of the seeded file.
+//! Bodies that are parts of the seeded file, and `Range` headers.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -10,15 +10,18 @@ use http::HeaderMap;
 use http::header::RANGE;
 use http_body::{Body, Frame, SizeHint};
 
-/// A part of the seeded file, made as it is sent.
+/// Bytes generated per frame.
+const CHUNK_BYTES: u64 = 32 << 10;
+
+/// A part of the seeded file, generated while it is sent.
 #[derive(Debug)]
 pub(crate) struct FileBody {
-    left: Range<u64>,
+    remaining: Range<u64>,
 }
 
 impl FileBody {
     pub(crate) fn new(range: Range<u64>) -> Self {
-        Self { left: range }
+        Self { remaining: range }
     }
 }
 
@@ -26,14 +29,14 @@ impl Iterator for FileBody {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let len = (self.left.end - self.left.start).min(PIECE) as usize;
+        let len = (self.remaining.end - self.remaining.start).min(CHUNK_BYTES) as usize;
         if len == 0 {
             return None;
         }
-        let mut piece = vec![0; len];
-        wire::fill(self.left.start, &mut piece);
-        self.left.start += len as u64;
-        Some(piece.into())
+        let mut chunk = vec![0; len];
+        wire::fill(self.remaining.start, &mut chunk);
+        self.remaining.start += len as u64;
+        Some(chunk.into())
     }
 }
 
@@ -45,37 +48,36 @@ impl Body for FileBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
+        Poll::Ready(self.next().map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.remaining.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.end - self.left.start)
+        SizeHint::with_exact(self.remaining.end - self.remaining.start)
     }
 }
 
-/// What a `Range` header asks of a file.
+/// The part of a file that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// No range, or one that RFC 9110 section 14.2 lets a server ignore: several, another
-    /// unit, malformed.
+pub(crate) enum RequestedRange {
+    /// The whole file: there is no range, or one that RFC 9110 section 14.2 lets a server ignore
+    /// (several ranges, another unit, malformed).
     Whole,
-    /// This part.
     Part(Range<u64>),
-    /// A part that the file does not have.
-    Beyond,
+    /// A range that does not overlap the file.
+    Unsatisfiable,
 }
 
-/// Reads a `Range` header (RFC 9110 section 14.1.2).
-pub(crate) fn wanted(headers: &HeaderMap, len: u64) -> Wanted {
+/// Reads the `Range` header (RFC 9110 section 14.1.2) of a request for a file of `len` bytes.
+pub(crate) fn requested_range(headers: &HeaderMap, len: u64) -> RequestedRange {
     let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
     match range.and_then(|range| parse(range, len)) {
-        None => Wanted::Whole,
-        Some(range) if range.is_empty() => Wanted::Beyond,
-        Some(range) => Wanted::Part(range),
+        None => RequestedRange::Whole,
+        Some(range) if range.is_empty() => RequestedRange::Unsatisfiable,
+        Some(range) => RequestedRange::Part(range),
     }
 }
 
@@ -93,48 +95,48 @@ fn parse(range: &str, len: u64) -> Option<Range<u64>> {
     (first <= last).then(|| first..last.saturating_add(1).min(len))
 }
 
-/// Digits only: `parse` alone would take a sign.
+/// Accepts digits only: `parse` alone would accept a sign.
 fn number(text: &str) -> Option<u64> {
     text.bytes()
         .all(|b| b.is_ascii_digit())
         .then(|| text.parse().ok())?
 }
 
-/// Made and handed over at a time.
-const PIECE: u64 = 32 << 10;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ranges() {
+    fn range_header_is_parsed() {
         let cases = [
-            ("bytes=0-0", Wanted::Part(0..1)),
-            ("bytes=5-", Wanted::Part(5..10)),
-            ("bytes=5-100", Wanted::Part(5..10)),
-            ("bytes=-3", Wanted::Part(7..10)),
-            ("bytes=-30", Wanted::Part(0..10)),
-            ("bytes=9-9", Wanted::Part(9..10)),
-            ("bytes=10-", Wanted::Beyond),
-            ("bytes=-0", Wanted::Beyond),
-            ("bytes=3-2", Wanted::Whole),
-            ("bytes=0-1,3-4", Wanted::Whole),
-            ("bytes=-", Wanted::Whole),
-            ("bytes=+1-2", Wanted::Whole),
-            ("lines=1-2", Wanted::Whole),
-            ("bytes=0-18446744073709551615", Wanted::Part(0..10)),
-            ("bytes=0-18446744073709551616", Wanted::Whole),
+            ("bytes=0-0", RequestedRange::Part(0..1)),
+            ("bytes=5-", RequestedRange::Part(5..10)),
+            ("bytes=5-100", RequestedRange::Part(5..10)),
+            ("bytes=-3", RequestedRange::Part(7..10)),
+            ("bytes=-30", RequestedRange::Part(0..10)),
+            ("bytes=9-9", RequestedRange::Part(9..10)),
+            ("bytes=10-", RequestedRange::Unsatisfiable),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=3-2", RequestedRange::Whole),
+            ("bytes=0-1,3-4", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("bytes=+1-2", RequestedRange::Whole),
+            ("lines=1-2", RequestedRange::Whole),
+            ("bytes=0-18446744073709551615", RequestedRange::Part(0..10)),
+            ("bytes=0-18446744073709551616", RequestedRange::Whole),
         ];
         for (header, expected) in cases {
             let headers = HeaderMap::from_iter([(RANGE, header.parse().unwrap())]);
-            assert_eq!(wanted(&headers, 10), expected, "{header}");
+            assert_eq!(requested_range(&headers, 10), expected, "{header}");
         }
-        assert_eq!(wanted(&HeaderMap::new(), 10), Wanted::Whole);
+        assert_eq!(
+            requested_range(&HeaderMap::new(), 10),
+            RequestedRange::Whole
+        );
     }
 
     #[test]
-    fn pieces_are_the_file() {
+    fn chunks_add_up_to_the_file() {
         let whole: Vec<u8> = FileBody::new(0..100_000).flatten().collect();
         let mut expected = vec![0; 100_000];
         wire::fill(0, &mut expected);

@@ -1,9 +1,9 @@
-//! What a handshake came to, of TLS over TCP and inside QUIC alike.
+//! The outcome of a TLS handshake, over TCP and inside QUIC.
 //!
-//! quinn keeps its TLS session to itself and shows neither resumption nor cipher. Its
-//! cryptography is a pair of traits, though; [`QuicTls`] implements them over rustls as
-//! quinn does, and the data it hands out after the handshake is a [`Handshake`]. Nothing
-//! is inferred: every field is what rustls says of this very connection.
+//! quinn's own TLS session is private and exposes neither resumption nor cipher. But quinn takes
+//! its cryptography as a pair of traits: [`QuicTls`] implements them over rustls as quinn does,
+//! and returns a [`Handshake`] as the handshake data. Every field comes from rustls for this
+//! connection; none is inferred.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -20,10 +20,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::quic::{self, KeyChange, Secrets, ServerConnection, Version};
 use rustls::{CommonState, HandshakeKind};
 
+use crate::certificate;
 use crate::early::EarlyStreams;
-use crate::subject;
 
-/// What a handshake came to.
+/// The outcome of a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
     pub(crate) alpn: String,
@@ -32,7 +32,7 @@ pub(crate) struct Handshake {
     pub(crate) group: String,
     pub(crate) resumed: bool,
     pub(crate) hello_retry: bool,
-    /// The server took the client up on early data (QUIC only): what came so.
+    /// The streams that began as early data, when the server accepted it (QUIC only).
     pub(crate) early: Option<EarlyStreams>,
     pub(crate) client_cert: Option<String>,
 }
@@ -43,42 +43,41 @@ impl Handshake {
         let client = state
             .peer_certificates()
             .and_then(<[CertificateDer<'_>]>::first);
+        let version = state.protocol_version();
+        let suite = state.negotiated_cipher_suite();
+        let group = state.negotiated_key_exchange_group();
         Self {
             alpn: String::from_utf8_lossy(state.alpn_protocol().unwrap_or_default()).into_owned(),
-            tls_version: debug(state.protocol_version()),
-            cipher: debug(state.negotiated_cipher_suite().map(|suite| suite.suite())),
-            group: debug(
-                state
-                    .negotiated_key_exchange_group()
-                    .map(rustls::crypto::SupportedKxGroup::name),
-            ),
+            tls_version: name(version.and_then(|version| version.as_str())),
+            cipher: name(suite.and_then(|suite| suite.suite().as_str())),
+            group: name(group.and_then(|group| group.name().as_str())),
             resumed: kind == Some(HandshakeKind::Resumed),
             hello_retry: kind == Some(HandshakeKind::FullWithHelloRetryRequest),
             early,
             client_cert: client.map(|certificate| {
-                subject::common_name(certificate).unwrap_or_else(|| "(no common name)".into())
+                certificate::common_name(certificate).unwrap_or_else(|| "(no common name)".into())
             }),
         }
     }
 }
 
-/// rustls names its constants by Debug only.
-fn debug(value: Option<impl std::fmt::Debug>) -> String {
-    value.map(|value| format!("{value:?}")).unwrap_or_default()
+/// Returns rustls's name for what was negotiated, or an empty string for nothing.
+fn name(negotiated: Option<&'static str>) -> String {
+    negotiated.unwrap_or_default().to_owned()
 }
 
-/// TLS for quinn's server, with its facts in the open.
+/// rustls as the TLS of quinn's server, exposing the outcome of each handshake.
 pub(crate) struct QuicTls {
     config: Arc<rustls::ServerConfig>,
-    /// For what is the same on every connection: Initial keys and Retry tags.
-    stock: Arc<QuicServerConfig>,
+    /// quinn's own TLS, for what depends on no connection: Initial keys and Retry tags.
+    quinn: Arc<QuicServerConfig>,
 }
 
 impl QuicTls {
     pub(crate) fn new(config: rustls::ServerConfig) -> Result<Self, NoInitialCipherSuite> {
         let config = Arc::new(config);
         Ok(Self {
-            stock: Arc::new(config.clone().try_into()?),
+            quinn: Arc::new(config.clone().try_into()?),
             config,
         })
     }
@@ -86,11 +85,11 @@ impl QuicTls {
 
 impl ServerConfig for QuicTls {
     fn initial_keys(&self, version: u32, dst: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
-        self.stock.initial_keys(version, dst)
+        self.quinn.initial_keys(version, dst)
     }
 
     fn retry_tag(&self, version: u32, orig_dst: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        self.stock.retry_tag(version, orig_dst, packet)
+        self.quinn.retry_tag(version, orig_dst, packet)
     }
 
     fn start_session(
@@ -101,20 +100,20 @@ impl ServerConfig for QuicTls {
         let mut encoded = Vec::new();
         params.write(&mut encoded);
         let tls = ServerConnection::new(self.config.clone(), tls_version(version), encoded)
-            .expect("rustls refuses a QUIC session only when TLS 1.3 or its suites are missing, which `new` checked");
+            .expect("rustls rejects a QUIC session only when TLS 1.3 or its suites are missing, which `new` checked");
         Box::new(QuicSession {
             version,
-            stock: self.stock.clone(),
+            quinn: self.quinn.clone(),
             tls: quic::Connection::Server(tls),
-            told: false,
+            data_ready: false,
             next: None,
             early: EarlyStreams::default(),
         })
     }
 }
 
-/// The numbers of QUIC version 1 (RFC 9000) and of its last drafts, which quinn still
-/// takes; `initial_keys` refuses all others before a session is started.
+/// Maps the numbers of QUIC version 1 (RFC 9000) and of its last drafts, which quinn still
+/// accepts. `initial_keys` refuses all others before a session is started.
 fn tls_version(version: u32) -> Version {
     match version {
         0xff00_001d..=0xff00_0020 => Version::V1Draft,
@@ -124,24 +123,24 @@ fn tls_version(version: u32) -> Version {
 
 struct QuicSession {
     version: u32,
-    stock: Arc<QuicServerConfig>,
+    quinn: Arc<QuicServerConfig>,
     tls: quic::Connection,
-    /// `handshake_data` has been announced.
-    told: bool,
+    /// `handshake_data` is available, and quinn has been notified.
+    data_ready: bool,
     next: Option<Secrets>,
     early: EarlyStreams,
 }
 
 impl Session for QuicSession {
     fn initial_keys(&self, dst: &ConnectionId, _: Side) -> Keys {
-        self.stock
+        self.quinn
             .initial_keys(self.version, dst)
             .unwrap_or_else(|_| unreachable!("no session is started for an unsupported version"))
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let early = self.tls.zero_rtt_keys().map(|_| self.early.clone());
-        self.told
+        self.data_ready
             .then(|| Box::new(Handshake::of(&self.tls, early)) as _)
     }
 
@@ -160,12 +159,12 @@ impl Session for QuicSession {
         let keys = self.tls.zero_rtt_keys()?;
         Some((
             Box::new(keys.header),
-            self.early.watch(Box::new(keys.packet)),
+            self.early.recording_key(Box::new(keys.packet)),
         ))
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
-        // Asked of clients only.
+        // quinn calls this on clients only.
         None
     }
 
@@ -182,11 +181,11 @@ impl Session for QuicSession {
             frame: None,
             reason: error.to_string(),
         })?;
-        // The cipher is settled when the ClientHello has been read and answered; ALPN is
-        // mandatory for QUIC (RFC 9001 section 8.1) and settled in the same step.
-        let tell = !self.told && self.tls.alpn_protocol().is_some();
-        self.told |= tell;
-        Ok(tell)
+        // The cipher is chosen when the ClientHello has been read and answered; ALPN is
+        // mandatory for QUIC (RFC 9001 section 8.1) and chosen in the same step.
+        let notify = !self.data_ready && self.tls.alpn_protocol().is_some();
+        self.data_ready |= notify;
+        Ok(notify)
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
@@ -224,7 +223,7 @@ impl Session for QuicSession {
     }
 
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
-        // Only a client is sent a Retry; a server drops it.
+        // Only clients receive Retry packets.
         false
     }
 

@@ -1,4 +1,4 @@
-//! HTTP/3, and gRPC if someone should speak it there, on one QUIC connection.
+//! HTTP/3 on one QUIC connection, including gRPC over HTTP/3.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -15,15 +15,22 @@ use quinn::VarInt;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use crate::account::{Ledger, Outgoing};
-use crate::connection::{Shared, idle};
+use crate::body::CountedResponseBody;
+use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
+use crate::shared::Shared;
 
-/// Serves requests until the client leaves, all rests too long, or the server drains.
+/// H3_NO_ERROR, RFC 9114 section 8.1.
+pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0x100);
+
+type Resolver = h3::server::RequestResolver<Connection, Bytes>;
+
+/// Serves requests until the client closes the connection, it is idle for too long, or the
+/// server drains.
 pub(crate) async fn serve(
     quic: quinn::Connection,
     early: &EarlyStreams,
-    ledger: &Ledger,
+    context: &ConnectionContext,
     shared: &Arc<Shared>,
 ) {
     let (connection, accepted) = Connection::with_accepted_requests(quic.clone());
@@ -33,41 +40,41 @@ pub(crate) async fn serve(
         return;
     };
     let requests = TaskTracker::new();
-    let mut winding_up = false;
-    let rested = || idle(&ledger.activity, shared.limits.idle_time);
+    let mut draining = false;
+    let idle = || context.activity.idle_for(shared.limits.idle_time);
     loop {
         let next = tokio::select! {
             next = h3.accept() => next,
-            () = shared.draining.cancelled(), if !winding_up => {
-                winding_up = true;
-                // GOAWAY: what is begun is finished, the rest is refused.
+            () = shared.draining.cancelled(), if !draining => {
+                draining = true;
+                // GOAWAY: requests in flight finish, later ones are refused.
                 if h3.shutdown(0).await.is_err() {
                     return;
                 }
                 requests.close();
                 continue;
             }
-            () = requests.wait(), if winding_up => break,
-            () = rested() => break,
+            () = requests.wait(), if draining => break,
+            () = idle() => break,
         };
         match next {
             Ok(Some(resolver)) => {
-                let exchange = Exchange {
+                let request = RequestTask {
                     accepted: accepted.clone(),
                     early: early.clone(),
-                    ledger: ledger.clone(),
+                    context: context.clone(),
                     shared: shared.clone(),
                 }
                 .run(resolver);
-                let killed = shared.killed.clone();
-                requests.spawn(async move { killed.run_until_cancelled(exchange).await });
+                let aborted = shared.aborted.clone();
+                requests.spawn(async move { aborted.run_until_cancelled(request).await });
             }
-            // The client asks for nothing more.
+            // The client sends no more requests.
             Ok(None) => {
                 requests.close();
                 tokio::select! {
                     () = requests.wait() => break,
-                    () = rested() => break,
+                    () = idle() => break,
                 }
             }
             Err(_) => return,
@@ -76,58 +83,56 @@ pub(crate) async fn serve(
     quic.close(NO_ERROR, b"");
 }
 
-type Resolver = h3::server::RequestResolver<Connection, Bytes>;
-
-/// One request and its response.
-struct Exchange {
+/// Serves one request.
+struct RequestTask {
     accepted: AcceptedRequests,
     early: EarlyStreams,
-    ledger: Ledger,
+    context: ConnectionContext,
     shared: Arc<Shared>,
 }
 
-impl Exchange {
+impl RequestTask {
     async fn run(self, resolver: Resolver) {
         let header_time = self.shared.limits.header_time;
-        // Too slow or malformed: h3, or the drop of the stream, has told the client.
+        // Too slow or malformed: h3, or dropping the stream, has reset it.
         let Ok(Ok((request, stream))) = timeout(header_time, resolver.resolve_request()).await
         else {
             return;
         };
-        let Some(facts) = self.accepted.take(stream.id()) else {
+        let Some(info) = self.accepted.take(stream.id()) else {
             return;
         };
         let early = self.early.contains(stream.id().into_inner());
         let (mut send, recv) = stream.split();
-        let request = request.map(|()| RequestBody {
+        let request = request.map(|()| Http3RequestBody {
             stream: recv,
             data_ended: false,
         });
-        let mut delivered = pin!(facts.delivery.wait());
+        let mut delivery = pin!(info.delivery.wait());
         let response = tokio::select! {
-            response = self.shared.answer(request, &self.ledger, early, None) => response,
-            // The client wants no answer any more.
-            _ = &mut delivered => return,
+            response = self.shared.answer(request, &self.context, early, None) => response,
+            // The client has cancelled the request.
+            _ = &mut delivery => return,
         };
         let (head, mut body) = response.into_parts();
-        if respond(&mut send, Response::from_parts(head, ()), &mut body)
+        if send_response(&mut send, Response::from_parts(head, ()), &mut body)
             .await
             .is_err()
         {
-            body.broke();
+            body.mark_broken();
             return;
         }
         drop(body);
-        // A drain must not close the connection over data that is still under way.
-        delivered.await;
+        // A drain must not close the connection while data is still in flight.
+        delivery.await;
     }
 }
 
-async fn respond(
+async fn send_response(
     send: &mut RequestStream<SendStream<Bytes>, Bytes>,
     head: Response<()>,
-    body: &mut Outgoing,
-) -> Result<(), Broken> {
+    body: &mut CountedResponseBody,
+) -> Result<(), Incomplete> {
     send.send_response(head).await?;
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
         match frame?.into_data() {
@@ -142,28 +147,28 @@ async fn respond(
     Ok(send.finish().await?)
 }
 
-/// Why a response was not sent whole; which of the two, nobody asks.
-struct Broken;
+/// The response was not sent completely: its stream or its body failed.
+struct Incomplete;
 
-impl From<StreamError> for Broken {
+impl From<StreamError> for Incomplete {
     fn from(_: StreamError) -> Self {
         Self
     }
 }
 
-impl From<axum::Error> for Broken {
+impl From<axum::Error> for Incomplete {
     fn from(_: axum::Error) -> Self {
         Self
     }
 }
 
-/// A request's body as it comes off its stream.
-struct RequestBody {
+/// A request's body, read from its stream.
+struct Http3RequestBody {
     stream: RequestStream<RecvStream, Bytes>,
     data_ended: bool,
 }
 
-impl Body for RequestBody {
+impl Body for Http3RequestBody {
     type Data = Bytes;
     type Error = StreamError;
 
@@ -182,6 +187,3 @@ impl Body for RequestBody {
         Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
     }
 }
-
-/// H3_NO_ERROR, RFC 9114 section 8.1.
-pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0x100);

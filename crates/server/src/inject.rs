@@ -14,8 +14,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use tokio::time::{Sleep, sleep};
 
-use crate::account::CALL_ID;
+use crate::head;
 
 const NAMES: [(&str, Fault); 7] = [
     ("reset", Fault::Reset),
@@ -88,9 +88,8 @@ pub(crate) fn inject(router: Router, faults: Faults) -> Router {
     }
     let faults = Arc::new(faults);
     router.layer(from_fn(move |request: Request, next: Next| {
-        let id = request.headers().get(CALL_ID);
-        let id = id.and_then(|id| id.to_str().ok()?.parse().ok());
-        let fault = id.and_then(|id: u32| faults.get(&id).copied());
+        let id = head::request_id(request.headers());
+        let fault = id.and_then(|id| faults.get(&id).copied());
         async move {
             match fault {
                 None => next.run(request).await,
@@ -102,7 +101,7 @@ pub(crate) fn inject(router: Router, faults: Faults) -> Router {
 
 impl Fault {
     async fn apply(self, request: Request, next: Next) -> Response {
-        let grpc = is_grpc(request.headers());
+        let grpc = head::is_grpc(request.headers());
         match self {
             Self::Reset | Self::Truncate | Self::Garbage | Self::Slow => {
                 let (head, body) = next.run(request).await.into_parts();
@@ -193,11 +192,6 @@ impl HttpBody for FaultyBody {
     fn is_end_stream(&self) -> bool {
         self.frames.is_empty() && !self.resets
     }
-}
-
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
 }
 
 #[cfg(test)]

@@ -2,64 +2,71 @@
 //!
 //! # The life of a server
 //!
-//! [`Server::bind`] makes a certificate authority, a chain and keys, binds every address
-//! over TCP and UDP on the same port number, and says in [`Facts`] what came of it.
-//! [`Server::run`] then serves until told to stop, lets requests in flight finish and
-//! writes the last line of the log.
+//! [`Server::bind`] generates a certificate authority, a chain and keys, binds every address over
+//! TCP and UDP on the same port number, and reports the resulting [`Settings`]. [`Server::run`]
+//! then serves until it is asked to shut down, finishes the requests in flight and writes the last
+//! line of the log.
 //!
 //! # The life of a request
 //!
 //! ```text
-//!   tcp.rs  --\                                       /-- routes.rs   HTTP
-//!              |                                      |-- exchange.rs codecs, HTTP and gRPC
-//!              >-- connection.rs -> account.rs (in) -<--- grpc.rs     gRPC
-//!   http3.rs -/                          |            \-- inject.rs   faults, by id
-//!      ^      <------------------- account.rs (out) <-/
-//!      |                                 |
-//!   handshake.rs                    journal.rs -> the log
+//!   tcp.rs --\                                           /-- routes.rs    HTTP
+//!             >-- shared.rs --> accounting.rs, body.rs --+-- exchange.rs  codecs, HTTP and gRPC
+//! http3.rs --/                        |                  \-- grpc.rs      gRPC
+//!    |                                |                   through inject.rs (faults by id)
+//!  quic.rs                          log.rs
 //! ```
 //!
-//! Transports differ in how a connection begins and ends, and that is all their files
-//! hold: what follows a request's head is the same code for every protocol, so that arms
-//! of a study differ in protocol only. The account counts and digests both bodies, and
-//! writes one [`record::server_log::ServerEvent`] when the response has been handed over or has broken off.
+//! Transports differ in how a connection begins and ends, and their files hold nothing else.
+//! Everything after a request's head is the same code for every protocol, so that the arms of a
+//! study differ in protocol only. Both bodies are counted and digested, and one
+//! [`record::server_log::ServerEvent`] is written when the response has been handed to the
+//! transport or has failed.
 //!
-//! # What is kept alike
+//! # What the protocols have in common
 //!
-//! Windows, timers and congestion control are what hyper, quinn and Linux ship. No `date`
-//! header anywhere (hyper would send one over TCP, and HTTP/3 none), no compression, no
-//! Retry (but to a crowd, [`Limits::half_open`]). TLS is rustls with ring on both
-//! transports, with one chain: leaf and one intermediate.
+//! Windows, timers and congestion control are the defaults of hyper, quinn and Linux. There is no
+//! `date` header (hyper would send one, HTTP/3 would not), no compression other than that of
+//! exchanges, and no Retry except under load ([`Limits::half_open`]). TLS is rustls with ring on
+//! both transports, with one chain of a leaf and one intermediate.
 //!
 //! # Security
 //!
-//! The server is made to be run for minutes, by its owner. Still each client is bounded
-//! ([`Limits`]), and keys never leave the process, except the client's own, which is
-//! written for the driver to use. Early data can be replayed by whoever sees it; every
-//! route here is safe to repeat.
+//! The server is meant to be run for minutes, by its owner. Still, the resources of clients are
+//! bounded ([`Limits`]), and no key leaves the process except the client's, which is written for
+//! the driver. Anyone who can see early data can replay it; every route is safe to repeat.
 
-mod account;
+mod accounting;
+mod body;
+mod certificate;
 mod clock;
 mod config;
 mod connection;
 mod credentials;
 mod early;
+mod error;
 mod exchange;
 mod files;
 mod grpc;
 mod handshake;
+mod head;
 mod http3;
 mod inject;
-mod journal;
+mod log;
+mod port;
 mod quic;
+mod rejection;
 mod routes;
 mod server;
-mod subject;
+mod settings;
+mod shared;
 mod tcp;
 mod tls;
 
 pub use config::{Config, Congestion, KeyKind, Limits};
 pub use credentials::CredentialsError;
+pub use error::ServerError;
 pub use inject::{Fault, Faults, UnknownFault};
-pub use server::{Facts, Server, ServerError};
+pub use server::Server;
+pub use settings::Settings;
 pub use tls::TlsError;

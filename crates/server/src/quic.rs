@@ -1,4 +1,4 @@
-//! QUIC: ports, and connections until HTTP/3 takes over.
+//! QUIC ports, and their connections until HTTP/3 takes over.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,35 +6,39 @@ use std::sync::Arc;
 
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
+use record::server_log::Transport;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::account::Ledger;
 use crate::config::{Congestion, Limits};
-use crate::connection::{Peer, Shared};
+use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
 use crate::http3;
-use record::server_log::Transport;
+use crate::shared::{Peer, Shared};
+
+/// Holds bursts of a fast sender while the server's threads wait for a core. The kernel may
+/// grant less (net.core.rmem_max); `Settings` shows how much.
+const SOCKET_BUFFER: usize = 4 << 20;
 
 /// One listening port.
 pub(crate) struct Port {
     pub(crate) endpoint: Endpoint,
     pub(crate) congestion: Congestion,
-    /// Places for handshakes of clients whose address is not proven.
+    /// Permits for handshakes with clients whose address is not validated.
     half_open: Arc<Semaphore>,
 }
 
-/// A UDP socket, and the buffers the kernel granted it.
-pub(crate) struct Bound {
+/// A UDP socket and the buffer sizes the kernel granted, in bytes.
+pub(crate) struct BoundSocket {
     socket: Socket,
     pub(crate) receive_buffer: usize,
     pub(crate) send_buffer: usize,
 }
 
-/// Binds a UDP socket; IPv6 ones take IPv6 only, so that both families can be bound.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<Bound> {
+/// Binds a UDP socket. IPv6 sockets accept IPv6 only, so that both families can be bound.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<BoundSocket> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::DGRAM,
@@ -47,7 +51,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<Bound> {
     socket.set_send_buffer_size(SOCKET_BUFFER)?;
     socket.bind(&address.into())?;
     let (receive_buffer, send_buffer) = (socket.recv_buffer_size()?, socket.send_buffer_size()?);
-    Ok(Bound {
+    Ok(BoundSocket {
         socket,
         receive_buffer,
         send_buffer,
@@ -55,9 +59,9 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<Bound> {
 }
 
 impl Port {
-    /// Starts an endpoint. Windows and timers are quinn's own.
+    /// Starts an endpoint with quinn's default windows and timers.
     pub(crate) fn new(
-        bound: Bound,
+        bound: BoundSocket,
         tls: QuicTls,
         limits: &Limits,
         congestion: Congestion,
@@ -94,7 +98,7 @@ impl Port {
     pub(crate) async fn run(self, shared: Arc<Shared>) {
         let accept = || shared.draining.run_until_cancelled(self.endpoint.accept());
         while let Some(Some(incoming)) = accept().await {
-            let Ok(permit) = shared.connections.clone().try_acquire_owned() else {
+            let Ok(permit) = shared.connection_permits.clone().try_acquire_owned() else {
                 incoming.refuse();
                 continue;
             };
@@ -105,20 +109,20 @@ impl Port {
                     .unwrap_or_else(|error| error.into_incoming().ignore());
                 continue;
             }
-            let (shared_by, congestion) = (shared.clone(), self.congestion);
+            let (task_shared, congestion) = (shared.clone(), self.congestion);
             shared.tasks.spawn(async move {
-                let serving = connection(incoming, half_open, congestion, &shared_by);
-                shared_by.killed.run_until_cancelled(serving).await;
+                let serving = serve(incoming, half_open, congestion, &task_shared);
+                task_shared.aborted.run_until_cancelled(serving).await;
                 drop(permit);
             });
         }
-        // Whoever comes now is told so at once.
+        // Refuses further clients at once.
         self.endpoint.set_server_config(None);
     }
 }
 
-/// From the first packet to the last.
-async fn connection(
+/// Serves one connection, from its first packet to its end.
+async fn serve(
     incoming: quinn::Incoming,
     half_open: Option<OwnedSemaphorePermit>,
     congestion: Congestion,
@@ -138,51 +142,52 @@ async fn connection(
         port: peer_port,
         congestion: Some(congestion.name().to_owned()),
     };
-    let ledger = shared.ledger();
-    let Some(early) = facts(data).early else {
+    let context = shared.new_connection();
+    let Some(early) = handshake(data).early else {
         let connection = timeout(handshake_time, connecting);
         let Some(Ok(Ok(connection))) = shared.draining.run_until_cancelled(connection).await else {
             return;
         };
         drop(half_open);
-        established(&connection, &ledger, peer, shared);
-        return http3::serve(connection, &EarlyStreams::default(), &ledger, shared).await;
+        log_if_established(&connection, &context, peer, shared);
+        return http3::serve(connection, &EarlyStreams::default(), &context, shared).await;
     };
-    // Requests are here before the handshake is over: serve both side by side.
+    // Early data was accepted: serve requests while the handshake completes.
     let (connection, done) = match connecting.into_0rtt() {
         Ok(early) => early,
-        Err(_) => unreachable!("a server may always use its keys early"),
+        Err(_) => unreachable!("a server can always send before the handshake completes"),
     };
     let finish = async {
         let done = timeout(handshake_time, done).await;
         drop(half_open);
         if done.is_ok() {
-            established(&connection, &ledger, peer, shared);
+            log_if_established(&connection, &context, peer, shared);
         } else {
             connection.close(http3::NO_ERROR, b"handshake too slow");
         }
     };
     tokio::join!(
         finish,
-        http3::serve(connection.clone(), &early, &ledger, shared)
+        http3::serve(connection.clone(), &early, &context, shared)
     );
 }
 
-/// Logs a connection whose handshake is over, unless it has failed.
-fn established(connection: &quinn::Connection, ledger: &Ledger, peer: Peer, shared: &Shared) {
+/// Logs a connection whose handshake is over, unless it failed.
+fn log_if_established(
+    connection: &quinn::Connection,
+    context: &ConnectionContext,
+    peer: Peer,
+    shared: &Shared,
+) {
     if connection.close_reason().is_none()
         && let Some(data) = connection.handshake_data()
     {
-        shared.connected(ledger, peer, facts(data));
+        shared.log_connection(context, peer, handshake(data));
     }
 }
 
-fn facts(data: Box<dyn std::any::Any>) -> Handshake {
+fn handshake(data: Box<dyn std::any::Any>) -> Handshake {
     *data
         .downcast()
-        .expect("this endpoint's sessions all are ours, and hand out nothing else")
+        .expect("every session of this endpoint is a `QuicSession`, which returns only this type")
 }
-
-/// Bursts of a fast sender wait here while the server's threads wait for a core; the kernel
-/// may grant less (net.core.rmem_max), which `Facts` tells.
-const SOCKET_BUFFER: usize = 4 << 20;

@@ -1,4 +1,4 @@
-//! What the server answers, the same over every protocol.
+//! The routes, the same over every protocol.
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -7,19 +7,19 @@ use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_T
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Limited};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use wire::Echo;
 use wire::v1::bench_server::BenchServer;
 
-use crate::account::BodyError;
 use crate::config::Limits;
 use crate::exchange;
-use crate::files::{self, FileBody, Wanted};
+use crate::files::{self, FileBody, RequestedRange};
 use crate::grpc::Bench;
+use crate::rejection::Rejection;
 
-/// All routes, gRPC among them.
+/// Returns all routes, including gRPC's.
 pub(crate) fn router(limits: &Limits) -> Router {
     let http = Router::new()
         .route("/health", get(async || "ok\n"))
@@ -36,42 +36,30 @@ pub(crate) fn router(limits: &Limits) -> Router {
         .merge(exchange::router(limits))
 }
 
-/// Why a request gets no answer of the kind it asked for.
-pub(crate) enum Refusal {
-    NoMessage(wire::EchoError),
-    NoSuchKind,
-    NoSuchCodec(wire::MediaError),
-    NotGrpc,
-    Undecodable(wire::DecodeError),
-    TooLong,
-    NoSuchFile { most: u64 },
-    NoSuchPart { len: u64 },
-    Unread(axum::BoxError),
-}
-
-/// The small call: the message, read and written anew.
-async fn echo(State(limits): State<Limits>, request: Request) -> Result<Response, Refusal> {
+/// Parses the message and encodes it again.
+async fn echo(State(limits): State<Limits>, request: Request) -> Result<Response, Rejection> {
     let body = Limited::new(request.into_body(), limits.message_bytes);
-    let body = body.collect().await.map_err(Refusal::of)?.to_bytes();
-    let echo = Echo::from_json(&body).map_err(Refusal::NoMessage)?;
+    let body = body.collect().await.map_err(Rejection::from_body_error)?;
+    let echo = Echo::from_json(&body.to_bytes()).map_err(Rejection::bad_request)?;
     Ok(json(echo.to_json()))
 }
 
-/// A file of any length, or a part of it.
+/// Sends the first `len` bytes of the seeded file, or a range of them.
 async fn bytes(
     State(limits): State<Limits>,
     Path(len): Path<u64>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     if len > limits.file_bytes {
-        return Err(Refusal::NoSuchFile {
-            most: limits.file_bytes,
-        });
+        let text = format!("files have at most {} bytes", limits.file_bytes);
+        return Err(Rejection::NotFound(text));
     }
-    let (status, range) = match files::wanted(&headers, len) {
-        Wanted::Whole => (StatusCode::OK, 0..len),
-        Wanted::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
-        Wanted::Beyond => return Err(Refusal::NoSuchPart { len }),
+    let (status, range) = match files::requested_range(&headers, len) {
+        RequestedRange::Whole => (StatusCode::OK, 0..len),
+        RequestedRange::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+        RequestedRange::Unsatisfiable => {
+            return Err(Rejection::RangeNotSatisfiable { file_bytes: len });
+        }
     };
     let mut response = Response::builder()
         .status(status)
@@ -85,39 +73,37 @@ async fn bytes(
     let body = Body::new(FileBody::new(range));
     Ok(response
         .body(body)
-        .expect("every header is made of digits and fixed text"))
+        .expect("every header consists of digits and fixed text"))
 }
 
-/// What an upload came to.
+/// The answer to an upload.
 #[derive(Serialize)]
-struct Uploaded {
+struct UploadSummary {
     bytes: u64,
     sha256: String,
 }
 
 /// Counts and digests the body.
-async fn upload(State(limits): State<Limits>, request: Request) -> Result<Response, Refusal> {
+async fn upload(State(limits): State<Limits>, request: Request) -> Result<Response, Rejection> {
     let mut body = request.into_body();
     if body.size_hint().lower() > limits.body_bytes {
-        return Err(Refusal::TooLong);
+        return Err(Rejection::BodyTooLarge);
     }
     let mut bytes = 0;
     let mut sha = Sha256::new();
     while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame
-            .map_err(|error| Refusal::of(error.into()))?
-            .into_data()
-        {
+        let frame = frame.map_err(|error| Rejection::from_body_error(error.into()))?;
+        if let Ok(data) = frame.into_data() {
             bytes += data.len() as u64;
             sha.update(&data);
         }
     }
-    let uploaded = Uploaded {
+    let summary = UploadSummary {
         bytes,
         sha256: wire::hex(&sha.finalize()),
     };
     Ok(json(
-        serde_json::to_vec(&uploaded).expect("numbers and strings have a JSON form"),
+        serde_json::to_vec(&summary).expect("numbers and strings have a JSON form"),
     ))
 }
 
@@ -127,49 +113,4 @@ fn json(text: Vec<u8>) -> Response {
         (CONTENT_LENGTH, text.len().to_string()),
     ];
     (headers, text).into_response()
-}
-
-impl Refusal {
-    pub(crate) fn of(error: axum::BoxError) -> Self {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
-        while let Some(error) = cause {
-            if error.is::<LengthLimitError>()
-                || matches!(error.downcast_ref(), Some(BodyError::TooLong))
-            {
-                return Self::TooLong;
-            }
-            cause = error.source();
-        }
-        Self::Unread(error)
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let (status, text) = match self {
-            Self::NoMessage(error) => (StatusCode::BAD_REQUEST, error.to_string()),
-            Self::NoSuchKind => (StatusCode::NOT_FOUND, exchange::kinds()),
-            Self::NoSuchCodec(error) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, error.to_string()),
-            Self::NotGrpc => (
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "this is a gRPC method; over HTTP it is /exchange/{kind}".to_owned(),
-            ),
-            Self::Undecodable(error) => (StatusCode::BAD_REQUEST, error.to_string()),
-            Self::Unread(error) => (StatusCode::BAD_REQUEST, format!("body not read: {error}")),
-            Self::TooLong => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "the body is longer than this server takes".to_owned(),
-            ),
-            Self::NoSuchFile { most } => (
-                StatusCode::NOT_FOUND,
-                format!("files have at most {most} bytes"),
-            ),
-            Self::NoSuchPart { len } => {
-                let range = [(CONTENT_RANGE, format!("bytes */{len}"))];
-                let text = format!("the file has {len} bytes\n");
-                return (StatusCode::RANGE_NOT_SATISFIABLE, range, text).into_response();
-            }
-        };
-        (status, text + "\n").into_response()
-    }
 }

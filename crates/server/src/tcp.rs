@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{HttpService, Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use record::server_log::Transport;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
@@ -19,26 +20,31 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::account::{Ledger, Outgoing};
-use crate::connection::{Peer, Shared, idle};
+use crate::body::CountedResponseBody;
+use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
-use record::server_log::Transport;
+use crate::shared::{Peer, Shared};
+
+/// Connections the kernel queues; Linux's own maximum since 5.4 (net.core.somaxconn).
+const BACKLOG: i32 = 4096;
+/// The pause after a failed accept.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// One listening port.
 pub(crate) struct Port {
     pub(crate) listener: TcpListener,
-    pub(crate) manner: Manner,
+    pub(crate) connections: ConnectionOptions,
 }
 
-/// How a port's connections are served.
-pub(crate) struct Manner {
+/// How a port serves its connections.
+pub(crate) struct ConnectionOptions {
     pub(crate) tls: TlsAcceptor,
     pub(crate) nodelay: bool,
-    /// Sent with each response, when this port advertises HTTP/3.
+    /// Sent with each response when the port advertises HTTP/3.
     pub(crate) alt_svc: Option<HeaderValue>,
 }
 
-/// Binds a TCP listener; IPv6 ones take IPv6 only, so that both families can be bound.
+/// Binds a TCP listener. IPv6 listeners accept IPv6 only, so that both families can be bound.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
@@ -56,9 +62,9 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Port {
-    /// Accepts connections until the server drains, and then is closed to newcomers.
+    /// Accepts connections until the server drains, then closes the listener.
     pub(crate) async fn run(self, shared: Arc<Shared>) {
-        let manner = Arc::new(self.manner);
+        let options = Arc::new(self.connections);
         let accept = || {
             shared
                 .draining
@@ -66,14 +72,14 @@ impl Port {
         };
         while let Some(accepted) = accept().await {
             let Ok((stream, peer, permit)) = accepted else {
-                // Out of file descriptors, or a client gone early: neither is for ever.
-                tokio::time::sleep(AFTER_FAILURE).await;
+                // Out of file descriptors, or the client has gone already: both are temporary.
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             };
-            let (manner, shared_by) = (manner.clone(), shared.clone());
+            let (options, task_shared) = (options.clone(), shared.clone());
             shared.tasks.spawn(async move {
-                let serving = manner.connection(stream, peer, &shared_by);
-                shared_by.killed.run_until_cancelled(serving).await;
+                let serving = options.serve(stream, peer, &task_shared);
+                task_shared.aborted.run_until_cancelled(serving).await;
                 drop(permit);
             });
         }
@@ -85,7 +91,7 @@ async fn accept(
     shared: &Shared,
 ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = shared
-        .connections
+        .connection_permits
         .clone()
         .acquire_owned()
         .await
@@ -94,9 +100,9 @@ async fn accept(
     Ok((stream, peer, permit))
 }
 
-impl Manner {
-    /// From the first byte to the last.
-    async fn connection(&self, stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
+impl ConnectionOptions {
+    /// Serves one connection, from the TLS handshake to its end.
+    async fn serve(&self, stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
         if stream.set_nodelay(self.nodelay).is_err() {
             // The client has reset the connection already.
             return;
@@ -105,7 +111,7 @@ impl Manner {
         let Some(Ok(Ok(stream))) = shared.draining.run_until_cancelled(accepting).await else {
             return;
         };
-        let ledger = shared.ledger();
+        let connection = shared.new_connection();
         let (tcp, tls) = stream.get_ref();
         let congestion = SockRef::from(tcp).tcp_congestion().ok();
         let peer = Peer {
@@ -117,9 +123,9 @@ impl Manner {
             }),
         };
         let h2 = tls.alpn_protocol() == Some(b"h2");
-        shared.connected(&ledger, peer, Handshake::of(tls, None));
+        shared.log_connection(&connection, peer, Handshake::of(tls, None));
 
-        let service = self.service(&ledger, shared);
+        let service = self.service(&connection, shared);
         let io = TokioIo::new(stream);
         let served = if h2 {
             let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -128,7 +134,8 @@ impl Manner {
                 .max_header_list_size(shared.limits.header_bytes)
                 .max_concurrent_streams(shared.limits.streams)
                 .auto_date_header(false);
-            serve(pin!(builder.serve_connection(io, service)), &ledger, shared).await
+            let http = pin!(builder.serve_connection(io, service));
+            drive(http, &connection, shared).await
         } else {
             let mut builder = http1::Builder::new();
             builder
@@ -136,80 +143,84 @@ impl Manner {
                 .header_read_timeout(shared.limits.header_time)
                 .max_buf_size(shared.limits.header_bytes as usize)
                 .auto_date_header(false);
-            serve(pin!(builder.serve_connection(io, service)), &ledger, shared).await
+            let http = pin!(builder.serve_connection(io, service));
+            drive(http, &connection, shared).await
         };
         if let Err(error) = served {
-            // The client's or the network's affair; the log has the requests it broke.
-            tracing::debug!(%error, "connection broke off");
+            // Caused by the client or the network; the log has the requests it broke.
+            tracing::debug!(%error, "connection failed");
         }
     }
 
     fn service(
         &self,
-        ledger: &Ledger,
+        connection: &ConnectionContext,
         shared: &Arc<Shared>,
     ) -> impl Service<
         Request<Incoming>,
-        Response = Response<Outgoing>,
+        Response = Response<CountedResponseBody>,
         Error = Infallible,
         Future: Send + 'static,
     > + use<> {
-        let (shared, ledger, alt_svc) = (shared.clone(), ledger.clone(), self.alt_svc.clone());
+        let (shared, connection) = (shared.clone(), connection.clone());
+        let alt_svc = self.alt_svc.clone();
         service_fn(move |request| {
-            let (shared, ledger, alt_svc) = (shared.clone(), ledger.clone(), alt_svc.clone());
+            let (shared, connection) = (shared.clone(), connection.clone());
+            let alt_svc = alt_svc.clone();
             async move {
                 Ok(shared
-                    .answer(request, &ledger, false, alt_svc.as_ref())
+                    .answer(request, &connection, false, alt_svc.as_ref())
                     .await)
             }
         })
     }
 }
 
-/// Serves a connection until its client leaves, it rests too long, or the server drains;
-/// then what is begun, for as long as something moves.
-async fn serve<C: Serving>(
-    mut connection: Pin<&mut C>,
-    ledger: &Ledger,
+/// Serves requests until the client closes the connection, it is idle for too long, or the
+/// server drains. After that, serves the requests in flight until they end or stall.
+async fn drive<C: HttpConnection>(
+    mut http: Pin<&mut C>,
+    connection: &ConnectionContext,
     shared: &Shared,
 ) -> hyper::Result<()> {
-    let rested = || idle(&ledger.activity, shared.limits.idle_time);
+    let idle = || connection.activity.idle_for(shared.limits.idle_time);
     tokio::select! {
-        served = connection.as_mut() => return served,
+        served = http.as_mut() => return served,
         () = shared.draining.cancelled() => {}
-        () = rested() => {}
+        () = idle() => {}
     }
-    connection.as_mut().wind_up();
+    http.as_mut().drain();
     tokio::select! {
-        served = connection.as_mut() => served,
-        () = rested() => Ok(()),
+        served = http.as_mut() => served,
+        () = idle() => Ok(()),
     }
 }
 
-/// hyper's two kinds of connection.
-trait Serving: Future<Output = hyper::Result<()>> {
-    /// Takes no new requests and ends with the last one.
-    fn wind_up(self: Pin<&mut Self>);
+/// hyper's two connection types.
+trait HttpConnection: Future<Output = hyper::Result<()>> {
+    /// Refuses new requests; the future completes when those in flight have.
+    fn drain(self: Pin<&mut Self>);
 }
 
-impl<S> Serving for http1::Connection<TokioIo<TlsStream<TcpStream>>, S>
+impl<S> HttpConnection for http1::Connection<TokioIo<TlsStream<TcpStream>>, S>
 where
-    S: HttpService<Incoming, ResBody = Outgoing, Error = Infallible>,
+    S: HttpService<Incoming, ResBody = CountedResponseBody, Error = Infallible>,
 {
-    fn wind_up(self: Pin<&mut Self>) {
+    fn drain(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
-impl<S> Serving for http2::Connection<TokioIo<TlsStream<TcpStream>>, S, TokioExecutor>
+impl<S> HttpConnection for http2::Connection<TokioIo<TlsStream<TcpStream>>, S, TokioExecutor>
 where
-    S: HttpService<Incoming, ResBody = Outgoing, Error = Infallible, Future: Send + 'static>,
+    S: HttpService<
+            Incoming,
+            ResBody = CountedResponseBody,
+            Error = Infallible,
+            Future: Send + 'static,
+        >,
 {
-    fn wind_up(self: Pin<&mut Self>) {
+    fn drain(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
-
-/// Connections the kernel keeps for us; Linux's own maximum since 5.4 (net.core.somaxconn).
-const BACKLOG: i32 = 4096;
-const AFTER_FAILURE: Duration = Duration::from_millis(20);

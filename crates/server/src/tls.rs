@@ -1,4 +1,4 @@
-//! rustls as this server wants it: one configuration for a port over TCP, one over QUIC.
+//! The TLS configurations of a port: one for TCP, one for QUIC.
 
 use std::sync::Arc;
 
@@ -10,21 +10,25 @@ use rustls::{RootCertStore, ServerConfig};
 
 use crate::credentials::Credentials;
 
-/// TLS could not be set up.
+/// Sessions remembered per port and transport. rustls issues two tickets per handshake, so this
+/// serves 8,000 connections before the oldest is forgotten.
+const SESSIONS: usize = 16_384;
+
+/// TLS could not be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// rustls refuses the certificate or the key.
-    #[error("rustls refuses the certificate made for it: {0}")]
+    /// rustls rejected the certificate or the key.
+    #[error("rustls rejected the generated certificate: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The client verifier refuses the root.
-    #[error("rustls refuses the root made for it: {0}")]
+    /// The client verifier rejected the root.
+    #[error("rustls rejected the generated root: {0}")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
-    /// No cipher suite for QUIC's Initial packets.
-    #[error("rustls was built without the cipher suite that QUIC's first packets need")]
+    /// rustls has no cipher suite for QUIC's Initial packets.
+    #[error("rustls was built without the cipher suite that QUIC's Initial packets need")]
     Quic(#[from] quinn::crypto::rustls::NoInitialCipherSuite),
 }
 
-/// What differs between the configurations.
+/// The options that differ between configurations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) client_certificates: bool,
@@ -33,7 +37,7 @@ pub(crate) struct Options {
     pub(crate) reject_tickets: bool,
 }
 
-/// TLS 1.3 and 1.2, HTTP/2 and HTTP/1.1.
+/// Returns the configuration for TCP: TLS 1.3 and 1.2, HTTP/2 and HTTP/1.1.
 pub(crate) fn tcp(credentials: &Credentials, options: Options) -> Result<ServerConfig, TlsError> {
     let versions = &[&rustls::version::TLS13, &rustls::version::TLS12];
     let mut config = config(credentials, versions, options)?;
@@ -41,12 +45,12 @@ pub(crate) fn tcp(credentials: &Credentials, options: Options) -> Result<ServerC
     Ok(config)
 }
 
-/// TLS 1.3 (RFC 9001 section 4.2), HTTP/3.
+/// Returns the configuration for QUIC: TLS 1.3 (RFC 9001 section 4.2), HTTP/3.
 pub(crate) fn quic(credentials: &Credentials, options: Options) -> Result<ServerConfig, TlsError> {
     let mut config = config(credentials, &[&rustls::version::TLS13], options)?;
     config.alpn_protocols = vec![b"h3".to_vec()];
     if options.early_data && options.resumption {
-        // RFC 9001 section 4.6.1 knows no other value; the limit is flow control.
+        // RFC 9001 section 4.6.1 allows no other value; flow control limits early data.
         config.max_early_data_size = u32::MAX;
     }
     Ok(config)
@@ -74,8 +78,8 @@ fn config(
     if options.reject_tickets {
         config.session_storage = Arc::new(RejectTickets);
     } else if options.resumption {
-        // Stateful: a ticket works once, in this process only, and rustls takes early data
-        // with no other kind. There are no ticket keys that could outlive a run.
+        // Stateful: a ticket works once and only in this process, no ticket key outlives a run,
+        // and rustls accepts early data with stateful tickets only.
         config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
     } else {
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -84,7 +88,7 @@ fn config(
     Ok(config)
 }
 
-/// Takes every session and gives none back.
+/// Stores no session but claims to, so that tickets are issued and then rejected.
 #[derive(Debug)]
 struct RejectTickets;
 
@@ -105,7 +109,3 @@ impl StoresServerSessions for RejectTickets {
         true
     }
 }
-
-/// Sessions remembered per port and transport. rustls hands out two tickets a handshake,
-/// so this many serve 8,000 connections before the oldest is forgotten.
-const SESSIONS: usize = 16_384;

@@ -6,7 +6,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::Running;
+use common::TestServer;
 use common::client::{self, PROTOCOLS, request};
 use server::{Config, Fault};
 use tonic::Code;
@@ -17,7 +17,7 @@ use wire::v1::{DownloadRequest, EchoRequest};
 const FAULTY: u32 = 1;
 const OTHER: u32 = 2;
 
-async fn start(fault: Fault) -> Running {
+async fn start(fault: Fault) -> TestServer {
     common::start(Config {
         faults: [(FAULTY, fault)].into(),
         ..Config::default()

@@ -1,4 +1,4 @@
-//! Full, resumed and early data: the log says what happened, not what was asked for.
+//! Full and resumed handshakes and early data: the log has what happened, not what was requested.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -6,16 +6,16 @@ mod common;
 
 use bytes::Bytes;
 use common::client::{self, Http, request};
-use common::{Log, Running};
+use common::{Log, TestServer};
 use rustls::ClientConfig;
 use server::{Config, KeyKind};
 
 #[tokio::test]
-async fn a_second_connection_resumes_over_either_transport() {
+async fn second_connection_resumes_over_either_transport() {
     let server = common::start(Config::default()).await;
     let tls = client::tls(&server);
     for protocol in client::PROTOCOLS {
-        // Each protocol its own tickets: a fresh cache.
+        // An empty ticket cache for each protocol.
         let mut tls = tls.clone();
         tls.resumption = rustls::client::Resumption::default();
         for id in 1..=2 {
@@ -28,9 +28,9 @@ async fn a_second_connection_resumes_over_either_transport() {
             .await;
         }
     }
-    let chain_bytes = server.facts.chain_bytes;
+    let chain_bytes = server.settings.chain_bytes;
     let log = server.stop().await;
-    let seen: Vec<_> = log
+    let logged: Vec<_> = log
         .connections()
         .iter()
         .map(|c| (c.alpn.clone(), c.resumed, c.chain_bytes))
@@ -41,7 +41,7 @@ async fn a_second_connection_resumes_over_either_transport() {
             (protocol.to_owned(), true, 0),
         ]
     });
-    assert_eq!(seen, expected.concat());
+    assert_eq!(logged, expected.concat());
     for connection in log.connections() {
         assert_eq!(connection.tls_version, "TLSv1_3");
         assert!(
@@ -62,7 +62,7 @@ async fn a_second_connection_resumes_over_either_transport() {
 }
 
 #[tokio::test]
-async fn nothing_resumes_where_resumption_is_off() {
+async fn nothing_resumes_when_resumption_is_off() {
     let config = Config {
         resumption: false,
         early_data: true,
@@ -84,7 +84,7 @@ async fn nothing_resumes_where_resumption_is_off() {
     let connecting = client::quic(server.address, &tls).unwrap();
     assert!(
         connecting.into_0rtt().is_err(),
-        "there was no ticket to take"
+        "the server issued a ticket"
     );
     let log = server.stop().await;
     assert!(
@@ -95,7 +95,7 @@ async fn nothing_resumes_where_resumption_is_off() {
 }
 
 #[tokio::test]
-async fn early_data_is_taken_and_labelled() {
+async fn early_data_is_accepted_and_logged() {
     let server = common::start(Config {
         early_data: true,
         ..Config::default()
@@ -115,7 +115,7 @@ async fn early_data_is_taken_and_labelled() {
     let mut http = Http::H3(client::h3(connection).await.unwrap());
     call(&mut http, 2).await;
     assert!(accepted.await);
-    // The same connection, its handshake over.
+    // The same connection, after its handshake.
     call(&mut http, 3).await;
     let log = server.stop().await;
     assert_eq!(early_by_id(&log), [(1, false), (2, true), (3, false)]);
@@ -129,7 +129,7 @@ async fn early_data_is_taken_and_labelled() {
 }
 
 #[tokio::test]
-async fn early_data_is_refused_where_it_is_off_and_the_session_still_resumed() {
+async fn session_resumes_without_early_data_when_it_is_off() {
     let server = common::start(Config {
         early_data: false,
         ..Config::default()
@@ -142,7 +142,7 @@ async fn early_data_is_refused_where_it_is_off_and_the_session_still_resumed() {
     )
     .await;
     let connecting = client::quic(server.address, &tls).unwrap();
-    // The ticket allows none, so that the client does not even try.
+    // The ticket does not allow early data, so the client does not try.
     let connecting = connecting.into_0rtt().err().unwrap();
     let mut http = Http::H3(client::h3(connecting.await.unwrap()).await.unwrap());
     call(&mut http, 2).await;
@@ -158,7 +158,7 @@ async fn early_data_is_refused_where_it_is_off_and_the_session_still_resumed() {
 }
 
 #[tokio::test]
-async fn tickets_of_one_process_are_worth_nothing_to_the_next() {
+async fn tickets_of_one_server_are_rejected_by_another() {
     let first = common::start(Config {
         early_data: true,
         ..Config::default()
@@ -169,7 +169,7 @@ async fn tickets_of_one_process_are_worth_nothing_to_the_next() {
         ..Config::default()
     })
     .await;
-    // One client that trusts both, and takes them for the same server.
+    // A client that trusts both and takes them for the same server.
     let tls = early(trusting(&[&first, &second]));
     call(
         &mut client::connect("h3", first.address, &tls).await.unwrap(),
@@ -182,7 +182,7 @@ async fn tickets_of_one_process_are_worth_nothing_to_the_next() {
         .ok()
         .unwrap();
     assert!(!accepted.await);
-    // Everything sent early is void; the connection itself is good.
+    // Early data is discarded, but the connection works.
     let mut http = Http::H3(client::h3(connection).await.unwrap());
     call(&mut http, 2).await;
     first.stop().await;
@@ -192,13 +192,13 @@ async fn tickets_of_one_process_are_worth_nothing_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_group_the_server_has_to_ask_for_is_flagged() {
+async fn hello_retry_is_logged() {
     let server = common::start(Config::default()).await;
     for protocol in client::PROTOCOLS {
         let mut provider = rustls::crypto::ring::default_provider();
-        // First a group the server cannot do, with a key share; then one it can. Made anew
-        // each time, for rustls remembers which group a server took.
-        provider.kx_groups.insert(0, &Unknown);
+        // First a group that the server does not support, with a key share, then supported ones.
+        // A new configuration each time, because rustls remembers which group a server chose.
+        provider.kx_groups.insert(0, &UnsupportedGroup);
         let tls = client::builder_with(&server, provider).with_no_client_auth();
         call(
             &mut client::connect(protocol, server.address, &tls)
@@ -218,7 +218,7 @@ async fn a_group_the_server_has_to_ask_for_is_flagged() {
 }
 
 #[tokio::test]
-async fn tls_1_2_works_and_is_labelled() {
+async fn tls_1_2_works_and_is_logged() {
     let server = common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut old = client::versions(&server, &[&rustls::version::TLS12]).with_no_client_auth();
@@ -245,7 +245,7 @@ async fn tls_1_2_works_and_is_labelled() {
 }
 
 #[tokio::test]
-async fn rsa_keys_serve_every_protocol_and_both_ports() {
+async fn rsa_keys_work_over_every_protocol_and_port() {
     let server = common::start(Config {
         key: KeyKind::Rsa2048,
         ..Config::default()
@@ -268,9 +268,9 @@ async fn rsa_keys_serve_every_protocol_and_both_ports() {
         )
         .await;
     }
-    assert_eq!(server.facts.key, KeyKind::Rsa2048);
+    assert_eq!(server.settings.key, KeyKind::Rsa2048);
     // Two certificates with a 256-byte modulus and a 256-byte signature each.
-    assert!(server.facts.chain_bytes > 4 * 256, "{}", server.facts);
+    assert!(server.settings.chain_bytes > 4 * 256, "{}", server.settings);
     assert_eq!(server.stop().await.connections().len(), 6);
 }
 
@@ -295,7 +295,7 @@ fn early_by_id(log: &Log) -> Vec<(u32, bool)> {
         .collect()
 }
 
-fn trusting(servers: &[&Running]) -> ClientConfig {
+fn trusting(servers: &[&TestServer]) -> ClientConfig {
     client::builder_trusting(
         servers,
         rustls::crypto::ring::default_provider(),
@@ -304,13 +304,13 @@ fn trusting(servers: &[&Running]) -> ClientConfig {
     .with_no_client_auth()
 }
 
-/// A key exchange group that only this client knows.
+/// A key exchange group that only this client offers.
 #[derive(Debug)]
-struct Unknown;
+struct UnsupportedGroup;
 
-impl rustls::crypto::SupportedKxGroup for Unknown {
+impl rustls::crypto::SupportedKxGroup for UnsupportedGroup {
     fn start(&self) -> Result<Box<dyn rustls::crypto::ActiveKeyExchange>, rustls::Error> {
-        Ok(Box::new(Unknown))
+        Ok(Box::new(UnsupportedGroup))
     }
 
     fn name(&self) -> rustls::NamedGroup {
@@ -319,9 +319,9 @@ impl rustls::crypto::SupportedKxGroup for Unknown {
     }
 }
 
-impl rustls::crypto::ActiveKeyExchange for Unknown {
+impl rustls::crypto::ActiveKeyExchange for UnsupportedGroup {
     fn complete(self: Box<Self>, _: &[u8]) -> Result<rustls::crypto::SharedSecret, rustls::Error> {
-        Err(rustls::Error::General("nobody knows this group".into()))
+        Err(rustls::Error::General("unsupported group".into()))
     }
 
     fn pub_key(&self) -> &[u8] {

@@ -1,4 +1,4 @@
-//! Both sides of each limit.
+//! Requests and clients within and beyond each limit.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -13,8 +13,12 @@ use server::{Config, Limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+/// Far longer than a handshake or a request on loopback, which take a few ms, so that only the
+/// clients that are deliberately slow exceed it.
+const SHORT: Duration = Duration::from_millis(300);
+
 #[tokio::test]
-async fn messages_and_bodies_and_files_have_their_most() {
+async fn messages_bodies_and_files_are_limited() {
     let limits = Limits {
         message_bytes: 1000,
         body_bytes: 200_000,
@@ -70,12 +74,12 @@ async fn messages_and_bodies_and_files_have_their_most() {
 }
 
 #[tokio::test]
-async fn a_request_head_has_its_most() {
+async fn request_head_is_limited() {
     let server = common::start(Config::default()).await;
     let tls = client::tls(&server);
-    let most = Limits::default().header_bytes as usize;
+    let limit = Limits::default().header_bytes as usize;
     for protocol in PROTOCOLS {
-        for (len, fits) in [(most / 2, true), (most * 2, false)] {
+        for (len, fits) in [(limit / 2, true), (limit * 2, false)] {
             let mut http = client::connect(protocol, server.address, &tls)
                 .await
                 .unwrap();
@@ -84,18 +88,18 @@ async fn a_request_head_has_its_most() {
                 .headers_mut()
                 .insert("x-long", "x".repeat(len).parse().unwrap());
             let answer = http.call(request).await.map(|response| response.status());
-            let let_in = matches!(answer, Ok(StatusCode::OK));
-            assert_eq!(let_in, fits, "{protocol} {len}: {answer:?}");
+            let accepted = matches!(answer, Ok(StatusCode::OK));
+            assert_eq!(accepted, fits, "{protocol} {len}: {answer:?}");
         }
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn who_is_slow_is_cut_off_and_the_others_are_served() {
+async fn slow_clients_are_cut_off_and_others_served() {
     let limits = Limits {
-        handshake_time: Duration::from_millis(300),
-        header_time: Duration::from_millis(300),
+        handshake_time: SHORT,
+        header_time: SHORT,
         ..Limits::default()
     };
     let server = common::start(Config {
@@ -105,16 +109,16 @@ async fn who_is_slow_is_cut_off_and_the_others_are_served() {
     .await;
     let tls = client::tls(&server);
 
-    // Never says hello.
+    // A client that sends no ClientHello.
     let mut silent = TcpStream::connect(server.address).await.unwrap();
-    // Says half a request head.
+    // A client that sends half a request head.
     let mut half = client::tls_stream("http/1.1", server.address, &tls)
         .await
         .unwrap();
     half.write_all(b"GET /health HTTP/1.1\r\nhost: local")
         .await
         .unwrap();
-    // The same over HTTP/3: a stream that says nothing.
+    // The same over HTTP/3: a stream with one byte of a HEADERS frame.
     let quic = client::quic(server.address, &tls).unwrap().await.unwrap();
     let (mut send, mut recv) = quic.open_bi().await.unwrap();
     send.write_all(&[1]).await.unwrap();
@@ -128,22 +132,22 @@ async fn who_is_slow_is_cut_off_and_the_others_are_served() {
             "{protocol}"
         );
     }
-    let mut rest = Vec::new();
-    assert_eq!(silent.read_to_end(&mut rest).await.unwrap(), 0);
-    // Ends, with or without a goodbye of TLS.
-    half.read_to_end(&mut rest).await.ok();
+    let mut received = Vec::new();
+    assert_eq!(silent.read_to_end(&mut received).await.unwrap(), 0);
+    // The connection ends, with or without TLS close_notify.
+    half.read_to_end(&mut received).await.ok();
     assert!(
-        rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"),
-        "{rest:?}"
+        received.is_empty() || received.starts_with(b"HTTP/1.1 408"),
+        "{received:?}"
     );
     assert!(recv.read_to_end(100).await.is_err());
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_resting_connection_is_closed() {
+async fn idle_connection_is_closed() {
     let limits = Limits {
-        idle_time: Duration::from_millis(300),
+        idle_time: SHORT,
         ..Limits::default()
     };
     let server = common::start(Config {
@@ -156,7 +160,7 @@ async fn a_resting_connection_is_closed() {
         .await
         .unwrap();
     let mut frames = Vec::new();
-    // SETTINGS, GOAWAY, and the end; whether TLS says goodbye is not the point.
+    // SETTINGS, GOAWAY and the end, with or without TLS close_notify.
     tcp.read_to_end(&mut frames).await.ok();
     let quic = client::quic(server.address, &tls).unwrap().await.unwrap();
     let closed = quic.closed().await;
@@ -168,8 +172,8 @@ async fn a_resting_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn connections_have_their_most_and_a_place_is_given_again() {
-    // Both listening ports hold a place while they wait for TCP; one is left.
+async fn connections_are_limited_and_closed_ones_replaced() {
+    // Each of the two ports holds a permit while it waits for a TCP connection; one is left.
     let limits = Limits {
         connections: 3,
         ..Limits::default()
@@ -187,7 +191,7 @@ async fn connections_have_their_most_and_a_place_is_given_again() {
         "{refused:?}"
     );
     first.close(0u32.into(), b"");
-    // As soon as the server has read the goodbye.
+    // Succeeds as soon as the server has read the close.
     while client::quic(server.address, &tls).unwrap().await.is_err() {
         tokio::task::yield_now().await;
     }
@@ -195,9 +199,10 @@ async fn connections_have_their_most_and_a_place_is_given_again() {
 }
 
 #[tokio::test]
-async fn a_crowd_of_unfinished_handshakes_makes_newcomers_prove_their_address() {
+async fn too_many_unfinished_handshakes_cause_a_retry() {
     let limits = Limits {
         half_open: 1,
+        // Otherwise the shutdown waits three probe timeouts for each unfinished handshake.
         drain_time: Duration::from_millis(100),
         ..Limits::default()
     };
@@ -208,8 +213,8 @@ async fn a_crowd_of_unfinished_handshakes_makes_newcomers_prove_their_address() 
     .await;
     let tls = client::tls(&server);
     let mut first_answers = Vec::new();
-    // Both stay in mid-handshake: their sockets are kept, and answer nothing.
-    let mut crowd = Vec::new();
+    // Both handshakes stay unfinished: the sockets are kept open and send nothing more.
+    let mut sockets = Vec::new();
     for _ in 0..2 {
         let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
         socket
@@ -218,12 +223,12 @@ async fn a_crowd_of_unfinished_handshakes_makes_newcomers_prove_their_address() 
             .unwrap();
         let mut answer = [0; 1500];
         socket.recv(&mut answer).await.unwrap();
-        // Long packet type, RFC 9000 section 17.2: 0 Initial, 3 Retry.
+        // Long packet type (RFC 9000 section 17.2): 0 is Initial, 3 is Retry.
         first_answers.push(answer[0] >> 4 & 0b11);
-        crowd.push(socket);
+        sockets.push(socket);
     }
     assert_eq!(first_answers, [0, 3]);
-    // Who can prove it is served.
+    // A client that answers the Retry is served.
     let mut http = client::connect("h3", server.address, &tls).await.unwrap();
     assert!(http.call(request("GET", "/health", 1, "")).await.is_ok());
     drop(http);

@@ -1,4 +1,4 @@
-//! The log's form: golden lines, and what becomes of them at the end.
+//! The log: its format, request ids, and its completeness at shutdown.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -9,10 +9,11 @@ use std::time::Duration;
 use common::client::{self, PROTOCOLS, request};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Limits};
+use testing::golden;
 
-/// What the lab reads; a change here is a change of the log's contract (docs/server.md).
+/// The lab reads these lines: changing them changes the contract in docs/server.md.
 #[test]
-fn golden_lines() {
+fn log_format_is_stable() {
     let connection = ServerEvent::Connection(ConnectionEvent {
         connection: 1,
         at_ns: 2_220_165_031_515,
@@ -66,22 +67,25 @@ fn golden_lines() {
         decode_ns: Some(12_001),
         encode_ns: Some(23_456),
     });
-    let golden = include_str!("golden.ndjson");
-    let lines = [connection, request, exchange];
-    let text: Vec<_> = lines
+    let events = [connection, request, exchange];
+    let lines: Vec<_> = events
         .iter()
-        .map(|line| serde_json::to_string(line).unwrap())
+        .map(|event| serde_json::to_string(event).unwrap())
         .collect();
-    assert_eq!(text.join("\n") + "\n", golden);
-    let read: Vec<ServerEvent> = golden
+    let text = lines.join("\n") + "\n";
+    golden(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/log.ndjson"),
+        &text,
+    );
+    let read: Vec<ServerEvent> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(read, lines);
+    assert_eq!(read, events);
 }
 
 #[tokio::test]
-async fn a_request_without_an_id_or_with_a_strange_one_is_logged_without() {
+async fn missing_or_invalid_request_id_is_logged_as_none() {
     let server = common::start(Config::default()).await;
     let mut http = client::connect("h2", server.address, &client::tls(&server))
         .await
@@ -106,28 +110,28 @@ async fn a_request_without_an_id_or_with_a_strange_one_is_logged_without() {
 }
 
 #[tokio::test]
-async fn a_shutdown_finishes_what_is_begun_and_logs_all_of_it() {
-    // More than any window, so that the server cannot be done before its client reads.
+async fn shutdown_finishes_and_logs_requests_in_flight() {
+    // More than any window, so that the server cannot finish before its client reads.
     const BYTES: u64 = 8 << 20;
     let server = common::start(Config::default()).await;
     let tls = client::tls(&server);
     let path = format!("/bytes/{BYTES}");
-    let mut begun = Vec::new();
+    let mut responses = Vec::new();
     for protocol in PROTOCOLS {
         let mut http = client::connect(protocol, server.address, &tls)
             .await
             .unwrap();
-        let response = http.begin(request("GET", &path, 1, "")).await.unwrap();
-        begun.push((http, response));
+        let response = http.send(request("GET", &path, 1, "")).await.unwrap();
+        responses.push((http, response));
     }
     let address = server.address;
     let stopping = tokio::spawn(server.stop());
-    // It drains: over TCP nobody is let in any more.
+    // Once the server drains, TCP connections are refused.
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    for (_http, response) in begun {
-        assert_eq!(response.finish().await.unwrap().body().len() as u64, BYTES);
+    for (_http, response) in responses {
+        assert_eq!(response.read().await.unwrap().body().len() as u64, BYTES);
     }
     let log = stopping.await.unwrap();
     assert_eq!(log.requests().len(), PROTOCOLS.len());
@@ -138,7 +142,7 @@ async fn a_shutdown_finishes_what_is_begun_and_logs_all_of_it() {
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_no_longer_than_it_may_and_logs_what_broke() {
+async fn shutdown_aborts_and_logs_requests_after_drain_time() {
     let limits = Limits {
         drain_time: Duration::from_millis(200),
         ..Limits::default()
@@ -149,16 +153,16 @@ async fn a_shutdown_waits_no_longer_than_it_may_and_logs_what_broke() {
     })
     .await;
     let tls = client::tls(&server);
-    let mut begun = Vec::new();
+    let mut responses = Vec::new();
     for protocol in PROTOCOLS {
         let mut http = client::connect(protocol, server.address, &tls)
             .await
             .unwrap();
         let response = http
-            .begin(request("GET", "/bytes/100000000", 1, ""))
+            .send(request("GET", "/bytes/100000000", 1, ""))
             .await
             .unwrap();
-        begun.push((http, response));
+        responses.push((http, response));
     }
     let log = server.stop().await;
     assert_eq!(log.requests().len(), PROTOCOLS.len());
@@ -169,7 +173,7 @@ async fn a_shutdown_waits_no_longer_than_it_may_and_logs_what_broke() {
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_handshakes() {
+async fn shutdown_does_not_wait_for_handshakes() {
     let limits = Limits {
         drain_time: Duration::from_secs(3600),
         ..Limits::default()
@@ -187,7 +191,7 @@ async fn a_shutdown_does_not_wait_for_handshakes() {
     udp.send_to(&packet, server.address).await.unwrap();
     let mut answer = [0; 1500];
     udp.recv(&mut answer).await.unwrap();
-    // `stop` itself gives up long before the hour is over.
+    // `stop` fails long before the hour of drain time is over.
     assert_eq!(server.stop().await.0, []);
     drop(tcp);
 }

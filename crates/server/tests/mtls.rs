@@ -12,7 +12,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use server::Config;
 
 #[tokio::test]
-async fn the_right_certificate_is_let_in_and_named_in_the_log() {
+async fn client_certificate_is_accepted_and_its_name_logged() {
     let server = common::start(Config::default()).await;
     let tls = client::mutual_tls(&server);
     for protocol in PROTOCOLS {
@@ -35,36 +35,40 @@ async fn the_right_certificate_is_let_in_and_named_in_the_log() {
 }
 
 #[tokio::test]
-async fn no_certificate_and_a_strangers_are_kept_out() {
+async fn missing_and_foreign_certificates_are_rejected() {
     let server = common::start(Config::default()).await;
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params
         .distinguished_name
         .push(DnType::CommonName, "commute client");
-    let stranger = params.self_signed(&key).unwrap();
+    let foreign = params.self_signed(&key).unwrap();
     let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
-    let stranger = client::builder(&server)
-        .with_client_auth_cert(vec![stranger.der().clone()], key)
+    let foreign = client::builder(&server)
+        .with_client_auth_cert(vec![foreign.der().clone()], key)
         .unwrap();
-    for (who, tls) in [("nobody", client::tls(&server)), ("stranger", stranger)] {
+    for (certificate, tls) in [("no", client::tls(&server)), ("a foreign", foreign)] {
         for protocol in PROTOCOLS {
-            // TLS 1.3 lets the client believe it is connected; the first call tells it.
+            // In TLS 1.3 the client connects before the server checks; the first request fails.
             let outcome = async {
                 let mut http = client::connect(protocol, server.mtls_address, &tls).await?;
                 http.call(request("GET", "/health", 1, "")).await
             };
-            assert!(outcome.await.is_err(), "{who} got in over {protocol}");
+            let outcome = outcome.await;
+            assert!(
+                outcome.is_err(),
+                "{certificate} certificate over {protocol}"
+            );
         }
     }
     let log = server.stop().await;
-    assert_eq!(log.0, [], "nothing was connected and nothing asked");
+    assert_eq!(log.0, [], "no connection and no request");
 }
 
 #[tokio::test]
-async fn the_ordinary_port_does_not_ask() {
+async fn port_without_mtls_requests_no_certificate() {
     let server = common::start(Config::default()).await;
-    let resolver = Arc::new(NeverAsked);
+    let resolver = Arc::new(PanicOnRequest);
     let tls = client::builder(&server).with_client_cert_resolver(resolver);
     for protocol in PROTOCOLS {
         let mut http = client::connect(protocol, server.address, &tls)
@@ -80,17 +84,17 @@ async fn the_ordinary_port_does_not_ask() {
     );
 }
 
-/// Fails the test when the server asks for a certificate.
+/// Panics when the server requests a certificate.
 #[derive(Debug)]
-struct NeverAsked;
+struct PanicOnRequest;
 
-impl rustls::client::ResolvesClientCert for NeverAsked {
+impl rustls::client::ResolvesClientCert for PanicOnRequest {
     fn resolve(
         &self,
         _: &[&[u8]],
         _: &[rustls::SignatureScheme],
     ) -> Option<Arc<rustls::sign::CertifiedKey>> {
-        panic!("the server asked for a certificate");
+        panic!("the server requested a certificate");
     }
 
     fn has_certs(&self) -> bool {

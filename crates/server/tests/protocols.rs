@@ -1,4 +1,4 @@
-//! Every protocol end to end: the same calls, the same content, the same log.
+//! Every protocol end to end: the same requests, content and log.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -17,7 +17,7 @@ const MESSAGE: &[u8] = br#"{"start_ts":1763757325123}"#;
 const IMAGE: u64 = 163_763;
 
 #[tokio::test]
-async fn http_routes_answer_alike_over_every_protocol() {
+async fn http_routes_answer_the_same_over_every_protocol() {
     let server = common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut image = vec![0; IMAGE as usize];
@@ -39,10 +39,10 @@ async fn http_routes_answer_alike_over_every_protocol() {
         );
 
         let path = format!("/bytes/{IMAGE}");
-        let got = http.call(request("GET", &path, 2, "")).await.unwrap();
-        assert_eq!(got.body(), &image, "{protocol}");
-        assert_eq!(got.headers()["content-length"], "163763", "{protocol}");
-        assert!(!got.headers().contains_key("date") && !got.headers().contains_key("alt-svc"));
+        let file = http.call(request("GET", &path, 2, "")).await.unwrap();
+        assert_eq!(file.body(), &image, "{protocol}");
+        assert_eq!(file.headers()["content-length"], "163763", "{protocol}");
+        assert!(!file.headers().contains_key("date") && !file.headers().contains_key("alt-svc"));
 
         let put = http
             .call(request("PUT", "/upload", 3, image.clone()))
@@ -109,7 +109,7 @@ async fn http_routes_answer_alike_over_every_protocol() {
 }
 
 #[tokio::test]
-async fn grpc_carries_the_same_content_and_logs_it_without_framing() {
+async fn grpc_content_is_logged_without_framing() {
     let server = common::start(Config::default()).await;
     let channel = client::grpc(server.address, &client::tls(&server))
         .await
@@ -142,14 +142,14 @@ async fn grpc_carries_the_same_content_and_logs_it_without_framing() {
     wire::fill(0, &mut expected);
     assert!(file == expected);
 
-    let pieces: Vec<Chunk> = expected
+    let chunks: Vec<Chunk> = expected
         .chunks(10_000)
-        .map(|piece| Chunk {
-            data: Bytes::copy_from_slice(piece),
+        .map(|chunk| Chunk {
+            data: Bytes::copy_from_slice(chunk),
         })
         .collect();
     let reply = bench
-        .upload(futures_util::stream::iter(pieces))
+        .upload(futures_util::stream::iter(chunks))
         .await
         .unwrap()
         .into_inner();
@@ -166,11 +166,11 @@ async fn grpc_carries_the_same_content_and_logs_it_without_framing() {
         5
     );
 
-    let too_long = bench
+    let too_large = bench
         .download(DownloadRequest { bytes: u64::MAX })
         .await
         .unwrap_err();
-    assert_eq!(too_long.code(), tonic::Code::OutOfRange);
+    assert_eq!(too_large.code(), tonic::Code::OutOfRange);
 
     drop(bench);
     let log = server.stop().await;
@@ -206,7 +206,7 @@ async fn grpc_carries_the_same_content_and_logs_it_without_framing() {
 }
 
 #[tokio::test]
-async fn alt_svc_names_the_port_over_tcp_only() {
+async fn alt_svc_is_sent_over_tcp_only() {
     let server = common::start(Config {
         alt_svc: true,
         ..Config::default()

@@ -163,7 +163,7 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
         for address in addresses {
             println!("listening on {address}, TCP and UDP");
         }
-        println!("{}", server.facts());
+        println!("{}", server.settings());
         if let Some(dir) = credentials {
             println!("credentials in {}", dir.display());
         }

@@ -17,11 +17,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Endpoint};
 
-use super::Running;
+use super::TestServer;
 
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// One of the three kinds of HTTP connection.
+/// An HTTP connection.
 pub enum Http {
     H1(hyper::client::conn::http1::SendRequest<Full<Bytes>>),
     H2(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
@@ -32,18 +32,17 @@ pub enum Http {
 pub struct H3 {
     pub quic: quinn::Connection,
     pub requests: h3::client::SendRequest<h3_quic::OpenStreams, Bytes>,
-    _endpoint: quinn::Endpoint,
 }
 
 pub const PROTOCOLS: [&str; 3] = ["http/1.1", "h2", "h3"];
 
-/// Trusts the server; shows no certificate.
-pub fn tls(server: &Running) -> ClientConfig {
+/// Returns a configuration that trusts the server and has no client certificate.
+pub fn tls(server: &TestServer) -> ClientConfig {
     builder(server).with_no_client_auth()
 }
 
-/// Trusts the server; shows the client certificate the server made.
-pub fn mutual_tls(server: &Running) -> ClientConfig {
+/// Returns a configuration that trusts the server and has the client certificate it generated.
+pub fn mutual_tls(server: &TestServer) -> ClientConfig {
     let chain = CertificateDer::from_pem_file(server.file("client.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(server.file("client.key")).unwrap();
     builder(server)
@@ -51,17 +50,17 @@ pub fn mutual_tls(server: &Running) -> ClientConfig {
         .unwrap()
 }
 
-pub fn builder(server: &Running) -> Builder {
+pub fn builder(server: &TestServer) -> Builder {
     builder_with(server, rustls::crypto::ring::default_provider())
 }
 
 type Builder = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
 
-pub fn builder_with(server: &Running, provider: CryptoProvider) -> Builder {
+pub fn builder_with(server: &TestServer, provider: CryptoProvider) -> Builder {
     builder_trusting(&[server], provider, rustls::ALL_VERSIONS)
 }
 
-pub fn versions(server: &Running, versions: &[&'static SupportedProtocolVersion]) -> Builder {
+pub fn versions(server: &TestServer, versions: &[&'static SupportedProtocolVersion]) -> Builder {
     builder_trusting(
         &[server],
         rustls::crypto::ring::default_provider(),
@@ -70,7 +69,7 @@ pub fn versions(server: &Running, versions: &[&'static SupportedProtocolVersion]
 }
 
 pub fn builder_trusting(
-    servers: &[&Running],
+    servers: &[&TestServer],
     provider: CryptoProvider,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Builder {
@@ -86,7 +85,7 @@ pub fn builder_trusting(
         .with_root_certificates(roots)
 }
 
-/// Connects with one protocol.
+/// Connects over one protocol.
 pub async fn connect(protocol: &str, to: SocketAddr, tls: &ClientConfig) -> Result<Http, Error> {
     Ok(match protocol {
         "http/1.1" => {
@@ -103,11 +102,11 @@ pub async fn connect(protocol: &str, to: SocketAddr, tls: &ClientConfig) -> Resu
             Http::H2(requests)
         }
         "h3" => Http::H3(h3(quic(to, tls)?.await?).await?),
-        other => panic!("no protocol {other}"),
+        other => panic!("unknown protocol {other}"),
     })
 }
 
-/// TLS over TCP, with one ALPN protocol.
+/// Connects with TLS over TCP, offering one ALPN protocol.
 pub async fn tls_stream(
     alpn: &str,
     to: SocketAddr,
@@ -121,7 +120,7 @@ pub async fn tls_stream(
     Ok(TlsConnector::from(Arc::new(tls)).connect(name, tcp).await?)
 }
 
-/// A QUIC handshake under way.
+/// Starts a QUIC handshake.
 pub fn quic(to: SocketAddr, tls: &ClientConfig) -> Result<quinn::Connecting, Error> {
     let mut tls = tls.clone();
     tls.alpn_protocols = vec![b"h3".to_vec()];
@@ -131,34 +130,29 @@ pub fn quic(to: SocketAddr, tls: &ClientConfig) -> Result<quinn::Connecting, Err
     Ok(endpoint.connect_with(config, to, "localhost")?)
 }
 
-/// The first packet of a QUIC client that will never send another.
+/// Returns the first packet of a QUIC client, which sends no others.
 pub fn first_packet(tls: &ClientConfig) -> Vec<u8> {
     let mut tls = tls.clone();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).unwrap();
     let config = quinn::ClientConfig::new(Arc::new(crypto));
     let mut endpoint = quinn_proto::Endpoint::new(Arc::default(), None, true, None);
-    let (now, nowhere) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], 9)));
-    let (_, mut connection) = endpoint.connect(now, config, nowhere, "localhost").unwrap();
+    let (now, unused) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], 9)));
+    let (_, mut connection) = endpoint.connect(now, config, unused, "localhost").unwrap();
     let mut packet = Vec::new();
     let transmit = connection.poll_transmit(now, 1, &mut packet).unwrap();
     packet.truncate(transmit.size);
     packet
 }
 
-/// HTTP/3 over a QUIC connection.
+/// Starts HTTP/3 over a QUIC connection.
 pub async fn h3(quic: quinn::Connection) -> Result<H3, Error> {
     let (mut driver, requests) = h3::client::new(h3_quic::Connection::new(quic.clone())).await?;
     tokio::spawn(async move { driver.wait_idle().await });
-    let _endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
-    Ok(H3 {
-        quic,
-        requests,
-        _endpoint,
-    })
+    Ok(H3 { quic, requests })
 }
 
-/// gRPC over TLS.
+/// Connects with gRPC over TLS.
 pub async fn grpc(to: SocketAddr, tls: &ClientConfig) -> Result<Channel, Error> {
     let tls = tls.clone();
     let connector = tower::service_fn(move |_: Uri| {
@@ -166,18 +160,18 @@ pub async fn grpc(to: SocketAddr, tls: &ClientConfig) -> Result<Channel, Error> 
         async move { Ok::<_, Error>(TokioIo::new(tls_stream("h2", to, &tls).await?)) }
     });
     let origin = format!("https://localhost:{}", to.port());
-    // The connector does TLS; tonic's own would have to be built in to accept `https`.
+    // The connector does TLS. tonic accepts `https` only when built with its own TLS.
     let endpoint = Endpoint::from_shared(origin.replace("https", "http"))?;
     Ok(endpoint.connect_with_connector(connector).await?)
 }
 
-/// A response whose head is here, and whose body is still to be read.
-pub struct Begun {
+/// A response whose head has been read and whose body has not.
+pub struct PartialResponse {
     pub head: Response<()>,
-    rest: Rest,
+    body: UnreadBody,
 }
 
-enum Rest {
+enum UnreadBody {
     Tcp(hyper::body::Incoming),
     H3(Box<h3::client::RequestStream<h3_quic::BidiStream<Bytes>, Bytes>>),
 }
@@ -185,31 +179,31 @@ enum Rest {
 impl Http {
     /// Sends a request and reads the whole response.
     pub async fn call(&mut self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
-        self.begin(request).await?.finish().await
+        self.send(request).await?.read().await
     }
 
     /// Sends a request and reads the response's head.
-    pub async fn begin(&mut self, request: Request<Bytes>) -> Result<Begun, Error> {
+    pub async fn send(&mut self, request: Request<Bytes>) -> Result<PartialResponse, Error> {
         let response = match self {
             Self::H1(requests) => {
                 requests.ready().await?;
                 requests
-                    .send_request(h1_form(request).map(Full::new))
+                    .send_request(origin_form(request).map(Full::new))
                     .await?
             }
             Self::H2(requests) => requests.send_request(request.map(Full::new)).await?,
-            Self::H3(h3) => return h3.begin(request).await,
+            Self::H3(h3) => return h3.send(request).await,
         };
         let (head, body) = response.into_parts();
-        Ok(Begun {
+        Ok(PartialResponse {
             head: Response::from_parts(head, ()),
-            rest: Rest::Tcp(body),
+            body: UnreadBody::Tcp(body),
         })
     }
 }
 
 impl H3 {
-    async fn begin(&mut self, request: Request<Bytes>) -> Result<Begun, Error> {
+    async fn send(&mut self, request: Request<Bytes>) -> Result<PartialResponse, Error> {
         let (head, body) = request.into_parts();
         let mut stream = self
             .requests
@@ -220,19 +214,19 @@ impl H3 {
         }
         stream.finish().await?;
         let head = stream.recv_response().await?;
-        Ok(Begun {
+        Ok(PartialResponse {
             head,
-            rest: Rest::H3(Box::new(stream)),
+            body: UnreadBody::H3(Box::new(stream)),
         })
     }
 }
 
-impl Begun {
-    /// Reads the body.
-    pub async fn finish(self) -> Result<Response<Bytes>, Error> {
-        let body = match self.rest {
-            Rest::Tcp(body) => body.collect().await?.to_bytes(),
-            Rest::H3(mut stream) => {
+impl PartialResponse {
+    /// Reads the body and returns the whole response.
+    pub async fn read(self) -> Result<Response<Bytes>, Error> {
+        let body = match self.body {
+            UnreadBody::Tcp(body) => body.collect().await?.to_bytes(),
+            UnreadBody::H3(mut stream) => {
                 let mut body = Vec::new();
                 while let Some(mut data) = stream.recv_data().await? {
                     body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
@@ -244,7 +238,7 @@ impl Begun {
     }
 }
 
-/// A request to this server, in absolute form, with an id.
+/// Returns a request to the server, in absolute form and with an id.
 pub fn request(method: &str, path: &str, id: u32, body: impl Into<Bytes>) -> Request<Bytes> {
     Request::builder()
         .method(method)
@@ -254,8 +248,8 @@ pub fn request(method: &str, path: &str, id: u32, body: impl Into<Bytes>) -> Req
         .unwrap()
 }
 
-/// HTTP/1.1 has the authority in a header.
-fn h1_form(mut request: Request<Bytes>) -> Request<Bytes> {
+/// Converts a request to the origin form of HTTP/1.1, with the authority in a header.
+fn origin_form(mut request: Request<Bytes>) -> Request<Bytes> {
     let uri = request.uri().clone();
     request
         .headers_mut()

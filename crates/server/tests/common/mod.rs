@@ -1,6 +1,6 @@
-//! A server on loopback, and clients that were written by others.
-#![allow(dead_code, unreachable_pub, reason = "each scenario uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
+//! A server on loopback, and clients built on independent libraries.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 pub mod client;
 
@@ -10,27 +10,30 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
-use server::{Config, Facts, Server};
+use server::{Config, Server, Settings};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A server under test; [`Running::stop`] ends it and returns its log.
-pub struct Running {
+/// Three times the default drain time (10 s), the longest that a shutdown may wait for requests.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(30);
+
+/// A running server; [`TestServer::stop`] shuts it down and returns its log.
+pub struct TestServer {
     pub address: SocketAddr,
     pub mtls_address: SocketAddr,
-    pub facts: Facts,
+    pub settings: Settings,
     folder: TempDir,
     stop: oneshot::Sender<()>,
-    ended: JoinHandle<Result<(), server::ServerError>>,
+    task: JoinHandle<Result<(), server::ServerError>>,
 }
 
-/// The log of a server that has ended.
+/// The log of a server that has shut down.
 #[derive(Debug)]
 pub struct Log(pub Vec<ServerEvent>);
 
-/// Starts a server with one ordinary and one mTLS port.
-pub async fn start(config: Config) -> Running {
+/// Starts a server with one port without and one with mTLS.
+pub async fn start(config: Config) -> TestServer {
     let folder = tempfile::tempdir().unwrap();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let config = Config {
@@ -42,28 +45,27 @@ pub async fn start(config: Config) -> Running {
     };
     let server = Server::bind(config).await.unwrap();
     let (stop, stopped) = oneshot::channel();
-    Running {
+    TestServer {
         address: server.addresses()[0],
         mtls_address: server.mtls_addresses()[0],
-        facts: server.facts().clone(),
+        settings: server.settings().clone(),
         folder,
         stop,
-        ended: tokio::spawn(server.run(async {
+        task: tokio::spawn(server.run(async {
             stopped.await.ok();
         })),
     }
 }
 
-impl Running {
+impl TestServer {
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Stops it, and fails if it does not end or the log is incomplete.
+    /// Shuts the server down; panics if that takes too long or the log is incomplete.
     pub async fn stop(self) -> Log {
         self.stop.send(()).unwrap();
-        let patience = Duration::from_secs(30);
-        tokio::time::timeout(patience, self.ended)
+        tokio::time::timeout(SHUTDOWN_LIMIT, self.task)
             .await
             .unwrap()
             .unwrap()

@@ -1,9 +1,17 @@
-//! The subject's common name of an X.509 certificate, for the log.
+//! Reads the subject's common name from an X.509 certificate, for the log.
 //!
-//! The certificate was verified before it comes here; still nothing is believed, and what
-//! cannot be read has no name.
+//! Parsed by hand because x509-parser is not otherwise in the build (only an unused feature of
+//! rcgen asks for it), and this is a single field. rustls has verified the certificate, but the
+//! parser does not rely on that: it returns `None` for anything it cannot read.
 
-/// The first common name in the certificate's subject.
+const INTEGER: u8 = 0x02;
+const OBJECT_ID: u8 = 0x06;
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+/// id-at-commonName, 2.5.4.3 (RFC 5280 appendix A.1).
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+
+/// Returns the first common name in the certificate's subject.
 pub(crate) fn common_name(certificate: &[u8]) -> Option<String> {
     // RFC 5280 section 4.1: Certificate { tbsCertificate { [0] version, serialNumber,
     // signature, issuer, validity, subject, ... } ... }
@@ -27,11 +35,11 @@ pub(crate) fn common_name(certificate: &[u8]) -> Option<String> {
     None
 }
 
-/// Reads DER (X.690), one value after the other.
+/// Reads DER values (X.690) one after another.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
-    /// The contents of the next value, which must have this tag.
+    /// Returns the contents of the next value when it has this tag.
     fn expect(&mut self, tag: u8) -> Option<&'a [u8]> {
         self.next()
             .filter(|(found, _)| *found == tag)
@@ -57,13 +65,6 @@ impl<'a> Der<'a> {
     }
 }
 
-const INTEGER: u8 = 0x02;
-const OBJECT_ID: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-/// id-at-commonName, 2.5.4.3 (RFC 5280 appendix A.1).
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-
 #[cfg(test)]
 mod tests {
     use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_common_name_behind_others() {
+    fn finds_common_name_after_other_attributes() {
         let der = certificate(&[
             (DnType::OrganizationName, "lab"),
             (DnType::CommonName, "driver é"),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn has_no_name_without_one() {
+    fn returns_none_without_common_name() {
         assert_eq!(
             common_name(&certificate(&[(DnType::OrganizationName, "lab")])),
             None
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn no_damage_makes_it_panic() {
+    fn never_panics_on_damaged_input() {
         let der = certificate(&[(DnType::CommonName, "driver")]);
         for cut in 0..der.len() {
             common_name(&der[..cut]);

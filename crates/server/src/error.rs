@@ -1,0 +1,42 @@
+//! Why a server could not start, or did not end cleanly.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::credentials::CredentialsError;
+use crate::tls::TlsError;
+
+/// A server could not start, or did not end cleanly.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The configuration has no address.
+    #[error("no address to listen on; give at least one, with port 0 for any free port")]
+    NoAddress,
+    /// Making or writing the credentials failed.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+    /// Setting up TLS failed.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// An address could not be bound.
+    #[error("cannot listen on {address} over {transport}: {source}{}", bind_hint(.source))]
+    Bind {
+        /// The address to listen on.
+        address: SocketAddr,
+        /// `TCP` or `UDP`.
+        transport: &'static str,
+        /// The error of the socket call.
+        source: io::Error,
+    },
+    /// Writing the log failed.
+    #[error("the request log is incomplete: {0}")]
+    Log(io::Error),
+}
+
+fn bind_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "; is another server running there?",
+        io::ErrorKind::AddrNotAvailable => "; give an address of this machine",
+        _ => "",
+    }
+}

@@ -1,0 +1,30 @@
+//! What the server reads from a request's head, over every protocol.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Version, request};
+
+/// The header (gRPC: metadata) that carries the request's id.
+const REQUEST_ID: &str = "x-commute-id";
+/// How the log names gRPC.
+const GRPC: &str = "grpc";
+
+/// Returns the request's id, unless it is absent or not a number below 2^32.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<u32> {
+    headers.get(REQUEST_ID)?.to_str().ok()?.parse().ok()
+}
+
+/// Returns whether the content type is gRPC's.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+}
+
+/// Returns the protocol by its name in the log.
+pub(crate) fn protocol(head: &request::Parts) -> &'static str {
+    match head.version {
+        _ if is_grpc(&head.headers) => GRPC,
+        Version::HTTP_3 => "h3",
+        Version::HTTP_2 => "h2",
+        _ => "http/1.1",
+    }
+}

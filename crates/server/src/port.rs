@@ -1,0 +1,97 @@
+//! A port number on which the server listens over TCP and UDP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::HeaderValue;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::Config;
+use crate::credentials::Credentials;
+use crate::error::ServerError;
+use crate::handshake::QuicTls;
+use crate::tls::{self, Options, TlsError};
+use crate::{quic, tcp};
+
+/// How many free TCP ports are tried until one is free over UDP too.
+const PORT_ATTEMPTS: u32 = 16;
+
+/// A bound port that is not accepting yet.
+pub(crate) struct Port {
+    pub(crate) address: SocketAddr,
+    pub(crate) client_certificates: bool,
+    pub(crate) tcp: tcp::Port,
+    pub(crate) quic: quic::Port,
+    /// UDP buffers the kernel granted.
+    pub(crate) udp_receive_buffer: usize,
+    pub(crate) udp_send_buffer: usize,
+}
+
+impl Port {
+    pub(crate) fn bind(
+        config: &Config,
+        credentials: &Credentials,
+        address: SocketAddr,
+        client_certificates: bool,
+    ) -> Result<Self, ServerError> {
+        let (listener, socket) = bind_both(address)?;
+        let (udp_receive_buffer, udp_send_buffer) = (socket.receive_buffer, socket.send_buffer);
+        let options = Options {
+            client_certificates,
+            resumption: config.resumption,
+            early_data: config.early_data,
+            reject_tickets: config.reject_tickets,
+        };
+        let tcp_tls = tls::tcp(credentials, options)?;
+        let quic_tls = QuicTls::new(tls::quic(credentials, options)?).map_err(TlsError::from)?;
+        let address = listener.local_addr().map_err(bind_error(address, "TCP"))?;
+        let alt_svc = format!("h3=\":{}\"; ma=86400", address.port());
+        let alt_svc = HeaderValue::try_from(alt_svc).expect("digits and fixed ASCII text");
+        Ok(Self {
+            address,
+            client_certificates,
+            tcp: tcp::Port {
+                listener,
+                connections: tcp::ConnectionOptions {
+                    tls: TlsAcceptor::from(Arc::new(tcp_tls)),
+                    nodelay: config.nodelay,
+                    alt_svc: config.alt_svc.then_some(alt_svc),
+                },
+            },
+            quic: quic::Port::new(socket, quic_tls, &config.limits, config.congestion)
+                .map_err(bind_error(address, "UDP"))?,
+            udp_receive_buffer,
+            udp_send_buffer,
+        })
+    }
+}
+
+/// Binds the same port number over TCP and UDP. With port 0, another TCP port is tried when the
+/// one the kernel chose is taken over UDP.
+fn bind_both(address: SocketAddr) -> Result<(TcpListener, quic::BoundSocket), ServerError> {
+    let mut attempts = if address.port() == 0 {
+        PORT_ATTEMPTS
+    } else {
+        1
+    };
+    loop {
+        let listener = tcp::bind(address).map_err(bind_error(address, "TCP"))?;
+        let bound = listener.local_addr().map_err(bind_error(address, "TCP"))?;
+        attempts -= 1;
+        match quic::bind(bound) {
+            Ok(socket) => return Ok((listener, socket)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempts > 0 => {}
+            Err(error) => return Err(bind_error(bound, "UDP")(error)),
+        }
+    }
+}
+
+fn bind_error(address: SocketAddr, transport: &'static str) -> impl Fn(io::Error) -> ServerError {
+    move |source| ServerError::Bind {
+        address,
+        transport,
+        source,
+    }
+}

@@ -1,0 +1,52 @@
+//! The settings in effect after binding, some of which the configuration does not decide.
+
+use std::fmt;
+
+use crate::config::{Congestion, KeyKind};
+
+/// hyper 1.12, server side: `DEFAULT_CONN_WINDOW` and `DEFAULT_STREAM_WINDOW`.
+pub(crate) const H2_WINDOW: u32 = 1 << 20;
+/// quinn-proto 0.11: 12.5 MB/s at an RTT of 100 ms.
+pub(crate) const QUIC_STREAM_WINDOW: u64 = 1_250_000;
+
+/// The settings in effect after binding; reports show them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The type of all keys.
+    pub key: KeyKind,
+    /// Bytes of leaf and intermediate, as sent in a full handshake.
+    pub chain_bytes: u64,
+    /// HTTP/2 receive window per stream (RFC 9113 section 6.9.2), hyper's default.
+    pub h2_stream_window: u32,
+    /// HTTP/2 receive window per connection, hyper's default.
+    pub h2_connection_window: u32,
+    /// QUIC receive window per stream, quinn's default.
+    pub quic_stream_window: u64,
+    /// Congestion control of the QUIC side.
+    pub quic_congestion: Congestion,
+    /// UDP receive buffer the kernel granted, as it counts: twice the size requested.
+    pub udp_receive_buffer: usize,
+    /// UDP send buffer the kernel granted, as it counts.
+    pub udp_send_buffer: usize,
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = match self.key {
+            KeyKind::P256 => "P-256",
+            KeyKind::Rsa2048 => "RSA-2048",
+        };
+        write!(
+            f,
+            "{key} keys, chain {} B; receive windows H2 {} B/stream {} B/connection, \
+             QUIC {} B/stream; QUIC congestion control {}; UDP buffers {} B in {} B out",
+            self.chain_bytes,
+            self.h2_stream_window,
+            self.h2_connection_window,
+            self.quic_stream_window,
+            self.quic_congestion.name(),
+            self.udp_receive_buffer,
+            self.udp_send_buffer,
+        )
+    }
+}

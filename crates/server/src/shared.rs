@@ -1,0 +1,135 @@
+//! State shared by all connections, whatever their transport.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::ALT_SVC;
+use http::{HeaderValue, Request, Response};
+use http_body::Body as HttpBody;
+use record::server_log::{ConnectionEvent, ServerEvent, Transport};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use crate::accounting::RequestAccounting;
+use crate::body::{self, CountedResponseBody};
+use crate::clock::monotonic_ns;
+use crate::config::Limits;
+use crate::connection::{Activity, ConnectionContext};
+use crate::handshake::Handshake;
+use crate::log::LogWriter;
+
+/// One server's shared state.
+pub(crate) struct Shared {
+    pub(crate) router: Router,
+    pub(crate) limits: Limits,
+    pub(crate) log: LogWriter,
+    pub(crate) chain_bytes: u64,
+    /// One permit per connection that may still be accepted.
+    pub(crate) connection_permits: Arc<Semaphore>,
+    /// Connections so far.
+    pub(crate) connections: AtomicU64,
+    /// Every task of every port and connection.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when no new work is accepted; requests in flight finish.
+    pub(crate) draining: CancellationToken,
+    /// Cancelled when the time to drain is over; requests in flight are dropped.
+    pub(crate) aborted: CancellationToken,
+}
+
+/// What the log records about a connection besides its handshake.
+pub(crate) struct Peer {
+    pub(crate) transport: Transport,
+    pub(crate) port: u16,
+    pub(crate) congestion: Option<String>,
+}
+
+impl Shared {
+    pub(crate) fn new_connection(&self) -> ConnectionContext {
+        ConnectionContext {
+            number: 1 + self.connections.fetch_add(1, Ordering::Relaxed),
+            activity: Activity::now(),
+            log: self.log.clone(),
+        }
+    }
+
+    /// Logs a connection whose handshake has completed.
+    pub(crate) fn log_connection(
+        &self,
+        connection: &ConnectionContext,
+        peer: Peer,
+        handshake: Handshake,
+    ) {
+        self.log.write(ServerEvent::Connection(ConnectionEvent {
+            connection: connection.number,
+            at_ns: monotonic_ns(),
+            transport: peer.transport,
+            peer_port: peer.port,
+            alpn: handshake.alpn,
+            tls_version: handshake.tls_version,
+            cipher: handshake.cipher,
+            group: handshake.group,
+            resumed: handshake.resumed,
+            hello_retry: handshake.hello_retry,
+            chain_bytes: if handshake.resumed {
+                0
+            } else {
+                self.chain_bytes
+            },
+            client_cert: handshake.client_cert,
+            congestion: peer.congestion,
+        }));
+    }
+
+    /// Routes a request and returns the response, accounting for both.
+    pub(crate) async fn answer<B>(
+        &self,
+        request: Request<B>,
+        connection: &ConnectionContext,
+        early_data: bool,
+        alt_svc: Option<&HeaderValue>,
+    ) -> Response<CountedResponseBody>
+    where
+        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
+    {
+        let (head, body) = request.into_parts();
+        let accounting = RequestAccounting::start(connection, &head, early_data);
+        let request = Request::from_parts(head, body);
+        let request: Request<Body> =
+            body::count_request(request, &accounting, self.limits.body_bytes);
+        // The transport drops this future when its client leaves: that must be logged too.
+        let unanswered = Unanswered(Some(accounting));
+        let router = self.router.clone();
+        let mut response = router
+            .oneshot(request)
+            .await
+            .unwrap_or_else(|never| match never {});
+        if let Some(alt_svc) = alt_svc {
+            response.headers_mut().insert(ALT_SVC, alt_svc.clone());
+        }
+        body::count_response(response, unanswered.answered())
+    }
+}
+
+/// Logs a request as unanswered when dropped before [`Self::answered`].
+struct Unanswered(Option<RequestAccounting>);
+
+impl Unanswered {
+    fn answered(mut self) -> RequestAccounting {
+        self.0
+            .take()
+            .expect("only this method takes it, and it takes self")
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if let Some(accounting) = self.0.take() {
+            accounting.finish_unanswered();
+        }
+    }
+}
