@@ -1,4 +1,4 @@
-//! `commute serve`: the server under test, on its own.
+//! `commute serve`: runs the server under test by itself.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -12,42 +12,42 @@ use crate::exit;
 
 /// Serve HTTP/1.1, HTTP/2, HTTP/3 and gRPC on one name and port.
 ///
-/// TCP and UDP listen on the same port; a second port demands a client certificate. Keys are
-/// made at start and never stored; the CA's certificate and a client's key are written to
-/// --credentials.
+/// Every address listens over TCP and UDP; those of --mtls-listen demand a client certificate.
+/// Keys are generated at start. The CA's certificate and a client's certificate and key are
+/// written to --credentials; all other keys stay in memory.
 #[derive(clap::Args)]
 #[command(after_help = "Try it:\n  \
     commute serve --credentials cred &\n  \
     curl --cacert cred/ca.pem https://localhost:8443/health")]
 pub(crate) struct Args {
-    /// Where to listen, TCP and UDP; may be given again
+    /// Address to listen on; repeatable
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443")]
     listen: Vec<SocketAddr>,
-    /// The same, demanding a client certificate
+    /// Address to listen on and demand a client certificate; repeatable
     #[arg(long, value_name = "ADDR")]
     mtls_listen: Vec<SocketAddr>,
-    /// Name or address the certificate is valid for; may be given again
+    /// Host name or IP address in the certificate; repeatable
     #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"])]
     name: Vec<String>,
-    /// Kind of all keys
+    /// Type of all keys
     #[arg(long, value_enum, default_value_t = Key::P256)]
     key: Key,
-    /// Folder for ca.pem, client.pem and client.key, made when missing
+    /// Folder for ca.pem, client.pem and client.key, created if missing
     #[arg(long, value_name = "DIR")]
     credentials: Option<PathBuf>,
-    /// Log of connections and requests, one JSON object a line
+    /// File to append the log of connections and requests to, one JSON object per line
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Point HTTP/1.1 and HTTP/2 clients at HTTP/3 (Alt-Svc)
+    /// Advertise HTTP/3 to HTTP/1.1 and HTTP/2 clients (Alt-Svc)
     #[arg(long)]
     alt_svc: bool,
     /// Accept early data (0-RTT) over QUIC
     #[arg(long)]
     early_data: bool,
-    /// Hand out no session tickets
+    /// Issue no session tickets
     #[arg(long)]
     no_resumption: bool,
-    /// Congestion control of QUIC; TCP's is the kernel's
+    /// Congestion control for QUIC; TCP uses the kernel's default
     #[arg(long, value_enum, default_value_t = Control::Cubic)]
     congestion: Control,
     /// Inject a fault into the request with this ID: reset, truncate, garbage, stall, slow,
@@ -57,13 +57,13 @@ pub(crate) struct Args {
     /// Issue session tickets but reject them, so that resumption and early data fail
     #[arg(long)]
     reject_tickets: bool,
-    /// Threads that serve [default: one a core]
+    /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Print one line of JSON once listening
     #[arg(long)]
     json: bool,
-    /// Leave Nagle's algorithm on: breaks the lab on purpose
+    /// Leave Nagle's algorithm on, to break the lab deliberately
     #[arg(long, hide = true)]
     nagle: bool,
 }
@@ -137,10 +137,10 @@ impl Args {
 }
 
 fn parse_fault(text: &str) -> Result<(u32, Fault), String> {
-    let (id, fault) = text
-        .split_once('=')
-        .ok_or("write it as ID=FAULT, as in 3=reset")?;
-    let id = id.parse().map_err(|_| format!("`{id}` is no call's id"))?;
+    let (id, fault) = text.split_once('=').ok_or("write ID=FAULT, e.g. 3=reset")?;
+    let id = id
+        .parse()
+        .map_err(|_| format!("`{id}` is not a request ID; use a number below 2^32"))?;
     let fault = fault.parse::<Fault>().map_err(|e| e.to_string())?;
     Ok((id, fault))
 }
@@ -153,7 +153,7 @@ fn append(path: &PathBuf) -> anyhow::Result<File> {
         .with_context(|| format!("--log {}", path.display()))
 }
 
-/// What is printed once listening: a line of JSON for programs, a few lines for people.
+/// Prints the addresses once listening: one line of JSON for programs, a few lines for people.
 fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::Result<()> {
     let addresses = server.addresses();
     if json {
@@ -173,7 +173,7 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
         .context("cannot write to standard output")
 }
 
-/// Ends with SIGINT or SIGTERM.
+/// Returns a future that completes at SIGINT or SIGTERM.
 fn until_signal() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for Ctrl-C")?;
