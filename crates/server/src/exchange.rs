@@ -47,10 +47,13 @@ async fn over_http(
     let kind = Kind::find(&kind).ok_or_else(|| Rejection::NotFound(known_kinds()))?;
     let codec = codec_of(request.headers())?;
     let body = Limited::new(request.into_body(), limits.exchange_bytes);
-    let body = body.collect().await.map_err(Rejection::from_body_error)?;
+    let body = body
+        .collect()
+        .await
+        .map_err(|error| Rejection::from_body_error(&*error))?;
     let message = body.to_bytes();
     let answer = reencode(codec, kind, &message, limits.exchange_bytes, &accounting);
-    let answer = answer.map_err(Rejection::bad_request)?;
+    let answer = answer.map_err(|error| Rejection::bad_request(&error))?;
     let mut response = Response::builder()
         .header(CONTENT_TYPE, codec.form.media_type())
         .header(CONTENT_LENGTH, answer.len());

@@ -1,5 +1,7 @@
 //! Error answers to HTTP requests.
 
+use std::error::Error;
+
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_RANGE;
 use axum::response::{IntoResponse, Response};
@@ -22,13 +24,13 @@ pub(crate) enum Rejection {
 }
 
 impl Rejection {
-    pub(crate) fn bad_request(error: impl ToString) -> Self {
+    pub(crate) fn bad_request(error: &impl ToString) -> Self {
         Self::BadRequest(error.to_string())
     }
 
     /// Maps an error met while reading a body, which may be wrapped several times.
-    pub(crate) fn from_body_error(error: axum::BoxError) -> Self {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
+    pub(crate) fn from_body_error(error: &(dyn Error + 'static)) -> Self {
+        let mut cause = Some(error);
         while let Some(error) = cause {
             if error.is::<LengthLimitError>()
                 || matches!(error.downcast_ref(), Some(BodyError::TooLarge))

@@ -39,8 +39,11 @@ pub(crate) fn router(limits: &Limits) -> Router {
 /// Parses the message and encodes it again.
 async fn echo(State(limits): State<Limits>, request: Request) -> Result<Response, Rejection> {
     let body = Limited::new(request.into_body(), limits.message_bytes);
-    let body = body.collect().await.map_err(Rejection::from_body_error)?;
-    let echo = Echo::from_json(&body.to_bytes()).map_err(Rejection::bad_request)?;
+    let body = body
+        .collect()
+        .await
+        .map_err(|error| Rejection::from_body_error(&*error))?;
+    let echo = Echo::from_json(&body.to_bytes()).map_err(|error| Rejection::bad_request(&error))?;
     Ok(json(echo.to_json()))
 }
 
@@ -92,7 +95,7 @@ async fn upload(State(limits): State<Limits>, request: Request) -> Result<Respon
     let mut bytes = 0;
     let mut sha = Sha256::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Rejection::from_body_error(error.into()))?;
+        let frame = frame.map_err(|error| Rejection::from_body_error(&error))?;
         if let Ok(data) = frame.into_data() {
             bytes += data.len() as u64;
             sha.update(&data);
