@@ -135,7 +135,7 @@ fn two_machines_are_as_far_apart_as_the_network_says() {
     // Three round trips of 50 ms: known physics, of which only the lower bound is certain.
     assert!(first >= 0.150, "{first} s to the first byte");
     assert_eq!(words.next(), Some("100000"));
-    said.complains("carrying between ct-phone");
+    said.complains("bridging ct-phone");
 }
 
 #[test]
