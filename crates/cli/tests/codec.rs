@@ -212,9 +212,9 @@ fn runners_are_not_trusted() {
         ("boasts", Some("claims 10000000000 ns, more than it had")),
         (
             "dies",
-            Some("died: it closed its pipe before encoded; its log ends: I cannot go on"),
+            Some("exited or closed its pipe before sending encoded; its log ends: I cannot go on"),
         ),
-        ("babbles", Some("sent a line that is no reply")),
+        ("babbles", Some("sent an invalid reply")),
     ];
     for (sin, problem) in expected {
         let house = House::new();

@@ -43,8 +43,8 @@ const LIES: [(&str, &str, &str); 11] = [
         "the driver sent a line of more than 65536 bytes",
     ),
     ("no-newline", "h2", "bytes without a newline"),
-    ("silence", "h2", "the driver was silent: no row"),
-    ("death", "h2", "the driver died: it closed its pipe before"),
+    ("silence", "h2", "the driver timed out: no row"),
+    ("death", "h2", "the driver exited or closed its pipe before"),
 ];
 
 #[test]

@@ -32,7 +32,7 @@ fn the_suite_finds_each_lie() {
         ("wrong-digest", "downloads", "wrong digest"),
         ("time-before-start", "phases", "before the run was sent"),
         ("same-id-twice", "calls", "twice"),
-        ("death", "parallel", "died"),
+        ("death", "parallel", "exited"),
     ] {
         let house = House::new();
         let script = format!("exec {} {lie}", hostile.display());

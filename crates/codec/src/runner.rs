@@ -112,7 +112,7 @@ impl Runner {
         command
             .args(&program.command[1..])
             .env_clear()
-            .envs(driver::process::surroundings(home.path()))
+            .envs(driver::env::base_env(home.path()))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
@@ -259,10 +259,10 @@ impl Runner {
         let deadline = Instant::now() + PATIENCE;
         let answer = self
             .channel
-            .say(ask, awaited, deadline)
-            .and_then(|()| self.channel.hear(awaited, deadline));
+            .send(ask, awaited, deadline)
+            .and_then(|()| self.channel.receive(awaited, deadline));
         answer
-            .map(|heard| heard.said)
+            .map(|received| received.message)
             .map_err(|e: ChannelError| self.broken(&e.to_string()))
     }
 
@@ -303,7 +303,7 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        let asked = self.channel.say(&Ask::Close, "close", Instant::now());
+        let asked = self.channel.send(&Ask::Close, "close", Instant::now());
         let until = Instant::now() + CLOSE_PATIENCE;
         while asked.is_ok() && Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {

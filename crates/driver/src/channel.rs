@@ -1,20 +1,27 @@
-//! Lines over two descriptors, each wait with a deadline, each line with a bound.
+//! Lines of JSON over two file descriptors. Every wait has a deadline, every line a length limit.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::clock::monotonic_ns;
 
 /// Most bytes taken in one read; a pipe on Linux holds 64 KiB (pipe(7)).
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// Our ends of the pipes of a program that speaks lines of JSON: a driver, a codec runner.
+/// Longest untrusted text that [`printable`] passes on.
+const PRINTABLE_CHARS: usize = 400;
+
+/// How much of an invalid line is quoted.
+const EXCERPT_BYTES: usize = 80;
+
+/// The lab's end of a conversation with a program: a driver or a codec runner.
 pub struct Channel {
     read: OwnedFd,
     write: OwnedFd,
@@ -23,64 +30,70 @@ pub struct Channel {
     read_ns: u64,
 }
 
-/// What the other side said, and when the read that completed its line returned.
+/// A message, and when it arrived.
 #[derive(Clone, Debug)]
-pub struct Heard<T> {
-    /// Its words.
-    pub said: T,
-    /// `CLOCK_MONOTONIC`.
+pub struct Received<T> {
+    /// The message.
+    pub message: T,
+    /// When the read that completed its line returned, on `CLOCK_MONOTONIC`.
     pub read_ns: u64,
 }
 
-/// Why no line came, or none could be sent. The subject is left to whoever knows it: "the
-/// driver was silent".
+/// Why a message was not received or not sent. The texts have no subject, so that the caller
+/// can supply one: "the driver ...".
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// The deadline passed.
-    #[error("was silent: no {awaited} within {waited_ms} ms")]
-    Silence {
-        /// The message that should have come.
-        awaited: &'static str,
-        /// How long it was waited for.
+    /// Nothing arrived before the deadline.
+    #[error("timed out: no {expected} within {waited_ms} ms")]
+    ReceiveTimeout {
+        /// The message that was expected.
+        expected: &'static str,
+        /// Time from the start of the wait to the deadline, in milliseconds.
         waited_ms: u128,
     },
-    /// End of file where a line was due.
-    #[error("died: it closed its pipe before {awaited}")]
-    Died {
-        /// The message that should have come.
-        awaited: &'static str,
+    /// End of file where a line was expected.
+    #[error("exited or closed its pipe before sending {expected}")]
+    Closed {
+        /// The message that was expected.
+        expected: &'static str,
     },
-    /// Bytes came, but no end of line.
-    #[error("left a line of {bytes} bytes without a newline")]
+    /// Part of a line arrived, but not its end.
+    #[error("sent {bytes} bytes without a newline")]
     NoNewline {
-        /// How many.
+        /// Length of that part.
         bytes: usize,
     },
-    /// A line beyond the bound; its rest was not read.
+    /// A line was longer than the limit; the rest of it was not read.
     #[error("sent a line of more than {limit} bytes")]
     LineTooLong {
-        /// The bound.
+        /// The limit, without the newline.
         limit: usize,
     },
-    /// It does not read.
-    #[error("did not take its {request} within {waited_ms} ms")]
-    Deaf {
-        /// What was to be sent.
-        request: &'static str,
-        /// For how long it was tried.
+    /// The program did not read its input before the deadline.
+    #[error("timed out: did not read {sent} within {waited_ms} ms")]
+    SendTimeout {
+        /// The message that was being sent.
+        sent: &'static str,
+        /// Time from the start of the write to the deadline, in milliseconds.
         waited_ms: u128,
     },
-    /// A line, but none that is understood.
-    #[error("sent a line that is no reply ({detail}): {excerpt:?}")]
-    NotAReply {
-        /// What the parser says.
+    /// The program closed its input.
+    #[error("exited or closed its pipe before reading {sent}")]
+    InputClosed {
+        /// The message that was being sent.
+        sent: &'static str,
+    },
+    /// A line that is not a valid message.
+    #[error("sent an invalid reply ({detail}): {excerpt:?}")]
+    InvalidReply {
+        /// The parser's error.
         detail: String,
-        /// The first characters of the line.
+        /// The beginning of the line.
         excerpt: String,
     },
-    /// The pipe itself failed.
+    /// A read or write failed.
     #[error("cannot be reached over its pipe: {0}")]
-    Pipe(#[from] io::Error),
+    Io(#[from] io::Error),
 }
 
 struct Line {
@@ -88,9 +101,15 @@ struct Line {
     read_ns: u64,
 }
 
+enum ReadOutcome {
+    Data,
+    EndOfFile,
+    TimedOut,
+}
+
 impl Channel {
-    /// Takes over the read end of its output and the write end of its input; no line of more
-    /// than `line_limit_bytes` (without its newline) is taken.
+    /// Takes over the read end of the program's output and the write end of its input. Lines of
+    /// more than `line_limit_bytes`, without the newline, are errors.
     pub fn new(read: OwnedFd, write: OwnedFd, line_limit_bytes: usize) -> io::Result<Self> {
         for fd in [&read, &write] {
             fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
@@ -104,30 +123,30 @@ impl Channel {
         })
     }
 
-    /// Says one thing; `request` is its name.
-    pub fn say(
+    /// Sends a message as one line; `name` is how errors call it.
+    pub fn send(
         &self,
-        what: &impl Serialize,
-        request: &'static str,
+        message: &impl Serialize,
+        name: &'static str,
         deadline: Instant,
     ) -> Result<(), ChannelError> {
-        let mut line = serde_json::to_vec(what).map_err(io::Error::from)?;
+        let mut line = serde_json::to_vec(message).map_err(io::Error::from)?;
         line.push(b'\n');
-        self.send(&line, request, deadline)
+        self.send_line(&line, name, deadline)
     }
 
-    /// Hears one thing; `awaited` is its name.
-    pub fn hear<T: DeserializeOwned>(
+    /// Receives a message; `expected` is how errors call it.
+    pub fn receive<T: DeserializeOwned>(
         &mut self,
-        awaited: &'static str,
+        expected: &'static str,
         deadline: Instant,
-    ) -> Result<Heard<T>, ChannelError> {
-        let Line { text, read_ns } = self.receive(awaited, deadline)?;
+    ) -> Result<Received<T>, ChannelError> {
+        let Line { text, read_ns } = self.receive_line(expected, deadline)?;
         match serde_json::from_slice(&text) {
-            Ok(said) => Ok(Heard { said, read_ns }),
+            Ok(message) => Ok(Received { message, read_ns }),
             Err(error) => {
                 let start = &text[..text.len().min(EXCERPT_BYTES)];
-                Err(ChannelError::NotAReply {
+                Err(ChannelError::InvalidReply {
                     detail: error.to_string(),
                     excerpt: printable(&String::from_utf8_lossy(start)),
                 })
@@ -136,10 +155,10 @@ impl Channel {
     }
 
     /// Writes all of `line`, which ends in a newline.
-    pub(crate) fn send(
+    pub(crate) fn send_line(
         &self,
         mut line: &[u8],
-        request: &'static str,
+        name: &'static str,
         deadline: Instant,
     ) -> Result<(), ChannelError> {
         let began = Instant::now();
@@ -147,21 +166,28 @@ impl Channel {
             match rustix::io::write(&self.write, line) {
                 Ok(n) => line = &line[n..],
                 Err(Errno::AGAIN) => {
-                    if !ready(&self.write, PollFlags::OUT, deadline)? {
+                    if !wait_until_ready(&self.write, PollFlags::OUT, deadline)? {
                         let waited_ms = began.elapsed().as_millis();
-                        return Err(ChannelError::Deaf { request, waited_ms });
+                        return Err(ChannelError::SendTimeout {
+                            sent: name,
+                            waited_ms,
+                        });
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE) => return Err(ChannelError::Died { awaited: request }),
+                Err(Errno::PIPE) => return Err(ChannelError::InputClosed { sent: name }),
                 Err(error) => return Err(io::Error::from(error).into()),
             }
         }
         Ok(())
     }
 
-    /// Reads the next line, without its newline.
-    fn receive(&mut self, awaited: &'static str, deadline: Instant) -> Result<Line, ChannelError> {
+    /// Reads the next line and strips its newline.
+    fn receive_line(
+        &mut self,
+        expected: &'static str,
+        deadline: Instant,
+    ) -> Result<Line, ChannelError> {
         let began = Instant::now();
         let mut searched = 0;
         loop {
@@ -184,36 +210,36 @@ impl Channel {
                 });
             }
             searched = self.buffer.len();
-            match self.fill(deadline)? {
-                Filled::Some => {}
-                Filled::End if searched > 0 => {
+            match self.fill_buffer(deadline)? {
+                ReadOutcome::Data => {}
+                ReadOutcome::EndOfFile | ReadOutcome::TimedOut if searched > 0 => {
                     return Err(ChannelError::NoNewline { bytes: searched });
                 }
-                Filled::End => return Err(ChannelError::Died { awaited }),
-                Filled::Late if searched > 0 => {
-                    return Err(ChannelError::NoNewline { bytes: searched });
-                }
-                Filled::Late => {
+                ReadOutcome::EndOfFile => return Err(ChannelError::Closed { expected }),
+                ReadOutcome::TimedOut => {
                     let waited_ms = began.elapsed().as_millis();
-                    return Err(ChannelError::Silence { awaited, waited_ms });
+                    return Err(ChannelError::ReceiveTimeout {
+                        expected,
+                        waited_ms,
+                    });
                 }
             }
         }
     }
 
-    fn fill(&mut self, deadline: Instant) -> io::Result<Filled> {
+    fn fill_buffer(&mut self, deadline: Instant) -> io::Result<ReadOutcome> {
         let mut chunk = [0; CHUNK_BYTES];
         loop {
             match rustix::io::read(&self.read, &mut chunk) {
-                Ok(0) => return Ok(Filled::End),
+                Ok(0) => return Ok(ReadOutcome::EndOfFile),
                 Ok(n) => {
                     self.read_ns = monotonic_ns();
                     self.buffer.extend_from_slice(&chunk[..n]);
-                    return Ok(Filled::Some);
+                    return Ok(ReadOutcome::Data);
                 }
                 Err(Errno::AGAIN) => {
-                    if !ready(&self.read, PollFlags::IN, deadline)? {
-                        return Ok(Filled::Late);
+                    if !wait_until_ready(&self.read, PollFlags::IN, deadline)? {
+                        return Ok(ReadOutcome::TimedOut);
                     }
                 }
                 Err(Errno::INTR) => {}
@@ -223,21 +249,15 @@ impl Channel {
     }
 }
 
-enum Filled {
-    Some,
-    End,
-    Late,
-}
-
-/// Waits until `fd` is ready or broken; false when the deadline came first.
-fn ready(fd: &OwnedFd, what: PollFlags, deadline: Instant) -> io::Result<bool> {
+/// Waits until `fd` is ready or broken. Returns false if the deadline passes first.
+fn wait_until_ready(fd: &OwnedFd, events: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left == Duration::ZERO {
             return Ok(false);
         }
         let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(fd, what)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(fd, events)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
             Err(error) => return Err(error.into()),
@@ -245,20 +265,9 @@ fn ready(fd: &OwnedFd, what: PollFlags, deadline: Instant) -> io::Result<bool> {
     }
 }
 
-/// Words of a stranger, fit for a terminal and a report: one line, no control characters.
+/// Makes untrusted text safe for a terminal or a report: at most 400 characters, no control
+/// characters and so no line breaks.
 pub fn printable(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(TEXT_CHARS).map(clean).collect()
-}
-
-/// Longest text of a stranger that is passed on.
-const TEXT_CHARS: usize = 400;
-
-/// How much of a bad line is quoted.
-const EXCERPT_BYTES: usize = 80;
-
-/// This host's `CLOCK_MONOTONIC`.
-pub(crate) fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    text.chars().take(PRINTABLE_CHARS).map(clean).collect()
 }

@@ -1,38 +1,36 @@
-//! Why a conversation with a driver ended badly: the reason shown in the failed cell.
+//! Why a conversation with a driver failed: the reason shown in the failed cell.
 
 use crate::channel::ChannelError;
+use crate::protocol::VERSION;
 use crate::rows::RowError;
 
-/// The driver broke the contract, died, or gave up.
+/// The driver broke the protocol, exited, or reported a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// No line came, or none could be sent.
+    /// A message was not received or not sent.
     #[error("the driver {0}")]
     Channel(#[from] ChannelError),
-    /// A reply, but not one that belongs here.
-    #[error("the driver said {said} where {awaited} was due")]
-    Unexpected {
-        /// What came.
-        said: &'static str,
-        /// What was due.
-        awaited: &'static str,
+    /// A valid reply at the wrong time.
+    #[error("the driver sent {sent} where {expected} was expected")]
+    UnexpectedReply {
+        /// Type of the reply.
+        sent: &'static str,
+        /// Types that were allowed.
+        expected: &'static str,
     },
-    /// A protocol version this crate does not speak.
-    #[error(
-        "the driver speaks protocol version {said}; this lab speaks {}",
-        crate::protocol::VERSION
-    )]
+    /// A protocol version other than this crate's.
+    #[error("the driver speaks protocol version {version}; this lab speaks {VERSION}")]
     Version {
-        /// Its version.
-        said: u32,
+        /// The driver's version.
+        version: u32,
     },
-    /// The driver's introduction cannot be true.
-    #[error("the driver's hello is not sane: {0}")]
-    Hello(String),
-    /// The driver says itself that it cannot go on.
-    #[error("the driver gave up: {reason}")]
+    /// The driver's hello has an impossible value, which is named.
+    #[error("the driver's hello is invalid: {0}")]
+    InvalidHello(String),
+    /// The driver replied `failed`: it cannot go on.
+    #[error("the driver failed: {reason}")]
     Failed {
-        /// Its words.
+        /// The driver's own reason.
         reason: String,
     },
     /// A row that cannot be true.

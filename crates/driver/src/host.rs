@@ -1,24 +1,27 @@
-//! The lab's side of a driver: blocking, deadline-driven, trusting nothing.
+//! The lab's side of a conversation with a driver: blocking, with deadlines, trusting nothing.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use crate::DriverError;
-use crate::channel::{Channel, Heard, monotonic_ns, printable};
+use crate::channel::{Channel, Received, printable};
+use crate::clock::monotonic_ns;
+use crate::error::DriverError;
 use crate::protocol::{Clock, Codec, Hello, Reply, Request, Row, Setup, Step, VERSION};
 use crate::rows::Rows;
 
-/// One driver's conversation, over the lab's ends of its pipes.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A conversation with one driver, over the lab's ends of its pipes.
 ///
-/// Calls go in the order `hello`, `setup`, `run`, `close`; after an error only dropping
-/// makes sense. The process itself belongs to the caller.
+/// Call `hello`, `setup`, `run` and `close` in this order. After an error the only valid
+/// operation is to drop it. The driver's process belongs to the caller.
 pub struct Host {
     channel: Channel,
     clock: Clock,
 }
 
-/// What a driver may make the host hold.
+/// How much a driver may make the host buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Longest line, in bytes without its newline.
@@ -33,30 +36,30 @@ impl Default for Limits {
     }
 }
 
-/// How a driver answered `setup`.
+/// A driver's answer to `setup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupAnswer {
     /// `run` may follow.
     Ready,
-    /// Not with this stack.
+    /// The stack cannot do what the setup asks for.
     Unsupported {
-        /// What was asked.
+        /// What cannot be done, e.g. `protocol h3`.
         what: String,
-        /// Why it cannot be had.
+        /// The driver's explanation.
         reason: String,
     },
 }
 
-/// How a driver answered `run`.
+/// A driver's answer to `run`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunAnswer {
-    /// One row for every call, in the order of the steps.
+    /// One row per call, in the order of the steps.
     Rows(Vec<Row>),
-    /// Not with this stack; no step was taken.
+    /// The stack cannot do one of the steps; none was started.
     Unsupported {
-        /// What was asked.
+        /// What cannot be done, e.g. `step stream`.
         what: String,
-        /// Why it cannot be had.
+        /// The driver's explanation.
         reason: String,
     },
 }
@@ -71,34 +74,36 @@ impl Host {
         })
     }
 
-    /// Asks the driver who it is.
+    /// Requests the driver's hello, checks it and returns it.
     pub fn hello(&mut self, deadline: Instant) -> Result<Hello, DriverError> {
         self.send(&Request::Hello { version: VERSION }, deadline)?;
         match self.receive("hello", deadline)?.0 {
             Reply::Hello(hello) => {
-                let hello = sane(hello)?;
+                check_hello(&hello)?;
                 self.clock = hello.clock;
                 Ok(hello)
             }
-            other => Err(unexpected(other, "hello")),
+            other => Err(unexpected_reply(other, "hello")),
         }
     }
 
-    /// Says a line it cannot know; it should answer `unsupported`, whose words are returned.
-    pub fn provoke(
+    /// Sends a line with a word that no driver knows. Returns `what` and `reason` of the
+    /// `unsupported` that must answer it.
+    pub fn send_unknown_request(
         &mut self,
         line: &str,
         deadline: Instant,
     ) -> Result<(String, String), DriverError> {
+        let line = format!("{line}\n");
         self.channel
-            .send(format!("{line}\n").as_bytes(), "an unknown word", deadline)?;
+            .send_line(line.as_bytes(), "an unknown request", deadline)?;
         match self.receive("unsupported", deadline)?.0 {
             Reply::Unsupported { what, reason } => Ok((printable(&what), printable(&reason))),
-            other => Err(unexpected(other, "unsupported")),
+            other => Err(unexpected_reply(other, "unsupported")),
         }
     }
 
-    /// Tells it where to and how.
+    /// Sets the driver up for an origin.
     pub fn setup(&mut self, setup: &Setup, deadline: Instant) -> Result<SetupAnswer, DriverError> {
         self.send(&Request::Setup(setup.clone()), deadline)?;
         match self.receive("ready", deadline)?.0 {
@@ -107,11 +112,12 @@ impl Host {
                 let (what, reason) = (printable(&what), printable(&reason));
                 Ok(SetupAnswer::Unsupported { what, reason })
             }
-            other => Err(unexpected(other, "ready")),
+            other => Err(unexpected_reply(other, "ready")),
         }
     }
 
-    /// Has it follow the steps; `deadline` is that of the last row.
+    /// Makes the driver follow the steps and collects its rows. All of them must arrive before
+    /// `deadline`.
     pub fn run(&mut self, steps: &[Step], deadline: Instant) -> Result<RunAnswer, DriverError> {
         let mut rows = Rows::new(steps, self.clock, monotonic_ns());
         self.send(
@@ -120,28 +126,28 @@ impl Host {
             },
             deadline,
         )?;
-        let mut none_yet = true;
+        let mut any_row = false;
         loop {
             match self.receive("row or done", deadline)? {
                 (Reply::Row(mut row), read_ns) => {
-                    none_yet = false;
+                    any_row = true;
                     if let Some(error) = &mut row.error {
                         error.detail = printable(&error.detail);
                     }
-                    rows.take(row, read_ns)?;
+                    rows.add(row, read_ns)?;
                 }
                 (Reply::Done, _) => return Ok(RunAnswer::Rows(rows.finish(steps)?)),
-                (Reply::Unsupported { what, reason }, _) if none_yet => {
+                (Reply::Unsupported { what, reason }, _) if !any_row => {
                     let (what, reason) = (printable(&what), printable(&reason));
                     return Ok(RunAnswer::Unsupported { what, reason });
                 }
-                (other, _) => return Err(unexpected(other, "row or done")),
+                (other, _) => return Err(unexpected_reply(other, "row or done")),
             }
         }
     }
 
-    /// Lets it go: it closes its connections and exits. Whether it does is the business
-    /// of whoever holds the process, so that a full or broken pipe is no error here.
+    /// Ends the conversation: the driver is to close its connections and exit. A full or broken
+    /// pipe is no error here, because the owner of the process makes sure that it ends.
     pub fn close(self) {
         self.send(&Request::Close, Instant::now()).ok();
     }
@@ -153,45 +159,44 @@ impl Host {
             Request::Run { .. } => "run",
             Request::Close => "close",
         };
-        Ok(self.channel.say(request, name, deadline)?)
+        Ok(self.channel.send(request, name, deadline)?)
     }
 
     fn receive(
         &mut self,
-        awaited: &'static str,
+        expected: &'static str,
         deadline: Instant,
     ) -> Result<(Reply, u64), DriverError> {
-        let Heard { said, read_ns } = self.channel.hear(awaited, deadline)?;
-        Ok((said, read_ns))
+        let Received { message, read_ns } = self.channel.receive(expected, deadline)?;
+        Ok((message, read_ns))
     }
 }
 
-fn sane(hello: Hello) -> Result<Hello, DriverError> {
+fn check_hello(hello: &Hello) -> Result<(), DriverError> {
     if hello.version != VERSION {
         return Err(DriverError::Version {
-            said: hello.version,
+            version: hello.version,
         });
     }
-    let second_ns = 1_000_000_000;
-    if !(1..=second_ns).contains(&hello.resolution_ns) {
-        let what = format!("a clock resolution of {} ns", hello.resolution_ns);
-        return Err(DriverError::Hello(what));
+    if !(1..=SECOND_NS).contains(&hello.resolution_ns) {
+        let problem = format!("a clock resolution of {} ns", hello.resolution_ns);
+        return Err(DriverError::InvalidHello(problem));
     }
     for name in [&hello.stack, &hello.stack_version, &hello.tls] {
         if name.is_empty() || *name != printable(name) {
-            return Err(DriverError::Hello(format!("the name {name:?}")));
+            return Err(DriverError::InvalidHello(format!("the name {name:?}")));
         }
     }
     for Codec(name) in &hello.codecs {
         if name.is_empty() || *name != printable(name) {
-            return Err(DriverError::Hello(format!("the codec {name:?}")));
+            return Err(DriverError::InvalidHello(format!("the codec {name:?}")));
         }
     }
-    Ok(hello)
+    Ok(())
 }
 
-fn unexpected(reply: Reply, awaited: &'static str) -> DriverError {
-    let said = match reply {
+fn unexpected_reply(reply: Reply, expected: &'static str) -> DriverError {
+    let sent = match reply {
         Reply::Failed { reason } => {
             return DriverError::Failed {
                 reason: printable(&reason),
@@ -203,5 +208,5 @@ fn unexpected(reply: Reply, awaited: &'static str) -> DriverError {
         Reply::Row(_) => "row",
         Reply::Done => "done",
     };
-    DriverError::Unexpected { said, awaited }
+    DriverError::UnexpectedReply { sent, expected }
 }

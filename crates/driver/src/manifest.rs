@@ -1,5 +1,5 @@
-//! `stacks/<folder>/stack.toml`: which drivers and codec runners a folder offers, and how to
-//! start them.
+//! `stacks/<folder>/stack.toml`: the drivers and codec runners in a folder, and how to start
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::protocol::Protocol;
 
-/// One folder's drivers and runners.
+/// The contents of a `stack.toml`.
 ///
 /// ```
 /// let manifest = driver::manifest::Manifest::parse(r#"
@@ -26,78 +26,78 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What all of them share.
+    /// How to prepare the folder.
     pub stack: Stack,
-    /// Its drivers.
+    /// The folder's drivers.
     #[serde(default)]
-    pub driver: Vec<Entry>,
-    /// Its runners for the codec bench.
+    pub driver: Vec<DriverEntry>,
+    /// The folder's runners for the codec bench.
     #[serde(default)]
-    pub runner: Vec<Runner>,
+    pub runner: Vec<RunnerEntry>,
 }
 
-/// How to prepare a folder's drivers.
+/// How to prepare a folder's drivers and runners.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
-    /// What the machine must have, in words.
+    /// What the machine must have, described for the user.
     pub needs: String,
-    /// A script in this folder that prepares everything inside it; absent when there is
-    /// nothing to prepare.
+    /// A script that prepares everything inside the folder; absent when there is nothing to
+    /// prepare.
     pub install: Option<String>,
-    /// Debian packages it wants, installed only when the user agrees.
+    /// Debian packages that it needs, installed only when the user agrees.
     #[serde(default)]
     pub debian: Vec<String>,
 }
 
-/// One driver.
+/// A `[[driver]]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The name studies use.
+pub struct DriverEntry {
+    /// Name that studies refer to.
     pub name: String,
     /// Program and arguments. `{stack}` stands for the manifest's folder, `{bin}` for the
     /// folder of the `commute` command.
     pub command: Vec<String>,
-    /// What it can speak; `hello` has the last word.
+    /// Protocols that the driver can use; those in its `hello` take precedence.
     pub protocols: Vec<Protocol>,
-    /// How it talks with the lab.
+    /// How the driver talks to the lab.
     #[serde(default)]
     pub channel: ChannelKind,
-    /// Kind of the server's keys, where the library knows one only.
+    /// Kind of the server's keys, for libraries that accept only one.
     #[serde(default)]
     pub certificate: Certificate,
-    /// What every result of it must say, by protocol or for `all`.
+    /// Notes that must accompany every result, by protocol or for `all`.
     #[serde(default)]
     pub caveats: BTreeMap<String, String>,
-    /// Conformance cases that it cannot pass by its nature, each with the reason. Keys are
+    /// Conformance cases that the stack cannot pass by design, each with the reason. Keys are
     /// `CASE` or `PROTOCOL/CASE`.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
 }
 
-/// One runner (`docs/codec-runner.md`).
+/// A `[[runner]]` table (`docs/codec-runner.md`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Runner {
-    /// The name of its runtime, as `commute codec --runtime` knows it.
+pub struct RunnerEntry {
+    /// Name of the runtime, for `commute codec --runtime`.
     pub runtime: String,
-    /// Program and arguments, as of a driver.
+    /// Program and arguments, with the same placeholders as a driver's.
     pub command: Vec<String>,
 }
 
-/// How driver and lab talk.
+/// How a driver and the lab talk to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChannelKind {
     /// Two pipes.
     #[default]
     Pipes,
-    /// One TCP connection that the driver makes, as from a phone.
+    /// One TCP connection that the driver makes, e.g. from a phone.
     Tcp,
 }
 
-/// Kind of the keys of server and client.
+/// Kind of the server's and the client's keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certificate {
@@ -110,7 +110,7 @@ pub enum Certificate {
 }
 
 impl Certificate {
-    /// As `commute serve --key` and records name it.
+    /// Returns its name for `commute serve --key` and in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::P256 => "p256",
@@ -119,35 +119,35 @@ impl Certificate {
     }
 }
 
-/// Why a manifest was refused.
+/// Why a manifest is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// Not TOML, a key missing or unknown; the message has line and column.
+    /// Not TOML, or a key is missing or unknown; the message has line and column.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// A driver that cannot be named or started.
+    /// A driver with an invalid name, command, protocol list or caveat.
     #[error("driver {name:?}: {problem}")]
-    Entry {
-        /// Its name.
+    Driver {
+        /// Name in the manifest.
         name: String,
         /// What to change.
         problem: &'static str,
     },
-    /// A runner that cannot be named or started.
+    /// A runner with an invalid name or command.
     #[error("runner {runtime:?}: {problem}")]
     Runner {
-        /// Its runtime.
+        /// Runtime in the manifest.
         runtime: String,
         /// What to change.
         problem: &'static str,
     },
-    /// A folder that offers nothing.
-    #[error("no [[driver]] and no [[runner]]: a stack offers at least one")]
+    /// Neither a driver nor a runner.
+    #[error("no [[driver]] and no [[runner]]: a stack needs at least one")]
     Empty,
 }
 
 impl Manifest {
-    /// Reads the text of a manifest.
+    /// Parses and checks the text of a manifest.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = toml::from_str(text)?;
         if manifest.driver.is_empty() && manifest.runner.is_empty() {
@@ -155,7 +155,7 @@ impl Manifest {
         }
         for (index, entry) in manifest.driver.iter().enumerate() {
             if let Some(problem) = entry.problem(&manifest.driver[..index]) {
-                return Err(ManifestError::Entry {
+                return Err(ManifestError::Driver {
                     name: entry.name.clone(),
                     problem,
                 });
@@ -173,35 +173,38 @@ impl Manifest {
     }
 }
 
-impl Entry {
-    /// Its command line, for a manifest in `stack` and a `commute` command in `bin`.
+impl DriverEntry {
+    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
     pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        filled(&self.command, stack, bin)
+        expand(&self.command, stack, bin)
     }
 
-    fn speaks(&self, name: &str) -> bool {
+    /// Returns the notes that results over `protocol` must carry, joined by semicolons.
+    pub fn caveat(&self, protocol: Protocol) -> Option<String> {
+        let caveats: Vec<&str> = [protocol.name(), "all"]
+            .iter()
+            .filter_map(|key| self.caveats.get(*key))
+            .map(String::as_str)
+            .collect();
+        (!caveats.is_empty()).then(|| caveats.join("; "))
+    }
+
+    /// Returns why the stack cannot pass the conformance case `case` over `protocol`.
+    pub fn limit(&self, protocol: Protocol, case: &str) -> Option<&str> {
+        let for_protocol = format!("{}/{case}", protocol.name());
+        let reason = self.limits.get(&for_protocol);
+        reason.or_else(|| self.limits.get(case)).map(String::as_str)
+    }
+
+    fn has_protocol(&self, name: &str) -> bool {
         self.protocols.iter().any(|p| p.name() == name)
     }
 
-    /// What results of it over `protocol` must say.
-    pub fn caveat(&self, protocol: Protocol) -> Option<String> {
-        let said = [protocol.name(), "all"].map(|key| self.caveats.get(key));
-        let said: Vec<&str> = said.into_iter().flatten().map(String::as_str).collect();
-        (!said.is_empty()).then(|| said.join("; "))
-    }
-
-    /// Why it cannot pass the conformance case `case` over `protocol`.
-    pub fn limit(&self, protocol: Protocol, case: &str) -> Option<&str> {
-        let own = format!("{}/{case}", protocol.name());
-        let reason = self.limits.get(&own).or_else(|| self.limits.get(case));
-        reason.map(String::as_str)
-    }
-
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
-        if !plain(&self.name) {
-            Some("a name is lower-case letters, digits and dashes")
+        if !is_valid_name(&self.name) {
+            Some("a name has only lower-case letters, digits and dashes")
         } else if earlier.iter().any(|entry| entry.name == self.name) {
-            Some("the name stands twice")
+            Some("the name is used twice")
         } else if self.command.is_empty() {
             Some("`command` needs a program")
         } else if self.protocols.is_empty() {
@@ -209,26 +212,26 @@ impl Entry {
         } else if self
             .caveats
             .keys()
-            .any(|key| !self.speaks(key) && key != "all")
+            .any(|key| !self.has_protocol(key) && key != "all")
         {
-            Some("a key of `caveats` is one of its protocols or `all`")
+            Some("the keys of `caveats` must be its protocols or `all`")
         } else {
             None
         }
     }
 }
 
-impl Runner {
-    /// Its command line, for a manifest in `stack` and a `commute` command in `bin`.
+impl RunnerEntry {
+    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
     pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        filled(&self.command, stack, bin)
+        expand(&self.command, stack, bin)
     }
 
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
-        if !plain(&self.runtime) {
-            Some("a runtime's name is lower-case letters, digits and dashes")
+        if !is_valid_name(&self.runtime) {
+            Some("a runtime's name has only lower-case letters, digits and dashes")
         } else if earlier.iter().any(|r| r.runtime == self.runtime) {
-            Some("the runtime stands twice")
+            Some("the runtime is used twice")
         } else if self.command.is_empty() {
             Some("`command` needs a program")
         } else {
@@ -237,31 +240,32 @@ impl Runner {
     }
 }
 
-fn filled(command: &[String], stack: &Path, bin: &Path) -> Vec<String> {
-    let fill = |word: &String| {
+/// Replaces the placeholders in a command.
+fn expand(command: &[String], stack: &Path, bin: &Path) -> Vec<String> {
+    let expand = |word: &String| {
         word.replace("{stack}", &stack.to_string_lossy())
             .replace("{bin}", &bin.to_string_lossy())
     };
-    command.iter().map(fill).collect()
+    command.iter().map(expand).collect()
 }
 
-fn plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty() && name.chars().all(plain)
+fn is_valid_name(name: &str) -> bool {
+    let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.chars().all(valid)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> String {
+    fn error(text: &str) -> String {
         Manifest::parse(text).unwrap_err().to_string()
     }
 
     #[test]
-    fn unknown_keys_are_refused_with_their_place() {
+    fn unknown_keys_are_rejected_with_line_and_name() {
         let text = "[[driver]]\nname = \"a\"\ncolour = \"red\"\n";
-        let message = refused(text);
+        let message = error(text);
         assert!(
             message.contains("line 3") && message.contains("colour"),
             "{message}"
@@ -269,20 +273,20 @@ mod tests {
     }
 
     #[test]
-    fn caveats_and_limits_are_found_by_protocol() {
+    fn caveats_and_limits_are_looked_up_by_protocol() {
         let text = "[stack]\nneeds = \"\"\n[[driver]]\nname = \"a\"\ncommand = [\"x\"]\n\
                     protocols = [\"h2\", \"h3\"]\ncaveats = { h3 = \"no chain\", all = \"old\" }\n\
-                    limits = { \"h3/wrong-ca\" = \"no chain\", cancel = \"no way\" }\n";
+                    limits = { \"h3/wrong-ca\" = \"no chain\", cancel = \"no API\" }\n";
         let entry = Manifest::parse(text).unwrap().driver.remove(0);
         assert_eq!(entry.caveat(Protocol::H2).as_deref(), Some("old"));
         assert_eq!(entry.caveat(Protocol::H3).as_deref(), Some("no chain; old"));
         assert_eq!(entry.limit(Protocol::H2, "wrong-ca"), None);
         assert_eq!(entry.limit(Protocol::H3, "wrong-ca"), Some("no chain"));
-        assert_eq!(entry.limit(Protocol::H2, "cancel"), Some("no way"));
+        assert_eq!(entry.limit(Protocol::H2, "cancel"), Some("no API"));
     }
 
     #[test]
-    fn a_folder_may_have_runners_only_but_not_nothing() {
+    fn folder_needs_a_driver_or_a_runner() {
         let head = "[stack]\nneeds = \"\"\n";
         let runner = |runtime: &str| {
             format!("[[runner]]\nruntime = {runtime:?}\ncommand = [\"{{bin}}/x\"]\n")
@@ -290,26 +294,26 @@ mod tests {
         let manifest = Manifest::parse(&format!("{head}{}", runner("perl"))).unwrap();
         let argv = manifest.runner[0].argv("/s".as_ref(), "/b".as_ref());
         assert_eq!(argv, ["/b/x"]);
-        assert!(refused(head).contains("at least one"));
-        assert!(refused(&format!("{head}{}", runner("Perl 5"))).contains("lower-case"));
+        assert!(error(head).contains("at least one"));
+        assert!(error(&format!("{head}{}", runner("Perl 5"))).contains("lower-case"));
         let twice = format!("{head}{}{}", runner("go"), runner("go"));
-        assert!(refused(&twice).contains("twice"));
+        assert!(error(&twice).contains("twice"));
     }
 
     #[test]
-    fn drivers_that_cannot_start_are_refused() {
+    fn drivers_that_cannot_start_are_rejected() {
         let entry = |name: &str, command: &str, protocols: &str| {
             format!("[[driver]]\nname = {name:?}\ncommand = {command}\nprotocols = {protocols}\n")
         };
         let head = "[stack]\nneeds = \"\"\n";
-        let refused = |text: &str| refused(&format!("{head}{text}"));
+        let error = |text: &str| error(&format!("{head}{text}"));
         let good = entry("a", "[\"x\"]", "[\"h2\"]");
         assert!(Manifest::parse(&format!("{head}{good}")).is_ok());
-        assert!(refused(&format!("{good}{good}")).contains("twice"));
-        assert!(refused(&entry("a b", "[\"x\"]", "[\"h2\"]")).contains("lower-case"));
-        assert!(refused(&entry("a", "[]", "[\"h2\"]")).contains("needs a program"));
-        assert!(refused(&entry("a", "[\"x\"]", "[]")).contains("at least one of"));
-        assert!(refused(&entry("a", "[\"x\"]", "[\"h9\"]")).contains("line 6"));
-        assert!(refused(&format!("{good}caveats = {{ h3 = \"x\" }}\n")).contains("caveats"));
+        assert!(error(&format!("{good}{good}")).contains("twice"));
+        assert!(error(&entry("a b", "[\"x\"]", "[\"h2\"]")).contains("lower-case"));
+        assert!(error(&entry("a", "[]", "[\"h2\"]")).contains("needs a program"));
+        assert!(error(&entry("a", "[\"x\"]", "[]")).contains("at least one of"));
+        assert!(error(&entry("a", "[\"x\"]", "[\"h9\"]")).contains("line 6"));
+        assert!(error(&format!("{good}caveats = {{ h3 = \"x\" }}\n")).contains("caveats"));
     }
 }

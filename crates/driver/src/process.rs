@@ -1,16 +1,14 @@
 //! Starting a program that speaks over pipes, outside any bench.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
 use std::process::{Child, Command};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::pipes::{ENV_IN, ENV_OUT};
+use crate::env::{ENV_IN, ENV_OUT};
 
 /// A program that runs, and our ends of its pipes.
 #[derive(Debug)]
@@ -37,16 +35,6 @@ pub fn start(mut command: Command) -> io::Result<Started> {
     Ok(Started { child, read, write })
 }
 
-/// What a program finds around it, its pipes apart: a home of its own and little else.
-pub fn surroundings(home: &Path) -> Vec<(OsString, OsString)> {
-    vec![
-        ("HOME".into(), home.into()),
-        ("TMPDIR".into(), home.into()),
-        ("PATH".into(), SEARCH_PATH.into()),
-        ("LANG".into(), "C.UTF-8".into()),
-    ]
-}
-
 /// Keeps the program's ends open until it has ended, so that it may open them when it likes and
 /// its death is still the end of the file.
 fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> io::Result<()> {
@@ -59,5 +47,3 @@ fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> io::Result<()> {
     });
     Ok(())
 }
-
-const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -1,39 +1,45 @@
-//! What a row must satisfy before the lab looks at it.
+//! Checks that every row must pass before the lab uses it.
+
+mod error;
 
 use std::collections::HashMap;
 
+pub use self::error::RowError;
 use crate::protocol::{Action, Clock, Row, Step};
-pub use crate::row_error::RowError;
 
-/// Sends of one request beyond which a driver is not believed.
+/// More attempts at one call than this are not plausible.
 const MAX_ATTEMPTS: u32 = 100;
 
-/// Body bytes beyond which a driver is not believed: 1 TiB.
+/// A longer body than this, 1 TiB, is not plausible.
 const MAX_BODY_BYTES: u64 = 1 << 40;
 
-/// The rows of one run, as they come in.
+/// Length of a SHA-256 digest in hex.
+const DIGEST_CHARS: usize = 64;
+
+/// The rows of one run, collected and checked as they arrive.
 pub struct Rows<'a> {
     clock: Clock,
     sent_ns: u64,
     steps: HashMap<u32, &'a Step>,
     first_read_ns: HashMap<u32, u64>,
-    seen: HashMap<u32, Row>,
+    rows: HashMap<u32, Row>,
 }
 
 impl<'a> Rows<'a> {
-    /// For `steps`, sent at `sent_ns` (`CLOCK_MONOTONIC`) to a driver with this clock.
+    /// Starts a run whose `steps` are sent at `sent_ns` (`CLOCK_MONOTONIC`) to a driver with this
+    /// clock.
     pub fn new(steps: &'a [Step], clock: Clock, sent_ns: u64) -> Self {
         Self {
             clock,
             sent_ns,
             steps: steps.iter().map(|step| (step.id, step)).collect(),
             first_read_ns: HashMap::new(),
-            seen: HashMap::new(),
+            rows: HashMap::new(),
         }
     }
 
-    /// Takes a row whose line was read at `read_ns` (`CLOCK_MONOTONIC`).
-    pub fn take(&mut self, row: Row, read_ns: u64) -> Result<(), RowError> {
+    /// Checks and adds a row whose line was read at `read_ns` (`CLOCK_MONOTONIC`).
+    pub fn add(&mut self, row: Row, read_ns: u64) -> Result<(), RowError> {
         let id = row.id;
         let step = *self.steps.get(&id).ok_or(RowError::UnknownId { id })?;
         if !step.action.is_call() {
@@ -42,14 +48,14 @@ impl<'a> Rows<'a> {
                 step: step.action.name(),
             });
         }
-        if self.seen.contains_key(&id) {
-            return Err(RowError::Twice { id });
+        if self.rows.contains_key(&id) {
+            return Err(RowError::Duplicate { id });
         }
         check_order(&row)?;
-        check_amounts(&row, &step.action)?;
+        check_values(&row, &step.action)?;
         if self.clock == Clock::Monotonic {
-            // A group's rows follow its last call, so no call of it may end after the
-            // first of them was read.
+            // A group's rows are sent after its last call has ended, so none of its calls may
+            // end after the first row was read.
             let group_read_ns = *self.first_read_ns.entry(step.group).or_insert(read_ns);
             if let Some(by_ns) = excess(self.sent_ns, row.start_ns) {
                 return Err(RowError::BeforeRun { id, by_ns });
@@ -58,22 +64,23 @@ impl<'a> Rows<'a> {
                 return Err(RowError::AfterRead { id, by_ns });
             }
         }
-        self.seen.insert(id, row);
+        self.rows.insert(id, row);
         Ok(())
     }
 
-    /// `done` came: every call's row, in the order of the steps.
+    /// Returns the rows in the order of the steps, once the driver has sent `done`. Every call
+    /// must have one.
     pub fn finish(mut self, steps: &[Step]) -> Result<Vec<Row>, RowError> {
         let calls = || steps.iter().filter(|step| step.action.is_call());
-        if let Some(step) = calls().find(|step| !self.seen.contains_key(&step.id)) {
-            let missing = calls().count() - self.seen.len();
+        if let Some(step) = calls().find(|step| !self.rows.contains_key(&step.id)) {
+            let missing = calls().count() - self.rows.len();
             return Err(RowError::Missing {
                 id: step.id,
                 missing,
             });
         }
         Ok(calls()
-            .filter_map(|step| self.seen.remove(&step.id))
+            .filter_map(|step| self.rows.remove(&step.id))
             .collect())
     }
 }
@@ -86,16 +93,17 @@ fn check_order(row: &Row) -> Result<(), RowError> {
     let first = ("first_byte", row.first_byte_ns);
     let (created, encoded) = (("created", row.created_ns), ("encoded", row.encoded_ns));
     let received = ("received", row.received_ns);
-    in_order(row.id, &[start, created, encoded, sent, end])?;
-    in_order(row.id, &[first, received, end])?;
-    in_order(row.id, &[start, dns, connect, tls, end])?;
-    // Early data goes before the handshake is done, and may be answered before it.
-    let up = if row.early_data { connect } else { tls };
-    in_order(row.id, &[start, up, sent, end])?;
-    in_order(row.id, &[start, up, first, end])
+    check_sequence(row.id, &[start, created, encoded, sent, end])?;
+    check_sequence(row.id, &[first, received, end])?;
+    check_sequence(row.id, &[start, dns, connect, tls, end])?;
+    // Early data is sent, and may be answered, before the handshake is complete.
+    let connected = if row.early_data { connect } else { tls };
+    check_sequence(row.id, &[start, connected, sent, end])?;
+    check_sequence(row.id, &[start, connected, first, end])
 }
 
-fn in_order(id: u32, phases: &[(&'static str, Option<u64>)]) -> Result<(), RowError> {
+/// Checks that the phases that have a time are in the given order.
+fn check_sequence(id: u32, phases: &[(&'static str, Option<u64>)]) -> Result<(), RowError> {
     let known: Vec<_> = phases
         .iter()
         .filter_map(|&(name, at)| Some((name, at?)))
@@ -114,7 +122,7 @@ fn in_order(id: u32, phases: &[(&'static str, Option<u64>)]) -> Result<(), RowEr
     Ok(())
 }
 
-fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
+fn check_values(row: &Row, action: &Action) -> Result<(), RowError> {
     let id = row.id;
     if row.attempts > MAX_ATTEMPTS {
         return Err(RowError::Attempts {
@@ -130,7 +138,7 @@ fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
     if row
         .digest
         .as_ref()
-        .is_some_and(|text| text.len() != 64 || !text.bytes().all(hex))
+        .is_some_and(|text| text.len() != DIGEST_CHARS || !text.bytes().all(hex))
     {
         return Err(RowError::Digest { id });
     }
@@ -140,7 +148,7 @@ fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
     if row.attempts == 0 {
         return Err(RowError::Attempts { id, attempts: 0 });
     }
-    // A redirect is an answer, and no file.
+    // A redirect has a body, but it is not the file.
     let is_redirect = row
         .status
         .is_some_and(|status| (300..400).contains(&status));
@@ -150,32 +158,30 @@ fn check_amounts(row: &Row, action: &Action) -> Result<(), RowError> {
     {
         return Err(RowError::WrongLength {
             id,
-            asked: bytes,
-            got: row.response_bytes,
+            requested: bytes,
+            received: row.response_bytes,
         });
     }
-    let exchanged = matches!(action, Action::Exchange { .. });
-    let needs = [
+    let is_exchange = matches!(action, Action::Exchange { .. });
+    let required = [
         (row.connection > 0, "a connection"),
         (row.first_byte_ns.is_some(), "a first byte"),
         (row.status.is_some(), "a status"),
         (row.digest.is_some(), "a digest"),
         (row.protocol.is_some(), "a protocol"),
+        (!is_exchange || row.encoded_ns.is_some(), "an encoding time"),
         (
-            !exchanged || row.encoded_ns.is_some(),
-            "a moment of encoding",
-        ),
-        (
-            !exchanged || row.received_ns.is_some(),
-            "a moment of receiving",
+            !is_exchange || row.received_ns.is_some(),
+            "a receiving time",
         ),
     ];
-    match needs.iter().find(|(there, _)| !there) {
-        Some(&(_, what)) => Err(RowError::Without { id, what }),
+    match required.iter().find(|(present, _)| !present) {
+        Some(&(_, field)) => Err(RowError::MissingField { id, field }),
         None => Ok(()),
     }
 }
 
+/// Returns by how much `value` exceeds `bound`, if it does.
 fn excess(value: u64, bound: u64) -> Option<u64> {
     (value > bound).then(|| value - bound)
 }

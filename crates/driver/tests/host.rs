@@ -1,4 +1,4 @@
-//! The host against drivers that are a few lines of text: each breach has its reason.
+//! The host against scripted drivers: every violation of the protocol has its own error.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use driver::protocol::{Action, Clock, Codec, Protocol, Setup, Step};
 use driver::{ChannelError, DriverError, Host, Limits, RunAnswer, SetupAnswer};
 
-const HELLO: &str = r#"{"type":"hello","version":2,"stack":"toy","stack_version":"1","tls":"none","protocols":["h2"],"capabilities":[],"clock":"own","resolution_ns":1,"phases":{},"mood":"fine"}"#;
+const HELLO: &str = r#"{"type":"hello","version":2,"stack":"scripted","stack_version":"1","tls":"none","protocols":["h2"],"capabilities":[],"clock":"own","resolution_ns":1,"phases":{},"colour":"green"}"#;
 const READY: &str = r#"{"type":"ready"}"#;
 const DONE: &str = r#"{"type":"done"}"#;
 const FAILED_CALL: &str = r#"{"type":"row","id":1,"start_ns":5,"end_ns":6,"error":{"kind":"connect","detail":"refused"}}"#;
 
-/// A driver that answers each request with the next of these texts, then hangs up.
-fn toy(answers: &[&str]) -> (Host, JoinHandle<()>) {
-    let (host, mut requests, mut replies) = wired();
+/// A driver that answers each request with the next of these texts, then closes its pipes.
+fn scripted(answers: &[&str]) -> (Host, JoinHandle<()>) {
+    let (host, mut requests, mut replies) = connected();
     let answers: Vec<String> = answers.iter().map(|text| (*text).to_owned()).collect();
     let thread = std::thread::spawn(move || {
         for answer in answers {
@@ -29,7 +29,7 @@ fn toy(answers: &[&str]) -> (Host, JoinHandle<()>) {
     (host, thread)
 }
 
-fn wired() -> (Host, BufReader<File>, File) {
+fn connected() -> (Host, BufReader<File>, File) {
     let (input, write) = pipe();
     let (read, output) = pipe();
     let host = Host::new(read, write, Limits::default()).unwrap();
@@ -41,7 +41,7 @@ fn pipe() -> (OwnedFd, OwnedFd) {
     (reader.into(), writer.into())
 }
 
-fn soon() -> Instant {
+fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
@@ -74,24 +74,24 @@ fn steps() -> Vec<Step> {
     }]
 }
 
-/// What `run` comes to when the driver answers it with `answer`.
+/// Runs against a driver that answers `run` with `answer`.
 fn run(answer: &str) -> Result<RunAnswer, DriverError> {
     let hello = format!("{HELLO}\n");
-    let (mut host, thread) = toy(&[&hello, answer]);
-    host.hello(soon()).unwrap();
-    let outcome = host.run(&steps(), soon());
+    let (mut host, thread) = scripted(&[&hello, answer]);
+    host.hello(deadline()).unwrap();
+    let outcome = host.run(&steps(), deadline());
     thread.join().unwrap();
     outcome
 }
 
 #[track_caller]
-fn breach(answer: &str, reason: &str) {
+fn assert_error(answer: &str, reason: &str) {
     let error = run(answer).unwrap_err().to_string();
     assert!(error.contains(reason), "{error}");
 }
 
 #[test]
-fn a_whole_conversation() {
+fn conversation_from_hello_to_close() {
     let lines = |lines: &[&str]| {
         lines
             .iter()
@@ -103,11 +103,17 @@ fn a_whole_conversation() {
         lines(&[READY]),
         lines(&[FAILED_CALL, DONE]),
     ];
-    let (mut host, thread) = toy(&answers.each_ref().map(String::as_str));
-    let hello = host.hello(soon()).unwrap();
-    assert_eq!((hello.stack.as_str(), hello.clock), ("toy", Clock::Own));
-    assert_eq!(host.setup(&setup(), soon()).unwrap(), SetupAnswer::Ready);
-    let RunAnswer::Rows(rows) = host.run(&steps(), soon()).unwrap() else {
+    let (mut host, thread) = scripted(&answers.each_ref().map(String::as_str));
+    let hello = host.hello(deadline()).unwrap();
+    assert_eq!(
+        (hello.stack.as_str(), hello.clock),
+        ("scripted", Clock::Own)
+    );
+    assert_eq!(
+        host.setup(&setup(), deadline()).unwrap(),
+        SetupAnswer::Ready
+    );
+    let RunAnswer::Rows(rows) = host.run(&steps(), deadline()).unwrap() else {
         panic!()
     };
     assert_eq!((rows[0].id, rows[0].end_ns), (1, 6));
@@ -116,93 +122,97 @@ fn a_whole_conversation() {
 }
 
 #[test]
-fn unsupported_is_an_answer() {
-    let line = "{\"type\":\"unsupported\",\"what\":\"step\\u001b[31m get\",\"reason\":\"tired\"}\n";
+fn unsupported_is_an_answer_and_not_an_error() {
+    let line =
+        "{\"type\":\"unsupported\",\"what\":\"step\\u001b[31m get\",\"reason\":\"no stream\"}\n";
     let RunAnswer::Unsupported { what, reason } = run(line).unwrap() else {
         panic!()
     };
-    // Control characters stay out of terminals.
+    // Control characters are replaced: they would reach a terminal.
     assert_eq!(
         (what.as_str(), reason.as_str()),
-        ("step\u{fffd}[31m get", "tired")
+        ("step\u{fffd}[31m get", "no stream")
     );
-    breach(
+    assert_error(
         &format!("{FAILED_CALL}\n{line}"),
-        "said unsupported where row or done was due",
+        "sent unsupported where row or done was expected",
     );
 }
 
 #[test]
-fn lines_that_are_no_reply() {
-    breach(
+fn lines_that_are_not_a_valid_reply() {
+    assert_error(
         "hello there\n",
-        "no reply (expected value at line 1 column 1): \"hello there\"",
+        "invalid reply (expected value at line 1 column 1): \"hello there\"",
     );
-    breach("{\"type\":\"dance\"}\n", "unknown variant `dance`");
-    breach("\n", "EOF while parsing");
-    breach("\u{0}\n", "is no reply");
-    breach(
+    assert_error("{\"type\":\"unknown\"}\n", "unknown variant `unknown`");
+    assert_error("\n", "EOF while parsing");
+    assert_error("\u{0}\n", "sent an invalid reply");
+    assert_error(
         &format!("{READY}\n"),
-        "said ready where row or done was due",
+        "sent ready where row or done was expected",
     );
-    breach(
-        "{\"type\":\"failed\",\"reason\":\"out of\\ncheese\"}\n",
-        "gave up: out of\u{fffd}cheese",
+    assert_error(
+        "{\"type\":\"failed\",\"reason\":\"out of\\nmemory\"}\n",
+        "the driver failed: out of\u{fffd}memory",
     );
-    let (mut host, thread) = toy(&[&format!("{DONE}\n")]);
-    let error = host.hello(soon()).unwrap_err().to_string();
-    assert_eq!(error, "the driver said done where hello was due");
+    let (mut host, thread) = scripted(&[&format!("{DONE}\n")]);
+    let error = host.hello(deadline()).unwrap_err().to_string();
+    assert_eq!(error, "the driver sent done where hello was expected");
     thread.join().unwrap();
 }
 
 #[test]
-fn bytes_that_are_no_text() {
-    let (mut host, mut requests, mut replies) = wired();
+fn bytes_that_are_not_utf8() {
+    let (mut host, mut requests, mut replies) = connected();
     let thread = std::thread::spawn(move || {
         requests.read_line(&mut String::new()).unwrap();
         replies.write_all(b"{\"type\":\"\xff\"}\n").unwrap();
     });
-    let error = host.hello(soon()).unwrap_err();
+    let error = host.hello(deadline()).unwrap_err();
     assert!(
-        matches!(error, DriverError::Channel(ChannelError::NotAReply { .. })),
+        matches!(
+            error,
+            DriverError::Channel(ChannelError::InvalidReply { .. })
+        ),
         "{error}"
     );
     thread.join().unwrap();
 }
 
 #[test]
-fn an_end_in_the_wrong_place() {
-    breach("", "died: it closed its pipe before row or done");
-    breach(DONE, "a line of 15 bytes without a newline");
-    breach(
+fn end_of_file_before_done() {
+    assert_error("", "exited or closed its pipe before sending row or done");
+    assert_error(DONE, "sent 15 bytes without a newline");
+    assert_error(
         &format!("{FAILED_CALL}\n"),
-        "died: it closed its pipe before row or done",
+        "exited or closed its pipe before sending row or done",
     );
 }
 
 #[test]
 fn rows_are_checked() {
     let twice = format!("{FAILED_CALL}\n{FAILED_CALL}\n");
-    breach(&twice, "the row of step 1 twice");
-    breach(&format!("{DONE}\n"), "no row for step 1 (1 missing)");
-    breach(
+    assert_error(&twice, "the row of step 1 twice");
+    assert_error(&format!("{DONE}\n"), "no row for step 1 (1 missing)");
+    assert_error(
         &FAILED_CALL
             .replace("\"id\":1", "\"id\":2\n")
             .replace('\n', ""),
         "without a newline",
     );
-    breach(
+    assert_error(
         &format!("{}\n", FAILED_CALL.replace("\"id\":1", "\"id\":2")),
         "never asked for",
     );
-    breach(
+    assert_error(
         &format!("{}\n", FAILED_CALL.replace("\"id\":1,", "")),
         "missing field `id`",
     );
 }
 
 #[test]
-fn a_hello_that_cannot_be_true() {
+fn impossible_hellos() {
     for (from, to, reason) in [
         (
             "\"version\":2",
@@ -214,9 +224,9 @@ fn a_hello_that_cannot_be_true() {
             "\"resolution_ns\":0",
             "a clock resolution of 0 ns",
         ),
-        ("\"stack\":\"toy\"", "\"stack\":\"\"", "the name \"\""),
+        ("\"stack\":\"scripted\"", "\"stack\":\"\"", "the name \"\""),
         (
-            "\"mood\":\"fine\"",
+            "\"colour\":\"green\"",
             "\"codecs\":[\"json\",\"\\u001b[2J\"]",
             "the codec \"\\u{1b}[2J\"",
         ),
@@ -226,34 +236,34 @@ fn a_hello_that_cannot_be_true() {
             "the name \"a\\u{1b}\"",
         ),
     ] {
-        let (mut host, thread) = toy(&[&format!("{}\n", HELLO.replace(from, to))]);
-        let error = host.hello(soon()).unwrap_err().to_string();
+        let (mut host, thread) = scripted(&[&format!("{}\n", HELLO.replace(from, to))]);
+        let error = host.hello(deadline()).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
         thread.join().unwrap();
     }
 }
 
 #[test]
-fn a_line_at_the_bound_and_one_beyond() {
+fn line_limit_is_exact() {
     let padded = |length: usize| format!("{DONE}{}\n", " ".repeat(length - DONE.len()));
     let row = format!("{FAILED_CALL}\n");
     assert!(run(&format!("{row}{}", padded(65_536))).is_ok());
-    breach(
+    assert_error(
         &format!("{row}{}", padded(65_537)),
         "a line of more than 65536 bytes",
     );
 }
 
 #[test]
-fn silence_ends_at_the_deadline() {
-    let (mut host, _requests, _replies) = wired();
+fn waiting_ends_at_the_deadline() {
+    let (mut host, _requests, _replies) = connected();
     let deadline = Instant::now() + Duration::from_millis(50);
     let error = host.hello(deadline).unwrap_err();
     assert!(
         matches!(
             error,
-            DriverError::Channel(ChannelError::Silence {
-                awaited: "hello",
+            DriverError::Channel(ChannelError::ReceiveTimeout {
+                expected: "hello",
                 ..
             })
         ),
@@ -263,23 +273,23 @@ fn silence_ends_at_the_deadline() {
 }
 
 #[test]
-fn a_drip_of_bytes_does_not_move_the_deadline() {
-    let (mut host, _requests, mut replies) = wired();
+fn bytes_without_a_newline_do_not_extend_the_deadline() {
+    let (mut host, _requests, mut replies) = connected();
     let thread = std::thread::spawn(move || while replies.write_all(b" ").is_ok() {});
     let deadline = Instant::now() + Duration::from_millis(50);
     let error = host.hello(deadline).unwrap_err();
-    let bounded = matches!(
+    let ended = matches!(
         error,
         DriverError::Channel(ChannelError::NoNewline { .. } | ChannelError::LineTooLong { .. })
     );
-    assert!(bounded, "{error}");
+    assert!(ended, "{error}");
     drop(host);
     thread.join().unwrap();
 }
 
 #[test]
-fn a_driver_that_does_not_read_is_not_waited_for() {
-    let (mut host, _requests, _replies) = wired();
+fn sending_ends_at_the_deadline() {
+    let (mut host, _requests, _replies) = connected();
     let call = Action::Call {
         body: "x".repeat(1 << 20),
     };
@@ -296,7 +306,7 @@ fn a_driver_that_does_not_read_is_not_waited_for() {
     assert!(
         matches!(
             error,
-            DriverError::Channel(ChannelError::Deaf { request: "run", .. })
+            DriverError::Channel(ChannelError::SendTimeout { sent: "run", .. })
         ),
         "{error}"
     );

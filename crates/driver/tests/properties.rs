@@ -1,4 +1,4 @@
-//! Any bytes are survived, and every message comes back as it went.
+//! No input makes a parser panic, and every message survives a round trip.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -88,12 +88,12 @@ fn setup() -> impl Strategy<Value = Setup> {
 
 fn row() -> impl Strategy<Value = Row> {
     let times = any::<(u64, Option<u64>, Option<u64>, u64)>();
-    let moments = any::<(Option<u64>, Option<u64>, Option<u64>)>();
+    let exchange_times = any::<(Option<u64>, Option<u64>, Option<u64>)>();
     let error = prop::option::of(any::<String>());
     (
         any::<(u32, u32, Option<u16>, bool)>(),
         times,
-        moments,
+        exchange_times,
         prop::option::of(protocol()),
         error,
     )
@@ -129,8 +129,8 @@ fn row() -> impl Strategy<Value = Row> {
         )
 }
 
-/// JSON that looks like a request, with the wrong things in the right places.
-fn lookalike() -> impl Strategy<Value = String> {
+/// JSON with the keys of a request and wrong values.
+fn almost_request() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "\"hello\"",
         "\"setup\"",
@@ -159,19 +159,19 @@ fn lookalike() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_line_makes_the_parser_panic(line in any::<String>()) {
+    fn no_line_makes_the_parsers_panic(line in any::<String>()) {
         Request::parse(&line).ok();
         serde_json::from_str::<Reply>(&line).ok();
     }
 
     #[test]
-    fn nor_does_one_that_is_nearly_right(line in lookalike()) {
+    fn no_wrong_value_makes_the_parsers_panic(line in almost_request()) {
         Request::parse(&line).ok();
         serde_json::from_str::<Reply>(&line).ok();
     }
 
     #[test]
-    fn requests_come_back(steps in prop::collection::vec(step(), 0..8), setup in setup()) {
+    fn requests_survive_a_round_trip(steps in prop::collection::vec(step(), 0..8), setup in setup()) {
         for request in [Request::Run { steps }, Request::Setup(setup)] {
             let line = serde_json::to_string(&request).unwrap();
             prop_assert!(!line.contains('\n'));
@@ -179,13 +179,13 @@ proptest! {
         }
     }
 
-    /// Whatever the moments of an exchange, they are taken exactly when they are in order.
+    /// The rows of an exchange are accepted exactly when their times are in order.
     #[test]
-    fn moments_in_order_are_taken_and_no_others(
-        moments in prop::collection::vec(1_000_u64..1_010, 7),
+    fn exchange_times_are_accepted_only_in_order(
+        times in prop::collection::vec(1_000_u64..1_010, 7),
         created in any::<bool>(),
     ) {
-        let [start, made, encoded, sent, first, received, end] = moments[..] else {
+        let [start, made, encoded, sent, first, received, end] = times[..] else {
             unreachable!()
         };
         let steps = [Step {
@@ -211,15 +211,15 @@ proptest! {
             attempts: 1,
             ..Row::default()
         };
-        let up: Vec<u64> = [start].into_iter().chain(created.then_some(made))
+        let sending: Vec<u64> = [start].into_iter().chain(created.then_some(made))
             .chain([encoded, sent, end]).collect();
-        let in_order = up.is_sorted() && [start, first, received, end].is_sorted();
-        let taken = Rows::new(&steps, Clock::Monotonic, 1_000).take(row, 1_010);
-        prop_assert_eq!(taken.is_ok(), in_order, "{:?}", taken);
+        let in_order = sending.is_sorted() && [start, first, received, end].is_sorted();
+        let added = Rows::new(&steps, Clock::Monotonic, 1_000).add(row, 1_010);
+        prop_assert_eq!(added.is_ok(), in_order, "{:?}", added);
     }
 
     #[test]
-    fn rows_come_back(row in row()) {
+    fn rows_survive_a_round_trip(row in row()) {
         let reply = Reply::Row(row);
         let line = serde_json::to_string(&reply).unwrap();
         prop_assert!(!line.contains('\n'));

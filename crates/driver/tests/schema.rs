@@ -1,8 +1,10 @@
-//! The published schema is the types', and the golden transcripts keep to both.
+//! The published schema matches the types, and the golden transcripts match both.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use driver::protocol::{Message, Reply, Request};
+use driver::protocol::{
+    Capability, Clock, Discovery, ErrorKind, Message, Protocol, Reconnect, Reply, Request,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -12,7 +14,7 @@ const SCHEMA: &str = concat!(
 );
 
 #[test]
-fn the_published_schema_is_that_of_the_types() {
+fn published_schema_matches_the_types() {
     let mut schema = schemars::schema_for!(Message);
     schema.insert(
         "title".into(),
@@ -23,7 +25,7 @@ fn the_published_schema_is_that_of_the_types() {
 }
 
 #[test]
-fn every_message_is_in_the_schema() {
+fn schema_has_every_message_type() {
     assert_eq!(Message::schema_name(), "Message");
     let published: Value = serde_json::from_str(&std::fs::read_to_string(SCHEMA).unwrap()).unwrap();
     let tags = |name: &str| {
@@ -42,26 +44,26 @@ fn every_message_is_in_the_schema() {
     );
 }
 
-/// A transcript alternates: `> ` what the lab says, `< ` what the driver says.
+/// Parses every line of a transcript: `> ` is from the lab, `< ` from the driver, `#` a comment.
 fn check(transcript: &str) {
     for line in transcript.lines().filter(|line| !line.starts_with('#')) {
         match line.split_at(2) {
             ("> ", text) => {
                 let request = Request::parse(text).unwrap();
-                same(text, &serde_json::to_value(request).unwrap());
+                assert_same(text, &serde_json::to_value(request).unwrap());
             }
             ("< ", text) => {
                 let reply: Reply = serde_json::from_str(text).unwrap();
-                same(text, &serde_json::to_value(reply).unwrap());
+                assert_same(text, &serde_json::to_value(reply).unwrap());
             }
             _ => panic!("neither > nor <: {line}"),
         }
     }
 }
 
-/// Nothing is lost and nothing added in a round trip, defaults aside.
+/// Asserts that a round trip adds nothing but defaults and loses nothing.
 #[track_caller]
-fn same(text: &str, again: &Value) {
+fn assert_same(text: &str, serialised: &Value) {
     let mut golden: Value = serde_json::from_str(text).unwrap();
     if golden["type"] == "row" {
         for (key, default) in [
@@ -80,14 +82,59 @@ fn same(text: &str, again: &Value) {
                 .or_insert(default);
         }
     }
-    assert_eq!(golden, *again);
+    assert_eq!(golden, *serialised);
 }
 
 #[test]
-fn golden_transcripts_parse_and_come_back() {
+fn golden_transcripts_survive_a_round_trip() {
     check(include_str!("golden/calls-over-h2.ndjson"));
     check(include_str!("golden/early-data-over-h3.ndjson"));
     check(include_str!("golden/exchanges-over-h1.ndjson"));
-    check(include_str!("golden/failures-and-refusals.ndjson"));
+    check(include_str!("golden/failures-and-unsupported.ndjson"));
     check(include_str!("golden/grpc-stream-with-mtls.ndjson"));
+}
+
+/// Asserts that each value serialises to its name.
+fn check_names<T: serde::Serialize + Copy>(values: &[T], name: impl Fn(T) -> &'static str) {
+    for &value in values {
+        assert_eq!(serde_json::to_value(value).unwrap(), name(value));
+    }
+}
+
+#[test]
+fn names_are_those_in_the_json() {
+    use {Capability as Can, ErrorKind as Kind, Protocol as P, Reconnect as Mode};
+    check_names(&[P::H1, P::H2, P::H3, P::Grpc], P::name);
+    check_names(&[Clock::Monotonic, Clock::Own], Clock::name);
+    check_names(&[Discovery::AltSvc], Discovery::name);
+    check_names(&[Mode::Cold, Mode::Resume, Mode::EarlyData], Mode::name);
+    check_names(
+        &[
+            Can::Mtls,
+            Can::Resume,
+            Can::EarlyData,
+            Can::Stream,
+            Can::Parallel,
+            Can::Protobuf,
+            Can::Congestion,
+            Can::Cancel,
+            Can::Observe,
+            Can::AltSvc,
+        ],
+        Can::name,
+    );
+    check_names(
+        &[
+            Kind::Dns,
+            Kind::Connect,
+            Kind::Tls,
+            Kind::Timeout,
+            Kind::Cancelled,
+            Kind::Reset,
+            Kind::Protocol,
+            Kind::Status,
+            Kind::Other,
+        ],
+        Kind::name,
+    );
 }

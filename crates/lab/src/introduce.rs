@@ -33,7 +33,11 @@ impl Driver {
         let mut meeting = Meeting::begin(self)?;
         let deadline = Instant::now() + STARTUP_LIMIT;
         let heard = meeting.host.hello(deadline);
-        let heard = heard.and_then(|_| meeting.host.provoke(r#"{"type":"sing"}"#, deadline));
+        let heard = heard.and_then(|_| {
+            meeting
+                .host
+                .send_unknown_request(r#"{"type":"sing"}"#, deadline)
+        });
         // It must still be there.
         let heard = heard.and_then(|_| meeting.host.hello(deadline));
         heard.map_err(|e| meeting.explain(&e.to_string()))?;
@@ -69,7 +73,7 @@ impl Meeting {
         command
             .args(&driver.command[1..])
             .env_clear()
-            .envs(driver::process::surroundings(home.path()))
+            .envs(driver::env::base_env(home.path()))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
@@ -119,7 +123,7 @@ fn over_pipes(command: Command) -> std::io::Result<Begun> {
 fn over_tcp(mut command: Command) -> std::io::Result<Begun> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?.to_string();
-    let mut child = command.env(driver::pipes::ENV_CONNECT, address).spawn()?;
+    let mut child = command.env(driver::env::ENV_CONNECT, address).spawn()?;
     match accept(&listener, Instant::now() + STARTUP_LIMIT) {
         Ok(stream) => Ok((child, stream.try_clone()?.into(), stream.into())),
         Err(e) => {

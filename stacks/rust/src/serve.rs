@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::ExitCode;
 
-use driver::pipes::{ENV_CONNECT, ENV_IN, ENV_OUT};
-use driver::protocol::{Action, Reconnect, Refusal, Reply, Request, Setup, Step};
+use driver::env::{ENV_CONNECT, ENV_IN, ENV_OUT};
+use driver::protocol::{Action, Reconnect, Reply, Request, RequestError, Setup, Step};
 use tokio::sync::mpsc;
 
 use crate::exchange::Exchanges;
@@ -100,7 +100,7 @@ pub fn drive<S: Stack>(mut requests: Requests, out: &mut dyn Out) -> io::Result<
                     None => out.send(failed(&"run came before setup"))?,
                 },
                 Ok(Request::Close) => break,
-                Err(Refusal::Unsupported { what }) => {
+                Err(RequestError::Unsupported { what }) => {
                     let reason = "this driver does not know it".into();
                     out.send(Reply::Unsupported { what, reason })?;
                 }

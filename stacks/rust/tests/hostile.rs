@@ -46,10 +46,10 @@ fn what_the_host_can_catch_it_names() {
             "the driver sent a line of more than 65536 bytes",
         ),
         ("no-newline", "without a newline"),
-        ("silence", "the driver was silent: no row or done within"),
+        ("silence", "the driver timed out: no row or done within"),
         (
             "death",
-            "the driver died: it closed its pipe before row or done",
+            "the driver exited or closed its pipe before sending row or done",
         ),
     ] {
         let error = run(&bench, lie, Protocol::H2).unwrap_err().to_string();

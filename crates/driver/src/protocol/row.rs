@@ -1,56 +1,56 @@
-//! What a driver says of one call.
+//! What a driver reports about one call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Protocol;
+use super::application::Protocol;
 
-/// One call's measurements. Times are absolute on the driver's clock, each the moment a
-/// phase ended; a phase that did not happen or cannot be seen is absent.
+/// The measurements of one call. Times are absolute, in nanoseconds on the driver's clock, and
+/// mark the end of a phase; a phase that did not happen or cannot be observed is absent.
 ///
-/// `start <= dns <= connect <= tls`; `request_sent` and `first_byte` lie between `start`
-/// and `end`, and after `tls` unless `early_data`. The response may begin before the
-/// request is sent whole, so these two have no order. Of an exchange, `start <= created <=
+/// `start <= dns <= connect <= tls`; `request_sent` and `first_byte` lie between `start` and
+/// `end`, and after `tls` unless `early_data`. They have no order between them, because a
+/// response may begin before the whole request is sent. In an exchange, `start <= created <=
 /// encoded <= request_sent` and `first_byte <= received <= end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The step's id.
     pub id: u32,
-    /// Which of the driver's connections, counted from 1; 0 when the call got none.
+    /// The driver's number of the connection, from 1; 0 when the call got none.
     #[serde(default)]
     pub connection: u32,
     /// The client's port of that connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_port: Option<u16>,
-    /// The application asked for the call.
+    /// The application started the call.
     pub start_ns: u64,
     /// The name was resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns_ns: Option<u64>,
-    /// TCP was connected (QUIC: absent, see `tls_ns`).
+    /// TCP was connected. Absent with QUIC, which has only `tls_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_ns: Option<u64>,
-    /// TLS was up (QUIC: the handshake was done).
+    /// The TLS or QUIC handshake was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_ns: Option<u64>,
-    /// The request was handed to the transport whole.
+    /// The whole request had been handed to the transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sent_ns: Option<u64>,
-    /// The first byte of the response (its head) arrived.
+    /// The first byte of the response's head arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ns: Option<u64>,
-    /// Of an exchange: the message was made; absent if it was there before.
+    /// In an exchange: the message was made. Absent if it existed before the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_ns: Option<u64>,
-    /// Of an exchange: the request's bytes were there, encoded and compressed.
+    /// In an exchange: the request's body was encoded and compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoded_ns: Option<u64>,
-    /// Of an exchange: the last byte of the response's body was here.
+    /// In an exchange: the last byte of the response's body arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_ns: Option<u64>,
-    /// The call ended, well or not; of an exchange, the answer is decoded.
+    /// The call succeeded or failed. An exchange ends when the response is decoded.
     pub end_ns: u64,
-    /// HTTP status, or gRPC status code for gRPC.
+    /// HTTP or gRPC status code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Body bytes sent.
@@ -59,26 +59,26 @@ pub struct Row {
     /// Body bytes received.
     #[serde(default)]
     pub response_bytes: u64,
-    /// SHA-256 of the response's body, lower-case hex.
+    /// SHA-256 of the response's body, in lower-case hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// What was negotiated, as the stack says.
+    /// The protocol that was negotiated, according to the stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// Another call had opened the connection.
     #[serde(default)]
     pub reused: bool,
-    /// TLS resumed an earlier session.
+    /// The connection's handshake resumed an earlier TLS session.
     #[serde(default)]
     pub resumed: bool,
-    /// The request went as early data and was accepted.
+    /// The request was sent as early data and accepted.
     #[serde(default)]
     pub early_data: bool,
-    /// How often the stack sent the request: 1 unless it retried by itself, 0 when the
-    /// call failed before it could be sent.
+    /// How often the stack sent the request: 1 unless it retried on its own, 0 if the call
+    /// failed before it was sent.
     #[serde(default)]
     pub attempts: u32,
-    /// Set when the call failed.
+    /// Present if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
 }
@@ -86,9 +86,9 @@ pub struct Row {
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallError {
-    /// What kind.
+    /// Kind of failure.
     pub kind: ErrorKind,
-    /// The stack's own words.
+    /// The library's error message.
     pub detail: String,
 }
 
@@ -98,20 +98,37 @@ pub struct CallError {
 pub enum ErrorKind {
     /// The name did not resolve.
     Dns,
-    /// Refused, unreachable or no route.
+    /// The connection was refused, or the address is unreachable.
     Connect,
-    /// The handshake failed, the chain was not trusted.
+    /// The handshake failed, or the certificate chain was not trusted.
     Tls,
-    /// The time-out of `setup` passed.
+    /// The call took longer than `timeout_ns`.
     Timeout,
-    /// Given up when the step said so.
+    /// The call was cancelled, as its step asked.
     Cancelled,
-    /// The connection broke in mid-call.
+    /// The connection broke during the call.
     Reset,
-    /// The peer broke the protocol.
+    /// The server violated the protocol.
     Protocol,
-    /// The status says failure.
+    /// The status means failure.
     Status,
     /// Anything else.
     Other,
+}
+
+impl ErrorKind {
+    /// Returns its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Reset => "reset",
+            Self::Protocol => "protocol",
+            Self::Status => "status",
+            Self::Other => "other",
+        }
+    }
 }

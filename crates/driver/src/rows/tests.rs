@@ -1,4 +1,4 @@
-//! Each thing that a row must satisfy, and both sides of it.
+//! Every check of a row, on both sides of its bound.
 
 use super::*;
 use crate::protocol::{CallError, ErrorKind, Protocol, Reconnect};
@@ -50,34 +50,37 @@ fn row(id: u32) -> Row {
     }
 }
 
-fn take(row: Row) -> Result<(), RowError> {
-    Rows::new(&steps(), Clock::Monotonic, SENT_NS).take(row, READ_NS)
+fn add(row: Row) -> Result<(), RowError> {
+    Rows::new(&steps(), Clock::Monotonic, SENT_NS).add(row, READ_NS)
 }
 
 #[test]
-fn an_honest_run_passes() {
+fn valid_rows_are_returned_in_step_order() {
     let steps = steps();
     let mut rows = Rows::new(&steps, Clock::Monotonic, SENT_NS);
-    rows.take(row(2), READ_NS).unwrap();
-    rows.take(row(1), READ_NS).unwrap();
+    rows.add(row(2), READ_NS).unwrap();
+    rows.add(row(1), READ_NS).unwrap();
     assert_eq!(rows.finish(&steps), Ok(vec![row(1), row(2)]));
 }
 
 #[test]
-fn each_call_owes_one_row() {
+fn every_call_has_exactly_one_row() {
     let steps = steps();
     let mut rows = Rows::new(&steps, Clock::Monotonic, SENT_NS);
     assert_eq!(
-        rows.take(row(9), READ_NS),
+        rows.add(row(9), READ_NS),
         Err(RowError::UnknownId { id: 9 })
     );
     let reconnect = RowError::NotACall {
         id: 3,
         step: "reconnect",
     };
-    assert_eq!(rows.take(row(3), READ_NS), Err(reconnect));
-    rows.take(row(1), READ_NS).unwrap();
-    assert_eq!(rows.take(row(1), READ_NS), Err(RowError::Twice { id: 1 }));
+    assert_eq!(rows.add(row(3), READ_NS), Err(reconnect));
+    rows.add(row(1), READ_NS).unwrap();
+    assert_eq!(
+        rows.add(row(1), READ_NS),
+        Err(RowError::Duplicate { id: 1 })
+    );
     assert_eq!(
         rows.finish(&steps),
         Err(RowError::Missing { id: 2, missing: 1 })
@@ -91,43 +94,43 @@ fn times_lie_between_run_and_read() {
         end_ns: READ_NS,
         ..row(1)
     };
-    assert_eq!(take(on_time), Ok(()));
+    assert_eq!(add(on_time), Ok(()));
     let before = Row {
         start_ns: SENT_NS - 1,
         ..row(1)
     };
     assert_eq!(
-        take(before.clone()),
+        add(before.clone()),
         Err(RowError::BeforeRun { id: 1, by_ns: 1 })
     );
     let after = Row {
         end_ns: READ_NS + 1,
         ..row(1)
     };
-    assert_eq!(take(after), Err(RowError::AfterRead { id: 1, by_ns: 1 }));
+    assert_eq!(add(after), Err(RowError::AfterRead { id: 1, by_ns: 1 }));
     assert_eq!(
-        Rows::new(&steps(), Clock::Own, SENT_NS).take(before, READ_NS),
+        Rows::new(&steps(), Clock::Own, SENT_NS).add(before, READ_NS),
         Ok(())
     );
 }
 
 #[test]
-fn a_group_is_over_when_its_first_row_comes() {
+fn group_ends_before_its_first_row_is_read() {
     let steps = steps();
     let mut rows = Rows::new(&steps, Clock::Monotonic, SENT_NS);
-    rows.take(row(1), 1_700).unwrap();
+    rows.add(row(1), 1_700).unwrap();
     let late = Row {
         end_ns: 1_701,
         ..row(2)
     };
     assert_eq!(
-        rows.take(late, READ_NS),
+        rows.add(late, READ_NS),
         Err(RowError::AfterRead { id: 2, by_ns: 1 })
     );
 }
 
 #[test]
-fn phases_are_in_order() {
+fn phases_must_be_in_order() {
     let order = |earlier, later, by_ns| {
         Err(RowError::Order {
             id: 1,
@@ -140,40 +143,40 @@ fn phases_are_in_order() {
         tls_ns: Some(1_299),
         ..row(1)
     };
-    assert_eq!(take(early_tls), order("connect", "tls", 1));
+    assert_eq!(add(early_tls), order("connect", "tls", 1));
     let early_end = Row {
         end_ns: 1_599,
         ..row(1)
     };
-    assert_eq!(take(early_end), order("first_byte", "end", 1));
-    let answer_first = Row {
+    assert_eq!(add(early_end), order("first_byte", "end", 1));
+    let early_response = Row {
         request_sent_ns: Some(1_650),
         ..row(1)
     };
     assert_eq!(
-        take(answer_first),
+        add(early_response),
         Ok(()),
-        "a server may answer before it has read all"
+        "a server may respond before it has read the whole request"
     );
-    let answer_before_tls = Row {
+    let response_before_tls = Row {
         first_byte_ns: Some(1_350),
         ..row(1)
     };
     assert_eq!(
-        take(answer_before_tls.clone()),
+        add(response_before_tls.clone()),
         order("tls", "first_byte", 50)
     );
     assert_eq!(
-        take(Row {
+        add(Row {
             early_data: true,
-            ..answer_before_tls
+            ..response_before_tls
         }),
         Ok(())
     );
 }
 
 #[test]
-fn an_exchange_has_its_moments_in_order() {
+fn exchange_phases_must_be_in_order() {
     let exchange = step(
         1,
         1,
@@ -183,19 +186,19 @@ fn an_exchange_has_its_moments_in_order() {
         },
     );
     let steps = [exchange];
-    let take = |row| Rows::new(&steps, Clock::Monotonic, SENT_NS).take(row, READ_NS);
-    let honest = || Row {
+    let add = |row| Rows::new(&steps, Clock::Monotonic, SENT_NS).add(row, READ_NS);
+    let valid = || Row {
         created_ns: Some(1_110),
         encoded_ns: Some(1_120),
         received_ns: Some(1_650),
         ..row(1)
     };
-    assert_eq!(take(honest()), Ok(()));
-    let ready_before = Row {
+    assert_eq!(add(valid()), Ok(()));
+    let made_before = Row {
         created_ns: None,
-        ..honest()
+        ..valid()
     };
-    assert_eq!(take(ready_before), Ok(()));
+    assert_eq!(add(made_before), Ok(()));
     let order = |earlier, later| {
         Err(RowError::Order {
             id: 1,
@@ -204,8 +207,8 @@ fn an_exchange_has_its_moments_in_order() {
             by_ns: 1,
         })
     };
-    type Spoil = fn(&mut Row);
-    let spoilt: [(Spoil, Result<(), RowError>); 7] = [
+    type Change = fn(&mut Row);
+    let invalid: [(Change, Result<(), RowError>); 7] = [
         (|r| r.created_ns = Some(1_099), order("start", "created")),
         (|r| r.encoded_ns = Some(1_109), order("created", "encoded")),
         (
@@ -219,81 +222,84 @@ fn an_exchange_has_its_moments_in_order() {
         (|r| r.received_ns = Some(1_701), order("received", "end")),
         (
             |r| r.encoded_ns = None,
-            Err(RowError::Without {
+            Err(RowError::MissingField {
                 id: 1,
-                what: "a moment of encoding",
+                field: "an encoding time",
             }),
         ),
         (
             |r| r.received_ns = None,
-            Err(RowError::Without {
+            Err(RowError::MissingField {
                 id: 1,
-                what: "a moment of receiving",
+                field: "a receiving time",
             }),
         ),
     ];
-    for (spoil, expected) in spoilt {
-        let mut row = honest();
-        spoil(&mut row);
-        assert_eq!(take(row), expected);
+    for (change, expected) in invalid {
+        let mut row = valid();
+        change(&mut row);
+        assert_eq!(add(row), expected);
     }
 }
 
 #[test]
-fn amounts_are_sane() {
+fn values_must_be_plausible() {
     let attempts = Row {
         attempts: 101,
         ..row(1)
     };
     assert_eq!(
-        take(attempts),
+        add(attempts),
         Err(RowError::Attempts {
             id: 1,
             attempts: 101
         })
     );
-    let never = Row {
+    let no_attempts = Row {
         attempts: 0,
         ..row(1)
     };
-    assert_eq!(take(never), Err(RowError::Attempts { id: 1, attempts: 0 }));
+    assert_eq!(
+        add(no_attempts),
+        Err(RowError::Attempts { id: 1, attempts: 0 })
+    );
     let bytes = (1 << 40) + 1;
     let large = Row {
         request_bytes: bytes,
         ..row(1)
     };
-    assert_eq!(take(large), Err(RowError::Bytes { id: 1, bytes }));
+    assert_eq!(add(large), Err(RowError::Bytes { id: 1, bytes }));
     let short = Row {
         response_bytes: 6,
         ..row(1)
     };
     assert_eq!(
-        take(short.clone()),
+        add(short.clone()),
         Err(RowError::WrongLength {
             id: 1,
-            asked: 7,
-            got: 6
+            requested: 7,
+            received: 6
         })
     );
     let error = Some(CallError {
         kind: ErrorKind::Reset,
         detail: String::new(),
     });
-    assert_eq!(take(Row { error, ..short }), Ok(()));
+    assert_eq!(add(Row { error, ..short }), Ok(()));
     let digest = Row {
         digest: Some("A".repeat(64)),
         ..row(1)
     };
-    assert_eq!(take(digest), Err(RowError::Digest { id: 1 }));
-    let unproven = Row {
+    assert_eq!(add(digest), Err(RowError::Digest { id: 1 }));
+    let no_digest = Row {
         digest: None,
         ..row(1)
     };
     assert_eq!(
-        take(unproven),
-        Err(RowError::Without {
+        add(no_digest),
+        Err(RowError::MissingField {
             id: 1,
-            what: "a digest"
+            field: "a digest"
         })
     );
 }

@@ -19,7 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader};
 use std::process::ExitCode;
 
-use driver::pipes::{ENV_IN, ENV_OUT};
+use driver::env::{ENV_IN, ENV_OUT};
 
 #[global_allocator]
 static HEAP: heap::Counting = heap::Counting;

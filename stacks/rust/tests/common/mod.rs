@@ -17,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use driver::pipes::{ENV_IN, ENV_OUT};
+use driver::env::{ENV_IN, ENV_OUT};
 use driver::protocol::{Action, Codec, Protocol, Setup, Start, Step};
 use driver::{Host, Limits};
 use rustix::io::{FdFlags, fcntl_setfd};

@@ -1,35 +1,40 @@
-//! Reading a request the way every driver must: an unknown word is not an error.
+//! Reading requests as every driver must: an unknown word is not a malformed request.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::protocol::{Action, Protocol, Reconnect, Request};
+use super::application::Protocol;
+use super::request::{Action, Reconnect, Request};
 
-/// Why a line is not a request to follow.
+/// Most characters of an unknown word that are quoted.
+const WORD_CHARS: usize = 64;
+
+/// Why a line cannot be followed as a request.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refusal {
-    /// Well formed, but a word in it is unknown: answer `unsupported` and go on.
+pub enum RequestError {
+    /// The request is well formed, but a word in it is unknown. The driver answers
+    /// `unsupported` and goes on.
     #[error("unsupported: {what}")]
     Unsupported {
-        /// The word and what it stands for, as `protocol h9`.
+        /// The kind of word and the word, e.g. `protocol h9`.
         what: String,
     },
-    /// Not a request at all: answer `failed`.
+    /// The line is not a request. The driver answers `failed`.
     #[error("not a request: {0}")]
     Malformed(String),
 }
 
 impl Request {
-    /// Reads one line. Fields this version does not know are ignored.
-    pub fn parse(line: &str) -> Result<Self, Refusal> {
+    /// Parses one line. Fields that this version does not know are ignored.
+    pub fn parse(line: &str) -> Result<Self, RequestError> {
         let value: Value = serde_json::from_str(line).map_err(malformed)?;
-        let verb = value.get("type").and_then(Value::as_str);
-        match verb.ok_or_else(|| Refusal::Malformed("no \"type\"".into()))? {
-            // Its codec is the driver's to know.
-            "setup" => known::<Protocol>("protocol", value.get("protocol"))?,
+        let kind = value.get("type").and_then(Value::as_str);
+        match kind.ok_or_else(|| RequestError::Malformed("no \"type\"".into()))? {
+            // The codec is not checked here: only the driver knows which it has.
+            "setup" => check_word::<Protocol>("protocol", value.get("protocol"))?,
             "run" => {
                 let steps = value.get("steps").and_then(Value::as_array);
-                steps.into_iter().flatten().try_for_each(known_step)?;
+                steps.into_iter().flatten().try_for_each(check_step)?;
             }
             "hello" | "close" => {}
             other => return Err(unsupported("request", other)),
@@ -38,7 +43,7 @@ impl Request {
     }
 }
 
-fn known_step(step: &Value) -> Result<(), Refusal> {
+fn check_step(step: &Value) -> Result<(), RequestError> {
     if let Some(name) = step.get("step").and_then(Value::as_str)
         && !Action::NAMES.contains(&name)
     {
@@ -51,11 +56,11 @@ fn known_step(step: &Value) -> Result<(), Refusal> {
     {
         return Err(unsupported("start", name));
     }
-    known::<Reconnect>("reconnect", step.get("mode"))
+    check_word::<Reconnect>("reconnect", step.get("mode"))
 }
 
-/// A string where a word of `T` belongs must be one; anything else is left to serde.
-fn known<T: DeserializeOwned>(kind: &str, value: Option<&Value>) -> Result<(), Refusal> {
+/// Checks that a string is a value of the enum `T`. Anything but a string is left to serde.
+fn check_word<T: DeserializeOwned>(kind: &str, value: Option<&Value>) -> Result<(), RequestError> {
     match value {
         Some(Value::String(word)) if serde_json::from_value::<T>(word.as_str().into()).is_err() => {
             Err(unsupported(kind, word))
@@ -64,16 +69,16 @@ fn known<T: DeserializeOwned>(kind: &str, value: Option<&Value>) -> Result<(), R
     }
 }
 
-fn unsupported(kind: &str, word: &str) -> Refusal {
-    let word: String = word.chars().take(64).collect();
-    Refusal::Unsupported {
+fn unsupported(kind: &str, word: &str) -> RequestError {
+    let word: String = word.chars().take(WORD_CHARS).collect();
+    RequestError::Unsupported {
         what: format!("{kind} {word}"),
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "an argument of map_err")]
-fn malformed(error: serde_json::Error) -> Refusal {
-    Refusal::Malformed(error.to_string())
+#[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
+fn malformed(error: serde_json::Error) -> RequestError {
+    RequestError::Malformed(error.to_string())
 }
 
 #[cfg(test)]
@@ -81,36 +86,36 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn unsupported_is(line: &str, what: &str) {
+    fn assert_unsupported(line: &str, what: &str) {
         assert_eq!(
             Request::parse(line),
-            Err(Refusal::Unsupported { what: what.into() })
+            Err(RequestError::Unsupported { what: what.into() })
         );
     }
 
     #[test]
     fn unknown_words_are_named() {
-        unsupported_is(r#"{"type":"dance"}"#, "request dance");
-        unsupported_is(
+        assert_unsupported(r#"{"type":"unknown"}"#, "request unknown");
+        assert_unsupported(
             r#"{"type":"setup","url":"https://a:1","ca_file":"ca","protocol":"h9","codec":"json","timeout_ns":1}"#,
             "protocol h9",
         );
-        unsupported_is(
+        assert_unsupported(
             r#"{"type":"run","steps":[{"id":1,"group":0,"step":"teleport"}]}"#,
             "step teleport",
         );
-        unsupported_is(
+        assert_unsupported(
             r#"{"type":"run","steps":[{"id":1,"group":0,"step":"reconnect","mode":"warp"}]}"#,
             "reconnect warp",
         );
-        unsupported_is(
+        assert_unsupported(
             r#"{"type":"run","steps":[{"id":1,"group":0,"step":"pause","ns":1,"start":{"when":1}}]}"#,
             "start when",
         );
     }
 
     #[test]
-    fn a_known_word_without_its_fields_is_malformed() {
+    fn request_without_its_fields_is_malformed() {
         let lines = [
             "",
             "{}",
@@ -121,7 +126,7 @@ mod tests {
         ];
         for line in lines {
             assert!(
-                matches!(Request::parse(line), Err(Refusal::Malformed(_))),
+                matches!(Request::parse(line), Err(RequestError::Malformed(_))),
                 "{line}"
             );
         }
