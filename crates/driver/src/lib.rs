@@ -24,8 +24,8 @@
 //! A driver reads requests with [`Request::parse`](protocol::Request::parse), which tells an
 //! unknown type or word, to be answered `unsupported`, from a malformed line.
 //!
-//! The list of drivers is data: `stacks/*/stack.toml`, read by [`manifest`].
-//!
+//! The list of drivers is data: `stacks/*/stack.toml`, read by [`manifest`]. [`process`] starts
+//! drivers and codec runners on the host itself, without a bench.
 //!
 //! This crate has no network stack.
 
@@ -39,6 +39,7 @@ pub mod rows;
 
 mod channel;
 mod error;
+mod log_tail;
 
 pub use channel::{Channel, ChannelError, Received, printable};
 pub use error::DriverError;

@@ -1,49 +1,297 @@
-//! Starting a program that speaks over pipes, outside any bench.
+//! Drivers and codec runners as processes on the host, outside any bench.
+//!
+//! A [`Process`] starts with an empty home folder and the environment of [`base_env`]. Standard
+//! output and error are its log, of which the end is kept. A thread per process reads the log
+//! and sees the process exit, so that nothing polls.
 
 use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tempfile::TempDir;
 
-use crate::env::{ENV_IN, ENV_OUT};
+use crate::channel::printable;
+use crate::env::{ENV_CONNECT, ENV_IN, ENV_OUT, base_env};
+use crate::log_tail::LogTail;
 
-/// A program that runs, and our ends of its pipes.
+/// Most bytes of the log taken in one read.
+const LOG_CHUNK_BYTES: usize = 4096;
+
+/// Most reads of the log between two looks at the process: 64 KiB, all that a pipe on Linux
+/// holds (pipe(7)), so that children that outlive it and still write cannot keep us here.
+const LOG_READS: usize = 16;
+
+/// A program that was started on the host. Dropping it kills the program.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    exited: OwnedFd,
+    log: Arc<Mutex<LogTail>>,
+    log_reader: Option<JoinHandle<()>>,
+    _home: TempDir,
+}
+
+/// A started program and the lab's ends of its pipes or connection.
 #[derive(Debug)]
 pub struct Started {
-    /// The process; whoever holds it ends it.
-    pub child: Child,
-    /// The end we read.
+    /// The program.
+    pub process: Process,
+    /// The end that its replies are read from.
     pub read: OwnedFd,
-    /// The end we write.
+    /// The end that requests are written to.
     pub write: OwnedFd,
 }
 
-/// Starts `command` with the names of two pipes in its environment.
-pub fn start(mut command: Command) -> io::Result<Started> {
-    let (their_in, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (read, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    // Another process may open a pipe by the name it has in ours.
-    let name = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
-    let child = command
-        .env(ENV_IN, name(&their_in))
-        .env(ENV_OUT, name(&their_out))
-        .spawn()?;
-    keep_while_alive(&child, [their_in, their_out])?;
-    Ok(Started { child, read, write })
+impl Process {
+    /// Starts `command` (program and arguments) with two pipes, whose paths are in its
+    /// environment.
+    pub fn start(command: &[String]) -> io::Result<Started> {
+        let (their_in, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (read, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
+        // The program opens our own descriptors by path. They stay open in this process until
+        // it exits, so that it may open them at any time, and its exit is still end of file.
+        let path = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
+        let channel = [(ENV_IN, path(&their_in)), (ENV_OUT, path(&their_out))];
+        let process = Self::spawn(command, &channel, vec![their_in, their_out])?;
+        Ok(Started {
+            process,
+            read,
+            write,
+        })
+    }
+
+    /// Starts `command`, which must then connect to the lab over TCP before `deadline`.
+    pub fn start_connecting(command: &[String], deadline: Instant) -> io::Result<Started> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?.to_string();
+        let process = Self::spawn(command, &[(ENV_CONNECT, address)], Vec::new())?;
+        let stream = process.accept(&listener, deadline)?;
+        Ok(Started {
+            process,
+            read: stream.try_clone()?.into(),
+            write: stream.into(),
+        })
+    }
+
+    /// Returns its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the end of its log, at most 4,096 bytes. Complete once the program has been
+    /// killed.
+    pub fn log_tail(&self) -> String {
+        lock(&self.log).text()
+    }
+
+    /// Kills the program and returns `problem`, followed by the last line of its log if there
+    /// is one, which often explains it.
+    pub fn kill_and_explain(&mut self, problem: &str) -> String {
+        self.kill();
+        with_last_line(problem, &self.log_tail())
+    }
+
+    /// Waits for the program to exit and kills it if it has not after `timeout`. Close its
+    /// channel first, which asks it to exit. The status of a killed program has signal 9.
+    pub fn close(mut self, timeout: Duration) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + timeout;
+        if !wait_readable(&mut [PollFd::new(&self.exited, PollFlags::IN)], deadline)? {
+            self.child.kill()?;
+        }
+        self.reap()
+    }
+
+    fn spawn(
+        command: &[String],
+        channel: &[(&str, String)],
+        kept_open: Vec<OwnedFd>,
+    ) -> io::Result<Self> {
+        let Some((program, arguments)) = command.split_first() else {
+            return Err(io::Error::other("the command is empty"));
+        };
+        let home = tempfile::tempdir()?;
+        let (log_end, output) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&log_end, fcntl_getfl(&log_end)? | OFlags::NONBLOCK)?;
+        let child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .envs(base_env(home.path()))
+            .envs(channel.iter().map(|(name, value)| (name, value)))
+            .current_dir(home.path())
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()?;
+        Self::supervise(child, log_end, kept_open, home)
+    }
+
+    fn supervise(
+        mut child: Child,
+        log_end: OwnedFd,
+        kept_open: Vec<OwnedFd>,
+        home: TempDir,
+    ) -> io::Result<Self> {
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let pidfds = pidfd.map_err(io::Error::from);
+        let pidfds = pidfds.and_then(|exited| Ok((exited.try_clone()?, exited)));
+        let (seen_by_reader, exited) = match pidfds {
+            Ok(both) => both,
+            Err(error) => {
+                child.kill().ok();
+                child.wait().ok();
+                return Err(error);
+            }
+        };
+        let log = Arc::<Mutex<LogTail>>::default();
+        let tail = Arc::clone(&log);
+        let log_reader = std::thread::spawn(move || {
+            read_log(&log_end, &seen_by_reader, &tail);
+            drop(kept_open);
+        });
+        Ok(Self {
+            child,
+            exited,
+            log,
+            log_reader: Some(log_reader),
+            _home: home,
+        })
+    }
+
+    fn accept(&self, listener: &TcpListener, deadline: Instant) -> io::Result<TcpStream> {
+        let mut events = [
+            PollFd::new(listener, PollFlags::IN),
+            PollFd::new(&self.exited, PollFlags::IN),
+        ];
+        if !wait_readable(&mut events, deadline)? {
+            return Err(io::Error::other("did not connect"));
+        }
+        if !events[0].revents().contains(PollFlags::IN) {
+            return Err(io::Error::other("exited without connecting"));
+        }
+        let (stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().ok();
+        self.reap().ok();
+    }
+
+    /// Waits until the program has exited and the whole of its log has been read.
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait();
+        if let Some(reader) = self.log_reader.take() {
+            reader.join().ok();
+        }
+        status
+    }
 }
 
-/// Keeps the program's ends open until it has ended, so that it may open them when it likes and
-/// its death is still the end of the file.
-fn keep_while_alive(child: &Child, ends: [OwnedFd; 2]) -> io::Result<()> {
-    let pid = Pid::from_child(child);
-    let alive = pidfd_open(pid, PidfdFlags::empty())?;
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Appends the last line of a log that is not blank to the description of a problem.
+pub fn with_last_line(problem: &str, log: &str) -> String {
+    match log.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(last) => format!("{problem}; its log ends: {}", printable(last.trim())),
+        None => problem.to_owned(),
+    }
+}
+
+/// Reads the log until the process exits, and then what it had written by that time. End of
+/// file would be too late: children that outlive the process may keep its log open.
+fn read_log(log_end: &OwnedFd, exited: &OwnedFd, tail: &Mutex<LogTail>) {
+    let mut log_open = true;
+    loop {
+        let mut events = vec![PollFd::new(exited, PollFlags::IN)];
+        if log_open {
+            events.push(PollFd::new(log_end, PollFlags::IN));
+        }
+        if let Err(error) = poll(&mut events, None)
+            && error != Errno::INTR
+        {
+            return;
+        }
+        let has_exited = !events[0].revents().is_empty();
+        log_open = log_open && read_available(log_end, tail);
+        if has_exited {
+            return;
+        }
+    }
+}
+
+/// Reads what is in the pipe. Returns false at end of file.
+fn read_available(log_end: &OwnedFd, tail: &Mutex<LogTail>) -> bool {
+    let mut chunk = [0; LOG_CHUNK_BYTES];
+    for _ in 0..LOG_READS {
+        match rustix::io::read(log_end, &mut chunk) {
+            Ok(0) => return false,
+            Ok(n) => lock(tail).append(&chunk[..n]),
+            Err(Errno::INTR) => {}
+            Err(error) => return error == Errno::AGAIN,
+        }
+    }
+    true
+}
+
+/// Waits until one of the descriptors is readable. Returns false if the deadline passes first.
+fn wait_readable(events: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(events, Some(&timeout)) {
+            Ok(0) => return Ok(false),
+            Ok(_) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn lock(log: &Mutex<LogTail>) -> MutexGuard<'_, LogTail> {
+    // A panic under this lock leaves plain bytes.
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program that was started by [`start`], and our ends of its pipes.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The process, which the caller must end.
+    pub child: Child,
+    /// The end that its replies are read from.
+    pub read: OwnedFd,
+    /// The end that requests are written to.
+    pub write: OwnedFd,
+}
+
+/// Starts `command` with the paths of two pipes in its environment. The codec bench uses it;
+/// everything else uses [`Process::start`].
+pub fn start(mut command: Command) -> io::Result<Spawned> {
+    let (their_in, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (read, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
+    let path = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
+    let child = command
+        .env(ENV_IN, path(&their_in))
+        .env(ENV_OUT, path(&their_out))
+        .spawn()?;
+    let exited = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     std::thread::spawn(move || {
-        let mut over = [PollFd::new(&alive, PollFlags::IN)];
-        while poll(&mut over, None).is_err() {}
-        drop(ends);
+        let mut events = [PollFd::new(&exited, PollFlags::IN)];
+        while poll(&mut events, None).is_err() {}
+        drop((their_in, their_out));
     });
-    Ok(())
+    Ok(Spawned { child, read, write })
 }

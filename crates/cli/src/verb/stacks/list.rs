@@ -1,6 +1,6 @@
 //! Every stack with what it says of itself.
 
-use lab::{Driver, Introduced, Lab};
+use lab::{Driver, DriverHello, Lab};
 use serde::Serialize;
 
 use crate::{exit, out};
@@ -13,7 +13,7 @@ pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
             if !json {
                 eprint!("\r\x1b[Kasking {} ...", driver.entry.name);
             }
-            Row::new(driver, driver.introduce())
+            Row::new(driver, driver.query_hello())
         })
         .collect();
     if json {
@@ -44,7 +44,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(driver: &Driver, introduced: Result<Introduced, String>) -> Row {
+    fn new(driver: &Driver, queried: Result<DriverHello, String>) -> Row {
         let caveats = driver.entry.caveats.iter();
         let mut row = Row {
             name: driver.entry.name.clone(),
@@ -56,9 +56,9 @@ impl Row {
             missing: None,
             caveats: caveats.map(|(of, text)| format!("{of}: {text}")).collect(),
         };
-        match introduced {
+        match queried {
             Err(reason) => row.missing = Some(reason),
-            Ok(Introduced { hello, startup }) => {
+            Ok(DriverHello { hello, startup }) => {
                 let words = hello.capabilities.iter().map(serde_json::to_value);
                 row.capabilities = words
                     .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
