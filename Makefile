@@ -18,9 +18,9 @@ run: build stacks
 build:
 	$(CARGO) build --release --workspace --bins
 
-# The tests drive the real binaries, so those are built first.
+# The tests run the real binaries, and a driver that lies (an example), so those are built first.
 test: stacks
-	$(CARGO) build --workspace --bins
+	$(CARGO) build --workspace --bins --examples
 	$(CARGO) test --workspace
 
 # Never fails: where Python is missing, the libcurl arms are unsupported cells that say so.

@@ -1,22 +1,9 @@
-//! Tells the drivers the versions of the libraries they are built with, from the lock file.
+//! Passes the versions of the libraries, taken from the lock file, to the compiler as variables.
 
 use std::path::Path;
 
-fn main() {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
-    println!("cargo::rerun-if-changed={}", lock.display());
-    let text = std::fs::read_to_string(&lock).expect("the workspace has a lock file");
-    for (name, variable) in WANTED {
-        let version = text
-            .split("[[package]]")
-            .find(|entry| entry.contains(&format!("name = \"{name}\"\n")))
-            .and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next())
-            .expect("every wanted library is a dependency of this crate");
-        println!("cargo::rustc-env={variable}={version}");
-    }
-}
-
-const WANTED: [(&str, &str); 6] = [
+/// The crates whose versions `hello` gives, and the variable of each.
+const VERSION_VARIABLES: [(&str, &str); 6] = [
     ("hyper", "HYPER_VERSION"),
     ("h2", "H2_VERSION"),
     ("h3", "H3_VERSION"),
@@ -24,3 +11,17 @@ const WANTED: [(&str, &str); 6] = [
     ("rustls", "RUSTLS_VERSION"),
     ("tonic", "TONIC_VERSION"),
 ];
+
+fn main() {
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    println!("cargo::rerun-if-changed={}", lock.display());
+    let text = std::fs::read_to_string(&lock).expect("the workspace has a lock file");
+    for (name, variable) in VERSION_VARIABLES {
+        let version = text
+            .split("[[package]]")
+            .find(|entry| entry.contains(&format!("name = \"{name}\"\n")))
+            .and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next())
+            .expect("each is a dependency of this crate");
+        println!("cargo::rustc-env={variable}={version}");
+    }
+}

@@ -51,7 +51,7 @@ const LIES: [(&str, &str, &str); 11] = [
 fn each_lie_fails_its_own_cell_and_no_other() {
     let house = House::new();
     house.small_study();
-    driver("commute-driver-hostile");
+    driver("examples/commute-driver-hostile");
     let mut study = String::from(
         "name = \"hostile\"\nquestion = \"who lies?\"\nnetworks = [\"gentle.toml\"]\n\
          baseline = \"honest\"\nblocks = 1\ntimeout_s = 0.5\n\
@@ -59,7 +59,7 @@ fn each_lie_fails_its_own_cell_and_no_other() {
     );
     let banner = ("banner", "h2", "");
     for (lie, protocol, _) in LIES.iter().chain([&banner]) {
-        let program = ["{bin}/commute-driver-hostile", lie];
+        let program = ["{bin}/examples/commute-driver-hostile", lie];
         house.stack(lie, r#""h2", "h3""#, &program);
         write!(
             study,

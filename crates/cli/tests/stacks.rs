@@ -25,7 +25,7 @@ fn check(house: &House, script: &str, case: &str) -> Said {
 
 #[test]
 fn the_suite_finds_each_lie() {
-    let hostile = driver("commute-driver-hostile");
+    let hostile = driver("examples/commute-driver-hostile");
     for (lie, case, found) in [
         ("claims-reuse", "fresh", "reused connection"),
         ("claims-0rtt", "calls", "early data"),

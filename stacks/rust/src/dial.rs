@@ -1,4 +1,4 @@
-//! From a name to a TLS stream, one stamp a phase.
+//! From a name to a TLS stream, with the time of each phase.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,35 +12,35 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::failure::{failure, in_handshake};
+use crate::call_error::{call_error, handshake_error};
+use crate::stack::StackError;
 use crate::tls::Tls;
-use crate::trace::Phase;
-use crate::{Refused, Trace};
+use crate::trace::{Phase, Trace};
 
 /// An `https` origin.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// Name or address, without brackets.
+    /// Host name or IP address, without brackets.
     pub host: String,
-    /// Port.
+    /// TCP or UDP port.
     pub port: u16,
-    /// What stands in `Host` and `:authority`.
+    /// Value of `Host` and `:authority`.
     pub authority: http::uri::Authority,
-    /// What the certificate must be for.
+    /// Name that the certificate must have.
     pub server_name: ServerName<'static>,
 }
 
 impl Origin {
-    /// Reads `https://name:port`.
-    pub fn parse(url: &str) -> Result<Self, Refused> {
-        let bad = || Refused::Failed(format!("{url:?} is not https://name:port"));
-        let uri: http::Uri = url.parse().map_err(|_| bad())?;
-        let authority = uri.authority().ok_or_else(bad)?.clone();
+    /// Parses `https://name:port`.
+    pub fn parse(url: &str) -> Result<Self, StackError> {
+        let invalid = || StackError::Failed(format!("{url:?} is not https://name:port"));
+        let uri: http::Uri = url.parse().map_err(|_| invalid())?;
+        let authority = uri.authority().ok_or_else(invalid)?.clone();
         let host = authority.host().trim_matches(['[', ']']).to_owned();
-        let port = authority.port_u16().ok_or_else(bad)?;
-        let server_name = ServerName::try_from(host.clone()).map_err(|_| bad())?;
+        let port = authority.port_u16().ok_or_else(invalid)?;
+        let server_name = ServerName::try_from(host.clone()).map_err(|_| invalid())?;
         if uri.scheme_str() != Some("https") {
-            return Err(bad());
+            return Err(invalid());
         }
         Ok(Self {
             host,
@@ -50,14 +50,15 @@ impl Origin {
         })
     }
 
-    /// The origin's addresses by `getaddrinfo`, in its order. An address is its own.
+    /// Returns the host's addresses in the order of `getaddrinfo`. An IP address is returned as it
+    /// is, and no time is recorded.
     pub async fn resolve(&self, trace: &Trace) -> Result<Vec<SocketAddr>, CallError> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
         let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
         let addresses: Vec<_> = found
-            .map_err(|error| failure(ErrorKind::Dns, &error))?
+            .map_err(|error| call_error(ErrorKind::Dns, &error))?
             .collect();
         trace.stamp(Phase::Dns);
         Ok(addresses)
@@ -72,13 +73,15 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// For the origin of `setup`, to speak `alpn`.
-    pub fn new(setup: &Setup, alpn: &[u8]) -> Result<Self, Refused> {
+    /// Creates a dialer for the origin of `setup` and the ALPN protocol `alpn`.
+    pub fn new(setup: &Setup, alpn: &[u8]) -> Result<Self, StackError> {
         if let Some(name) = &setup.congestion {
-            // Asked of a socket that goes nowhere: the kernel knows which it has.
+            // Tried on an unconnected socket: only the kernel knows which algorithms it has.
             Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))
                 .and_then(|socket| socket.set_tcp_congestion(name.as_bytes()))
-                .map_err(|e| Refused::unsupported(format!("congestion {name}"), e.to_string()))?;
+                .map_err(|e| {
+                    StackError::unsupported(format!("congestion {name}"), e.to_string())
+                })?;
         }
         let origin = Origin::parse(&setup.url)?;
         Ok(Self {
@@ -88,33 +91,33 @@ impl Dialer {
         })
     }
 
-    /// Where it dials.
+    /// Returns the origin that it dials.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// Opens a stream, trying the name's addresses in order.
+    /// Opens a stream to the first of the origin's addresses that accepts one.
     pub async fn dial(
         &self,
         mode: Reconnect,
         trace: &Trace,
     ) -> Result<TlsStream<TcpStream>, CallError> {
         let tcp = self.connect(&self.origin.resolve(trace).await?).await;
-        let tcp = tcp.map_err(|error| failure(ErrorKind::Connect, &error))?;
+        let tcp = tcp.map_err(|error| call_error(ErrorKind::Connect, &error))?;
         trace.stamp(Phase::Connect);
         let local_port = tcp.local_addr().ok().map(|address| address.port());
         trace.edit(|row| row.local_port = local_port);
         let config = Arc::new(self.tls.config(mode == Reconnect::EarlyData));
         let name = self.origin.server_name.clone();
         let stream = TlsConnector::from(config).connect(name, tcp).await;
-        let stream = stream.map_err(|error| in_handshake(&error))?;
+        let stream = stream.map_err(|error| handshake_error(&error))?;
         trace.stamp(Phase::Tls);
         Ok(stream)
     }
 
-    /// Throws every session ticket away.
-    pub fn forget(&self) {
-        self.tls.forget();
+    /// Discards all session tickets.
+    pub fn discard_tickets(&self) {
+        self.tls.discard_tickets();
     }
 
     async fn connect(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
@@ -139,7 +142,7 @@ impl Dialer {
     }
 }
 
-/// Whether the handshake of this stream resumed a session.
-pub fn resumed(stream: &TlsStream<TcpStream>) -> bool {
+/// Reports whether the handshake of this stream resumed a session.
+pub fn is_resumed(stream: &TlsStream<TcpStream>) -> bool {
     stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed)
 }

@@ -1,6 +1,6 @@
-//! An app's whole loop around a call: make the message, encode it; decode the answer.
+//! What an exchange does around its call: make the message, encode it, decode the response.
 //!
-//! It is the engine's, so that every stack carries the same bytes and pays the same for them.
+//! The engine does this, so that every stack sends the same bytes at the same cost.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,11 +10,10 @@ use bytes::Bytes;
 use driver::protocol::{CallError, Codec, ErrorKind, Hello, Setup};
 use wire::{Coder, Kind, Message, Name};
 
-use crate::trace::Phase;
-use crate::{Refused, Trace};
+use crate::stack::StackError;
+use crate::trace::{Phase, Trace};
 
-/// The codecs in which the HTTP stacks exchange: the wire's, a compression where it is
-/// customary.
+/// The codecs of `exchange` in the HTTP stacks, with the compressions that are common.
 pub const CODECS: [&str; 9] = [
     "json",
     "protobuf",
@@ -27,47 +26,53 @@ pub const CODECS: [&str; 9] = [
     "protobuf+zstd-3",
 ];
 
-/// Codecs as `hello` names them.
+/// Longest name of an unknown codec that is quoted.
+const CODEC_NAME_CHARS: usize = 64;
+
+/// `big-N` is the same for every seed.
+const ANY_SEED: u64 = 1;
+
+/// Returns codecs as `hello` lists them.
 pub fn codecs(names: &[&str]) -> Vec<Codec> {
     names.iter().map(|name| Codec((*name).into())).collect()
 }
 
-/// The codec of a setup at work, and the messages that were there before.
-pub(crate) struct Exchanges {
+/// The codec of a setup, and the messages that were read at setup.
+pub(crate) struct Exchanger {
     codec: wire::Codec,
-    /// Kept from call to call, and with it what a compressor keeps.
+    /// Kept between calls, with the contexts of its compressor.
     coder: RefCell<Coder>,
-    read: BTreeMap<String, Arc<Message>>,
+    messages: BTreeMap<String, Arc<Message>>,
 }
 
 /// Where the message of a step comes from.
 pub(crate) enum Source {
     /// It was read at setup.
-    Ready(Arc<Message>),
+    Loaded(Arc<Message>),
     /// It is made within the call.
-    ByRule(Name),
+    Generated(Name),
 }
 
-impl Exchanges {
-    /// Reads every message that `setup` names.
-    pub(crate) fn new(setup: &Setup, hello: &Hello) -> Result<Self, Refused> {
-        let codec = codec(setup, hello)?;
-        let read = setup.values.iter().map(|(name, path)| {
-            let bad = |error: &dyn ToString| {
-                Refused::Failed(format!(
+impl Exchanger {
+    /// Reads the value files of `setup`.
+    pub(crate) fn new(setup: &Setup, hello: &Hello) -> Result<Self, StackError> {
+        let codec = find_codec(setup, hello)?;
+        let messages = setup.values.iter().map(|(name, path)| {
+            let invalid = |error: &dyn ToString| {
+                StackError::Failed(format!(
                     "value file of {name}, {path}: {}",
                     error.to_string()
                 ))
             };
-            let kind = name.parse::<Name>().map_err(|e| bad(&e))?.kind();
-            let text = std::fs::read_to_string(path).map_err(|e| bad(&e))?;
-            let message = wire::from_value(kind, &text).map_err(|e| bad(&e))?;
+            let kind = name.parse::<Name>().map_err(|e| invalid(&e))?.kind();
+            let text = std::fs::read_to_string(path).map_err(|e| invalid(&e))?;
+            let message = wire::from_value(kind, &text).map_err(|e| invalid(&e))?;
             Ok((name.clone(), Arc::new(message)))
         });
         Ok(Self {
             codec,
             coder: RefCell::new(codec.coder()),
-            read: read.collect::<Result<_, Refused>>()?,
+            messages: messages.collect::<Result<_, StackError>>()?,
         })
     }
 
@@ -75,27 +80,30 @@ impl Exchanges {
         self.codec
     }
 
-    /// Finds the message of a step before the run begins.
-    pub(crate) fn prepare(&self, message: &str, kind: &str) -> Result<Source, Refused> {
+    /// Finds the message of a step, before the run starts.
+    pub(crate) fn prepare(&self, message: &str, kind: &str) -> Result<Source, StackError> {
         let name: Name = message
             .parse()
-            .map_err(|e: wire::NameError| Refused::Failed(e.to_string()))?;
+            .map_err(|e: wire::NameError| StackError::Failed(e.to_string()))?;
         if name.kind().name() != kind {
             let reason = format!("{message} is of kind {}, not {kind}", name.kind().name());
-            return Err(Refused::Failed(reason));
+            return Err(StackError::Failed(reason));
         }
-        match (name, self.read.get(message)) {
-            (Name::Big { .. }, _) => Ok(Source::ByRule(name)),
-            (_, Some(ready)) => Ok(Source::Ready(Arc::clone(ready))),
-            (_, None) => Err(Refused::Failed(format!("setup has no value of {message}"))),
+        match (name, self.messages.get(message)) {
+            (Name::Big { .. }, _) => Ok(Source::Generated(name)),
+            (_, Some(loaded)) => Ok(Source::Loaded(Arc::clone(loaded))),
+            (_, None) => {
+                let reason = format!("setup has no value file of {message}");
+                Err(StackError::Failed(reason))
+            }
         }
     }
 
-    /// The message and its bytes.
+    /// Returns the message and its encoding, and records when each was ready.
     pub(crate) fn encode(&self, source: &Source, trace: &Trace) -> (Arc<Message>, Bytes) {
         let message = match source {
-            Source::Ready(message) => Arc::clone(message),
-            Source::ByRule(name) => {
+            Source::Loaded(message) => Arc::clone(message),
+            Source::Generated(name) => {
                 let message = name.message(ANY_SEED);
                 trace.stamp(Phase::Created);
                 Arc::new(message)
@@ -106,41 +114,42 @@ impl Exchanges {
         (message, body.into())
     }
 
-    /// Decodes the answer; whether it is equal to what was sent, the trace sees when the
-    /// call's group has ended.
+    /// Decodes the response. The trace compares it with the message sent when the call's group
+    /// has ended.
     pub(crate) fn decode(&self, sent: Arc<Message>, trace: &Trace) -> Result<(), CallError> {
         let body = trace.body();
-        let answer = self.coder.borrow_mut().decode(sent.kind(), &body);
-        let answer = answer.map_err(|error| CallError {
+        let received = self.coder.borrow_mut().decode(sent.kind(), &body);
+        let received = received.map_err(|error| CallError {
             kind: ErrorKind::Protocol,
             detail: error.to_string(),
         })?;
-        trace.compare_later(sent, answer);
+        trace.compare_later(sent, received);
         Ok(())
     }
 }
 
-/// Makes sure that there is such a kind.
-pub(crate) fn kind(name: &str) -> Result<Kind, Refused> {
-    let unknown = || Refused::Failed(format!("no kind of message is named {name:?}"));
+/// Finds the message type that the schema calls `name`.
+pub(crate) fn find_kind(name: &str) -> Result<Kind, StackError> {
+    let unknown = || StackError::Failed(format!("no kind of message is named {name:?}"));
     Kind::find(name).ok_or_else(unknown)
 }
 
-/// One that the driver has; the plain one of the protocol also serves calls that are no
-/// exchange.
-fn codec(setup: &Setup, hello: &Hello) -> Result<wire::Codec, Refused> {
+/// Finds the setup's codec. The protocol's plain codec is always accepted, for setups without
+/// exchanges.
+fn find_codec(setup: &Setup, hello: &Hello) -> Result<wire::Codec, StackError> {
     let name = setup.codec.name();
-    let known = hello.codecs.contains(&setup.codec) || setup.codec == Codec::plain(setup.protocol);
+    let supported =
+        hello.codecs.contains(&setup.codec) || setup.codec == Codec::plain(setup.protocol);
     match name.parse() {
-        Ok(codec) if known => Ok(codec),
+        Ok(codec) if supported => Ok(codec),
         _ => {
             let names: Vec<_> = hello.codecs.iter().map(Codec::name).collect();
-            let short: String = name.chars().take(64).collect();
+            let shortened: String = name.chars().take(CODEC_NAME_CHARS).collect();
             let reason = format!("{} has {}", hello.stack, names.join(", "));
-            Err(Refused::unsupported(format!("codec {short}"), reason))
+            Err(StackError::unsupported(
+                format!("codec {shortened}"),
+                reason,
+            ))
         }
     }
 }
-
-/// `big-N` is the same for every seed.
-const ANY_SEED: u64 = 1;

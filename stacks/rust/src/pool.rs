@@ -1,36 +1,38 @@
-//! Whose turn it is on which connection.
+//! The open connections of a stack, and which call uses which.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use driver::protocol::{CallError, Reconnect};
 
-use crate::{Stack, Trace};
+use crate::stack::Stack;
+use crate::trace::Trace;
 
-/// A stack's open connections.
+/// A stack and its open connections.
 pub(crate) struct Pool<S: Stack> {
     stack: S,
+    /// How the next connections are opened.
     mode: Cell<Reconnect>,
     opened: Cell<u32>,
-    /// Of a stack that shares one. Whoever opens it holds the lock, so that others wait.
-    shared: tokio::sync::Mutex<Option<Rc<Open<S>>>>,
-    /// Of a stack that does not: those without a call.
-    idle: RefCell<Vec<Rc<Open<S>>>>,
+    /// The connection of a stack that shares one. The lock is held while it is being opened, so
+    /// that other calls wait.
+    shared: tokio::sync::Mutex<Option<Rc<Numbered<S>>>>,
+    /// The connections without a call, of a stack that does not share one.
+    idle: RefCell<Vec<Rc<Numbered<S>>>>,
 }
 
-struct Open<S: Stack> {
+/// A connection and the driver's number of it.
+struct Numbered<S: Stack> {
     number: u32,
     conn: S::Conn,
 }
 
 /// A connection on which a call may be sent.
-pub(crate) struct Lease<S: Stack> {
-    open: Rc<Open<S>>,
-}
+pub(crate) struct PooledConn<S: Stack>(Rc<Numbered<S>>);
 
-impl<S: Stack> Lease<S> {
-    pub(crate) fn conn(&self) -> &S::Conn {
-        &self.open.conn
+impl<S: Stack> PooledConn<S> {
+    pub(crate) fn get(&self) -> &S::Conn {
+        &self.0.conn
     }
 }
 
@@ -49,52 +51,45 @@ impl<S: Stack> Pool<S> {
         &self.stack
     }
 
-    /// Finds a connection for one call, or opens one.
-    pub(crate) async fn lease(&self, trace: &Trace) -> Result<Lease<S>, CallError> {
-        let open = if self.stack.shares_connection() {
+    /// Returns a connection for one call. Opens one if none is usable.
+    pub(crate) async fn acquire(&self, trace: &Trace) -> Result<PooledConn<S>, CallError> {
+        let conn = if self.stack.shares_connection() {
             let mut shared = self.shared.lock().await;
-            match shared.take().filter(|open| self.stack.usable(&open.conn)) {
-                Some(open) => Rc::clone(shared.insert(reused(open, trace))),
+            match shared.take().filter(|open| self.is_usable(open)) {
+                Some(open) => Rc::clone(shared.insert(mark_reused(open, trace))),
                 None => Rc::clone(shared.insert(self.open(trace).await?)),
             }
         } else {
-            let idle = loop {
-                let last = self.idle.borrow_mut().pop();
-                match last {
-                    Some(open) if !self.stack.usable(&open.conn) => {}
-                    other => break other,
-                }
-            };
-            match idle {
-                Some(open) => reused(open, trace),
+            match self.take_idle() {
+                Some(open) => mark_reused(open, trace),
                 None => self.open(trace).await?,
             }
         };
-        let lease = Lease { open };
-        self.describe(&lease, trace);
-        Ok(lease)
+        let conn = PooledConn(conn);
+        self.describe(&conn, trace);
+        Ok(conn)
     }
 
-    /// Puts what is known of the call's connection into its row.
-    pub(crate) fn describe(&self, lease: &Lease<S>, trace: &Trace) {
-        let facts = self.stack.facts(lease.conn());
+    /// Copies what is known about the connection into the call's row.
+    pub(crate) fn describe(&self, conn: &PooledConn<S>, trace: &Trace) {
+        let info = self.stack.conn_info(conn.get());
         trace.edit(|row| {
-            row.connection = lease.open.number;
-            row.local_port = Some(facts.local_port);
-            row.protocol = Some(facts.protocol);
-            row.resumed = facts.resumed;
+            row.connection = conn.0.number;
+            row.local_port = Some(info.local_port);
+            row.protocol = Some(info.protocol);
+            row.resumed = info.resumed;
         });
     }
 
-    /// The call was answered whole: its connection may carry another. One whose call was not
-    /// is not given back; unless it is shared, it closes with its lease.
-    pub(crate) fn give_back(&self, lease: Lease<S>) {
+    /// Makes the connection available to other calls, after a complete response. Without that
+    /// it must not be released: unless it is shared, it closes when it is dropped.
+    pub(crate) fn release(&self, conn: PooledConn<S>) {
         if !self.stack.shares_connection() {
-            self.idle.borrow_mut().push(lease.open);
+            self.idle.borrow_mut().push(conn.0);
         }
     }
 
-    /// Closes every connection; the next are opened in `mode`.
+    /// Closes every connection. The next ones are opened in `mode`.
     pub(crate) async fn reconnect(&self, mode: Reconnect) {
         let shared = self.shared.lock().await.take();
         let idle = self.idle.take();
@@ -105,20 +100,30 @@ impl<S: Stack> Pool<S> {
             }
         }
         if mode == Reconnect::Cold {
-            self.stack.forget();
+            self.stack.discard_tickets();
         }
         self.mode.set(mode);
     }
 
-    async fn open(&self, trace: &Trace) -> Result<Rc<Open<S>>, CallError> {
+    /// Takes the idle connection used last. Drops those that are no longer usable.
+    fn take_idle(&self) -> Option<Rc<Numbered<S>>> {
+        let mut idle = self.idle.borrow_mut();
+        std::iter::from_fn(|| idle.pop()).find(|open| self.is_usable(open))
+    }
+
+    fn is_usable(&self, open: &Numbered<S>) -> bool {
+        self.stack.is_usable(&open.conn)
+    }
+
+    async fn open(&self, trace: &Trace) -> Result<Rc<Numbered<S>>, CallError> {
         let conn = self.stack.connect(self.mode.get(), trace).await?;
         let number = self.opened.get() + 1;
         self.opened.set(number);
-        Ok(Rc::new(Open { number, conn }))
+        Ok(Rc::new(Numbered { number, conn }))
     }
 }
 
-fn reused<S: Stack>(open: Rc<Open<S>>, trace: &Trace) -> Rc<Open<S>> {
+fn mark_reused<S: Stack>(open: Rc<Numbered<S>>, trace: &Trace) -> Rc<Numbered<S>> {
     trace.edit(|row| row.reused = true);
     open
 }

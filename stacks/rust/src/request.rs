@@ -1,4 +1,4 @@
-//! A step as an HTTP request, the same for every HTTP stack.
+//! HTTP requests of steps, the same for every HTTP stack.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,29 +13,34 @@ use http::{Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::dial::Origin;
-use crate::{Refused, Trace, exchange};
+use crate::exchange::find_kind;
+use crate::stack::StackError;
+use crate::trace::Trace;
 
 /// The header that carries a step's id to the server's log.
 pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
 
-/// Bytes of a body handed to the library at a time: the largest HTTP/2 frame a peer must
-/// take (RFC 9113 section 4.2). Handing over more would end the body before it is sent.
+/// Bytes of a body handed to the library at a time: the largest HTTP/2 frame that every peer must
+/// accept (RFC 9113 section 4.2). With larger chunks the body would end long before it is sent.
 pub const CHUNK_BYTES: usize = 16 << 10;
 
-/// A request that can be sent any number of times.
+/// Largest upload prepared in memory.
+const MAX_UPLOAD_BYTES: usize = 256 << 20;
+
+/// A request, which can be sent any number of times.
 pub struct HttpRequest {
     method: Method,
     path: String,
     id: u32,
     content_type: Option<HeaderValue>,
-    /// Of an exchange.
+    /// In an exchange: the codec of the body.
     codec: Option<wire::Codec>,
     body: Bytes,
 }
 
 impl HttpRequest {
-    /// The request of a step.
-    pub fn new(id: u32, action: &Action) -> Result<Self, Refused> {
+    /// Makes the request of a step.
+    pub fn new(id: u32, action: &Action) -> Result<Self, StackError> {
         let json = Some(HeaderValue::from_static("application/json"));
         let bytes = Some(HeaderValue::from_static("application/octet-stream"));
         let (method, path, content_type, body) = match action {
@@ -46,18 +51,20 @@ impl HttpRequest {
                 Bytes::from(body.clone()),
             ),
             Action::Get { bytes } => (Method::GET, format!("/bytes/{bytes}"), None, Bytes::new()),
-            Action::Put { bytes: length } => (Method::PUT, "/upload".into(), bytes, file(*length)?),
+            Action::Put { bytes: length } => {
+                (Method::PUT, "/upload".into(), bytes, upload_body(*length)?)
+            }
             Action::Exchange { kind, .. } => {
-                let path = format!("/exchange/{}", exchange::kind(kind)?.name());
+                let path = format!("/exchange/{}", find_kind(kind)?.name());
                 (Method::POST, path, None, Bytes::new())
             }
             Action::Stream { .. } => {
-                let reason = "HTTP has no stream of messages here; gRPC has";
-                return Err(Refused::unsupported("step stream", reason));
+                let reason = "only gRPC has message streams here";
+                return Err(StackError::unsupported("step stream", reason));
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
-                return Err(Refused::Failed(format!(
-                    "step {} is no call",
+                return Err(StackError::Failed(format!(
+                    "step {} is not a call",
                     action.name()
                 )));
             }
@@ -72,8 +79,8 @@ impl HttpRequest {
         })
     }
 
-    /// The same with a message for its body.
-    pub fn carrying(&self, codec: wire::Codec, message: Bytes) -> Self {
+    /// Returns this request with `message` as its body.
+    pub fn with_message(&self, codec: wire::Codec, message: Bytes) -> Self {
         Self {
             method: self.method.clone(),
             path: self.path.clone(),
@@ -84,14 +91,14 @@ impl HttpRequest {
         }
     }
 
-    /// Its head, without a body, with an absolute URI.
+    /// Returns the head, with an absolute URI.
     pub fn head(&self, origin: &Origin) -> Request<()> {
         let uri = Uri::builder()
             .scheme("https")
             .authority(origin.authority.clone())
             .path_and_query(self.path.as_str())
             .build()
-            .expect("the paths above are valid in every URI");
+            .expect("all paths above are valid in a URI");
         let mut head = Request::new(());
         *head.method_mut() = self.method.clone();
         *head.uri_mut() = uri;
@@ -113,19 +120,21 @@ impl HttpRequest {
         head
     }
 
-    /// Its body, counted into `trace` as it is handed over.
+    /// Returns the body. Its bytes are counted in `trace` as they are handed over.
     pub fn body(&self, trace: &Trace) -> Chunks {
         Chunks {
-            left: self.body.clone(),
+            remaining: self.body.clone(),
             trace: trace.clone(),
         }
     }
 }
 
-/// The first `length` bytes of the house's file.
-pub fn file(length: u64) -> Result<Bytes, Refused> {
-    let too_large =
-        || Refused::unsupported(format!("put of {length} bytes"), "bodies lie in memory");
+/// Returns the seeded bytes that a step `put` of this length uploads.
+pub fn upload_body(length: u64) -> Result<Bytes, StackError> {
+    let too_large = || {
+        let what = format!("put of {length} bytes");
+        StackError::unsupported(what, "uploads are prepared in memory")
+    };
     let length = usize::try_from(length).map_err(|_| too_large())?;
     if length > MAX_UPLOAD_BYTES {
         return Err(too_large());
@@ -135,12 +144,9 @@ pub fn file(length: u64) -> Result<Bytes, Refused> {
     Ok(bytes.into())
 }
 
-/// Largest upload prepared in memory.
-const MAX_UPLOAD_BYTES: usize = 256 << 20;
-
-/// A body of known length, in chunks.
+/// A body of known length, in chunks of [`CHUNK_BYTES`].
 pub struct Chunks {
-    left: Bytes,
+    remaining: Bytes,
     trace: Trace,
 }
 
@@ -148,9 +154,9 @@ impl Iterator for Chunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let length = self.left.len().min(CHUNK_BYTES);
+        let length = self.remaining.len().min(CHUNK_BYTES);
         self.trace.edit(|row| row.request_bytes += length as u64);
-        (length > 0).then(|| self.left.split_to(length))
+        (length > 0).then(|| self.remaining.split_to(length))
     }
 }
 
@@ -166,10 +172,10 @@ impl Body for Chunks {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.remaining.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.len() as u64)
+        SizeHint::with_exact(self.remaining.len() as u64)
     }
 }

@@ -1,96 +1,97 @@
-//! Which step may start when: the start rules, without clock or network.
+//! The rules by which steps start, without a clock or a network.
 
 use std::collections::HashMap;
 
 use driver::protocol::{Start, Step};
 
-/// The steps of a run and what each waits for. Steps are named by their place.
+/// The steps of a run and what each of them waits for. Steps are identified by their index.
 ///
-/// Start what [`Schedule::first`] returns, then, for each step that ends, what
-/// [`Schedule::ended`] returns.
+/// Start the steps that [`Schedule::new`] returns, then, for each step that ends, those that
+/// [`Schedule::step_ended`] returns.
 #[derive(Default)]
 pub struct Schedule {
-    /// By place: it starts when every earlier step has ended.
+    /// By index: whether the step starts when every earlier step has ended.
     sequential: Vec<bool>,
     ended: Vec<bool>,
-    /// All before this place have ended.
-    prefix: usize,
+    /// Every step before this index has ended.
+    ended_prefix: usize,
+    /// By index: the steps that start as soon as this one has ended.
     followers: HashMap<usize, Vec<usize>>,
 }
 
 /// A step that may start now, or after `delay_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Its place.
-    pub place: usize,
-    /// To wait first, counted from the start of the run.
+    /// Index of the step.
+    pub index: usize,
+    /// Delay from the start of the run, in nanoseconds.
     pub delay_ns: u64,
 }
 
-/// Steps that do not make a run.
+/// Why a list of steps is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// Ids must grow.
-    #[error("step {id} comes after step {before}: ids start at 1 and grow")]
+    /// Ids do not increase.
+    #[error("step {id} comes after step {previous}: ids start at 1 and increase")]
     Ids {
-        /// The step.
+        /// Id of the step.
         id: u32,
-        /// The one before it, or 0.
-        before: u32,
+        /// Id of the step before it, or 0.
+        previous: u32,
     },
-    /// A step may only wait for an earlier one.
+    /// A step waits for one that is not earlier.
     #[error("step {id} waits for step {after}, which is not an earlier step")]
     After {
-        /// The step.
+        /// Id of the step.
         id: u32,
-        /// What it waits for.
+        /// Id of the step that it waits for.
         after: u32,
     },
 }
 
 impl Schedule {
-    /// Checks the steps and returns those that start with the run.
-    pub fn first(steps: &[Step]) -> Result<(Self, Vec<Ready>), ScheduleError> {
+    /// Checks the steps and returns their schedule and the steps that start with the run.
+    pub fn new(steps: &[Step]) -> Result<(Self, Vec<Ready>), ScheduleError> {
         let mut schedule = Self {
             sequential: vec![false; steps.len()],
             ended: vec![false; steps.len()],
-            prefix: 0,
+            ended_prefix: 0,
             followers: HashMap::new(),
         };
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut first = Vec::new();
-        let mut before = 0;
-        for (place, step) in steps.iter().enumerate() {
+        let mut previous = 0;
+        for (index, step) in steps.iter().enumerate() {
             let id = step.id;
-            if id <= before {
-                return Err(ScheduleError::Ids { id, before });
+            if id <= previous {
+                return Err(ScheduleError::Ids { id, previous });
             }
-            before = id;
+            previous = id;
             match step.start {
-                None if place == 0 => first.push(Ready { place, delay_ns: 0 }),
-                None => schedule.sequential[place] = true,
-                Some(Start::After(0)) => first.push(Ready { place, delay_ns: 0 }),
+                None if index == 0 => first.push(Ready { index, delay_ns: 0 }),
+                None => schedule.sequential[index] = true,
+                Some(Start::After(0)) => first.push(Ready { index, delay_ns: 0 }),
                 Some(Start::After(after)) => {
-                    let earlier = *places
+                    let earlier = *indices
                         .get(&after)
                         .ok_or(ScheduleError::After { id, after })?;
-                    schedule.followers.entry(earlier).or_default().push(place);
+                    schedule.followers.entry(earlier).or_default().push(index);
                 }
-                Some(Start::AtNs(delay_ns)) => first.push(Ready { place, delay_ns }),
+                Some(Start::AtNs(delay_ns)) => first.push(Ready { index, delay_ns }),
             }
-            places.insert(id, place);
+            indices.insert(id, index);
         }
         Ok((schedule, first))
     }
 
-    /// The step at `place` has ended; returns the places of those that may start now.
-    pub fn ended(&mut self, place: usize) -> Vec<usize> {
-        self.ended[place] = true;
-        let mut ready = self.followers.remove(&place).unwrap_or_default();
-        while self.ended.get(self.prefix) == Some(&true) {
-            self.prefix += 1;
-            if self.sequential.get(self.prefix) == Some(&true) {
-                ready.push(self.prefix);
+    /// Marks the step at `index` as ended. Returns the indices of the steps that may start now.
+    pub fn step_ended(&mut self, index: usize) -> Vec<usize> {
+        self.ended[index] = true;
+        let mut ready = self.followers.remove(&index).unwrap_or_default();
+        while self.ended.get(self.ended_prefix) == Some(&true) {
+            self.ended_prefix += 1;
+            if self.sequential.get(self.ended_prefix) == Some(&true) {
+                ready.push(self.ended_prefix);
             }
         }
         ready
@@ -104,8 +105,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn steps(starts: &[Option<Start>]) -> Vec<Step> {
-        let step = |(place, &start)| Step {
-            id: place as u32 + 1,
+        let step = |(index, &start)| Step {
+            id: index as u32 + 1,
             start,
             group: 0,
             cancel_after_ns: None,
@@ -114,91 +115,91 @@ mod tests {
         starts.iter().enumerate().map(step).collect()
     }
 
-    fn places(ready: &[Ready]) -> Vec<usize> {
-        ready.iter().map(|ready| ready.place).collect()
+    fn indices(ready: &[Ready]) -> Vec<usize> {
+        ready.iter().map(|ready| ready.index).collect()
     }
 
     #[test]
-    fn steps_follow_each_other_by_default() {
-        let (mut schedule, first) = Schedule::first(&steps(&[None, None, None])).unwrap();
-        assert_eq!(places(&first), [0]);
-        assert_eq!(schedule.ended(0), [1]);
-        assert_eq!(schedule.ended(1), [2]);
-        assert_eq!(schedule.ended(2), [0; 0]);
+    fn steps_run_in_sequence_by_default() {
+        let (mut schedule, first) = Schedule::new(&steps(&[None, None, None])).unwrap();
+        assert_eq!(indices(&first), [0]);
+        assert_eq!(schedule.step_ended(0), [1]);
+        assert_eq!(schedule.step_ended(1), [2]);
+        assert_eq!(schedule.step_ended(2), [0; 0]);
     }
 
     #[test]
-    fn a_sequential_step_waits_for_all_before_it() {
+    fn sequential_step_waits_for_every_earlier_step() {
         let after = Some(Start::After(1));
-        let (mut schedule, first) = Schedule::first(&steps(&[None, after, after, None])).unwrap();
-        assert_eq!(places(&first), [0]);
-        assert_eq!(schedule.ended(0), [1, 2]);
-        assert_eq!(schedule.ended(2), [0; 0]);
-        assert_eq!(schedule.ended(1), [3]);
+        let (mut schedule, first) = Schedule::new(&steps(&[None, after, after, None])).unwrap();
+        assert_eq!(indices(&first), [0]);
+        assert_eq!(schedule.step_ended(0), [1, 2]);
+        assert_eq!(schedule.step_ended(2), [0; 0]);
+        assert_eq!(schedule.step_ended(1), [3]);
     }
 
     #[test]
-    fn timed_and_free_steps_start_with_the_run() {
+    fn timed_and_independent_steps_start_with_the_run() {
         let starts = [None, Some(Start::AtNs(5)), Some(Start::After(0)), None];
-        let (mut schedule, first) = Schedule::first(&steps(&starts)).unwrap();
-        assert_eq!(places(&first), [0, 1, 2]);
+        let (mut schedule, first) = Schedule::new(&steps(&starts)).unwrap();
+        assert_eq!(indices(&first), [0, 1, 2]);
         assert_eq!(first[1].delay_ns, 5);
-        assert_eq!(schedule.ended(2), [0; 0]);
-        assert_eq!(schedule.ended(0), [0; 0]);
-        assert_eq!(schedule.ended(1), [3]);
+        assert_eq!(schedule.step_ended(2), [0; 0]);
+        assert_eq!(schedule.step_ended(0), [0; 0]);
+        assert_eq!(schedule.step_ended(1), [3]);
     }
 
     #[test]
-    fn steps_that_could_never_start_are_refused() {
+    fn steps_that_could_never_start_are_rejected() {
         let forward = steps(&[None, Some(Start::After(2))]);
-        let error = Schedule::first(&forward).err();
+        let error = Schedule::new(&forward).err();
         assert_eq!(error, Some(ScheduleError::After { id: 2, after: 2 }));
-        let mut twice = steps(&[None, None]);
-        twice[1].id = 1;
-        let error = Schedule::first(&twice).err();
-        assert_eq!(error, Some(ScheduleError::Ids { id: 1, before: 1 }));
+        let mut repeated = steps(&[None, None]);
+        repeated[1].id = 1;
+        let error = Schedule::new(&repeated).err();
+        assert_eq!(error, Some(ScheduleError::Ids { id: 1, previous: 1 }));
     }
 
     fn starts() -> impl Strategy<Value = Vec<Option<Start>>> {
-        // Zeros, earlier ids, times and sequence; what a step waits for is cut to its id.
+        // The id that a step waits for is reduced so that it is 0 or that of an earlier step.
         let rule = prop_oneof![
             Just(None),
             (0..20_u32).prop_map(|id| Some(Start::After(id))),
             any::<u64>().prop_map(|ns| Some(Start::AtNs(ns))),
         ];
         prop::collection::vec(rule, 0..20).prop_map(|rules| {
-            let cut = |(place, rule)| match rule {
-                Some(Start::After(id)) => Some(Start::After(id % (place as u32 + 1))),
+            let reduce = |(index, rule)| match rule {
+                Some(Start::After(id)) => Some(Start::After(id % (index as u32 + 1))),
                 other => other,
             };
-            rules.into_iter().enumerate().map(cut).collect()
+            rules.into_iter().enumerate().map(reduce).collect()
         })
     }
 
     proptest! {
-        /// Against the rules as they are written, with steps ending in any order.
+        /// Compares the schedule with the rules of the protocol; steps end in any order.
         #[test]
-        fn every_step_starts_once_and_as_soon_as_it_may(
+        fn every_step_starts_once_and_as_soon_as_allowed(
             starts in starts(),
-            luck in prop::collection::vec(any::<prop::sample::Index>(), 20),
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 20),
         ) {
-            let (mut schedule, first) = Schedule::first(&steps(&starts)).unwrap();
-            let mut running = places(&first);
+            let (mut schedule, first) = Schedule::new(&steps(&starts)).unwrap();
+            let mut running = indices(&first);
             let mut started = running.clone();
             let mut ended = vec![false; starts.len()];
-            for pick in luck.iter().take(starts.len()) {
-                let place = running.swap_remove(pick.index(running.len()));
-                ended[place] = true;
-                let ready = schedule.ended(place);
+            for pick in picks.iter().take(starts.len()) {
+                let index = running.swap_remove(pick.index(running.len()));
+                ended[index] = true;
+                let ready = schedule.step_ended(index);
                 running.extend(&ready);
                 started.extend(ready);
-                for (place, start) in starts.iter().enumerate() {
-                    let may = match start {
-                        None => ended[..place].iter().all(|ended| *ended),
+                for (index, start) in starts.iter().enumerate() {
+                    let allowed = match start {
+                        None => ended[..index].iter().all(|ended| *ended),
                         Some(Start::After(0) | Start::AtNs(_)) => true,
                         Some(Start::After(id)) => ended[*id as usize - 1],
                     };
-                    prop_assert_eq!(started.contains(&place), may, "place {}", place);
+                    prop_assert_eq!(started.contains(&index), allowed, "step {}", index);
                 }
             }
             started.sort_unstable();

@@ -1,51 +1,52 @@
-//! What a stack must offer to be driven; all that differs between drivers.
+//! The interface of a client library: everything that differs between drivers.
 
 use std::future::Future;
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Setup};
 
-use crate::Trace;
+use crate::trace::Trace;
 
 /// One client library, set up for one origin.
 ///
 /// The engine calls `prepare` for each call before the run, `connect` when a call needs a
-/// connection, `carrying` within an exchange, `call` on a connection, `usable` before it is used again, and `close` in the end.
-/// Any of these futures may be dropped at a time-out.
+/// connection, `with_message` within an exchange, `call` on a connection, `is_usable` before
+/// the connection is used again, and `close` in the end. Any of these futures may be dropped
+/// when a call times out.
 pub trait Stack: Sized + 'static {
     /// A connection.
     type Conn: 'static;
-    /// A request, ready to be sent.
+    /// A request that can be sent.
     type Request: 'static;
 
-    /// Who this is and what it can do.
+    /// Returns what the driver is and can do.
     fn hello() -> Hello;
 
-    /// Sets up for `setup.url`, without touching the network.
-    fn new(setup: &Setup) -> Result<Self, Refused>;
+    /// Sets the stack up for `setup.url`, without touching the network.
+    fn new(setup: &Setup) -> Result<Self, StackError>;
 
-    /// One connection carries all calls, also those side by side.
+    /// Reports whether one connection carries all calls, concurrent ones included.
     fn shares_connection(&self) -> bool;
 
     /// Makes the request of a step that [is a call](Action::is_call).
-    fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, Refused>;
+    fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, StackError>;
 
-    /// The request of an exchange, with the message it is to carry.
-    fn carrying(
+    /// Returns the request of an exchange with `message` as its body.
+    fn with_message(
         &self,
         request: &Self::Request,
         codec: wire::Codec,
         message: Bytes,
     ) -> Self::Request;
 
-    /// Opens a connection; stamps name, socket and handshake.
+    /// Opens a connection and records the times of name, socket and handshake.
     fn connect(
         &self,
         mode: Reconnect,
         trace: &Trace,
     ) -> impl Future<Output = Result<Self::Conn, CallError>>;
 
-    /// Sends a request and receives its response; stamps the rest.
+    /// Sends a request, receives its response and records the remaining times.
     fn call(
         &self,
         conn: &Self::Conn,
@@ -53,48 +54,48 @@ pub trait Stack: Sized + 'static {
         trace: &Trace,
     ) -> impl Future<Output = Result<(), CallError>>;
 
-    /// What is known of a connection.
-    fn facts(&self, conn: &Self::Conn) -> Facts;
+    /// Returns what is known about a connection.
+    fn conn_info(&self, conn: &Self::Conn) -> ConnInfo;
 
-    /// Whether a call may be sent on it.
-    fn usable(&self, conn: &Self::Conn) -> bool;
+    /// Reports whether another call may be sent on the connection.
+    fn is_usable(&self, conn: &Self::Conn) -> bool;
 
-    /// Closes it as a well-behaved application would.
+    /// Closes the connection as a well-behaved application would.
     fn close(&self, conn: Self::Conn) -> impl Future<Output = ()>;
 
-    /// Throws every session ticket away.
-    fn forget(&self);
+    /// Discards all session tickets.
+    fn discard_tickets(&self);
 }
 
-/// What is known of a connection, for the row of every call on it.
+/// What is known about a connection, for the row of every call on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct ConnInfo {
     /// The client's port.
     pub local_port: u16,
-    /// What was agreed on.
+    /// The negotiated protocol.
     pub protocol: Protocol,
-    /// TLS resumed a session.
+    /// Whether the handshake resumed a TLS session.
     pub resumed: bool,
 }
 
-/// Why a stack does not do what it was asked.
+/// Why a stack cannot follow a request of the lab.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refused {
-    /// The stack cannot; the driver is well.
+pub enum StackError {
+    /// The stack lacks a feature; the driver can go on.
     #[error("{what} is unsupported: {reason}")]
     Unsupported {
-        /// What was asked.
+        /// What the stack cannot do, e.g. `protocol h3`.
         what: String,
-        /// Why it cannot be had.
+        /// Explanation, shown to the user.
         reason: String,
     },
-    /// The request makes no sense, or what it names is not there.
+    /// The request is invalid, or something it names cannot be read.
     #[error("{0}")]
     Failed(String),
 }
 
-impl Refused {
-    /// The stack cannot do `what`.
+impl StackError {
+    /// Creates an error for a feature that the stack lacks.
     pub fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Unsupported {
             what: what.into(),

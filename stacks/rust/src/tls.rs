@@ -1,4 +1,4 @@
-//! TLS by the lab's rules: one authority, one optional client key, tickets on command.
+//! TLS as the protocol demands: one authority, an optional client key, tickets under control.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,65 +10,65 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::Refused;
+use crate::stack::StackError;
 
-/// Library and version, for `hello`.
+/// TLS library and version, for `hello`.
 pub const VERSION: &str = concat!("rustls ", env!("RUSTLS_VERSION"), " (ring)");
 
-/// Origins whose tickets are kept; rustls' own default (`Resumption::default`).
+/// Number of sessions whose tickets are kept; rustls' own default (`Resumption::default`).
 const SESSIONS: usize = 256;
 
-/// The client's side of every handshake. Clones share tickets and witness.
+/// The client's side of every handshake. Clones share the tickets and the verifier.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<Mutex<ClientConfig>>,
-    witness: Arc<Witness>,
+    verifier: Arc<CountingVerifier>,
 }
 
 impl Tls {
-    /// Reads the files of `setup`; offers `alpn` and nothing else, so that what is spoken
-    /// is what was asked for.
-    pub fn new(setup: &Setup, alpn: &[u8]) -> Result<Self, Refused> {
+    /// Reads the files of `setup`. Offers only `alpn`, so that no other protocol can be
+    /// negotiated.
+    pub fn new(setup: &Setup, alpn: &[u8]) -> Result<Self, StackError> {
         let mut roots = RootCertStore::empty();
-        for authority in certificates(&setup.ca_file)? {
+        for authority in read_certificates(&setup.ca_file)? {
             roots
                 .add(authority)
-                .map_err(|error| unreadable(&setup.ca_file, &error))?;
+                .map_err(|error| file_error(&setup.ca_file, &error))?;
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let witness = Arc::new(Witness {
-            verifier: WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
+        let verifier = Arc::new(CountingVerifier {
+            inner: WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
                 .build()
-                .map_err(|error| unreadable(&setup.ca_file, &error))?,
-            chains: AtomicU64::new(0),
+                .map_err(|error| file_error(&setup.ca_file, &error))?,
+            verified: AtomicU64::new(0),
         });
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| Refused::Failed(error.to_string()))?
+            .map_err(|error| StackError::Failed(error.to_string()))?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&witness) as _);
+            .with_custom_certificate_verifier(Arc::clone(&verifier) as _);
         let mut config = match (&setup.client_cert_file, &setup.client_key_file) {
             (None, None) => builder.with_no_client_auth(),
             (Some(chain), Some(file)) => {
-                let key = PrivateKeyDer::from_pem_file(file).map_err(|e| unreadable(file, &e))?;
+                let key = PrivateKeyDer::from_pem_file(file).map_err(|e| file_error(file, &e))?;
                 builder
-                    .with_client_auth_cert(certificates(chain)?, key)
-                    .map_err(|error| unreadable(chain, &error))?
+                    .with_client_auth_cert(read_certificates(chain)?, key)
+                    .map_err(|error| file_error(chain, &error))?
             }
             _ => {
-                let reason = "client_cert_file and client_key_file come together";
-                return Err(Refused::Failed(reason.into()));
+                let reason = "client_cert_file and client_key_file must be given together";
+                return Err(StackError::Failed(reason.into()));
             }
         };
         config.alpn_protocols = vec![alpn.to_vec()];
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
         Ok(Self {
             config: Arc::new(Mutex::new(config)),
-            witness,
+            verifier,
         })
     }
 
-    /// For one handshake. The tickets are shared by all.
+    /// Returns the configuration of one handshake. All configurations share the tickets.
     pub fn config(&self, early_data: bool) -> ClientConfig {
         let mut config = self
             .config
@@ -79,28 +79,28 @@ impl Tls {
         config
     }
 
-    /// How many servers' chains were verified. A handshake over which it does not grow has
-    /// resumed a session (RFC 8446 section 2.2: the key vouches for the server); quinn has
-    /// no other way to say so.
+    /// Returns the number of certificate chains verified so far. A handshake that verifies none
+    /// has resumed a session (RFC 8446 section 2.2: the pre-shared key authenticates the
+    /// server); quinn offers no other way to find out.
     pub fn chains_verified(&self) -> u64 {
-        self.witness.chains.load(Ordering::Relaxed)
+        self.verifier.verified.load(Ordering::Relaxed)
     }
 
-    /// Throws every ticket away.
-    pub fn forget(&self) {
+    /// Discards all session tickets.
+    pub fn discard_tickets(&self) {
         let mut config = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
     }
 }
 
-/// rustls' own verifier, and how often it was asked.
+/// rustls' own verifier, which also counts the chains that it is given.
 #[derive(Debug)]
-struct Witness {
-    verifier: Arc<WebPkiServerVerifier>,
-    chains: AtomicU64,
+struct CountingVerifier {
+    inner: Arc<WebPkiServerVerifier>,
+    verified: AtomicU64,
 }
 
-impl ServerCertVerifier for Witness {
+impl ServerCertVerifier for CountingVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -109,8 +109,8 @@ impl ServerCertVerifier for Witness {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.chains.fetch_add(1, Ordering::Relaxed);
-        self.verifier
+        self.verified.fetch_add(1, Ordering::Relaxed);
+        self.inner
             .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
@@ -120,7 +120,7 @@ impl ServerCertVerifier for Witness {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier
+        self.inner
             .verify_tls12_signature(message, certificate, signature)
     }
 
@@ -130,21 +130,21 @@ impl ServerCertVerifier for Witness {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier
+        self.inner
             .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
+        self.inner.supported_verify_schemes()
     }
 }
 
-fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, Refused> {
+fn read_certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, StackError> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
-        .map_err(|error| unreadable(file, &error))
+        .map_err(|error| file_error(file, &error))
 }
 
-fn unreadable(file: &str, error: &dyn std::fmt::Display) -> Refused {
-    Refused::Failed(format!("{file}: {error}"))
+fn file_error(file: &str, error: &dyn std::fmt::Display) -> StackError {
+    StackError::Failed(format!("{file}: {error}"))
 }

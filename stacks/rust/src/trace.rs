@@ -1,33 +1,33 @@
-//! What one call leaves behind while it runs, whole or cut off.
+//! The row of a call while the call runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use driver::clock::monotonic_ns;
 use driver::protocol::{CallError, ErrorKind, Row};
 use wire::Message;
 
-use crate::clock::now_ns;
-use crate::received::Received;
+use crate::response_body::ResponseBody;
 
-/// The row of a call in the making. Clones are the same call.
+/// The row of a call while the call runs. Clones refer to the same call.
 ///
-/// It is shared because several hands fill it: the call itself, the connection's task
-/// (request sent), a QUIC handshake that ends after its early data was answered.
+/// It is shared because several tasks add to it: the call itself, the connection's task (request
+/// sent), and a QUIC handshake that completes after its early data was answered.
 #[derive(Clone, Default)]
 pub struct Trace(Arc<Mutex<Call>>);
 
 #[derive(Default)]
 struct Call {
     row: Row,
-    body: Received,
-    /// Of an exchange: the message sent and the one that came back.
+    body: ResponseBody,
+    /// In an exchange: the message sent and the one received.
     messages: Option<(Arc<Message>, Message)>,
 }
 
-/// The moments a trace can be stamped with.
+/// The events whose times a row has.
 #[derive(Clone, Copy, Debug)]
 pub enum Phase {
-    /// The application asks for the call.
+    /// The application starts the call.
     Start,
     /// The message is made.
     Created,
@@ -37,29 +37,29 @@ pub enum Phase {
     Dns,
     /// TCP is connected.
     Connect,
-    /// The handshake is done.
+    /// The TLS or QUIC handshake is complete.
     Tls,
-    /// The request is handed over whole.
+    /// The whole request has been handed to the transport.
     RequestSent,
-    /// The response's head is here.
+    /// The response's head has arrived.
     FirstByte,
-    /// The last byte of the response's body is here.
+    /// The last byte of the response's body has arrived.
     Received,
-    /// The call is over.
+    /// The call has ended.
     End,
 }
 
 impl Trace {
-    /// For the call of step `id`.
+    /// Creates the row of step `id`.
     pub fn new(id: u32) -> Self {
         let trace = Self::default();
         trace.edit(|row| row.id = id);
         trace
     }
 
-    /// Stamps `phase` with the time it is now.
+    /// Records the current time as that of `phase`.
     pub fn stamp(&self, phase: Phase) {
-        let now = now_ns();
+        let now = monotonic_ns();
         self.edit(|row| match phase {
             Phase::Start => row.start_ns = now,
             Phase::Created => row.created_ns = Some(now),
@@ -79,25 +79,25 @@ impl Trace {
         change(&mut self.lock().row);
     }
 
-    /// Takes a piece of the response's body.
+    /// Adds a chunk of the response's body.
     pub fn receive(&self, chunk: Bytes) {
         let mut call = self.lock();
         call.row.response_bytes += chunk.len() as u64;
         call.body.push(chunk);
     }
 
-    /// The response's body as far as it is here.
+    /// Returns the response's body as received so far.
     pub fn body(&self) -> Bytes {
-        self.lock().body.whole()
+        self.lock().body.bytes()
     }
 
-    /// Two messages that must be equal; it is seen to when the call is finished, for it takes
-    /// time.
+    /// Keeps two messages that must be equal. They are compared by [`finish`](Self::finish),
+    /// outside the timed path.
     pub fn compare_later(&self, sent: Arc<Message>, received: Message) {
         self.lock().messages = Some((sent, received));
     }
 
-    /// The row as it stands, the body digested if its head had arrived, messages compared.
+    /// Returns the row. Digests the body if its head had arrived, and compares the messages.
     pub fn finish(&self) -> Row {
         let mut call = self.lock();
         let body = std::mem::take(&mut call.body);
@@ -116,7 +116,7 @@ impl Trace {
     }
 
     fn lock(&self) -> MutexGuard<'_, Call> {
-        // A panic under this lock leaves plain data, whole.
+        // A panic under this lock leaves plain data in a consistent state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

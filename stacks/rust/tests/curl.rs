@@ -1,23 +1,29 @@
-//! The libcurl driver against the real server, by the rules of the Rust drivers.
+//! The libcurl driver against the real server, in the same tests as the Rust drivers.
 //!
-//! It needs what `stacks/curl/install` makes. Without it these tests fail under `CI` and
-//! only say so elsewhere.
+//! They are skipped unless `stacks/curl/install` has been run.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
-use common::bench::{Bench, Log};
-use common::proxy::{self, Fate};
-use common::{Driver, call, in_order, side_by_side, soon};
+use common::proxy::{self, Failure};
+use common::test_server::{ServerLog, TestServer};
+use common::{Driver, call, concurrent, deadline, sequential};
 use driver::manifest::Manifest;
 use driver::protocol::{Action, ErrorKind, Protocol, Reconnect, Row, Setup, Start, Step};
 use driver::{RunAnswer, SetupAnswer};
 
+/// The file of the game-api study.
 const FILE_BYTES: u64 = 163_763;
+/// More than the relay lets through before it fails.
+const LARGE_FILE_BYTES: u64 = 4 << 20;
+/// For calls on loopback, which take milliseconds, and for those that are to time out.
+const TIMEOUT_NS: u64 = 1_500_000_000;
+/// Ten times the resolution of libcurl's timeout (CURLOPT_TIMEOUT_MS), a millisecond.
+const TIMER_MARGIN_NS: u64 = 10_000_000;
 const PROTOCOLS: [Protocol; 3] = [Protocol::H1, Protocol::H2, Protocol::H3];
 
-/// The manifest's command, if it is installed.
+/// Returns the manifest's command if the driver is installed, else skips the test.
 fn command() -> Option<Vec<String>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../curl");
     let text = std::fs::read_to_string(format!("{folder}/stack.toml")).unwrap();
@@ -30,31 +36,31 @@ fn command() -> Option<Vec<String>> {
     None
 }
 
-fn run(bench: &Bench, setup: &Setup, steps: &[Step]) -> Option<Vec<Row>> {
+fn run(server: &TestServer, setup: &Setup, steps: &[Step]) -> Option<Vec<Row>> {
     let command = command()?;
     let command: Vec<_> = command.iter().map(String::as_str).collect();
-    Some(bench.run_on(&command, setup, steps))
+    Some(server.run_on(&command, setup, steps))
 }
 
-/// Runs these steps over each protocol; hands rows and log to `check`.
-fn over_each(steps: &[Step], check: impl Fn(Protocol, &[Row], &Log)) {
+/// Runs these steps over each protocol and passes rows and log to `check`.
+fn over_each(steps: &[Step], check: impl Fn(Protocol, &[Row], &ServerLog)) {
     for protocol in PROTOCOLS {
-        let bench = Bench::start();
-        // An address, for libcurl takes the first address of a name for connected when
-        // it sends early data, and `localhost` may have two.
-        let setup = bench.setup_by_address(protocol);
-        let Some(rows) = run(&bench, &setup, steps) else {
+        let server = TestServer::start();
+        // By address, because with early data libcurl takes the first address of a name for
+        // connected, and `localhost` may have two.
+        let setup = server.setup_by_address(protocol);
+        let Some(rows) = run(&server, &setup, steps) else {
             return;
         };
-        let log = bench.stop();
-        log.agrees_with(&rows);
+        let log = server.stop();
+        log.assert_agrees_with(&rows);
         check(protocol, &rows, &log);
     }
 }
 
 #[test]
 fn calls_and_files_over_one_connection() {
-    let steps = in_order([
+    let steps = sequential([
         call(),
         call(),
         Action::Get { bytes: FILE_BYTES },
@@ -69,9 +75,8 @@ fn calls_and_files_over_one_connection() {
             Some(wire::digest_of(FILE_BYTES)),
             "{protocol:?}"
         );
-        let uploaded = log.requests.iter().find(|hit| hit.id == Some(4)).unwrap();
         assert_eq!(
-            uploaded.request_digest,
+            log.request(4).request_digest,
             wire::digest_of(FILE_BYTES),
             "{protocol:?}"
         );
@@ -87,9 +92,9 @@ fn calls_and_files_over_one_connection() {
 }
 
 #[test]
-fn side_by_side_calls_share_a_connection_except_on_http_1() {
+fn concurrent_calls_share_a_connection_except_on_http_1() {
     let files = (0..6).map(|_| Action::Get { bytes: FILE_BYTES });
-    over_each(&side_by_side(files), |protocol, rows, log| {
+    over_each(&concurrent(files), |protocol, rows, log| {
         let connections = if protocol == Protocol::H1 { 6 } else { 1 };
         assert_eq!(log.connections.len(), connections, "{protocol:?}");
         assert_eq!(
@@ -106,8 +111,8 @@ fn side_by_side_calls_share_a_connection_except_on_http_1() {
 }
 
 #[test]
-fn a_reconnect_forgets_or_resumes_as_told() {
-    let steps = in_order([
+fn reconnect_discards_or_uses_tickets() {
+    let steps = sequential([
         call(),
         Action::Reconnect {
             mode: Reconnect::Resume,
@@ -121,12 +126,12 @@ fn a_reconnect_forgets_or_resumes_as_told() {
     ]);
     over_each(&steps, |protocol, rows, log| {
         assert_eq!(log.connections.len(), 3, "{protocol:?}");
-        let seen: Vec<_> = rows
+        let reported: Vec<_> = rows
             .iter()
             .map(|row| (row.connection, row.resumed))
             .collect();
         assert_eq!(
-            seen,
+            reported,
             [(1, false), (2, true), (2, true), (3, false)],
             "{protocol:?}"
         );
@@ -134,9 +139,9 @@ fn a_reconnect_forgets_or_resumes_as_told() {
 }
 
 #[test]
-fn early_data_goes_over_http_3_only() {
-    let bench = Bench::start();
-    let steps = in_order([
+fn only_the_first_call_after_a_reconnect_is_early_data() {
+    let server = TestServer::start();
+    let steps = sequential([
         call(),
         Action::Reconnect {
             mode: Reconnect::EarlyData,
@@ -144,32 +149,32 @@ fn early_data_goes_over_http_3_only() {
         call(),
         call(),
     ]);
-    let setup = bench.setup_by_address(Protocol::H3);
-    let Some(rows) = run(&bench, &setup, &steps) else {
+    let setup = server.setup_by_address(Protocol::H3);
+    let Some(rows) = run(&server, &setup, &steps) else {
         return;
     };
-    bench.stop().agrees_with(&rows);
+    server.stop().assert_agrees_with(&rows);
     let early: Vec<_> = rows.iter().map(|row| row.early_data).collect();
     assert_eq!(early, [false, true, false]);
 }
 
 #[test]
-fn client_certificates_are_shown_where_they_are_demanded() {
+fn client_certificates_are_sent_on_request() {
     for protocol in PROTOCOLS {
-        let bench = Bench::start();
-        let Some(rows) = run(&bench, &bench.mtls_setup(protocol), &in_order([call()])) else {
+        let server = TestServer::start();
+        let Some(rows) = run(&server, &server.mtls_setup(protocol), &sequential([call()])) else {
             return;
         };
-        let log = bench.stop();
-        log.agrees_with(&rows);
+        let log = server.stop();
+        log.assert_agrees_with(&rows);
         assert!(log.connections[0].client_cert.is_some(), "{protocol:?}");
     }
 }
 
 #[test]
-fn steps_start_when_they_are_told_to() {
+fn steps_start_at_their_time_or_after_their_step() {
     let pause_ns = 50_000_000;
-    let mut steps = in_order([
+    let mut steps = sequential([
         call(),
         Action::Pause { ns: pause_ns },
         call(),
@@ -179,36 +184,42 @@ fn steps_start_when_they_are_told_to() {
     steps[3].start = Some(Start::AtNs(2 * pause_ns));
     steps[4].start = Some(Start::After(1));
     steps[4].group = 2;
-    over_each(&steps, |protocol, rows, _| {
-        let begin_ns = rows[0].start_ns;
+    for protocol in PROTOCOLS {
+        let Some(command) = command() else { return };
+        let command: Vec<_> = command.iter().map(String::as_str).collect();
+        let server = TestServer::start();
+        let setup = server.setup_by_address(protocol);
+        let (sent_ns, rows) = server.run_and_time(&command, &setup, &steps);
         assert!(
             rows[1].start_ns >= rows[0].end_ns + pause_ns,
             "{protocol:?}"
         );
-        // The run began a little before its first call, never after.
-        assert!(
-            rows[2].start_ns + 5_000_000 >= begin_ns + 2 * pause_ns,
-            "{protocol:?}"
-        );
+        assert!(rows[2].start_ns >= sent_ns + 2 * pause_ns, "{protocol:?}");
         assert!(
             (rows[0].end_ns..rows[1].start_ns).contains(&rows[3].start_ns),
             "{protocol:?}"
         );
-    });
+        server.stop().assert_agrees_with(&rows);
+    }
 }
 
 #[test]
-fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
+fn broken_connection_fails_its_call_and_is_replaced() {
     for protocol in [Protocol::H1, Protocol::H2] {
-        let bench = Bench::start();
-        let proxy = proxy::tcp(bench.address(), 1 << 20, Fate::Closes);
+        let server = TestServer::start();
+        let proxy = proxy::tcp(server.address(), 1 << 20, Failure::Close);
         let url = format!("https://localhost:{}", proxy.port());
         let setup = Setup {
             url,
-            ..bench.setup(protocol)
+            ..server.setup(protocol)
         };
-        let steps = in_order([Action::Get { bytes: 4 << 20 }, call()]);
-        let Some(rows) = run(&bench, &setup, &steps) else {
+        let steps = sequential([
+            Action::Get {
+                bytes: LARGE_FILE_BYTES,
+            },
+            call(),
+        ]);
+        let Some(rows) = run(&server, &setup, &steps) else {
             return;
         };
         assert_eq!(
@@ -230,20 +241,26 @@ fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
 }
 
 #[test]
-fn a_silent_path_times_http_3_out_until_it_reconnects() {
-    let bench = Bench::start();
-    let proxy = proxy::udp(bench.address(), 40);
+fn http_3_times_out_on_a_silent_path_until_it_reconnects() {
+    let server = TestServer::start();
+    let proxy = proxy::udp(server.address(), 40);
     let url = format!("https://127.0.0.1:{}", proxy.port());
     let setup = Setup {
         url,
-        timeout_ns: 1_500_000_000,
-        ..bench.setup(Protocol::H3)
+        timeout_ns: TIMEOUT_NS,
+        ..server.setup(Protocol::H3)
     };
     let reconnect = Action::Reconnect {
         mode: Reconnect::Cold,
     };
-    let steps = in_order([Action::Get { bytes: 4 << 20 }, reconnect, call()]);
-    let Some(rows) = run(&bench, &setup, &steps) else {
+    let steps = sequential([
+        Action::Get {
+            bytes: LARGE_FILE_BYTES,
+        },
+        reconnect,
+        call(),
+    ]);
+    let Some(rows) = run(&server, &setup, &steps) else {
         return;
     };
     assert_eq!(
@@ -252,7 +269,7 @@ fn a_silent_path_times_http_3_out_until_it_reconnects() {
         "{rows:?}"
     );
     assert!(
-        rows[0].end_ns - rows[0].start_ns >= 1_490_000_000,
+        rows[0].end_ns - rows[0].start_ns >= TIMEOUT_NS - TIMER_MARGIN_NS,
         "{rows:?}"
     );
     assert!(
@@ -267,37 +284,37 @@ fn a_silent_path_times_http_3_out_until_it_reconnects() {
 }
 
 #[test]
-fn what_it_cannot_do_it_says_and_failures_are_rows() {
+fn unsupported_requests_and_failed_calls() {
     let Some(command) = command() else { return };
     let command: Vec<_> = command.iter().map(String::as_str).collect();
-    let bench = Bench::start();
-    for protocol in ["h1", "h2", "h3"] {
-        common::probe(&command, &bench.setup(Protocol::H1).ca_file, protocol);
+    let server = TestServer::start();
+    for protocol in PROTOCOLS {
+        common::check_unknown_words(&command, &server.setup(Protocol::H1).ca_file, protocol);
     }
-    let mut driver = Driver::start(&command, &[]);
-    let hello = driver.host.hello(soon()).unwrap();
+    let mut driver = Driver::start(&command);
+    let hello = driver.host.hello(deadline()).unwrap();
     assert_eq!(hello.protocols, PROTOCOLS);
     let grpc = driver
         .host
-        .setup(&bench.setup(Protocol::Grpc), soon())
+        .setup(&server.setup(Protocol::Grpc), deadline())
         .unwrap();
     assert!(matches!(grpc, SetupAnswer::Unsupported { what, .. } if what == "protocol grpc"));
 
     let closed = Setup {
         url: "https://127.0.0.1:1".into(),
-        ..bench.setup(Protocol::H2)
+        ..server.setup(Protocol::H2)
     };
     assert_eq!(
-        driver.host.setup(&closed, soon()).unwrap(),
+        driver.host.setup(&closed, deadline()).unwrap(),
         SetupAnswer::Ready
     );
-    let stream = in_order([Action::Stream {
+    let stream = sequential([Action::Stream {
         body: "{}".into(),
         messages: 1,
     }]);
-    let answer = driver.host.run(&stream, soon()).unwrap();
+    let answer = driver.host.run(&stream, deadline()).unwrap();
     assert!(matches!(answer, RunAnswer::Unsupported { what, .. } if what == "step stream"));
-    let RunAnswer::Rows(rows) = driver.host.run(&in_order([call()]), soon()).unwrap() else {
+    let RunAnswer::Rows(rows) = driver.host.run(&sequential([call()]), deadline()).unwrap() else {
         panic!();
     };
     assert_eq!(rows[0].error.as_ref().unwrap().kind, ErrorKind::Connect);

@@ -1,4 +1,4 @@
-//! Messages there and back in every codec, against the real server.
+//! Exchanges in every codec, against the real server.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,8 +6,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::bench::{ALL, Bench, hello};
-use common::{Driver, in_order, soon};
+use common::test_server::{PROTOCOLS, TestServer, hello};
+use common::{Driver, deadline, sequential};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use wire::Name;
@@ -19,7 +19,7 @@ fn exchange(name: &str) -> Action {
     }
 }
 
-/// Value files, as a cell writes them.
+/// Writes value files and returns their paths by message name.
 fn values(dir: &tempfile::TempDir, names: &[&str]) -> BTreeMap<String, String> {
     let value = |name: &&str| {
         let path = dir.path().join(format!("{name}.value"));
@@ -33,24 +33,24 @@ fn values(dir: &tempfile::TempDir, names: &[&str]) -> BTreeMap<String, String> {
 #[test]
 fn every_codec_over_every_protocol() {
     let dir = tempfile::tempdir().unwrap();
-    // A large one, whose JSON and base64 exceed every window.
+    // The second is larger, as JSON with base64, than every flow control window.
     let names = ["api-2kB", "diag-1MB"];
     let values = values(&dir, &names);
-    for protocol in ALL {
+    for protocol in PROTOCOLS {
         for codec in hello(protocol).codecs {
-            let bench = Bench::start();
+            let server = TestServer::start();
             let setup = Setup {
                 codec: codec.clone(),
                 values: values.clone(),
-                ..bench.setup(protocol)
+                ..server.setup(protocol)
             };
-            let steps = in_order(["big-7", names[0], names[1], names[0]].map(exchange));
-            let rows = bench.run(&setup, &steps);
-            let log = bench.stop();
-            log.agrees_with(&rows);
+            let steps = sequential(["big-7", names[0], names[1], names[0]].map(exchange));
+            let rows = server.run(&setup, &steps);
+            let log = server.stop();
+            log.assert_agrees_with(&rows);
             for row in &rows {
                 assert_eq!(row.created_ns.is_some(), row.id == 1, "{row:?}");
-                let moments = [
+                let times = [
                     Some(row.start_ns),
                     row.created_ns.or(row.encoded_ns),
                     row.encoded_ns,
@@ -59,82 +59,93 @@ fn every_codec_over_every_protocol() {
                     row.received_ns,
                     Some(row.end_ns),
                 ];
-                assert!(moments.is_sorted() && !moments.contains(&None), "{row:?}");
-                let hit = log.requests.iter().find(|hit| hit.id == Some(row.id));
-                assert_eq!(hit.unwrap().codec.as_deref(), Some(codec.name()));
+                assert!(times.is_sorted() && !times.contains(&None), "{row:?}");
+                let request = log.request(row.id);
+                assert_eq!(request.codec.as_deref(), Some(codec.name()));
             }
         }
     }
 }
 
 #[test]
-fn what_it_cannot_exchange_it_says() {
-    for protocol in ALL {
-        let bench = Bench::start();
-        let program = common::bench::program(protocol);
-        let mut driver = Driver::start(&[program], &[]);
-        driver.host.hello(soon()).unwrap();
+fn unknown_codecs_and_missing_values_are_named() {
+    for protocol in PROTOCOLS {
+        let server = TestServer::start();
+        let program = common::test_server::driver_path(protocol);
+        let mut driver = Driver::start(&[program]);
+        driver.host.hello(deadline()).unwrap();
         let with = |codec: &str, values: &[(&str, &str)]| Setup {
             codec: Codec(codec.into()),
             values: values
                 .iter()
                 .map(|(k, v)| ((*k).into(), (*v).into()))
                 .collect(),
-            ..bench.setup(protocol)
+            ..server.setup(protocol)
         };
-        let refused = |answer| match answer {
+        let unsupported = |answer| match answer {
             SetupAnswer::Unsupported { what, reason } => (what, reason),
-            SetupAnswer::Ready => panic!("it took what it has not"),
+            SetupAnswer::Ready => panic!("json+gzip-1 was accepted"),
         };
         let answer = driver
             .host
-            .setup(&with("json+gzip-1", &[]), soon())
+            .setup(&with("json+gzip-1", &[]), deadline())
             .unwrap();
-        let (what, reason) = refused(answer);
+        let (what, reason) = unsupported(answer);
         assert_eq!(what, "codec json+gzip-1");
         assert!(reason.contains("protobuf"), "{reason}");
-        let ready = driver.host.setup(&bench.setup(protocol), soon()).unwrap();
+        let ready = driver
+            .host
+            .setup(&server.setup(protocol), deadline())
+            .unwrap();
         assert_eq!(ready, SetupAnswer::Ready);
-        let unread = driver.host.run(&in_order([exchange("api-2kB")]), soon());
-        let reason = unread.unwrap_err().to_string();
-        assert!(reason.contains("no value of api-2kB"), "{reason}");
+        let outcome = driver
+            .host
+            .run(&sequential([exchange("api-2kB")]), deadline());
+        let reason = outcome.unwrap_err().to_string();
+        assert!(reason.contains("no value file of api-2kB"), "{reason}");
         driver.close();
 
-        let mut driver = Driver::start(&[program], &[]);
-        driver.host.hello(soon()).unwrap();
-        let missing = with(bench.setup(protocol).codec.name(), &[("small", "/nowhere")]);
-        let reason = driver.host.setup(&missing, soon()).unwrap_err().to_string();
+        let mut driver = Driver::start(&[program]);
+        driver.host.hello(deadline()).unwrap();
+        let missing = with(
+            server.setup(protocol).codec.name(),
+            &[("small", "/nowhere")],
+        );
+        let reason = driver
+            .host
+            .setup(&missing, deadline())
+            .unwrap_err()
+            .to_string();
         assert!(reason.contains("value file of small, /nowhere"), "{reason}");
-        bench.stop();
+        server.stop();
     }
 }
 
-/// A refusal of the server's is a row, its moments as far as it came.
+/// The row has the times of the phases that were reached.
 #[test]
-fn a_refused_message_is_a_failed_call() {
+fn message_rejected_by_the_server_is_a_failed_call() {
     let dir = tempfile::tempdir().unwrap();
-    for protocol in ALL {
-        let bench = Bench::start();
-        // More than the server takes.
+    for protocol in PROTOCOLS {
+        let server = TestServer::start();
+        // More than the server accepts.
         let setup = Setup {
             values: values(&dir, &["perl-2000"]),
-            ..bench.setup(protocol)
+            ..server.setup(protocol)
         };
-        let mut driver = Driver::start(&[common::bench::program(protocol)], &[]);
-        driver.host.hello(soon()).unwrap();
-        driver.host.setup(&setup, soon()).unwrap();
-        let steps = in_order([exchange("perl-2000"), exchange("big-1")]);
-        let RunAnswer::Rows(rows) = driver.host.run(&steps, soon()).unwrap() else {
+        let mut driver = Driver::start(&[common::test_server::driver_path(protocol)]);
+        driver.host.hello(deadline()).unwrap();
+        driver.host.setup(&setup, deadline()).unwrap();
+        let steps = sequential([exchange("perl-2000"), exchange("big-1")]);
+        let RunAnswer::Rows(rows) = driver.host.run(&steps, deadline()).unwrap() else {
             panic!("unsupported")
         };
         let error = rows[0].error.as_ref().unwrap();
         let kinds = [ErrorKind::Status, ErrorKind::Reset];
         assert!(kinds.contains(&error.kind), "{protocol:?} {error:?}");
         assert!(rows[0].encoded_ns.is_some() && rows[0].received_ns.is_none());
-        // HTTP/1.1 has no way to refuse a body but to close under it, perhaps under the next
-        // call too.
+        // HTTP/1.1 can only close the connection to reject a body, possibly during the next call.
         assert!(rows[1].error.is_none() || protocol == Protocol::H1);
         driver.close();
-        bench.stop();
+        server.stop();
     }
 }

@@ -1,30 +1,41 @@
-//! One hostile driver for each lie: caught with its reason, or refuted by the server's log.
+//! Each lie of the hostile driver is caught by the host, or refuted by the server's log.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::bench::Bench;
-use common::{Driver, call, in_order, soon};
+use common::test_server::TestServer;
+use common::{Driver, call, deadline, sequential};
 use driver::protocol::{Protocol, Row};
 use driver::{DriverError, RunAnswer};
 
-const HOSTILE: &str = env!("CARGO_BIN_EXE_commute-driver-hostile");
+/// Long enough to show that a silent driver sends nothing.
+const SILENCE: Duration = Duration::from_secs(2);
 
-fn run(bench: &Bench, lie: &str, protocol: Protocol) -> Result<Vec<Row>, DriverError> {
-    let mut driver = Driver::start(&[HOSTILE], &[("COMMUTE_HOSTILE", lie)]);
-    driver.host.hello(soon())?;
-    driver.host.setup(&bench.setup(protocol), soon())?;
-    let patience = if lie == "silence" {
-        Duration::from_secs(2)
-    } else {
-        Duration::from_secs(20)
+/// The hostile driver, an example that `cargo test` builds beside the drivers.
+fn hostile_driver() -> String {
+    let beside = Path::new(env!("CARGO_BIN_EXE_commute-driver-hyper"));
+    let path = beside.with_file_name("examples/commute-driver-hostile");
+    assert!(
+        path.is_file(),
+        "{} is missing: run `cargo build --examples`",
+        path.display()
+    );
+    path.to_str().unwrap().to_owned()
+}
+
+fn run(server: &TestServer, lie: &str, protocol: Protocol) -> Result<Vec<Row>, DriverError> {
+    let mut driver = Driver::start(&[&hostile_driver(), lie]);
+    driver.host.hello(deadline())?;
+    driver.host.setup(&server.setup(protocol), deadline())?;
+    let deadline = match lie {
+        "silence" => Instant::now() + SILENCE,
+        _ => deadline(),
     };
-    let answer = driver
-        .host
-        .run(&in_order([call(), call()]), Instant::now() + patience)?;
+    let answer = driver.host.run(&sequential([call(), call()]), deadline)?;
     match answer {
         RunAnswer::Rows(rows) => Ok(rows),
         RunAnswer::Unsupported { what, .. } => panic!("{what}"),
@@ -32,8 +43,8 @@ fn run(bench: &Bench, lie: &str, protocol: Protocol) -> Result<Vec<Row>, DriverE
 }
 
 #[test]
-fn what_the_host_can_catch_it_names() {
-    let bench = Bench::start();
+fn host_detects_each_lie_it_can() {
+    let server = TestServer::start();
     for (lie, reason) in [
         ("time-before-start", "ns before the run was sent"),
         ("same-id-twice", "the driver sent the row of step 1 twice"),
@@ -52,33 +63,33 @@ fn what_the_host_can_catch_it_names() {
             "the driver exited or closed its pipe before sending row or done",
         ),
     ] {
-        let error = run(&bench, lie, Protocol::H2).unwrap_err().to_string();
+        let error = run(&server, lie, Protocol::H2).unwrap_err().to_string();
         assert!(error.contains(reason), "{lie}: {error}");
     }
-    // None of them did the next one any harm.
-    let rows = run(&bench, "banner", Protocol::H2).unwrap();
+    // None of them affects the next driver.
+    let rows = run(&server, "banner", Protocol::H2).unwrap();
     assert!(rows.iter().all(|row| row.error.is_none()), "{rows:?}");
 }
 
 #[test]
-fn what_only_the_server_knows_its_log_refutes() {
+fn server_log_refutes_the_other_lies() {
     for (lie, protocol) in [
         ("claims-h3-over-h2", Protocol::H3),
         ("claims-reuse", Protocol::H2),
         ("claims-0rtt", Protocol::H2),
         ("wrong-digest", Protocol::H2),
     ] {
-        let bench = Bench::start();
-        let rows = run(&bench, lie, protocol).unwrap();
-        let log = bench.stop();
-        let hit = log.requests.iter().find(|hit| hit.id == Some(1)).unwrap();
+        let server = TestServer::start();
+        let rows = run(&server, lie, protocol).unwrap();
+        let log = server.stop();
+        let request = log.request(1);
         let row = &rows[0];
-        assert_eq!(hit.protocol, "h2");
+        assert_eq!(request.protocol, "h2");
         match lie {
             "claims-h3-over-h2" => assert_eq!(row.protocol, Some(Protocol::H3)),
             "claims-reuse" => assert!(row.reused, "the first call of the only connection"),
-            "claims-0rtt" => assert!(row.early_data && !hit.early_data),
-            _ => assert_ne!(row.digest.as_ref(), Some(&hit.response_digest)),
+            "claims-0rtt" => assert!(row.early_data && !request.early_data),
+            _ => assert_ne!(row.digest.as_ref(), Some(&request.response_digest)),
         }
     }
 }

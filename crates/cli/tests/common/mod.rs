@@ -188,11 +188,10 @@ pub fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-const DRIVERS: [&str; 4] = [
+const DRIVERS: [&str; 3] = [
     "commute-driver-hyper",
     "commute-driver-quinn",
     "commute-driver-tonic",
-    "commute-driver-hostile",
 ];
 
 /// A driver's executable, which lies beside the command's.
@@ -200,7 +199,7 @@ pub fn driver(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_commute")).with_file_name(name);
     assert!(
         path.is_file(),
-        "{} is missing: run `cargo build --workspace --bins` first, as `make test` does",
+        "{} is missing: run `cargo build --workspace --bins --examples` first, as `make test` does",
         path.display()
     );
     path

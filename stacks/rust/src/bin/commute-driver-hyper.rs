@@ -1,5 +1,5 @@
-//! Drives hyper over HTTP/1.1 and HTTP/2.
+//! The driver of hyper: HTTP/1.1 and HTTP/2.
 
 fn main() -> std::process::ExitCode {
-    engine::serve::<engine::stacks::hyper::Hyper>()
+    engine::serve::serve::<engine::stacks::hyper::Hyper>()
 }

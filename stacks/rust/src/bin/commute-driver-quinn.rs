@@ -1,5 +1,5 @@
-//! Drives quinn and h3 over HTTP/3.
+//! The driver of quinn and h3: HTTP/3.
 
 fn main() -> std::process::ExitCode {
-    engine::serve::<engine::stacks::quinn::Quinn>()
+    engine::serve::serve::<engine::stacks::quinn::Quinn>()
 }

@@ -1,5 +1,5 @@
-//! Drives tonic: gRPC over HTTP/2.
+//! The driver of tonic: gRPC over HTTP/2.
 
 fn main() -> std::process::ExitCode {
-    engine::serve::<engine::stacks::tonic::Tonic>()
+    engine::serve::serve::<engine::stacks::tonic::Tonic>()
 }

@@ -1,8 +1,9 @@
-//! hyper's connections, HTTP/1.1 and HTTP/2, as they come out of the box.
+//! hyper: HTTP/1.1 and HTTP/2, with the library's defaults.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{
     Action, CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
 };
@@ -14,32 +15,32 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
-use crate::dial::{Dialer, resumed};
+use crate::call_error::{check_status, transport_error};
+use crate::dial::{Dialer, is_resumed};
 use crate::exchange::{CODECS, codecs};
-use crate::failure::{by_status, in_call};
 use crate::request::{Chunks, HttpRequest};
-use crate::sent::{Flushed, Sent, SentBody};
-use crate::stack::{Facts, Refused, Stack};
+use crate::send_tracker::{SendTracker, TrackedBody, TrackedStream};
+use crate::stack::{ConnInfo, Stack, StackError};
+use crate::tls;
 use crate::trace::{Phase, Trace};
-use crate::{clock, tls};
 
-/// hyper, for one origin and one version of HTTP.
+/// hyper, set up for one origin and one version of HTTP.
 pub struct Hyper {
     dialer: Dialer,
     protocol: Protocol,
 }
 
-/// A connection; a task of its own drives it.
+/// A connection, which a task of its own drives.
 pub struct Conn {
     sender: Sender,
-    sent: Sent,
-    facts: Facts,
+    tracker: SendTracker,
+    info: ConnInfo,
 }
 
 enum Sender {
-    /// Locked for the length of a call; the pool gives it to one call at a time.
-    H1(Mutex<http1::SendRequest<SentBody<Chunks>>>),
-    H2(http2::SendRequest<SentBody<Chunks>>),
+    /// Locked during a call. The pool gives the connection to one call at a time.
+    H1(Mutex<http1::SendRequest<TrackedBody<Chunks>>>),
+    H2(http2::SendRequest<TrackedBody<Chunks>>),
 }
 
 impl Stack for Hyper {
@@ -61,14 +62,14 @@ impl Stack for Hyper {
                 Capability::Cancel,
             ],
             clock: Clock::Monotonic,
-            resolution_ns: clock::resolution_ns(),
+            resolution_ns: monotonic_resolution_ns(),
             phases: phases(),
             settings: settings(),
             codecs: codecs(&CODECS),
         }
     }
 
-    fn new(setup: &Setup) -> Result<Self, Refused> {
+    fn new(setup: &Setup) -> Result<Self, StackError> {
         let alpn: &[u8] = match setup.protocol {
             Protocol::H1 => b"http/1.1",
             _ => b"h2",
@@ -83,30 +84,37 @@ impl Stack for Hyper {
         self.protocol == Protocol::H2
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
+    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
         HttpRequest::new(id, action)
     }
 
-    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
-        request.carrying(codec, message)
+    fn with_message(
+        &self,
+        request: &HttpRequest,
+        codec: wire::Codec,
+        message: Bytes,
+    ) -> HttpRequest {
+        request.with_message(codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
         let stream = self.dialer.dial(mode, trace).await?;
-        let facts = Facts {
+        let info = ConnInfo {
             local_port: stream
                 .get_ref()
                 .0
                 .local_addr()
                 .map_or(0, |address| address.port()),
             protocol: self.protocol,
-            resumed: resumed(&stream),
+            resumed: is_resumed(&stream),
         };
-        let (stream, sent) = Flushed::new(stream);
+        let (stream, tracker) = TrackedStream::new(stream);
         let io = TokioIo::new(stream);
         let sender = match self.protocol {
             Protocol::H1 => {
-                let (sender, conn) = http1::handshake(io).await.map_err(|e| in_call(&e))?;
+                let (sender, conn) = http1::handshake(io)
+                    .await
+                    .map_err(|e| transport_error(&e))?;
                 tokio::spawn(drive(conn));
                 Sender::H1(Mutex::new(sender))
             }
@@ -114,15 +122,15 @@ impl Stack for Hyper {
                 let executor = TokioExecutor::new();
                 let (sender, conn) = http2::handshake(executor, io)
                     .await
-                    .map_err(|e| in_call(&e))?;
+                    .map_err(|e| transport_error(&e))?;
                 tokio::spawn(drive(conn));
                 Sender::H2(sender)
             }
         };
         Ok(Conn {
             sender,
-            sent,
-            facts,
+            tracker,
+            info,
         })
     }
 
@@ -139,34 +147,40 @@ impl Stack for Hyper {
             Sender::H1(sender) => {
                 to_origin_form(&mut message);
                 let mut sender = sender.lock().await;
-                sender.ready().await.map_err(|error| in_call(&error))?;
+                sender
+                    .ready()
+                    .await
+                    .map_err(|error| transport_error(&error))?;
                 trace.edit(|row| row.attempts += 1);
                 sender
-                    .send_request(message.map(|body| conn.sent.wrap(body, trace)))
+                    .send_request(message.map(|body| conn.tracker.wrap(body, trace)))
                     .await
             }
             Sender::H2(sender) => {
                 let mut sender = sender.clone();
-                sender.ready().await.map_err(|error| in_call(&error))?;
+                sender
+                    .ready()
+                    .await
+                    .map_err(|error| transport_error(&error))?;
                 trace.edit(|row| row.attempts += 1);
                 sender
-                    .send_request(message.map(|body| conn.sent.wrap(body, trace)))
+                    .send_request(message.map(|body| conn.tracker.wrap(body, trace)))
                     .await
             }
         };
-        let response = response.map_err(|error| in_call(&error))?;
+        let response = response.map_err(|error| transport_error(&error))?;
         trace.stamp(Phase::FirstByte);
         let status = response.status();
         trace.edit(|row| row.status = Some(status.as_u16()));
         receive(response.into_body(), trace).await?;
-        by_status(status)
+        check_status(status)
     }
 
-    fn facts(&self, conn: &Conn) -> Facts {
-        conn.facts
+    fn conn_info(&self, conn: &Conn) -> ConnInfo {
+        conn.info
     }
 
-    fn usable(&self, conn: &Conn) -> bool {
+    fn is_usable(&self, conn: &Conn) -> bool {
         match &conn.sender {
             Sender::H1(sender) => sender.try_lock().is_ok_and(|sender| !sender.is_closed()),
             Sender::H2(sender) => !sender.is_closed(),
@@ -175,22 +189,23 @@ impl Stack for Hyper {
 
     async fn close(&self, conn: Conn) {
         drop(conn.sender);
-        conn.sent.closed().await;
+        conn.tracker.wait_closed().await;
     }
 
-    fn forget(&self) {
-        self.dialer.forget();
+    fn discard_tickets(&self) {
+        self.dialer.discard_tickets();
     }
 }
 
-/// Drives a connection to its end. How it ended, its calls have been told.
+/// Drives a connection until it ends. Its error is ignored, because its calls report it.
 async fn drive<T, E>(conn: impl Future<Output = Result<T, E>>) {
     conn.await.ok();
 }
 
+/// Reads a response's body to its end.
 async fn receive(mut body: Incoming, trace: &Trace) -> Result<(), CallError> {
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| in_call(&error))?;
+        let frame = frame.map_err(|error| transport_error(&error))?;
         if let Ok(chunk) = frame.into_data() {
             trace.receive(chunk);
         }
@@ -198,8 +213,8 @@ async fn receive(mut body: Incoming, trace: &Trace) -> Result<(), CallError> {
     Ok(())
 }
 
-/// What HTTP/1.1 wants of a client: the path alone, and the authority in `Host`
-/// (RFC 9112 sections 3.2 and 3.2.1).
+/// Moves the authority from the URI to `Host`, as HTTP/1.1 requires of a client (RFC 9112 sections
+/// 3.2 and 3.2.1).
 fn to_origin_form<B>(message: &mut http::Request<B>) {
     let uri = std::mem::take(message.uri_mut()).into_parts();
     if let Some(authority) = &uri.authority
@@ -214,16 +229,16 @@ fn phases() -> BTreeMap<String, String> {
     [
         ("dns", "getaddrinfo returned"),
         ("connect", "TCP connect returned"),
-        ("tls", "rustls handshake done"),
-        ("request_sent", "last bytes flushed into the socket"),
-        ("first_byte", "response head handed up"),
-        ("end", "end of body handed up"),
+        ("tls", "rustls handshake complete"),
+        ("request_sent", "last bytes written to the socket"),
+        ("first_byte", "response head delivered"),
+        ("end", "end of body delivered"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
     .into()
 }
 
-/// As the library ships them.
+/// The library's defaults.
 fn settings() -> BTreeMap<String, String> {
     [
         ("h2 windows", "5 MiB connection, 2 MiB stream"),

@@ -1,4 +1,4 @@
-//! The stacks, one file each.
+//! The stacks.
 
 pub mod hyper;
 pub mod quinn;

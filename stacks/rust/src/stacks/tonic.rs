@@ -1,4 +1,4 @@
-//! tonic: gRPC over HTTP/2, unary calls and streams, on its own channel.
+//! tonic: gRPC over HTTP/2, unary calls and streams, over tonic's own channel.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{
     Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
@@ -25,46 +26,40 @@ use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest};
 use wire::{Echo, PassThrough};
 
-use crate::dial::{Dialer, resumed};
-use crate::exchange::{self, codecs};
-use crate::failure::{failure, in_call};
-use crate::request::{CHUNK_BYTES, file};
-use crate::sent::{Flushed, Sent};
-use crate::stack::{Facts, Refused, Stack};
+use crate::call_error::{call_error, transport_error};
+use crate::dial::{Dialer, is_resumed};
+use crate::exchange::{codecs, find_kind};
+use crate::request::{CHUNK_BYTES, upload_body};
+use crate::send_tracker::{SendTracker, TrackedStream};
+use crate::stack::{ConnInfo, Stack, StackError};
+use crate::tls;
 use crate::trace::{Phase, Trace};
-use crate::{clock, tls};
 
-/// tonic, for one origin.
+/// tonic, set up for one origin.
 pub struct Tonic {
     dialer: Dialer,
     endpoint: Endpoint,
 }
 
-/// A channel over one connection that is never replaced behind our back.
+/// A channel over one connection, which the channel cannot replace.
 pub struct Conn {
     channel: Channel,
-    sent: Sent,
-    facts: Facts,
+    tracker: SendTracker,
+    info: ConnInfo,
 }
 
-/// A step as gRPC.
+/// The gRPC request of a step.
 pub struct GrpcRequest {
     id: u32,
-    kind: Kind,
+    method: Method,
 }
 
-enum Kind {
+enum Method {
     Echo(EchoRequest),
     Download(DownloadRequest),
     Upload(Bytes),
-    Chat {
-        message: EchoRequest,
-        messages: u32,
-    },
-    Exchange {
-        method: PathAndQuery,
-        message: Bytes,
-    },
+    Chat { message: EchoRequest, messages: u32 },
+    Exchange { path: PathAndQuery, message: Bytes },
 }
 
 impl Stack for Tonic {
@@ -88,16 +83,16 @@ impl Stack for Tonic {
                 Capability::Cancel,
             ],
             clock: Clock::Monotonic,
-            resolution_ns: clock::resolution_ns(),
+            resolution_ns: monotonic_resolution_ns(),
             phases: phases(),
             settings: settings(),
             codecs: codecs(&["protobuf"]),
         }
     }
 
-    fn new(setup: &Setup) -> Result<Self, Refused> {
+    fn new(setup: &Setup) -> Result<Self, StackError> {
         let endpoint = Endpoint::from_shared(setup.url.clone())
-            .map_err(|error| Refused::Failed(format!("{:?}: {error}", setup.url)))?;
+            .map_err(|error| StackError::Failed(format!("{:?}: {error}", setup.url)))?;
         Ok(Self {
             dialer: Dialer::new(setup, b"h2")?,
             endpoint,
@@ -108,82 +103,82 @@ impl Stack for Tonic {
         true
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<GrpcRequest, Refused> {
+    fn prepare(&self, id: u32, action: &Action) -> Result<GrpcRequest, StackError> {
         let message = |body: &str| {
             let echo = Echo::from_json(body.as_bytes());
             echo.map(EchoRequest::from)
-                .map_err(|error| Refused::Failed(error.to_string()))
+                .map_err(|error| StackError::Failed(error.to_string()))
         };
-        let kind = match action {
-            Action::Call { body } => Kind::Echo(message(body)?),
-            Action::Get { bytes } => Kind::Download(DownloadRequest { bytes: *bytes }),
-            Action::Put { bytes } => Kind::Upload(file(*bytes)?),
+        let method = match action {
+            Action::Call { body } => Method::Echo(message(body)?),
+            Action::Get { bytes } => Method::Download(DownloadRequest { bytes: *bytes }),
+            Action::Put { bytes } => Method::Upload(upload_body(*bytes)?),
             Action::Stream { messages: 0, .. } => {
-                return Err(Refused::Failed(format!(
-                    "step {id} is a stream of no messages"
+                return Err(StackError::Failed(format!(
+                    "step {id} is a stream without messages"
                 )));
             }
-            Action::Stream { body, messages } => Kind::Chat {
+            Action::Stream { body, messages } => Method::Chat {
                 message: message(body)?,
                 messages: *messages,
             },
             Action::Exchange { kind, .. } => {
-                let method = format!("{}/{}", wire::EXCHANGE, exchange::kind(kind)?.name());
-                let method = PathAndQuery::try_from(method);
-                Kind::Exchange {
-                    method: method.expect("every kind's name is valid in a path"),
+                let path = format!("{}/{}", wire::EXCHANGE, find_kind(kind)?.name());
+                let path = PathAndQuery::try_from(path);
+                Method::Exchange {
+                    path: path.expect("every kind's name is valid in a path"),
                     message: Bytes::new(),
                 }
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
-                return Err(Refused::Failed(format!(
-                    "step {} is no call",
+                return Err(StackError::Failed(format!(
+                    "step {} is not a call",
                     action.name()
                 )));
             }
         };
-        Ok(GrpcRequest { id, kind })
+        Ok(GrpcRequest { id, method })
     }
 
-    fn carrying(&self, request: &GrpcRequest, _: wire::Codec, message: Bytes) -> GrpcRequest {
-        let kind = match &request.kind {
-            Kind::Exchange { method, .. } => Kind::Exchange {
-                method: method.clone(),
+    fn with_message(&self, request: &GrpcRequest, _: wire::Codec, message: Bytes) -> GrpcRequest {
+        let method = match &request.method {
+            Method::Exchange { path, .. } => Method::Exchange {
+                path: path.clone(),
                 message,
             },
-            _ => unreachable!("the engine asks it of exchanges only"),
+            _ => unreachable!("the engine calls it for exchanges only"),
         };
         GrpcRequest {
             id: request.id,
-            kind,
+            method,
         }
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
         let stream = self.dialer.dial(mode, trace).await?;
-        let facts = Facts {
+        let info = ConnInfo {
             local_port: stream
                 .get_ref()
                 .0
                 .local_addr()
                 .map_or(0, |address| address.port()),
             protocol: Protocol::Grpc,
-            resumed: resumed(&stream),
+            resumed: is_resumed(&stream),
         };
-        let (stream, sent) = Flushed::new(stream);
-        // Taken by the channel's first and only connection.
+        let (stream, tracker) = TrackedStream::new(stream);
+        // The channel takes it for its first connection and cannot open another.
         let mut stream = Some(TokioIo::new(stream));
         let connector = tower::service_fn(move |_| {
             let stream = stream
                 .take()
-                .ok_or_else(|| std::io::Error::other("connection is over"));
+                .ok_or_else(|| std::io::Error::other("the connection has ended"));
             async { stream }
         });
         let channel = self.endpoint.connect_with_connector(connector).await;
         Ok(Conn {
-            channel: channel.map_err(|error| in_call(&error))?,
-            sent,
-            facts,
+            channel: channel.map_err(|error| transport_error(&error))?,
+            tracker,
+            info,
         })
     }
 
@@ -193,51 +188,51 @@ impl Stack for Tonic {
         request: &GrpcRequest,
         trace: &Trace,
     ) -> Result<(), CallError> {
-        let watched = Watched {
+        let traced = TracedChannel {
             channel: conn.channel.clone(),
-            sent: conn.sent.clone(),
+            tracker: conn.tracker.clone(),
             trace: trace.clone(),
         };
         let origin = self.endpoint.uri().clone();
-        let client = BenchClient::with_origin(watched.clone(), origin.clone());
-        let outcome = match &request.kind {
-            Kind::Echo(message) => echo(client, request.id, message, trace).await,
-            Kind::Download(range) => download(client, request.id, range, trace).await,
-            Kind::Upload(file) => upload(client, request.id, file, trace).await,
-            Kind::Chat { message, messages } => {
+        let client = BenchClient::with_origin(traced.clone(), origin.clone());
+        let outcome = match &request.method {
+            Method::Echo(message) => echo(client, request.id, message, trace).await,
+            Method::Download(range) => download(client, request.id, range, trace).await,
+            Method::Upload(file) => upload(client, request.id, file, trace).await,
+            Method::Chat { message, messages } => {
                 chat(client, request.id, message, *messages, trace).await
             }
-            Kind::Exchange { method, message } => {
-                let grpc = Grpc::with_origin(watched, origin);
-                unary(grpc, request.id, method, message, trace).await
+            Method::Exchange { path, message } => {
+                let grpc = Grpc::with_origin(traced, origin);
+                exchange(grpc, request.id, path, message, trace).await
             }
         };
         match outcome {
             Ok(()) => trace.edit(|row| row.status = Some(Code::Ok as u16)),
-            Err(status) => return Err(explain(&status, trace)),
+            Err(status) => return Err(status_error(&status, trace)),
         }
         Ok(())
     }
 
-    fn facts(&self, conn: &Conn) -> Facts {
-        conn.facts
+    fn conn_info(&self, conn: &Conn) -> ConnInfo {
+        conn.info
     }
 
-    fn usable(&self, conn: &Conn) -> bool {
-        !conn.sent.is_closed()
+    fn is_usable(&self, conn: &Conn) -> bool {
+        !conn.tracker.is_closed()
     }
 
     async fn close(&self, conn: Conn) {
         drop(conn.channel);
-        conn.sent.closed().await;
+        conn.tracker.wait_closed().await;
     }
 
-    fn forget(&self) {
-        self.dialer.forget();
+    fn discard_tickets(&self) {
+        self.dialer.discard_tickets();
     }
 }
 
-type Client = BenchClient<Watched>;
+type Client = BenchClient<TracedChannel>;
 
 async fn echo(
     mut client: Client,
@@ -266,12 +261,12 @@ async fn download(
 }
 
 async fn upload(mut client: Client, id: u32, file: &Bytes, trace: &Trace) -> Result<(), Status> {
-    let (mut left, counted) = (file.clone(), trace.clone());
+    let (mut remaining, counted) = (file.clone(), trace.clone());
     let chunks = std::iter::from_fn(move || {
-        let length = left.len().min(CHUNK_BYTES);
+        let length = remaining.len().min(CHUNK_BYTES);
         count_sent(&counted, length);
         (length > 0).then(|| Chunk {
-            data: left.split_to(length),
+            data: remaining.split_to(length),
         })
     });
     let reply = client
@@ -281,7 +276,7 @@ async fn upload(mut client: Client, id: u32, file: &Bytes, trace: &Trace) -> Res
     Ok(())
 }
 
-/// One message in flight: the next goes when the last has been answered.
+/// Keeps one message in flight: each is sent when the last has been answered.
 async fn chat(
     mut client: Client,
     id: u32,
@@ -292,7 +287,7 @@ async fn chat(
     let (sender, outgoing) = mpsc::channel(1);
     let send = || {
         count_sent(trace, message.encoded_len());
-        // When the stream is over, the next read says why.
+        // If the stream has ended, the next read returns the reason.
         sender.try_send(message.clone()).ok();
     };
     send();
@@ -312,11 +307,12 @@ async fn chat(
     Ok(())
 }
 
-/// The engine has encoded the message and will decode the answer, so that it knows when.
-async fn unary(
-    mut grpc: Grpc<Watched>,
+/// Sends a message that the engine has encoded. The engine also decodes the response, so that it
+/// can time both.
+async fn exchange(
+    mut grpc: Grpc<TracedChannel>,
     id: u32,
-    method: &PathAndQuery,
+    path: &PathAndQuery,
     message: &Bytes,
     trace: &Trace,
 ) -> Result<(), Status> {
@@ -325,20 +321,20 @@ async fn unary(
         .map_err(|e| Status::from_error(e.into()))?;
     count_sent(trace, message.len());
     let request = with_id(id, message.clone());
-    let answer = grpc.unary(request, method.clone(), PassThrough).await?;
-    trace.receive(answer.into_inner());
+    let response = grpc.unary(request, path.clone(), PassThrough).await?;
+    trace.receive(response.into_inner());
     Ok(())
 }
 
-/// The channel, for one call.
+/// The channel as one call uses it: records the call's times.
 #[derive(Clone)]
-struct Watched {
+struct TracedChannel {
     channel: Channel,
-    sent: Sent,
+    tracker: SendTracker,
     trace: Trace,
 }
 
-impl Service<http::Request<Body>> for Watched {
+impl Service<http::Request<Body>> for TracedChannel {
     type Response = http::Response<Body>;
     type Error = tonic::transport::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -349,7 +345,7 @@ impl Service<http::Request<Body>> for Watched {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         self.trace.edit(|row| row.attempts += 1);
-        let request = request.map(|body| Body::new(self.sent.wrap(body, &self.trace)));
+        let request = request.map(|body| Body::new(self.tracker.wrap(body, &self.trace)));
         let (response, trace) = (self.channel.call(request), self.trace.clone());
         Box::pin(async move {
             let response = response.await?;
@@ -367,40 +363,40 @@ fn with_id<T>(id: u32, message: T) -> Request<T> {
     request
 }
 
-/// What counts is content, not gRPC's framing: as in the server's log.
+/// Counts content without gRPC's framing, as the server's log does.
 fn count_sent(trace: &Trace, bytes: usize) {
     trace.edit(|row| row.request_bytes += bytes as u64);
 }
 
-fn explain(status: &Status, trace: &Trace) -> CallError {
+fn status_error(status: &Status, trace: &Trace) -> CallError {
     match status.source() {
-        Some(source) => in_call(source),
+        Some(source) => transport_error(source),
         None => {
-            // No cause on our side: the server said so.
+            // Without a cause on this side, the status came from the server.
             trace.edit(|row| row.status = Some(status.code() as u16));
-            failure(ErrorKind::Status, status)
+            call_error(ErrorKind::Status, status)
         }
     }
 }
 
 fn ended_early() -> Status {
-    Status::from_error("the server ended the stream before it had answered".into())
+    Status::from_error("the server ended the stream before its last reply".into())
 }
 
 fn phases() -> BTreeMap<String, String> {
     [
         ("dns", "getaddrinfo returned"),
         ("connect", "TCP connect returned"),
-        ("tls", "rustls handshake done"),
-        ("request_sent", "last bytes flushed into the socket"),
-        ("first_byte", "response head handed up"),
-        ("end", "status handed up"),
+        ("tls", "rustls handshake complete"),
+        ("request_sent", "last bytes written to the socket"),
+        ("first_byte", "response head delivered"),
+        ("end", "status delivered"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
     .into()
 }
 
-/// As the library ships them.
+/// The library's defaults.
 fn settings() -> BTreeMap<String, String> {
     [
         ("h2 windows", "5 MiB connection, 2 MiB stream"),

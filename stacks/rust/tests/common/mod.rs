@@ -1,76 +1,78 @@
-//! A driver process under test.
+//! Driver processes under test, and the steps that they follow.
 
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test file uses its own part"
+    reason = "each test file uses only a part of this"
 )]
 
-pub mod bench;
 pub mod proxy;
+pub mod test_server;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use driver::env::{ENV_IN, ENV_OUT};
+use driver::process::{Process, Started};
 use driver::protocol::{Action, Codec, Protocol, Setup, Start, Step};
 use driver::{Host, Limits};
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::pipe::{PipeFlags, pipe_with};
 
-/// A driver, its host's end, and its end with the test's.
+/// Time limit of every wait: enough for a busy machine. Only a failing test reaches it.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// `timeout_ns` of every setup.
+pub const TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// A driver and the host's end of its conversation.
 pub struct Driver {
     pub host: Host,
-    child: Child,
+    process: Process,
 }
 
 impl Driver {
-    pub fn start(command: &[&str], environment: &[(&str, &str)]) -> Self {
-        let (child, read, write) = spawn(command, environment);
-        let host = Host::new(read, write, Limits::default()).unwrap();
-        Self { host, child }
+    pub fn start(command: &[&str]) -> Self {
+        Self::started(start(command))
     }
 
-    /// Closes the conversation; the driver must leave by itself and be content.
-    pub fn close(mut self) {
-        let host = std::mem::replace(&mut self.host, idle_host());
-        host.close();
-        let status = self.child.wait().unwrap();
+    /// Starts a driver that connects over TCP.
+    pub fn start_connecting(command: &[&str]) -> Self {
+        Self::started(Process::start_connecting(&owned(command), deadline()).unwrap())
+    }
+
+    fn started(started: Started) -> Self {
+        let host = Host::new(started.read, started.write, Limits::default()).unwrap();
+        let process = started.process;
+        Self { host, process }
+    }
+
+    /// Ends the conversation. The driver must exit by itself and with success.
+    pub fn close(self) {
+        self.host.close();
+        let status = self.process.close(TIMEOUT).unwrap();
         assert!(status.success(), "{status}");
     }
 }
 
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-/// A driver to be spoken to line by line.
-pub struct Raw {
-    child: Child,
+/// A driver that any line can be sent to.
+pub struct RawDriver {
     requests: File,
     replies: BufReader<File>,
+    _process: Process,
 }
 
-impl Raw {
+impl RawDriver {
     pub fn start(command: &[&str]) -> Self {
-        let (child, read, write) = spawn(command, &[]);
-        let (requests, replies) = (File::from(write), BufReader::new(File::from(read)));
+        let started = start(command);
         Self {
-            child,
-            requests,
-            replies,
+            requests: File::from(started.write),
+            replies: BufReader::new(File::from(started.read)),
+            _process: started.process,
         }
     }
 
-    /// Says a line; returns the one that answers it.
+    /// Sends a line and returns the reply.
     pub fn ask(&mut self, line: &str) -> serde_json::Value {
         writeln!(self.requests, "{line}").unwrap();
         let mut reply = String::new();
@@ -79,59 +81,23 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
+fn start(command: &[&str]) -> Started {
+    Process::start(&owned(command)).unwrap()
 }
 
-/// The driver's process, its output and its input.
-fn spawn(command: &[&str], environment: &[(&str, &str)]) -> (Child, OwnedFd, OwnedFd) {
-    let ((input, write), (read, output)) = (pipe(), pipe());
-    let (program, arguments) = command.split_first().unwrap();
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env_clear()
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null());
-    pass(&mut command, ENV_IN, &input);
-    pass(&mut command, ENV_OUT, &output);
-    let child = command.spawn().unwrap();
-    // Kept, our copies would hide the driver's death.
-    drop((input, output));
-    (child, read, write)
+fn owned(command: &[&str]) -> Vec<String> {
+    command.iter().map(|&word| word.to_owned()).collect()
 }
 
-fn idle_host() -> Host {
-    let ((_, write), (read, _)) = (pipe(), pipe());
-    Host::new(read, write, Limits::default()).unwrap()
+/// The path of a file in the checkout, e.g. `docs/driver-protocol.md`.
+pub fn in_checkout(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join(path).to_str().unwrap().to_owned()
 }
 
-/// Read end, write end; no other test's driver inherits them.
-fn pipe() -> (OwnedFd, OwnedFd) {
-    pipe_with(PipeFlags::CLOEXEC).unwrap()
-}
-
-/// Lets the one child have `end`, and tells it where.
-fn pass(command: &mut Command, variable: &str, end: &OwnedFd) {
-    let fd = end.as_raw_fd();
-    command.env(variable, format!("/proc/self/fd/{fd}"));
-    let inherit = move || {
-        // SAFETY: the parent holds the end open until the spawn is over, so in the child,
-        // its copy, the number is that descriptor.
-        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        Ok(fcntl_setfd(fd, FdFlags::empty())?)
-    };
-    // SAFETY: between fork and exec it makes one fcntl call, which is async-signal-safe,
-    // and allocates nothing.
-    unsafe { command.pre_exec(inherit) };
-}
-
-/// Long enough for a busy machine, short enough for a test that fails.
-pub fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(20)
+/// A deadline for an answer that comes at once.
+pub fn deadline() -> Instant {
+    Instant::now() + TIMEOUT
 }
 
 pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
@@ -143,7 +109,7 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         client_key_file: None,
         protocol,
         codec: Codec::plain(protocol),
-        timeout_ns: 10_000_000_000,
+        timeout_ns: TIMEOUT_NS,
         congestion: None,
         warmup_calls: None,
         observe: None,
@@ -153,10 +119,10 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
     }
 }
 
-/// Steps one after the other, all of one group.
-pub fn in_order(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
-    let step = |(place, action)| Step {
-        id: place as u32 + 1,
+/// Steps that run one after another, in one group.
+pub fn sequential(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
+    let step = |(index, action)| Step {
+        id: index as u32 + 1,
         start: None,
         group: 1,
         cancel_after_ns: None,
@@ -165,13 +131,13 @@ pub fn in_order(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     actions.into_iter().enumerate().map(step).collect()
 }
 
-/// Steps side by side from the start, all of one group.
-pub fn side_by_side(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
-    let free = |step| Step {
+/// Steps that all start with the run, in one group.
+pub fn concurrent(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
+    let at_once = |step| Step {
         start: Some(Start::After(0)),
         ..step
     };
-    in_order(actions).into_iter().map(free).collect()
+    sequential(actions).into_iter().map(at_once).collect()
 }
 
 pub fn call() -> Action {
@@ -180,10 +146,10 @@ pub fn call() -> Action {
     }
 }
 
-/// Each unknown word is answered `unsupported` and named; what is no request, `failed`; and
-/// the driver lives on.
-pub fn probe(command: &[&str], ca_file: &str, protocol: &str) {
-    let mut raw = Raw::start(command);
+/// Checks that every unknown word is answered `unsupported` and named, every malformed line
+/// `failed`, and that the driver goes on.
+pub fn check_unknown_words(command: &[&str], ca_file: &str, protocol: Protocol) {
+    let mut driver = RawDriver::start(command);
     let setup = |protocol: &str, codec: &str| {
         format!(
             r#"{{"type":"setup","url":"https://127.0.0.1:1","ca_file":"{ca_file}","protocol":"{protocol}","codec":"{codec}","timeout_ns":1000000000,"colour":"red"}}"#
@@ -191,28 +157,28 @@ pub fn probe(command: &[&str], ca_file: &str, protocol: &str) {
     };
     let run = |step: &str| format!(r#"{{"type":"run","steps":[{{"id":1,"group":1,{step}}}]}}"#);
     assert_eq!(
-        raw.ask(&run(r#""step":"get","bytes":1"#))["type"],
+        driver.ask(&run(r#""step":"get","bytes":1"#))["type"],
         "failed",
         "run before setup"
     );
-    let codec = if protocol == "grpc" {
-        "protobuf"
-    } else {
-        "json"
-    };
-    assert_eq!(raw.ask(&setup(protocol, codec))["type"], "ready");
+    let name = protocol.name();
+    let ready = driver.ask(&setup(name, Codec::plain(protocol).name()));
+    assert_eq!(ready["type"], "ready");
     for (line, what) in [
-        (r#"{"type":"teleport"}"#.to_owned(), "request teleport"),
+        (r#"{"type":"unknown"}"#.to_owned(), "request unknown"),
         (setup("h9", "json"), "protocol h9"),
-        (setup(protocol, "asn1"), "codec asn1"),
-        (run(r#""step":"juggle""#), "step juggle"),
-        (run(r#""step":"reconnect","mode":"warp""#), "reconnect warp"),
+        (setup(name, "asn1"), "codec asn1"),
+        (run(r#""step":"unknown""#), "step unknown"),
         (
-            run(r#""step":"get","bytes":1,"start":{"mood":3}"#),
-            "start mood",
+            run(r#""step":"reconnect","mode":"unknown""#),
+            "reconnect unknown",
+        ),
+        (
+            run(r#""step":"get","bytes":1,"start":{"unknown":3}"#),
+            "start unknown",
         ),
     ] {
-        let reply = raw.ask(&line);
+        let reply = driver.ask(&line);
         assert_eq!(reply["type"], "unsupported", "{line} {reply}");
         assert_eq!(reply["what"], what, "{line} {reply}");
     }
@@ -225,7 +191,8 @@ pub fn probe(command: &[&str], ca_file: &str, protocol: &str) {
         r#"{"type":3}"#,
         r#"{"type":"run"}"#,
     ] {
-        assert_eq!(raw.ask(line)["type"], "failed", "{line}");
+        assert_eq!(driver.ask(line)["type"], "failed", "{line}");
     }
-    assert_eq!(raw.ask(r#"{"type":"hello","version":2}"#)["type"], "hello");
+    let hello = driver.ask(r#"{"type":"hello","version":2}"#);
+    assert_eq!(hello["type"], "hello");
 }

@@ -1,48 +1,54 @@
-//! A relay in front of the server that fails its first connection in mid-answer.
+//! A relay in front of the server that breaks its first connection during a response.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// What becomes of the first connection.
+/// How long a relay outlives its last packet; longer than any test.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+const BUFFER_BYTES: usize = 8192;
+const DATAGRAM_BYTES: usize = 65_536;
+
+/// How the first connection fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Failure {
     /// It is closed.
-    Closes,
-    /// It stays open, and no more bytes come.
-    Stalls,
+    Close,
+    /// It stays open, but no more bytes arrive.
+    Stall,
 }
 
-/// Relays TCP to `server`; the first connection meets `fate` after `bytes` of answer.
-pub fn tcp(server: SocketAddr, bytes: u64, fate: Fate) -> SocketAddr {
+/// Relays TCP to `server`. The first connection fails after `bytes` of response.
+pub fn tcp(server: SocketAddr, bytes: u64, failure: Failure) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for (place, client) in listener.incoming().enumerate() {
+        for (index, client) in listener.incoming().enumerate() {
             let client = client.unwrap();
             let upstream = TcpStream::connect(server).unwrap();
             client.set_nodelay(true).unwrap();
             upstream.set_nodelay(true).unwrap();
             let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
             // Ends with the client's connection.
-            std::thread::spawn(move || relay(from, to, u64::MAX, Fate::Closes));
-            let bytes = if place == 0 { bytes } else { u64::MAX };
-            std::thread::spawn(move || relay(upstream, client, bytes, fate));
+            std::thread::spawn(move || relay(from, to, u64::MAX, Failure::Close));
+            let bytes = if index == 0 { bytes } else { u64::MAX };
+            std::thread::spawn(move || relay(upstream, client, bytes, failure));
         }
     });
     address
 }
 
-fn relay(mut from: TcpStream, mut to: TcpStream, bytes: u64, fate: Fate) {
-    let mut left = bytes;
-    let mut buffer = [0; 8192];
-    while left > 0
+fn relay(mut from: TcpStream, mut to: TcpStream, bytes: u64, failure: Failure) {
+    let mut remaining = bytes;
+    let mut buffer = [0; BUFFER_BYTES];
+    while remaining > 0
         && let Ok(n @ 1..) = from.read(&mut buffer)
         && to.write_all(&buffer[..n]).is_ok()
     {
-        left = left.saturating_sub(n as u64);
+        remaining = remaining.saturating_sub(n as u64);
     }
-    if left == 0 && fate == Fate::Stalls {
+    if remaining == 0 && failure == Failure::Stall {
         while let Ok(1..) = from.read(&mut buffer) {}
         return;
     }
@@ -50,34 +56,33 @@ fn relay(mut from: TcpStream, mut to: TcpStream, bytes: u64, fate: Fate) {
     from.shutdown(Shutdown::Both).ok();
 }
 
-/// Relays UDP between one client address at a time and `server`; the first client gets
-/// nothing more after `packets` of answer.
+/// Relays UDP between clients and `server`. The first client address gets nothing more after
+/// `packets` of response.
 pub fn udp(server: SocketAddr, packets: u64) -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
     std::thread::spawn(move || {
         let mut upstreams: Vec<(SocketAddr, UdpSocket)> = Vec::new();
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; DATAGRAM_BYTES];
         while let Ok((n, client)) = socket.recv_from(&mut buffer) {
             if !upstreams.iter().any(|(known, _)| *known == client) {
                 let upstream = UdpSocket::bind("127.0.0.1:0").unwrap();
                 upstream.connect(server).unwrap();
-                upstream
-                    .set_read_timeout(Some(Duration::from_secs(30)))
-                    .unwrap();
+                upstream.set_read_timeout(Some(IDLE_TIMEOUT)).unwrap();
                 let limit = if upstreams.is_empty() {
                     packets
                 } else {
                     u64::MAX
                 };
-                let (answers, back) = (upstream.try_clone().unwrap(), socket.try_clone().unwrap());
+                let (responses, back) =
+                    (upstream.try_clone().unwrap(), socket.try_clone().unwrap());
                 std::thread::spawn(move || {
-                    let mut buffer = [0; 65_536];
-                    let mut left = limit;
-                    while let Ok(n) = answers.recv(&mut buffer) {
-                        if left > 0 {
+                    let mut buffer = [0; DATAGRAM_BYTES];
+                    let mut remaining = limit;
+                    while let Ok(n) = responses.recv(&mut buffer) {
+                        if remaining > 0 {
                             back.send_to(&buffer[..n], client).ok();
-                            left -= 1;
+                            remaining -= 1;
                         }
                     }
                 });

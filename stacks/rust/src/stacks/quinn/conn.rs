@@ -1,4 +1,4 @@
-//! One QUIC connection, the HTTP/3 on it, and what became of its handshake.
+//! A QUIC connection, HTTP/3 on it, and the outcome of its handshake.
 
 use std::cell::RefCell;
 
@@ -9,15 +9,16 @@ use h3::error::StreamError;
 use quinn::ConnectionError;
 use tokio::sync::{RwLock, watch};
 
-use crate::failure::failure;
+use crate::call_error::call_error;
 
-/// A QUIC connection and HTTP/3 on it.
+/// A QUIC connection with HTTP/3 on it.
 pub struct Conn {
     pub(super) quic: quinn::Connection,
     http: RefCell<Http>,
-    /// Read by each call with a stream that may be refused as early data, written by the one
-    /// that begins HTTP/3 anew. quinn counts streams from 0 again after a refusal and keeps
-    /// one waker for each number, so an old stream must be gone before a new one is opened.
+    /// Locked for reading by every call on a stream that may be rejected as early data, for
+    /// writing by the call that starts HTTP/3 again. After a rejection quinn numbers streams
+    /// from 0 again and keeps one waker per number, so every old stream must be gone before a
+    /// new one is opened.
     pub(super) early_streams: RwLock<()>,
     pub(super) handshake: Handshake,
     pub(super) local_port: u16,
@@ -26,18 +27,18 @@ pub struct Conn {
 #[derive(Clone)]
 pub(super) struct Http {
     pub(super) requests: Requests,
-    /// Begun before the handshake was over.
+    /// Whether it was started before the handshake was complete.
     pub(super) early: bool,
 }
 
-/// What became of a handshake.
+/// The state of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Under,
+pub(super) enum HandshakeState {
+    Pending,
     Done { resumed: bool, early_data: bool },
 }
 
-pub(super) type Handshake = watch::Receiver<State>;
+pub(super) type Handshake = watch::Receiver<HandshakeState>;
 
 impl Conn {
     pub(super) fn new(
@@ -56,22 +57,26 @@ impl Conn {
         }
     }
 
-    /// What the handshake came to; `Under` only if the connection broke before.
-    pub(super) async fn handshake_done(&self) -> State {
+    /// Waits for the handshake to complete. Returns `Pending` only if the connection breaks first.
+    pub(super) async fn handshake_done(&self) -> HandshakeState {
         let mut handshake = self.handshake.clone();
-        match handshake.wait_for(|state| *state != State::Under).await {
+        match handshake
+            .wait_for(|state| *state != HandshakeState::Pending)
+            .await
+        {
             Ok(state) => *state,
-            Err(_) => State::Under,
+            Err(_) => HandshakeState::Pending,
         }
     }
 
-    /// HTTP/3 on this connection, begun anew if the early data it was begun with was refused.
+    /// Returns HTTP/3 on this connection. Starts it again if it was started with early data that
+    /// was rejected.
     pub(super) async fn http(&self) -> Result<Http, CallError> {
-        let void = || self.http.borrow().early && self.handshake.borrow().refused_early_data();
-        if void() {
-            let _turn = self.early_streams.write().await;
-            if void() {
-                let (driver, http) = begin(&self.quic, false).await?;
+        let is_void = || self.http.borrow().early && self.handshake.borrow().rejected_early_data();
+        if is_void() {
+            let _no_early_streams = self.early_streams.write().await;
+            if is_void() {
+                let (driver, http) = start_http3(&self.quic, false).await?;
                 tokio::spawn(drive(driver));
                 self.http.replace(http);
             }
@@ -79,10 +84,11 @@ impl Conn {
         Ok(self.http.borrow().clone())
     }
 
-    /// An error of a stream; when the connection has ended, why it has.
-    pub(super) fn failure(&self, error: &StreamError) -> CallError {
+    /// Converts an error of a stream. If the connection has ended, the reason for that takes
+    /// precedence.
+    pub(super) fn stream_error(&self, error: &StreamError) -> CallError {
         if let Some(reason) = self.quic.close_reason() {
-            return broken(&reason);
+            return connection_error(&reason);
         }
         let kind = match error {
             StreamError::RemoteTerminate { .. } | StreamError::RemoteClosing { .. } => {
@@ -93,12 +99,12 @@ impl Conn {
             }
             _ => ErrorKind::Other,
         };
-        failure(kind, error)
+        call_error(kind, error)
     }
 }
 
-impl State {
-    pub(super) fn refused_early_data(&self) -> bool {
+impl HandshakeState {
+    pub(super) fn rejected_early_data(&self) -> bool {
         matches!(
             self,
             Self::Done {
@@ -112,26 +118,28 @@ impl State {
 pub(super) type Requests = SendRequest<h3_quic::OpenStreams, Bytes>;
 type Driver = h3::client::Connection<h3_quic::Connection, Bytes>;
 
-pub(super) async fn begin(
+/// Starts HTTP/3 on a connection, `early` if its handshake is not complete.
+pub(super) async fn start_http3(
     quic: &quinn::Connection,
     early: bool,
 ) -> Result<(Driver, Http), CallError> {
     let transport = h3_quic::Connection::new(quic.clone());
     let (driver, requests) = h3::client::new(transport).await.map_err(|error| {
         quic.close_reason().map_or_else(
-            || failure(ErrorKind::Protocol, &error),
-            |reason| broken(&reason),
+            || call_error(ErrorKind::Protocol, &error),
+            |reason| connection_error(&reason),
         )
     })?;
     Ok((driver, Http { requests, early }))
 }
 
+/// Drives HTTP/3 until the connection ends. The error is ignored, because the streams report it.
 pub(super) async fn drive(mut driver: Driver) {
-    // How it ended, the streams have been told.
     driver.wait_idle().await;
 }
 
-pub(super) fn broken(error: &ConnectionError) -> CallError {
+/// Converts the reason for which a connection ended.
+pub(super) fn connection_error(error: &ConnectionError) -> CallError {
     let kind = match error {
         ConnectionError::TransportError(error) if is_crypto(error.code) => ErrorKind::Tls,
         ConnectionError::ConnectionClosed(close) if is_crypto(close.error_code) => ErrorKind::Tls,
@@ -145,7 +153,7 @@ pub(super) fn broken(error: &ConnectionError) -> CallError {
         | ConnectionError::Reset
         | ConnectionError::LocallyClosed => ErrorKind::Reset,
     };
-    failure(kind, error)
+    call_error(kind, error)
 }
 
 /// TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000 section 20.1).

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
+use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{
     Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
@@ -16,19 +17,21 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectError, Endpoint, TransportConfig, VarInt};
 use tokio::sync::watch;
 
-use self::conn::{Requests, State, begin, broken, drive};
-use crate::clock;
+use self::conn::{HandshakeState, Requests, connection_error, drive, start_http3};
+use crate::call_error::{call_error, check_status};
 use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
-use crate::failure::{by_status, failure};
 use crate::request::HttpRequest;
-use crate::stack::{Facts, Refused, Stack};
+use crate::stack::{ConnInfo, Stack, StackError};
 use crate::tls::{self, Tls};
 use crate::trace::{Phase, Trace};
 
 pub use self::conn::Conn;
 
-/// quinn with h3, for one origin.
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
+
+/// quinn and h3, set up for one origin.
 pub struct Quinn {
     origin: Origin,
     tls: Tls,
@@ -60,14 +63,14 @@ impl Stack for Quinn {
                 Capability::Cancel,
             ],
             clock: Clock::Monotonic,
-            resolution_ns: clock::resolution_ns(),
+            resolution_ns: monotonic_resolution_ns(),
             phases: phases(),
             settings: settings(),
             codecs: codecs(&CODECS),
         }
     }
 
-    fn new(setup: &Setup) -> Result<Self, Refused> {
+    fn new(setup: &Setup) -> Result<Self, StackError> {
         let transport = Arc::new(transport(setup.congestion.as_deref())?);
         Ok(Self {
             origin: Origin::parse(&setup.url)?,
@@ -80,12 +83,17 @@ impl Stack for Quinn {
         true
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
+    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
         HttpRequest::new(id, action)
     }
 
-    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
-        request.carrying(codec, message)
+    fn with_message(
+        &self,
+        request: &HttpRequest,
+        codec: wire::Codec,
+        message: Bytes,
+    ) -> HttpRequest {
+        request.with_message(codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
@@ -109,48 +117,49 @@ impl Stack for Quinn {
         trace: &Trace,
     ) -> Result<(), CallError> {
         let http = conn.http().await?;
-        let mut early = *conn.handshake.borrow() == State::Under;
+        let mut early = *conn.handshake.borrow() == HandshakeState::Pending;
         let mut outcome = {
             let _stream = conn.early_streams.read().await;
             self.exchange(conn, http.requests, request, trace).await
         };
-        if http.early && outcome.is_err() && conn.handshake_done().await.refused_early_data() {
-            // The server took none of it, and what was begun with it is void.
+        if http.early && outcome.is_err() && conn.handshake_done().await.rejected_early_data() {
+            // The server rejected all early data, and the HTTP/3 state started with it is void.
             early = false;
             let http = conn.http().await?;
             outcome = self.exchange(conn, http.requests, request, trace).await;
         }
         let status = outcome?;
-        if early && let State::Done { early_data, .. } = conn.handshake_done().await {
+        if early && let HandshakeState::Done { early_data, .. } = conn.handshake_done().await {
             trace.edit(|row| row.early_data = early_data);
         }
-        by_status(status)
+        check_status(status)
     }
 
-    fn facts(&self, conn: &Conn) -> Facts {
+    fn conn_info(&self, conn: &Conn) -> ConnInfo {
         let state = *conn.handshake.borrow();
-        let resumed = matches!(state, State::Done { resumed: true, .. });
-        Facts {
+        let resumed = matches!(state, HandshakeState::Done { resumed: true, .. });
+        ConnInfo {
             local_port: conn.local_port,
             protocol: Protocol::H3,
             resumed,
         }
     }
 
-    fn usable(&self, conn: &Conn) -> bool {
+    fn is_usable(&self, conn: &Conn) -> bool {
         conn.quic.close_reason().is_none()
     }
 
     async fn close(&self, conn: Conn) {
         conn.quic.close(H3_NO_ERROR, b"");
-        // quinn's tasks were woken before this one and so send the farewell before it
-        // goes on; to wait for the end of draining would take three time-outs more.
+        // quinn's tasks were woken before this one, so they send the close frame before it goes
+        // on. Waiting for the connection to drain would take three probe timeouts (RFC 9000
+        // section 10.2).
         tokio::task::yield_now().await;
         tokio::task::yield_now().await;
     }
 
-    fn forget(&self) {
-        self.tls.forget();
+    fn discard_tickets(&self) {
+        self.tls.discard_tickets();
     }
 }
 
@@ -161,31 +170,31 @@ impl Quinn {
         mode: Reconnect,
         trace: &Trace,
     ) -> Result<Conn, CallError> {
-        let endpoint = endpoint(address).map_err(|e| failure(ErrorKind::Connect, &e))?;
+        let endpoint = endpoint(address).map_err(|e| call_error(ErrorKind::Connect, &e))?;
         let local_port = endpoint.local_addr().map_or(0, |address| address.port());
         trace.edit(|row| row.local_port = Some(local_port));
         let early_data = mode == Reconnect::EarlyData;
         let chains = self.tls.chains_verified();
         let connecting = endpoint
             .connect_with(self.config(early_data)?, address, &self.origin.host)
-            .map_err(|error| refused_to_connect(&error))?;
+            .map_err(|error| connect_error(&error))?;
         let connecting = if early_data {
             connecting.into_0rtt()
         } else {
             Err(connecting)
         };
-        let (report, handshake) = watch::channel(State::Under);
+        let (report, handshake) = watch::channel(HandshakeState::Pending);
         match connecting {
             Ok((quic, accepted)) => {
-                let (driver, http) = begin(&quic, true).await?;
-                let (watched, trace, tls) = (quic.clone(), trace.clone(), self.tls.clone());
+                let (driver, http) = start_http3(&quic, true).await?;
+                let (connection, trace, tls) = (quic.clone(), trace.clone(), self.tls.clone());
                 tokio::spawn(async move {
                     let early_data = accepted.await;
-                    if watched.close_reason().is_none() {
+                    if connection.close_reason().is_none() {
                         trace.stamp(Phase::Tls);
                     }
                     let resumed = tls.chains_verified() == chains;
-                    report.send_replace(State::Done {
+                    report.send_replace(HandshakeState::Done {
                         resumed,
                         early_data,
                     });
@@ -196,14 +205,14 @@ impl Quinn {
                 Ok(Conn::new(quic, http, handshake, local_port))
             }
             Err(connecting) => {
-                let quic = connecting.await.map_err(|error| broken(&error))?;
+                let quic = connecting.await.map_err(|error| connection_error(&error))?;
                 trace.stamp(Phase::Tls);
                 let resumed = self.tls.chains_verified() == chains;
-                report.send_replace(State::Done {
+                report.send_replace(HandshakeState::Done {
                     resumed,
                     early_data: false,
                 });
-                let (driver, http) = begin(&quic, false).await?;
+                let (driver, http) = start_http3(&quic, false).await?;
                 tokio::spawn(drive(driver));
                 Ok(Conn::new(quic, http, handshake, local_port))
             }
@@ -212,13 +221,13 @@ impl Quinn {
 
     fn config(&self, early_data: bool) -> Result<ClientConfig, CallError> {
         let crypto = QuicClientConfig::try_from(self.tls.config(early_data))
-            .map_err(|error| failure(ErrorKind::Tls, &error))?;
+            .map_err(|error| call_error(ErrorKind::Tls, &error))?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::clone(&self.transport));
         Ok(config)
     }
 
-    /// One request and its response; the status.
+    /// Sends one request, receives its response and returns the status.
     async fn exchange(
         &self,
         conn: &Conn,
@@ -242,29 +251,29 @@ impl Quinn {
             }
             Ok(response)
         };
-        let response = exchange.await.map_err(|error| conn.failure(&error))?;
-        whole(response.headers(), trace)?;
+        let response = exchange.await.map_err(|error| conn.stream_error(&error))?;
+        check_length(response.headers(), trace)?;
         Ok(response.status())
     }
 }
 
-/// h3 leaves it to its caller to see that a body has the length its head promised
+/// Checks that the body has the length that the head gives, which h3 leaves to its caller
 /// (RFC 9114 section 4.1.2).
-fn whole(headers: &http::HeaderMap, trace: &Trace) -> Result<(), CallError> {
-    let promised = headers.get(http::header::CONTENT_LENGTH);
-    let promised: Option<u64> = promised.and_then(|length| length.to_str().ok()?.parse().ok());
-    let mut got = 0;
-    trace.edit(|row| got = row.response_bytes);
-    match promised {
-        Some(promised) if promised != got => Err(CallError {
+fn check_length(headers: &http::HeaderMap, trace: &Trace) -> Result<(), CallError> {
+    let expected = headers.get(http::header::CONTENT_LENGTH);
+    let expected: Option<u64> = expected.and_then(|length| length.to_str().ok()?.parse().ok());
+    let mut received = 0;
+    trace.edit(|row| received = row.response_bytes);
+    match expected {
+        Some(expected) if expected != received => Err(CallError {
             kind: ErrorKind::Protocol,
-            detail: format!("{got} bytes of body, {promised} promised"),
+            detail: format!("{received} bytes of body instead of {expected}"),
         }),
         _ => Ok(()),
     }
 }
 
-/// A socket of its own for each connection, so that ports tell connections apart.
+/// Opens a socket for one connection, so that each connection has a port of its own.
 fn endpoint(address: SocketAddr) -> io::Result<Endpoint> {
     Endpoint::client(match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -272,7 +281,7 @@ fn endpoint(address: SocketAddr) -> io::Result<Endpoint> {
     })
 }
 
-fn transport(congestion: Option<&str>) -> Result<TransportConfig, Refused> {
+fn transport(congestion: Option<&str>) -> Result<TransportConfig, StackError> {
     let mut transport = TransportConfig::default();
     match congestion {
         None => {}
@@ -287,32 +296,35 @@ fn transport(congestion: Option<&str>) -> Result<TransportConfig, Refused> {
         }
         Some(other) => {
             let reason = "quinn has cubic, reno and bbr";
-            return Err(Refused::unsupported(format!("congestion {other}"), reason));
+            return Err(StackError::unsupported(
+                format!("congestion {other}"),
+                reason,
+            ));
         }
     }
     Ok(transport)
 }
 
-fn refused_to_connect(error: &ConnectError) -> CallError {
-    failure(ErrorKind::Connect, error)
+fn connect_error(error: &ConnectError) -> CallError {
+    call_error(ErrorKind::Connect, error)
 }
 
 fn phases() -> BTreeMap<String, String> {
     [
         ("dns", "getaddrinfo returned"),
-        ("tls", "QUIC handshake done"),
+        ("tls", "QUIC handshake complete"),
         (
             "request_sent",
-            "end of request taken by quinn's send buffer",
+            "end of request accepted by quinn's send buffer",
         ),
-        ("first_byte", "response head handed up"),
-        ("end", "end of body handed up"),
+        ("first_byte", "response head delivered"),
+        ("end", "end of body delivered"),
     ]
     .map(|(phase, source)| (phase.into(), source.into()))
     .into()
 }
 
-/// As the library ships them.
+/// The library's defaults.
 fn settings() -> BTreeMap<String, String> {
     [
         ("quic windows", "unbounded connection, 1.25 MB stream"),
@@ -321,6 +333,3 @@ fn settings() -> BTreeMap<String, String> {
     .map(|(name, value)| (name.into(), value.into()))
     .into()
 }
-
-/// RFC 9114 section 8.1.
-const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);

@@ -1,4 +1,4 @@
-//! Answers that say no, and answers that are none.
+//! Error responses, and responses that violate the protocol.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,31 +6,31 @@ mod common;
 
 use std::sync::Arc;
 
-use common::bench::{ALL, Bench, program};
-use common::{Driver, call, in_order, setup, soon};
+use common::test_server::{PROTOCOLS, TestServer, driver_path};
+use common::{Driver, call, deadline, sequential, setup};
 use driver::RunAnswer;
 use driver::protocol::{Action, ErrorKind, Protocol};
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[test]
-fn a_status_that_says_no_is_an_error_with_the_whole_answer() {
-    for protocol in ALL {
-        let bench = Bench::start();
-        // More than the server has.
-        let steps = in_order([Action::Get { bytes: u64::MAX }, call()]);
-        let rows = bench.run(&bench.setup(protocol), &steps);
-        let log = bench.stop();
+fn error_status_is_an_error_with_a_complete_row() {
+    for protocol in PROTOCOLS {
+        let server = TestServer::start();
+        // More than the server serves.
+        let steps = sequential([Action::Get { bytes: u64::MAX }, call()]);
+        let rows = server.run(&server.setup(protocol), &steps);
+        let log = server.stop();
         let error = rows[0].error.as_ref().unwrap();
         assert_eq!(error.kind, ErrorKind::Status, "{protocol:?} {error:?}");
-        let hit = log.requests.iter().find(|hit| hit.id == Some(1)).unwrap();
-        assert_eq!(rows[0].status, Some(hit.status), "{protocol:?}");
+        let request = log.request(1);
+        assert_eq!(rows[0].status, Some(request.status), "{protocol:?}");
         assert_eq!(
             rows[0].digest.as_ref(),
-            Some(&hit.response_digest),
+            Some(&request.response_digest),
             "{protocol:?}"
         );
-        // The connection has taken no harm.
+        // The connection is still usable.
         assert_eq!(
             (rows[1].connection, rows[1].reused),
             (1, true),
@@ -41,18 +41,18 @@ fn a_status_that_says_no_is_an_error_with_the_whole_answer() {
 }
 
 #[test]
-fn what_is_no_http_is_a_protocol_error() {
+fn response_that_is_not_http_is_a_protocol_error() {
     for (protocol, alpn) in [
         (Protocol::H1, "http/1.1"),
         (Protocol::H2, "h2"),
         (Protocol::Grpc, "h2"),
     ] {
-        let (ca, url, _runtime) = babbler(alpn);
-        let mut driver = Driver::start(&[program(protocol)], &[]);
-        driver.host.hello(soon()).unwrap();
+        let (ca, url, _runtime) = invalid_server(alpn);
+        let mut driver = Driver::start(&[driver_path(protocol)]);
+        driver.host.hello(deadline()).unwrap();
         let setup = setup(&url, ca.path().to_str().unwrap(), protocol);
-        driver.host.setup(&setup, soon()).unwrap();
-        let answer = driver.host.run(&in_order([call()]), soon()).unwrap();
+        driver.host.setup(&setup, deadline()).unwrap();
+        let answer = driver.host.run(&sequential([call()]), deadline()).unwrap();
         let RunAnswer::Rows(rows) = answer else {
             panic!()
         };
@@ -63,14 +63,14 @@ fn what_is_no_http_is_a_protocol_error() {
 }
 
 #[test]
-fn a_server_that_speaks_another_protocol_is_not_spoken_to() {
-    let (ca, url, _runtime) = babbler("ftp");
+fn server_without_the_protocol_is_a_tls_error() {
+    let (ca, url, _runtime) = invalid_server("ftp");
     for protocol in [Protocol::H1, Protocol::H2, Protocol::Grpc] {
-        let mut driver = Driver::start(&[program(protocol)], &[]);
-        driver.host.hello(soon()).unwrap();
+        let mut driver = Driver::start(&[driver_path(protocol)]);
+        driver.host.hello(deadline()).unwrap();
         let setup = setup(&url, ca.path().to_str().unwrap(), protocol);
-        driver.host.setup(&setup, soon()).unwrap();
-        let answer = driver.host.run(&in_order([call()]), soon()).unwrap();
+        driver.host.setup(&setup, deadline()).unwrap();
+        let answer = driver.host.run(&sequential([call()]), deadline()).unwrap();
         let RunAnswer::Rows(rows) = answer else {
             panic!()
         };
@@ -83,8 +83,8 @@ fn a_server_that_speaks_another_protocol_is_not_spoken_to() {
     }
 }
 
-/// A TLS server that reads a little and says something that means nothing.
-fn babbler(alpn: &str) -> (tempfile::NamedTempFile, String, tokio::runtime::Runtime) {
+/// A TLS server that negotiates `alpn` and answers the first bytes with invalid ones.
+fn invalid_server(alpn: &str) -> (tempfile::NamedTempFile, String, tokio::runtime::Runtime) {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let ca = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(ca.path(), certified.cert.pem()).unwrap();
@@ -119,11 +119,11 @@ fn babbler(alpn: &str) -> (tempfile::NamedTempFile, String, tokio::runtime::Runt
                 continue;
             };
             stream
-                .write_all(b"\x00\x00\x04\x04\x00 a tale told by an idiot\r\n\r\n")
+                .write_all(b"\x00\x00\x04\x04\x00 neither HTTP/1.1 nor HTTP/2\r\n\r\n")
                 .await
                 .ok();
             stream.flush().await.ok();
-            // Held open, lest its end be what the client sees.
+            // Kept open, so that the client sees the bytes and not the end of the connection.
             tokio::spawn(async move { while let Ok(1..) = stream.read(&mut [0; 1024]).await {} });
         }
     });

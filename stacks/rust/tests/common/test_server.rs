@@ -1,19 +1,22 @@
-//! A server on loopback and the drivers that talk to it.
+//! The server on loopback, its log, and the drivers that use it.
 
 use std::io::BufRead;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+use driver::clock::monotonic_ns;
 use driver::protocol::{Hello, Protocol, Row, Setup, Step};
 use driver::{RunAnswer, SetupAnswer};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Server};
 use tokio::sync::oneshot;
 
-use super::{Driver, setup, soon};
+use super::{Driver, deadline, setup};
 
-pub struct Bench {
+pub const PROTOCOLS: [Protocol; 4] = [Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Grpc];
+
+/// A server in a thread of its own, and the folder with its credentials and log.
+pub struct TestServer {
     folder: tempfile::TempDir,
     address: SocketAddr,
     mtls_address: SocketAddr,
@@ -21,13 +24,14 @@ pub struct Bench {
     thread: JoinHandle<()>,
 }
 
-/// What the server saw.
-pub struct Log {
+/// The server's log.
+pub struct ServerLog {
     pub connections: Vec<ConnectionEvent>,
     pub requests: Vec<RequestEvent>,
 }
 
-pub fn program(protocol: Protocol) -> &'static str {
+/// The Rust driver for this protocol.
+pub fn driver_path(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::H1 | Protocol::H2 => env!("CARGO_BIN_EXE_commute-driver-hyper"),
         Protocol::H3 => env!("CARGO_BIN_EXE_commute-driver-quinn"),
@@ -35,9 +39,7 @@ pub fn program(protocol: Protocol) -> &'static str {
     }
 }
 
-pub const ALL: [Protocol; 4] = [Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Grpc];
-
-impl Bench {
+impl TestServer {
     pub fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -81,6 +83,7 @@ impl Bench {
         self.address
     }
 
+    /// Like [`setup`](Self::setup), with an IP address in the URL.
     pub fn setup_by_address(&self, protocol: Protocol) -> Setup {
         let url = format!("https://{}", self.address);
         Setup {
@@ -98,32 +101,39 @@ impl Bench {
         }
     }
 
-    /// Runs one driver through these steps; its rows.
+    /// Runs the protocol's driver through these steps and returns its rows.
     pub fn run(&self, setup: &Setup, steps: &[Step]) -> Vec<Row> {
-        self.run_on(&[program(setup.protocol)], setup, steps)
+        self.run_on(&[driver_path(setup.protocol)], setup, steps)
     }
 
+    /// Runs any driver through these steps and returns its rows.
     pub fn run_on(&self, command: &[&str], setup: &Setup, steps: &[Step]) -> Vec<Row> {
-        let mut driver = Driver::start(command, &[]);
-        driver.host.hello(soon()).unwrap();
+        self.run_and_time(command, setup, steps).1
+    }
+
+    /// Like [`run_on`](Self::run_on); also returns when the run was sent (`CLOCK_MONOTONIC`).
+    pub fn run_and_time(&self, command: &[&str], setup: &Setup, steps: &[Step]) -> (u64, Vec<Row>) {
+        let mut driver = Driver::start(command);
+        driver.host.hello(deadline()).unwrap();
         assert_eq!(
-            driver.host.setup(setup, soon()).unwrap(),
+            driver.host.setup(setup, deadline()).unwrap(),
             SetupAnswer::Ready
         );
-        let answer = driver.host.run(steps, soon()).unwrap();
+        let sent_ns = monotonic_ns();
+        let answer = driver.host.run(steps, deadline()).unwrap();
         driver.close();
         match answer {
-            RunAnswer::Rows(rows) => rows,
+            RunAnswer::Rows(rows) => (sent_ns, rows),
             RunAnswer::Unsupported { what, reason } => panic!("{what}: {reason}"),
         }
     }
 
-    /// Stops the server and reads its log.
-    pub fn stop(self) -> Log {
+    /// Stops the server and returns its log.
+    pub fn stop(self) -> ServerLog {
         self.stop.send(()).unwrap();
         self.thread.join().unwrap();
         let file = std::fs::File::open(self.folder.path().join("log")).unwrap();
-        let mut log = Log {
+        let mut log = ServerLog {
             connections: Vec::new(),
             requests: Vec::new(),
         };
@@ -137,40 +147,43 @@ impl Bench {
     }
 
     fn file(&self, name: &str) -> String {
-        let path: PathBuf = self.folder.path().join(name);
-        path.to_str().unwrap().into()
+        self.folder.path().join(name).to_str().unwrap().into()
     }
 }
 
-impl Log {
-    /// Every row was seen by the server, once, as the row says.
-    pub fn agrees_with(&self, rows: &[Row]) {
+impl ServerLog {
+    /// Asserts that every row is of a successful call that the server logged once and in the
+    /// same way.
+    pub fn assert_agrees_with(&self, rows: &[Row]) {
         for row in rows {
             assert_eq!(row.error, None, "{row:?}");
-            let hits: Vec<_> = self
+            let events: Vec<_> = self
                 .requests
                 .iter()
-                .filter(|hit| hit.id == Some(row.id))
+                .filter(|event| event.id == Some(row.id))
                 .collect();
-            let [hit] = hits[..] else {
-                panic!("{row:?} was seen as {hits:?}")
+            let [event] = events[..] else {
+                panic!("{row:?} was logged as {events:?}")
             };
-            let connection = self.connection(hit);
+            let connection = self.connection(event);
             assert_eq!(
                 row.local_port,
                 Some(connection.peer_port),
-                "{row:?} {hit:?}"
+                "{row:?} {event:?}"
             );
             assert_eq!(row.resumed, connection.resumed, "{row:?} {connection:?}");
-            assert_eq!(row.early_data, hit.early_data, "{row:?} {hit:?}");
-            assert_eq!(row.request_bytes, hit.request_bytes, "{row:?} {hit:?}");
-            assert_eq!(row.response_bytes, hit.response_bytes, "{row:?} {hit:?}");
+            assert_eq!(row.early_data, event.early_data, "{row:?} {event:?}");
+            assert_eq!(row.request_bytes, event.request_bytes, "{row:?} {event:?}");
+            assert_eq!(
+                row.response_bytes, event.response_bytes,
+                "{row:?} {event:?}"
+            );
             assert_eq!(
                 row.digest.as_ref(),
-                Some(&hit.response_digest),
-                "{row:?} {hit:?}"
+                Some(&event.response_digest),
+                "{row:?} {event:?}"
             );
-            assert_eq!(row.status, Some(hit.status), "{row:?} {hit:?}");
+            assert_eq!(row.status, Some(event.status), "{row:?} {event:?}");
             assert_eq!(row.attempts, 1, "{row:?}");
             let (protocol, transport) = match row.protocol.unwrap() {
                 Protocol::H1 => ("http/1.1", Transport::Tcp),
@@ -179,37 +192,39 @@ impl Log {
                 Protocol::Grpc => ("grpc", Transport::Tcp),
             };
             assert_eq!(
-                (hit.protocol.as_str(), connection.transport),
+                (event.protocol.as_str(), connection.transport),
                 (protocol, transport)
             );
             assert!(
-                row.start_ns <= hit.start_ns && hit.start_ns <= row.end_ns,
-                "{row:?} {hit:?}"
+                row.start_ns <= event.start_ns && event.start_ns <= row.end_ns,
+                "{row:?} {event:?}"
             );
         }
     }
 
-    /// The server's number of the connection that carried a row.
-    pub fn connection_of(&self, row: &Row) -> u64 {
-        self.requests
-            .iter()
-            .find(|hit| hit.id == Some(row.id))
-            .unwrap()
-            .connection
+    /// Returns the event of the request with this id.
+    pub fn request(&self, id: u32) -> &RequestEvent {
+        let mut requests = self.requests.iter();
+        requests.find(|request| request.id == Some(id)).unwrap()
     }
 
-    fn connection(&self, hit: &RequestEvent) -> &ConnectionEvent {
+    /// Returns the server's number of the connection that carried a call.
+    pub fn connection_of(&self, row: &Row) -> u64 {
+        self.request(row.id).connection
+    }
+
+    fn connection(&self, request: &RequestEvent) -> &ConnectionEvent {
         self.connections
             .iter()
-            .find(|line| line.connection == hit.connection)
+            .find(|event| event.connection == request.connection)
             .unwrap()
     }
 }
 
-/// Also asks the driver who it is.
+/// Returns the hello of the protocol's driver.
 pub fn hello(protocol: Protocol) -> Hello {
-    let mut driver = Driver::start(&[program(protocol)], &[]);
-    let hello = driver.host.hello(soon()).unwrap();
+    let mut driver = Driver::start(&[driver_path(protocol)]);
+    let hello = driver.host.hello(deadline()).unwrap();
     driver.close();
     hello
 }

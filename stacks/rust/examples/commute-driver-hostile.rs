@@ -1,8 +1,7 @@
 //! A driver that lies, for the tests of host and lab: hyper's, with one thing wrong.
 //!
-//! Which lie is its first argument or `COMMUTE_HOSTILE`. The lies from `time-before-start`
-//! on the host catches by itself; those before it only the server's log refutes. `banner`
-//! is no lie and must pass.
+//! The lie is the first argument. The host detects the lies from `time-before-start` on by
+//! itself; only the server's log refutes those before it. `banner` is no lie and must pass.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,32 +9,31 @@ use std::{env, process, thread};
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
+use engine::channel::{ReplySink, ReplyWriter, open};
 use engine::request::HttpRequest;
-use engine::serve::{Replies, drive, finish, open};
+use engine::serve::{converse, exit_code};
+use engine::stack::{ConnInfo, Stack, StackError};
 use engine::stacks::hyper::{Conn, Hyper};
-use engine::{Facts, Out, Refused, Stack, Trace};
+use engine::trace::Trace;
 
-fn main() -> ExitCode {
-    let asked = env::args()
-        .nth(1)
-        .or_else(|| env::var("COMMUTE_HOSTILE").ok());
-    let Some(&(_, lie)) = asked.and_then(|asked| LIES.iter().find(|(name, _)| *name == asked))
-    else {
-        let names: Vec<_> = LIES.iter().map(|(name, _)| *name).collect();
-        eprintln!(
-            "name a lie, as argument or in COMMUTE_HOSTILE: {}",
-            names.join(", ")
-        );
-        return ExitCode::FAILURE;
-    };
-    if lie == Lie::Banner {
-        println!("{{\"type\":\"done\"}}\nWelcome! This is stdout, and nobody should care.");
-    }
-    finish(
-        open()
-            .and_then(|(requests, replies)| drive::<Masked>(requests, &mut Liar { replies, lie })),
-    )
-}
+const LIES: [(&str, Lie); 12] = [
+    ("claims-h3-over-h2", Lie::H3OverH2),
+    ("claims-reuse", Lie::Reuse),
+    ("claims-0rtt", Lie::EarlyData),
+    ("wrong-digest", Lie::WrongDigest),
+    ("time-before-start", Lie::TimeBeforeStart),
+    ("same-id-twice", Lie::SameIdTwice),
+    ("unknown-id", Lie::UnknownId),
+    ("long-line", Lie::LongLine),
+    ("no-newline", Lie::NoNewline),
+    ("silence", Lie::Silence),
+    ("death", Lie::Death),
+    ("banner", Lie::Banner),
+];
+
+/// Length of the line of `long-line`: 16,384 times 64 KiB.
+const LONG_LINE_CHUNKS: usize = 1 << 14;
+const LONG_LINE_CHUNK_BYTES: usize = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
@@ -53,34 +51,35 @@ enum Lie {
     Banner,
 }
 
-const LIES: [(&str, Lie); 12] = [
-    ("claims-h3-over-h2", Lie::H3OverH2),
-    ("claims-reuse", Lie::Reuse),
-    ("claims-0rtt", Lie::EarlyData),
-    ("wrong-digest", Lie::WrongDigest),
-    ("time-before-start", Lie::TimeBeforeStart),
-    ("same-id-twice", Lie::SameIdTwice),
-    ("unknown-id", Lie::UnknownId),
-    ("long-line", Lie::LongLine),
-    ("no-newline", Lie::NoNewline),
-    ("silence", Lie::Silence),
-    ("death", Lie::Death),
-    ("banner", Lie::Banner),
-];
+fn main() -> ExitCode {
+    let argument = env::args().nth(1);
+    let lie = argument.and_then(|argument| LIES.iter().find(|(name, _)| *name == argument));
+    let Some(&(_, lie)) = lie else {
+        let names: Vec<_> = LIES.iter().map(|(name, _)| *name).collect();
+        eprintln!("give a lie as the argument: {}", names.join(", "));
+        return ExitCode::FAILURE;
+    };
+    if lie == Lie::Banner {
+        println!("{{\"type\":\"done\"}}\nWelcome! This is stdout, which the lab must ignore.");
+    }
+    exit_code(open().and_then(|(requests, replies)| {
+        converse::<MislabelledHyper>(requests, &mut FalseReplies { replies, lie })
+    }))
+}
 
-/// Passes on what the engine says, but for the lie.
-struct Liar {
-    replies: Replies,
+/// Passes on the engine's replies, except for the lie.
+struct FalseReplies {
+    replies: ReplyWriter,
     lie: Lie,
 }
 
-impl Out for Liar {
+impl ReplySink for FalseReplies {
     fn send(&mut self, reply: Reply) -> io::Result<()> {
         let Reply::Row(row) = reply else {
             return self.replies.send(reply);
         };
         match self.lie {
-            Lie::LongLine => self.long_line(),
+            Lie::LongLine => self.send_long_line(),
             Lie::NoNewline => {
                 let line = serde_json::to_vec(&Reply::Row(row))?;
                 self.replies.write_raw(&line)?;
@@ -99,10 +98,10 @@ impl Out for Liar {
     }
 }
 
-impl Liar {
-    fn long_line(&mut self) -> io::Result<()> {
-        for _ in 0..1 << 14 {
-            self.replies.write_raw(&[b' '; 1 << 16])?;
+impl FalseReplies {
+    fn send_long_line(&mut self) -> io::Result<()> {
+        for _ in 0..LONG_LINE_CHUNKS {
+            self.replies.write_raw(&[b' '; LONG_LINE_CHUNK_BYTES])?;
         }
         self.replies.write_raw(b"\n")
     }
@@ -132,13 +131,13 @@ fn falsify(lie: Lie, row: Row) -> Row {
     }
 }
 
-/// hyper, saying H3 where it was asked for H3 and speaking H2.
-struct Masked {
+/// hyper that uses H2 when it is set up for H3 and claims H3.
+struct MislabelledHyper {
     hyper: Hyper,
-    claims: Protocol,
+    claimed: Protocol,
 }
 
-impl Stack for Masked {
+impl Stack for MislabelledHyper {
     type Conn = Conn;
     type Request = HttpRequest;
 
@@ -152,30 +151,35 @@ impl Stack for Masked {
         }
     }
 
-    fn new(setup: &Setup) -> Result<Self, Refused> {
-        let claims = setup.protocol;
-        let protocol = if claims == Protocol::H3 {
+    fn new(setup: &Setup) -> Result<Self, StackError> {
+        let claimed = setup.protocol;
+        let protocol = if claimed == Protocol::H3 {
             Protocol::H2
         } else {
-            claims
+            claimed
         };
         let hyper = Hyper::new(&Setup {
             protocol,
             ..setup.clone()
         })?;
-        Ok(Self { hyper, claims })
+        Ok(Self { hyper, claimed })
     }
 
     fn shares_connection(&self) -> bool {
         self.hyper.shares_connection()
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, Refused> {
+    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
         self.hyper.prepare(id, action)
     }
 
-    fn carrying(&self, request: &HttpRequest, codec: wire::Codec, message: Bytes) -> HttpRequest {
-        self.hyper.carrying(request, codec, message)
+    fn with_message(
+        &self,
+        request: &HttpRequest,
+        codec: wire::Codec,
+        message: Bytes,
+    ) -> HttpRequest {
+        self.hyper.with_message(request, codec, message)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
@@ -191,22 +195,22 @@ impl Stack for Masked {
         self.hyper.call(conn, request, trace).await
     }
 
-    fn facts(&self, conn: &Conn) -> Facts {
-        Facts {
-            protocol: self.claims,
-            ..self.hyper.facts(conn)
+    fn conn_info(&self, conn: &Conn) -> ConnInfo {
+        ConnInfo {
+            protocol: self.claimed,
+            ..self.hyper.conn_info(conn)
         }
     }
 
-    fn usable(&self, conn: &Conn) -> bool {
-        self.hyper.usable(conn)
+    fn is_usable(&self, conn: &Conn) -> bool {
+        self.hyper.is_usable(conn)
     }
 
     async fn close(&self, conn: Conn) {
         self.hyper.close(conn).await;
     }
 
-    fn forget(&self) {
-        self.hyper.forget();
+    fn discard_tickets(&self) {
+        self.hyper.discard_tickets();
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that break or fall silent under a call.
+//! Connections that break or stall during a call.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,22 +6,25 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::bench::Bench;
-use common::proxy::{self, Fate};
-use common::{call, in_order};
+use common::proxy::{self, Failure};
+use common::test_server::TestServer;
+use common::{call, sequential};
 use driver::protocol::{Action, ErrorKind, Protocol, Reconnect, Row, Setup};
 
 const OVER_TCP: [Protocol; 3] = [Protocol::H1, Protocol::H2, Protocol::Grpc];
-const FILE: Action = Action::Get { bytes: 4 << 20 };
-/// Enough for the handshake and the beginning of the file.
-const SOME_BYTES: u64 = 1 << 20;
+/// For calls on loopback, which take milliseconds, and for those that are to time out.
+const TIMEOUT_NS: u64 = 1_500_000_000;
+const FILE_BYTES: u64 = 4 << 20;
+const FILE: Action = Action::Get { bytes: FILE_BYTES };
+/// Enough for the handshake and part of the file.
+const PARTIAL_BYTES: u64 = 1 << 20;
 
-fn through(bench: &Bench, proxy: SocketAddr, protocol: Protocol) -> Setup {
+fn through(server: &TestServer, proxy: SocketAddr, protocol: Protocol) -> Setup {
     let url = format!("https://localhost:{}", proxy.port());
     Setup {
         url,
-        timeout_ns: 1_500_000_000,
-        ..bench.setup(protocol)
+        timeout_ns: TIMEOUT_NS,
+        ..server.setup(protocol)
     }
 }
 
@@ -30,11 +33,14 @@ fn error(row: &Row) -> Option<ErrorKind> {
 }
 
 #[test]
-fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
+fn broken_connection_fails_its_call_and_is_replaced() {
     for protocol in OVER_TCP {
-        let bench = Bench::start();
-        let proxy = proxy::tcp(bench.address(), SOME_BYTES, Fate::Closes);
-        let rows = bench.run(&through(&bench, proxy, protocol), &in_order([FILE, call()]));
+        let server = TestServer::start();
+        let proxy = proxy::tcp(server.address(), PARTIAL_BYTES, Failure::Close);
+        let rows = server.run(
+            &through(&server, proxy, protocol),
+            &sequential([FILE, call()]),
+        );
         assert_eq!(
             error(&rows[0]),
             Some(ErrorKind::Reset),
@@ -44,7 +50,10 @@ fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
             rows[0].first_byte_ns.is_some() && rows[0].digest.is_some(),
             "{rows:?}"
         );
-        assert!((1..4 << 20).contains(&rows[0].response_bytes), "{rows:?}");
+        assert!(
+            (1..FILE_BYTES).contains(&rows[0].response_bytes),
+            "{rows:?}"
+        );
         assert_eq!(rows[1].error, None, "{protocol:?}");
         assert_eq!(
             (rows[1].connection, rows[1].reused),
@@ -55,15 +64,15 @@ fn a_connection_that_breaks_fails_its_call_and_the_next_opens_another() {
 }
 
 #[test]
-fn a_stalled_connection_times_its_call_out_and_is_kept_only_if_shared() {
+fn stalled_connection_is_kept_only_if_shared() {
     for protocol in OVER_TCP {
-        let bench = Bench::start();
-        let proxy = proxy::tcp(bench.address(), SOME_BYTES, Fate::Stalls);
+        let server = TestServer::start();
+        let proxy = proxy::tcp(server.address(), PARTIAL_BYTES, Failure::Stall);
         let reconnect = Action::Reconnect {
             mode: Reconnect::Cold,
         };
-        let steps = in_order([FILE, call(), reconnect, call()]);
-        let rows = bench.run(&through(&bench, proxy, protocol), &steps);
+        let steps = sequential([FILE, call(), reconnect, call()]);
+        let rows = server.run(&through(&server, proxy, protocol), &steps);
         assert_eq!(
             error(&rows[0]),
             Some(ErrorKind::Timeout),
@@ -85,14 +94,14 @@ fn a_stalled_connection_times_its_call_out_and_is_kept_only_if_shared() {
 }
 
 #[test]
-fn a_silent_path_times_http_3_out_until_it_reconnects() {
-    let bench = Bench::start();
-    let proxy = proxy::udp(bench.address(), 40);
+fn http_3_times_out_on_a_silent_path_until_it_reconnects() {
+    let server = TestServer::start();
+    let proxy = proxy::udp(server.address(), 40);
     let reconnect = Action::Reconnect {
         mode: Reconnect::Cold,
     };
-    let steps = in_order([FILE, reconnect, call()]);
-    let rows = bench.run(&through(&bench, proxy, Protocol::H3), &steps);
+    let steps = sequential([FILE, reconnect, call()]);
+    let rows = server.run(&through(&server, proxy, Protocol::H3), &steps);
     assert_eq!(error(&rows[0]), Some(ErrorKind::Timeout), "{rows:?}");
     assert!(
         rows[0].tls_ns.is_some() && rows[0].first_byte_ns.is_some(),
@@ -103,25 +112,25 @@ fn a_silent_path_times_http_3_out_until_it_reconnects() {
 }
 
 #[test]
-fn a_quic_handshake_without_an_answer_times_out() {
-    let bench = Bench::start();
+fn quic_handshake_without_a_response_times_out() {
+    let server = TestServer::start();
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let setup = through(&bench, silent.local_addr().unwrap(), Protocol::H3);
-    let rows = bench.run(&setup, &in_order([call()]));
+    let setup = through(&server, silent.local_addr().unwrap(), Protocol::H3);
+    let rows = server.run(&setup, &sequential([call()]));
     assert_eq!(error(&rows[0]), Some(ErrorKind::Timeout), "{rows:?}");
     assert_eq!((rows[0].connection, rows[0].attempts), (0, 0));
     assert!(rows[0].dns_ns.is_some() && rows[0].tls_ns.is_none());
 }
 
 #[test]
-fn a_server_of_another_authority_is_a_tls_error() {
+fn untrusted_authority_is_a_tls_error() {
     for protocol in [Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Grpc] {
-        let (bench, stranger) = (Bench::start(), Bench::start());
+        let (trusted, untrusted) = (TestServer::start(), TestServer::start());
         let setup = Setup {
-            url: stranger.setup(protocol).url,
-            ..bench.setup(protocol)
+            url: untrusted.setup(protocol).url,
+            ..trusted.setup(protocol)
         };
-        let rows = bench.run(&setup, &in_order([call()]));
+        let rows = trusted.run(&setup, &sequential([call()]));
         assert_eq!(
             error(&rows[0]),
             Some(ErrorKind::Tls),
