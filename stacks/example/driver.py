@@ -1,4 +1,4 @@
-"""The smallest honest driver by docs/driver-protocol.md: Python's http.client, one call at a time."""
+"""A small but complete driver by docs/driver-protocol.md: Python's http.client, one call at a time."""
 import hashlib, http.client, json, os, platform, select, signal, socket, ssl, time
 from urllib.parse import urlsplit
 
@@ -6,39 +6,39 @@ HELLO = {"type": "hello", "version": 2, "stack": "http.client", "stack_version":
          "tls": ssl.OPENSSL_VERSION, "protocols": ["h1"], "capabilities": [], "clock": "monotonic",
          "resolution_ns": 1, "phases": {"tls": "connect()", "request_sent": "request()",
                                         "first_byte": "getresponse()", "end": "read() returned"}}
-CAN = {"protocol": "h1", "codec": "json", "client_cert_file": None, "warmup_url": None,
-       "congestion": None, "discovery": None, "observe": None}  # what a setup may ask for
+SUPPORTED = {"protocol": "h1", "codec": "json", "client_cert_file": None, "warmup_url": None,
+             "congestion": None, "discovery": None, "observe": None}  # what a setup may ask for
 KINDS = {"timeout": TimeoutError, "dns": socket.gaierror, "connect": ConnectionRefusedError,
          "reset": (ConnectionError, ssl.SSLEOFError, http.client.IncompleteRead), "tls": ssl.SSLError,
-         "protocol": http.client.HTTPException, "other": OSError}  # the first that fits
+         "protocol": http.client.HTTPException, "other": OSError}  # the first match
 
 def main():
-    signal.signal(signal.SIGALRM, time_out)
+    signal.signal(signal.SIGALRM, on_timeout)
     with open(os.environ["COMMUTE_IN"]) as requests, open(os.environ["COMMUTE_OUT"], "w", 1) as replies:
         for request in map(json.loads, requests):
             if request["type"] == "close":
                 break
             elif request["type"] == "hello":
                 answers = [HELLO]
-            elif beyond := beyond_us(request):
-                answers = [{"type": "unsupported", "what": beyond, "reason": "the example does not do it"}]
+            elif what := find_unsupported(request):
+                answers = [{"type": "unsupported", "what": what, "reason": "the example does not do it"}]
             elif request["type"] == "setup":
                 origin, answers = Origin(request), [{"type": "ready"}]
             else:
                 answers = origin.run(request["steps"])
             replies.writelines(json.dumps(answer) + "\n" for answer in answers)
 
-def beyond_us(request):
-    """What of a request we do not know or cannot do, found before anything of it happens."""
-    wrong = [] if request["type"] in ("setup", "run") else [f"request {request['type']}"]
-    wrong += [f"{key} {request[key]}" for key, ours in CAN.items() if request.get(key) not in (None, ours)]
+def find_unsupported(request):
+    """Returns the first thing in a request that is unknown or not supported, before any of it is done."""
+    found = [] if request["type"] in ("setup", "run") else [f"request {request['type']}"]
+    found += [f"{key} {request[key]}" for key, ours in SUPPORTED.items() if request.get(key) not in (None, ours)]
     for step in request.get("steps", []):
         if (step["step"] not in ("call", "get", "put", "pause", "reconnect") or step.get("cancel_after_ns")
                 or step.get("mode", "cold") != "cold" or step.get("start") not in (None, {"after": step["id"] - 1})):
-            wrong.append(f"step {step}"[:200])  # one after another, and cold, is all we can
-    return wrong[0] if wrong else None
+            found.append(f"step {step}"[:200])  # only one after another, and only cold
+    return found[0] if found else None
 
-def prepare(step):
+def prepare(step):  # method, path and body of a call; None for other steps
     return {"call": lambda: ("POST", "/echo", step["body"].encode()),
             "get": lambda: ("GET", f"/bytes/{step['bytes']}", b""),
             "put": lambda: ("PUT", "/upload", seeded(step["bytes"]))}.get(step["step"], lambda: None)()
@@ -50,7 +50,7 @@ class Origin:
         self.timeout_s, self.opened = setup["timeout_ns"] / 1e9, 0
 
     def run(self, steps):
-        requests, ended = [prepare(step) for step in steps], []  # bodies are made before the run begins
+        requests, ended = [prepare(step) for step in steps], []  # bodies are made before the run starts
         last = {step["group"]: step["id"] for step, request in zip(steps, requests) if request}
         for step, request in zip(steps, requests):
             if request:
@@ -60,7 +60,7 @@ class Origin:
             else:
                 self.http.close()  # the next call opens one
             if last.get(step["group"]) == step["id"]:
-                for row, received in ended:  # now that no call is under way
+                for row, received in ended:  # now that no call is running
                     yield row | {"response_bytes": len(received), "digest": hashlib.sha256(received).hexdigest()}
                 ended = []
         yield {"type": "done"}
@@ -70,7 +70,7 @@ class Origin:
         try:
             signal.setitimer(signal.ITIMER_REAL, self.timeout_s)
             if self.http.sock and select.select([self.http.sock], [], [], 0)[0]:
-                self.http.close()  # as the server did: nothing was asked, and something came
+                self.http.close()  # readable while idle: the server has closed it
             if not row.setdefault("reused", self.http.sock is not None):
                 self.http.connect()
                 row["tls_ns"], self.opened = time.monotonic_ns(), self.opened + 1
@@ -87,7 +87,7 @@ class Origin:
         signal.setitimer(signal.ITIMER_REAL, 0)
         return row | {"end_ns": time.monotonic_ns()}, received
 
-def time_out(*_):
+def on_timeout(*_):
     raise TimeoutError("timeout_ns passed")
 
 def seeded(length, mask=(1 << 64) - 1):
