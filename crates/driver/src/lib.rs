@@ -14,15 +14,15 @@
 //!    the group's last call, then `done`.
 //! 5. **close**: the driver closes its connections and exits.
 //!
-//! The host trusts nothing that it reads. Lines have a length limit and waits a deadline. Every
+//! The host trusts nothing that it reads. Every line has a length limit, every wait a deadline. A
 //! row must belong to a call, come once, have its times in order and, on the shared clock, lie
 //! between the sending of `run` and the moment it was read ([`rows`]). The first violation ends
 //! the conversation, and its [`DriverError`] is the exact reason shown in the failed cell. Claims
 //! that only the server can refute (a protocol, a reused connection, early data, a digest) are
 //! checked later, against the server's log.
 //!
-//! A driver reads requests with [`Request::parse`](protocol::Request::parse), which tells an
-//! unknown type or word, to be answered `unsupported`, from a malformed line.
+//! A driver reads requests with [`Request::parse`](protocol::Request::parse), which
+//! distinguishes an unknown type or word, to be answered `unsupported`, from a malformed line.
 //!
 //! The list of drivers is data: `stacks/*/stack.toml`, read by [`manifest`]. [`process`] starts
 //! drivers and codec runners on the host itself, without a bench.

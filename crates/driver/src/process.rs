@@ -102,7 +102,7 @@ impl Process {
 
     /// Waits for the program to exit and kills it if it has not after `timeout`. Close its
     /// channel first, which asks it to exit. The status of a killed program has signal 9.
-    pub fn close(mut self, timeout: Duration) -> io::Result<ExitStatus> {
+    pub fn close(&mut self, timeout: Duration) -> io::Result<ExitStatus> {
         let deadline = Instant::now() + timeout;
         if !wait_readable(&mut [PollFd::new(&self.exited, PollFlags::IN)], deadline)? {
             self.child.kill()?;

@@ -46,7 +46,7 @@ fn environment_has_only_the_listed_variables() {
 
 #[test]
 fn exit_is_end_of_file_even_for_pipes_never_opened() {
-    let started = start("exit 3");
+    let mut started = start("exit 3");
     assert_eq!(read_to_end(&started), "");
     assert_eq!(started.process.close(TIMEOUT).unwrap().code(), Some(3));
 }
@@ -54,7 +54,7 @@ fn exit_is_end_of_file_even_for_pipes_never_opened() {
 #[test]
 fn program_exits_when_its_input_ends() {
     let Started {
-        process,
+        mut process,
         read,
         write,
     } = start("cat $COMMUTE_IN > /dev/null; exit 7");
@@ -64,7 +64,7 @@ fn program_exits_when_its_input_ends() {
 
 #[test]
 fn close_kills_a_program_that_does_not_exit() {
-    let started = start("exec sleep 1000");
+    let mut started = start("exec sleep 1000");
     let began = Instant::now();
     let status = started.process.close(Duration::from_millis(50)).unwrap();
     assert_eq!(status.signal(), Some(9));
@@ -84,7 +84,7 @@ fn log_is_complete_once_the_program_has_exited() {
 
 #[test]
 fn log_that_outlives_the_program_is_not_waited_for() {
-    let started = start("sleep 30 & echo started; exit 0");
+    let mut started = start("sleep 30 & echo started; exit 0");
     let began = Instant::now();
     assert!(started.process.close(TIMEOUT).unwrap().success());
     assert!(began.elapsed() < TIMEOUT);

@@ -52,8 +52,8 @@ pub fn handshake_error(error: &io::Error) -> CallError {
     call_error(kind_of_io(error), error)
 }
 
-/// Converts an error during a call. Its causes tell a broken connection from a violation of the
-/// protocol.
+/// Converts an error during a call. Its causes distinguish a broken connection from a violation of
+/// the protocol.
 pub fn transport_error(error: &(dyn Error + 'static)) -> CallError {
     let kind = causes(error).find_map(kind_of).unwrap_or(ErrorKind::Other);
     call_error(kind, error)

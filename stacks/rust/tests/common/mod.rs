@@ -48,7 +48,7 @@ impl Driver {
     }
 
     /// Ends the conversation. The driver must exit by itself and with success.
-    pub fn close(self) {
+    pub fn close(mut self) {
         self.host.close();
         let status = self.process.close(TIMEOUT).unwrap();
         assert!(status.success(), "{status}");
