@@ -8,7 +8,7 @@ use driver::process::{Process, Started};
 use driver::protocol::Hello;
 use driver::{DriverError, Host, Limits};
 
-use crate::driven::{CLOSE_LIMIT, STARTUP_LIMIT};
+use crate::cell::{CLOSE_LIMIT, STARTUP_LIMIT};
 use crate::stacks::Driver;
 
 /// No version of the protocol has this type of request.
@@ -62,7 +62,8 @@ impl Driver {
             mut process,
             read,
             write,
-        } = started.map_err(|e| format!("{}: {e}: {}", self.command[0], self.folder.way_in()))?;
+        } = started
+            .map_err(|e| format!("{}: {e}: {}", self.command[0], self.folder.install_hint()))?;
         let mut host = Host::new(read, write, Limits::default()).map_err(|e| e.to_string())?;
         let outcome = talk(&mut host, deadline);
         let outcome = outcome.map_err(|e| process.kill_and_explain(&e.to_string()))?;

@@ -16,14 +16,13 @@
 
 mod bench;
 mod cell;
-mod clock;
 mod conformance;
 mod doctor;
 mod error;
+mod hello;
 mod home;
 mod host;
 mod import;
-mod introduce;
 mod lab;
 mod network;
 mod plan;
@@ -36,10 +35,10 @@ mod verify;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{DoctorOptions, Fact, Fault, Part, check_line, check_network, machine};
 pub use error::LabError;
+pub use hello::DriverHello;
 pub use home::{Home, NoHome};
 pub use host::facts as host_facts;
 pub use import::{ImportError, ImportOptions, ImportedCall, import};
-pub use introduce::Introduced;
 pub use lab::Lab;
 pub use network::find as find_network;
 pub use plan::workload::Workload;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Certificate, ChannelKind, Entry, Manifest, ManifestError, Stack};
+use driver::manifest::{Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
@@ -40,7 +40,7 @@ pub struct Runner {
 #[derive(Clone, Debug)]
 pub struct Driver {
     /// As its manifest says.
-    pub entry: Entry,
+    pub entry: DriverEntry,
     /// Program and arguments.
     pub command: Vec<String>,
     /// Where it belongs.
@@ -163,7 +163,7 @@ impl Driver {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let command = vec![path.display().to_string()];
         Ok(Driver {
-            entry: Entry {
+            entry: DriverEntry {
                 name: crate::slug::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),

@@ -91,7 +91,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Returns its name in messages.
+    /// Returns its name in the protocol, records and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mtls => "mtls",
@@ -119,7 +119,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// Returns its name in messages.
+    /// Returns its name in the protocol, records and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Monotonic => "monotonic",

@@ -1,7 +1,7 @@
 //! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
 
 use driver::manifest::Certificate;
-use driver::protocol::{Clock, Hello, Row};
+use driver::protocol::{Hello, Row};
 use pump::{TapRecord, Window};
 use record::server_log::ServerEvent;
 use record::{Socket, Stack};
@@ -98,15 +98,8 @@ fn stack_of(hello: &Hello) -> Stack {
         name: hello.stack.clone(),
         version: hello.stack_version.clone(),
         tls: hello.tls.clone(),
-        clock: clock_name(hello.clock).to_owned(),
+        clock: hello.clock.name().to_owned(),
         resolution_ns: hello.resolution_ns,
         settings: hello.settings.clone(),
-    }
-}
-
-fn clock_name(clock: Clock) -> &'static str {
-    match clock {
-        Clock::Monotonic => "monotonic",
-        Clock::Own => "own",
     }
 }

@@ -69,7 +69,7 @@ impl DriverProcess {
             ChannelKind::Pipes => pipes()?,
             ChannelKind::Tcp => tcp(bench)?,
         };
-        let mut env = driver::process::surroundings(&home);
+        let mut env = driver::env::base_env(&home);
         env.extend(driver_end.env);
         let mut fds: Vec<(OwnedFd, RawFd)> = vec![(stdout.into(), 1), (stderr.into(), 2)];
         fds.extend(driver_end.fds);
@@ -141,8 +141,8 @@ fn pipes() -> Result<(DriverEnd, LabEnd), CellError> {
     let (read, driver_out) = pipe()?;
     let driver_end = DriverEnd {
         env: vec![
-            (driver::pipes::ENV_IN.into(), "/proc/self/fd/3".into()),
-            (driver::pipes::ENV_OUT.into(), "/proc/self/fd/4".into()),
+            (driver::env::ENV_IN.into(), "/proc/self/fd/3".into()),
+            (driver::env::ENV_OUT.into(), "/proc/self/fd/4".into()),
         ],
         fds: vec![(driver_in, 3), (driver_out, 4)],
     };
@@ -155,17 +155,14 @@ fn tcp(bench: &mut Bench) -> Result<(DriverEnd, LabEnd), CellError> {
     let listener = TcpListener::from(bench.bind(Side::Client, SocketKind::Tcp, any_port)?);
     let address = listener.local_addr().map_err(|e| channel_error(&e))?;
     let driver_end = DriverEnd {
-        env: vec![(
-            driver::pipes::ENV_CONNECT.into(),
-            address.to_string().into(),
-        )],
+        env: vec![(driver::env::ENV_CONNECT.into(), address.to_string().into())],
         fds: Vec::new(),
     };
     Ok((driver_end, LabEnd::Tcp(listener)))
 }
 
 /// Accepts the one connection that a driver makes.
-pub(crate) fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Result<TcpStream> {
+fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Result<TcpStream> {
     let left = deadline.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).map_err(std::io::Error::other)?;
     if poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&left))? == 0 {

@@ -24,21 +24,21 @@ use link::Network;
 use pump::{Bench, TapRecord, Window};
 use tempfile::TempDir;
 
-use crate::clock::monotonic_ns;
 use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, Security};
 use crate::verify::proof::Claim;
 use capabilities::missing_capability;
 use collect::{Driven, collect};
+use driver::clock::monotonic_ns;
 use driver_process::DriverProcess;
 use error::CellError;
 use exclusion::{Access, Permit};
 use measured::Measured;
-use process::STARTUP_LIMIT;
 use server_process::{ServerOptions, ServerProcess};
 
-pub(crate) use driver_process::{CLOSE_LIMIT, accept};
+pub(crate) use driver_process::CLOSE_LIMIT;
+pub(crate) use process::STARTUP_LIMIT;
 
 /// The congestion control of arms that set none: the default of Linux and of the QUIC libraries
 /// measured here.

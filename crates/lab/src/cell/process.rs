@@ -29,10 +29,7 @@ pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, Ben
 
 /// Adds the last line of a process's log to a failure, which it usually explains best.
 pub(crate) fn with_log_end(failure: &str, log: &Path) -> String {
-    match last_line(log) {
-        Some(line) => format!("{failure}; its log ends: {line}"),
-        None => failure.to_owned(),
-    }
+    driver::process::with_last_line(failure, &read_tail(log).unwrap_or_default())
 }
 
 /// Returns the last line of a log that is not blank.

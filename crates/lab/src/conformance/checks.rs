@@ -178,7 +178,7 @@ pub(super) fn unavailable(evidence: &Evidence<'_>) -> Checked {
         503
     };
     if row.status != Some(expected) {
-        return Err(format!("status {:?} instead of {expected}", row.status));
+        return Err(format!("{} instead of {expected}", status_of(row)));
     }
     answered(evidence.row(2)?)
 }
@@ -187,7 +187,7 @@ pub(super) fn redirect(evidence: &Evidence<'_>) -> Checked {
     all_answered(evidence)?;
     let row = evidence.row(1)?;
     if row.status != Some(302) {
-        return Err(format!("status {:?} instead of 302", row.status));
+        return Err(format!("{} instead of 302", status_of(row)));
     }
     match evidence.requests.iter().find(|r| r.path == "/health") {
         Some(_) => Err("the redirect was followed".into()),
@@ -352,10 +352,17 @@ pub(super) fn alt_svc_learned(evidence: &Evidence<'_>) -> Checked {
     }
 }
 
+fn status_of(row: &Row) -> String {
+    row.status.map_or_else(
+        || "no status".to_owned(),
+        |status| format!("status {status}"),
+    )
+}
+
 fn answered(row: &Row) -> Checked {
     match &row.error {
         None => Ok(()),
-        Some(e) => Err(format!("call {}: {:?}: {}", row.id, e.kind, e.detail)),
+        Some(e) => Err(format!("call {}: {}: {}", row.id, e.kind.name(), e.detail)),
     }
 }
 
@@ -364,8 +371,15 @@ fn failed(row: &Row, kinds: &[ErrorKind]) -> Checked {
         None => Err(format!("call {}: the driver reports success", row.id)),
         Some(e) if kinds.contains(&e.kind) => Ok(()),
         Some(e) => Err(format!(
-            "call {}: error kind {:?} ({}), expected {kinds:?}",
-            row.id, e.kind, e.detail
+            "call {}: error kind {} ({}), expected {}",
+            row.id,
+            e.kind.name(),
+            e.detail,
+            kinds
+                .iter()
+                .map(|kind| kind.name())
+                .collect::<Vec<_>>()
+                .join(" or ")
         )),
     }
 }

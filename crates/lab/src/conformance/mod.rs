@@ -70,7 +70,7 @@ impl<'a> Conformance<'a> {
         only: Option<&str>,
         observer: &dyn Fn(&Finding),
     ) -> Result<Report, String> {
-        let hello = driver.introduce()?.hello;
+        let hello = driver.query_hello()?.hello;
         let protocols = match driver.entry.protocols.is_empty() {
             true => hello.protocols.clone(),
             false => driver.entry.protocols.clone(),
@@ -110,7 +110,7 @@ impl<'a> Conformance<'a> {
     ) -> Verdict {
         match case.method {
             Method::UnknownRequest => driver
-                .provoke()
+                .send_unknown_request()
                 .map_or_else(Verdict::Fail, |()| Verdict::Pass),
             Method::Cell(trial) => self.try_cell(driver, protocol, trial(protocol), other),
             Method::Exchange(trial) => {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use link::Direction;
 use pump::{Bench, BenchError, Side, SocketKind};
 
-use crate::clock::monotonic_ns;
+use driver::clock::monotonic_ns;
 
 /// Any free port will do: nothing else runs at the receiving end.
 const PORT: u16 = 4791;

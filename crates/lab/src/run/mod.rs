@@ -11,12 +11,12 @@ use record::{Cell, Run, Store};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
 use crate::cell::sweep_scratch;
-use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
 use crate::plan::remaining::{ResumedAt, remaining};
 use crate::plan::{Block, Plan};
+use driver::clock::monotonic_ns;
 
 pub use options::RunOptions;
 pub use scheduler::{Ended, Event};

@@ -12,10 +12,10 @@ use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::measured::Measured;
 use crate::cell::server_process::ServerOptions;
-use crate::clock::monotonic_ns;
 use crate::lab::Lab;
 use crate::plan::Plan;
 use crate::verify::audit::{Bounds, objections};
+use driver::clock::monotonic_ns;
 
 /// A bench, and the plan whose cells it runs.
 pub(crate) struct Worker<'a> {

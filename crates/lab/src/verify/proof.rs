@@ -129,7 +129,7 @@ impl<'a> Log<'a> {
             None => CallResult::Ok,
             Some(e) if e.kind == ErrorKind::Timeout => CallResult::TimedOut,
             Some(e) => CallResult::Error {
-                kind: kind_name(e.kind).to_owned(),
+                kind: e.kind.name().to_owned(),
                 detail: e.detail.clone(),
             },
         };
@@ -393,20 +393,6 @@ fn settings(c: &ConnectionEvent) -> ConnectionSettings {
         chain_bytes: c.chain_bytes,
         congestion: c.congestion.clone(),
         ..ConnectionSettings::default()
-    }
-}
-
-fn kind_name(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Dns => "dns",
-        ErrorKind::Connect => "connect",
-        ErrorKind::Tls => "tls",
-        ErrorKind::Timeout => "timeout",
-        ErrorKind::Cancelled => "cancelled",
-        ErrorKind::Reset => "reset",
-        ErrorKind::Protocol => "protocol",
-        ErrorKind::Status => "status",
-        ErrorKind::Other => "other",
     }
 }
 

@@ -34,7 +34,7 @@ struct Row {
     stack: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<String>,
-    capabilities: Vec<String>,
+    capabilities: Vec<&'static str>,
     /// From spawning the driver to its first words.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_ms: Option<u64>,
@@ -59,10 +59,7 @@ impl Row {
         match queried {
             Err(reason) => row.missing = Some(reason),
             Ok(DriverHello { hello, startup }) => {
-                let words = hello.capabilities.iter().map(serde_json::to_value);
-                row.capabilities = words
-                    .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
-                    .collect();
+                row.capabilities = hello.capabilities.iter().map(|c| c.name()).collect();
                 row.stack = Some(format!("{} {}", hello.stack, hello.stack_version));
                 row.tls = Some(hello.tls);
                 row.startup_ms = Some(startup.as_millis() as u64);
