@@ -9,10 +9,8 @@
 //!    and a [`Note`] says which and why. [`Schema::to_proto`] is the schema as text.
 //! 3. [`Schema::encode`] writes a sample as Protobuf, [`Schema::decode`] reads it back, and
 //!    [`Schema::check`] holds one against the other.
-//! 4. [`forms`] gives the sample in every encoding that an app could take, [`packets`] says how many
-//!    bytes and packets a response of that size is, [`work()`] is what making and reading them
-//!    takes, and [`predict()`] how long it takes on an
-//!    access network, by known physics alone.
+//! 4. [`forms`] gives the sample in every encoding that an app could take, and [`work()`] is what
+//!    making and reading them takes.
 //!
 //! # What Protobuf cannot tell
 //!
@@ -37,10 +35,8 @@ mod infer;
 mod lower;
 mod names;
 mod note;
-pub mod packets;
 mod path;
 mod place;
-pub mod predict;
 mod proto;
 mod read;
 mod same;
@@ -53,7 +49,6 @@ pub use decode::DecodeError;
 pub use forms::{Form, Format, forms};
 pub use infer::{InferError, infer};
 pub use note::Note;
-pub use predict::predict;
 pub use same::CheckError;
 pub use sample::{MAX_SAMPLE_BYTES, Sample, SampleError};
 pub use schema::Schema;

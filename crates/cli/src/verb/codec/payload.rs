@@ -7,9 +7,9 @@ use anyhow::Context as _;
 use codec::Timed;
 use codec::measure::{Rule, Taken, measure};
 use link::Network;
-use payload::packets::{self, Ip};
-use payload::predict::{Connection, Protocol};
 use payload::{MAX_SAMPLE_BYTES, Sample, Schema};
+use predict::packets::{self, Ip};
+use predict::{Connection, Protocol};
 
 use super::told::{Predicted, Told, ToldForm, ToldSample};
 use super::{Args, Format};
@@ -104,7 +104,7 @@ fn networks(named: &[String]) -> anyhow::Result<Vec<Network>> {
 
 fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
     let both = |network: &Network, protocol| {
-        let of = |connection| payload::predict(network, bytes, protocol, connection).ok();
+        let of = |connection| predict::predict(network, bytes, protocol, connection).ok();
         let (cold, warm) = (of(Connection::Cold), of(Connection::Warm));
         Predicted {
             network: network.name.clone(),

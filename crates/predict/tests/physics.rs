@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use link::Network;
-use payload::packets::{Ip, over_h2};
-use payload::predict::{Connection, PredictError, Prediction, Protocol};
+use predict::packets::{Ip, over_h2};
+use predict::{Connection, PredictError, Prediction, Protocol};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -25,7 +25,7 @@ fn far() -> Network {
 }
 
 fn predict(network: &Network, body: u64, way: (Protocol, Connection)) -> Prediction {
-    payload::predict(network, body, way.0, way.1).unwrap()
+    predict::predict(network, body, way.0, way.1).unwrap()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_is_blocked_never_comes() {
     let policy = "delay_ms = 20\n[up.policy]\nudp_block_after_ms = 0";
     let blocked = network("delay_ms = 20", policy);
     for connection in [Connection::Cold, Connection::Warm] {
-        let over = |protocol| payload::predict(&blocked, 1000, protocol, connection);
+        let over = |protocol| predict::predict(&blocked, 1000, protocol, connection);
         assert_eq!(over(Protocol::H3), Err(PredictError::Stalled));
         assert!(over(Protocol::H2).is_ok());
     }
@@ -109,13 +109,13 @@ fn what_is_blocked_never_comes() {
         "delay_ms = 20\n[down.policy]\nudp_block_after_ms = 50",
         "delay_ms = 20",
     );
-    let over = payload::predict(&later, 100_000, Protocol::H3, Connection::Warm);
+    let over = predict::predict(&later, 100_000, Protocol::H3, Connection::Warm);
     assert_eq!(over, Err(PredictError::Stalled));
 }
 
 #[test]
 fn there_is_an_end_of_bodies() {
-    let over = payload::predict(&far(), 1 << 40, Protocol::H2, Connection::Cold);
+    let over = predict::predict(&far(), 1 << 40, Protocol::H2, Connection::Cold);
     assert_eq!(over, Err(PredictError::TooBig));
 }
 

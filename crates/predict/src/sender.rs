@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Protocol;
-use super::congestion::{Ack, Congestion};
-use super::handshake::Asked;
-use super::pacer::Pacer;
-use super::sizes::Sizes;
+use crate::Protocol;
+use crate::congestion::{Ack, Congestion};
+use crate::handshake::Asked;
+use crate::pacer::Pacer;
+use crate::sizes::Sizes;
 
 /// The response, in parts of one packet each. Every packet has an order of its own, also one that
 /// repeats a part.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     parts: usize,
     next_part: usize,
     /// Parts to be sent again.
@@ -40,7 +40,7 @@ struct Flying {
 }
 
 impl Sender {
-    pub(super) fn new(protocol: Protocol, asked: Asked, parts: usize, sizes: Sizes) -> Sender {
+    pub(crate) fn new(protocol: Protocol, asked: Asked, parts: usize, sizes: Sizes) -> Sender {
         Sender {
             parts,
             next_part: 0,
@@ -61,13 +61,13 @@ impl Sender {
     }
 
     /// When to ask for packets next, if nothing arrives before.
-    pub(super) fn next_ns(&mut self, now_ns: u64) -> Option<u64> {
+    pub(crate) fn next_ns(&mut self, now_ns: u64) -> Option<u64> {
         let paced = self.may_send().then(|| self.paced_ns(now_ns));
         paced.into_iter().chain(self.probe_ns()).min()
     }
 
     /// The order and the part of the next packet, if one may go now.
-    pub(super) fn packet(&mut self, now_ns: u64) -> Option<(u64, usize)> {
+    pub(crate) fn packet(&mut self, now_ns: u64) -> Option<(u64, usize)> {
         let probing = self.probe_ns().is_some_and(|at_ns| at_ns <= now_ns);
         let part = if self.may_send() && self.paced_ns(now_ns) <= now_ns {
             self.lost.pop_front().unwrap_or_else(|| {
@@ -99,7 +99,7 @@ impl Sender {
     }
 
     /// These packets have arrived.
-    pub(super) fn acknowledged(&mut self, now_ns: u64, orders: &[u64]) {
+    pub(crate) fn acknowledged(&mut self, now_ns: u64, orders: &[u64]) {
         self.moved_ns = now_ns;
         self.probes = 0;
         let mut arrived = 0.0;
@@ -130,7 +130,7 @@ impl Sender {
     }
 
     /// Whoever asks again and again gets no answer.
-    pub(super) fn stalled(&self) -> bool {
+    pub(crate) fn stalled(&self) -> bool {
         self.probes > MAX_PROBES
     }
 

@@ -1,9 +1,9 @@
 //! The client: it acknowledges.
 
-use super::Protocol;
+use crate::Protocol;
 
 /// What has come, and what of it was acknowledged.
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     protocol: Protocol,
     there: Vec<bool>,
     missing: usize,
@@ -16,7 +16,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(protocol: Protocol, packets: usize) -> Receiver {
+    pub(crate) fn new(protocol: Protocol, packets: usize) -> Receiver {
         Receiver {
             protocol,
             there: vec![false; packets],
@@ -29,7 +29,7 @@ impl Receiver {
     }
 
     /// A packet with a part of the response, sent as the `order`th.
-    pub(super) fn packet(&mut self, now_ns: u64, order: u64, part: usize) {
+    pub(crate) fn packet(&mut self, now_ns: u64, order: u64, part: usize) {
         self.arrivals += 1;
         self.unacknowledged.push(order);
         if !std::mem::replace(&mut self.there[part], true) {
@@ -48,16 +48,16 @@ impl Receiver {
     }
 
     /// All parts are there.
-    pub(super) fn complete(&self) -> bool {
+    pub(crate) fn complete(&self) -> bool {
         self.missing == 0
     }
 
-    pub(super) fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         self.ack_at_ns
     }
 
     /// The packets that an acknowledgement due by now tells of.
-    pub(super) fn acknowledge(&mut self, now_ns: u64) -> Option<Vec<u64>> {
+    pub(crate) fn acknowledge(&mut self, now_ns: u64) -> Option<Vec<u64>> {
         self.ack_at_ns.take_if(|at_ns| *at_ns <= now_ns)?;
         Some(std::mem::take(&mut self.unacknowledged))
     }

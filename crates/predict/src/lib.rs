@@ -21,6 +21,7 @@
 mod congestion;
 mod handshake;
 mod pacer;
+pub mod packets;
 mod pipe;
 mod receiver;
 mod sender;
@@ -29,7 +30,7 @@ mod transfer;
 
 use link::Network;
 
-use crate::packets::{self, FIRST_DATAGRAM, Ip};
+use crate::packets::{FIRST_DATAGRAM, Ip};
 use handshake::connect;
 use pipe::Pipe;
 use transfer::transfer;
@@ -76,7 +77,7 @@ pub enum PredictError {
     #[error("the network drops what this protocol needs to go on")]
     Stalled,
     /// There is no end of packets.
-    #[error("bodies above {} bytes are not predicted", crate::MAX_SAMPLE_BYTES)]
+    #[error("bodies above {MAX_BODY_BYTES} bytes are not predicted")]
     TooBig,
 }
 
@@ -87,7 +88,7 @@ pub fn predict(
     protocol: Protocol,
     connection: Connection,
 ) -> Result<Prediction, PredictError> {
-    if body > crate::MAX_SAMPLE_BYTES as u64 {
+    if body > MAX_BODY_BYTES {
         return Err(PredictError::TooBig);
     }
     let datagram = match connection {
@@ -106,6 +107,8 @@ pub fn predict(
     })
 }
 
+/// The largest body that is predicted.
+pub const MAX_BODY_BYTES: u64 = 256 << 20;
 /// The bench calls over IPv6.
 const IP: Ip = Ip::V6;
 

@@ -2,21 +2,21 @@
 
 use link::Direction::{self, Down, Up};
 
-use super::pipe::Pipe;
-use super::{Connection, PredictError, Protocol};
+use crate::pipe::Pipe;
+use crate::{Connection, PredictError, Protocol};
 
 /// The request is at the server.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) at_ns: u64,
+pub(crate) struct Asked {
+    pub(crate) at_ns: u64,
     /// What the connection has measured of the round trip, or would have.
-    pub(super) rtt_ns: u64,
+    pub(crate) rtt_ns: u64,
     /// IP bytes of the packets that the server sends just before the response.
-    pub(super) ahead: &'static [u32],
+    pub(crate) ahead: &'static [u32],
 }
 
 /// Connects if need be, and asks.
-pub(super) fn connect(
+pub(crate) fn connect(
     pipe: &mut Pipe,
     protocol: Protocol,
     connection: Connection,

@@ -1,13 +1,13 @@
 //! When quinn lets a packet go: a bucket that fills a quarter faster than one window a round trip.
 
 /// Linux's TCP has none: without the fq queue it sends what the window allows.
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     tokens: f64,
     filled_ns: u64,
 }
 
 impl Pacer {
-    pub(super) fn new(now_ns: u64, datagram: u32) -> Pacer {
+    pub(crate) fn new(now_ns: u64, datagram: u32) -> Pacer {
         Pacer {
             tokens: MIN_BURST * f64::from(datagram),
             filled_ns: now_ns,
@@ -15,7 +15,7 @@ impl Pacer {
     }
 
     /// When so many bytes may go, in bursts as quinn makes them; by then if not now.
-    pub(super) fn ready_ns(&mut self, now_ns: u64, bytes: u32, window: f64, rtt_ns: u64) -> u64 {
+    pub(crate) fn ready_ns(&mut self, now_ns: u64, bytes: u32, window: f64, rtt_ns: u64) -> u64 {
         let bytes = f64::from(bytes);
         if self.tokens >= bytes {
             return now_ns;
@@ -32,7 +32,7 @@ impl Pacer {
         now_ns + ((capacity - self.tokens) / per_ns).ceil() as u64
     }
 
-    pub(super) fn sent(&mut self, bytes: u32) {
+    pub(crate) fn sent(&mut self, bytes: u32) {
         self.tokens -= f64::from(bytes);
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use link::Direction;
 
-use super::handshake::Asked;
-use super::pipe::Pipe;
-use super::receiver::Receiver;
-use super::sender::Sender;
-use super::sizes::Sizes;
-use super::{PredictError, Prediction, Protocol};
+use crate::handshake::Asked;
 use crate::packets::Wire;
+use crate::pipe::Pipe;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::sizes::Sizes;
+use crate::{PredictError, Prediction, Protocol};
 
 /// Sends the response until all of it is there.
-pub(super) fn transfer(
+pub(crate) fn transfer(
     mut pipe: Pipe,
     protocol: Protocol,
     response: Wire,

@@ -1,9 +1,9 @@
 //! How much may be in flight: slow start, HyStart and CUBIC.
 
-use super::Protocol;
+use crate::Protocol;
 
 /// The congestion window, in bytes of payload.
-pub(super) struct Congestion {
+pub(crate) struct Congestion {
     window: f64,
     slow_start_until: f64,
     segment: f64,
@@ -23,7 +23,7 @@ struct Curve {
 }
 
 impl Congestion {
-    pub(super) fn new(protocol: Protocol, segment: u32, rtt_ns: u64) -> Congestion {
+    pub(crate) fn new(protocol: Protocol, segment: u32, rtt_ns: u64) -> Congestion {
         let segment = f64::from(segment);
         let (window, hystart) = match protocol {
             Protocol::H2 => (TCP_INITIAL_SEGMENTS * segment, Some(HyStart::new(rtt_ns))),
@@ -38,12 +38,12 @@ impl Congestion {
         }
     }
 
-    pub(super) fn window(&self) -> f64 {
+    pub(crate) fn window(&self) -> f64 {
         self.window
     }
 
     /// Packets that were sent after the last loss have arrived.
-    pub(super) fn acknowledged(&mut self, ack: &Ack) {
+    pub(crate) fn acknowledged(&mut self, ack: &Ack) {
         if self.window >= self.slow_start_until {
             self.avoid(ack);
             return;
@@ -57,7 +57,7 @@ impl Congestion {
     }
 
     /// A packet that was sent after the last loss is lost.
-    pub(super) fn lost(&mut self, now_ns: u64) {
+    pub(crate) fn lost(&mut self, now_ns: u64) {
         let plateau = self.window / self.segment;
         self.curve = Some(Curve {
             since_ns: now_ns,
@@ -87,14 +87,14 @@ impl Congestion {
 }
 
 /// An acknowledgement, as far as congestion control looks.
-pub(super) struct Ack {
-    pub(super) now_ns: u64,
-    pub(super) bytes: f64,
-    pub(super) rtt_ns: u64,
+pub(crate) struct Ack {
+    pub(crate) now_ns: u64,
+    pub(crate) bytes: f64,
+    pub(crate) rtt_ns: u64,
     /// The latest packet it tells of, by the order in which they were sent.
-    pub(super) order: u64,
+    pub(crate) order: u64,
     /// The packet to be sent next.
-    pub(super) next_order: u64,
+    pub(crate) next_order: u64,
 }
 
 /// Linux leaves slow start before packets are lost (net/ipv4/tcp_cubic.c): when acknowledgements

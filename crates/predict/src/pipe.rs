@@ -2,24 +2,24 @@
 
 use link::{Departure, Direction, Network, Packet, Path, PathSpec, Transport};
 
-use super::Protocol;
+use crate::Protocol;
 
 /// Both directions.
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     up: Path,
     down: Path,
     transport: Transport,
 }
 
 /// A packet came out.
-pub(super) struct Arrival {
-    pub(super) at_ns: u64,
-    pub(super) direction: Direction,
-    pub(super) token: u64,
+pub(crate) struct Arrival {
+    pub(crate) at_ns: u64,
+    pub(crate) direction: Direction,
+    pub(crate) token: u64,
 }
 
 impl Pipe {
-    pub(super) fn new(network: &Network, protocol: Protocol) -> Pipe {
+    pub(crate) fn new(network: &Network, protocol: Protocol) -> Pipe {
         let path = |spec: &PathSpec, direction| {
             let spec = PathSpec {
                 loss: None,
@@ -41,7 +41,7 @@ impl Pipe {
         }
     }
 
-    pub(super) fn send(&mut self, now_ns: u64, direction: Direction, token: u64, ip_bytes: u32) {
+    pub(crate) fn send(&mut self, now_ns: u64, direction: Direction, token: u64, ip_bytes: u32) {
         let (src_port, dst_port) = match direction {
             Direction::Up => (CLIENT, SERVER),
             Direction::Down => (SERVER, CLIENT),
@@ -58,13 +58,13 @@ impl Pipe {
     }
 
     /// When something may come out next.
-    pub(super) fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         let deadlines = [self.up.next_deadline(), self.down.next_deadline()];
         deadlines.into_iter().flatten().min()
     }
 
     /// What came out by now.
-    pub(super) fn arrival(&mut self, now_ns: u64) -> Option<Arrival> {
+    pub(crate) fn arrival(&mut self, now_ns: u64) -> Option<Arrival> {
         [Direction::Up, Direction::Down]
             .into_iter()
             .find_map(|direction| {
@@ -84,7 +84,7 @@ impl Pipe {
     }
 
     /// Packets from server to client that were dropped.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.down.counters().dropped.total()
     }
 

@@ -1,11 +1,11 @@
 //! How large packets are.
 
-use super::{IP, Protocol};
 use crate::packets::{QUIC_HEADER, QUIC_TAG, TCP_HEADER, UDP_HEADER, Wire};
+use crate::{IP, Protocol};
 
 /// The parts that a server sends: first what goes ahead of the response, then the response.
 #[derive(Clone, Copy)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     protocol: Protocol,
     ahead: &'static [u32],
     full: u32,
@@ -14,7 +14,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn new(protocol: Protocol, response: Wire, ahead: &'static [u32]) -> Sizes {
+    pub(crate) fn new(protocol: Protocol, response: Wire, ahead: &'static [u32]) -> Sizes {
         let before_last = response.packets.saturating_sub(1);
         let full = response.packet_bytes;
         let last = response.bytes.saturating_sub(before_last * u64::from(full));
@@ -30,7 +30,7 @@ impl Sizes {
         }
     }
 
-    pub(super) fn ip_bytes(&self, part: usize) -> u32 {
+    pub(crate) fn ip_bytes(&self, part: usize) -> u32 {
         match self.ahead.get(part) {
             Some(ip_bytes) => *ip_bytes,
             None if part == self.last_part => self.last,
@@ -40,7 +40,7 @@ impl Sizes {
 
     /// What congestion control counts of a part: Linux counts segments, whatever they hold, and
     /// quinn bytes.
-    pub(super) fn counted(&self, part: usize) -> u32 {
+    pub(crate) fn counted(&self, part: usize) -> u32 {
         match self.protocol {
             Protocol::H2 => self.full_counted(),
             Protocol::H3 => self.ip_bytes(part) - headers(self.protocol),
@@ -48,12 +48,12 @@ impl Sizes {
     }
 
     /// What it counts of a full packet.
-    pub(super) fn full_counted(&self) -> u32 {
+    pub(crate) fn full_counted(&self) -> u32 {
         self.full - headers(self.protocol)
     }
 
     /// An acknowledgement.
-    pub(super) fn ack(&self) -> u32 {
+    pub(crate) fn ack(&self) -> u32 {
         let frame = match self.protocol {
             Protocol::H2 => 0,
             Protocol::H3 => QUIC_HEADER + QUIC_TAG + ACK_FRAME,
