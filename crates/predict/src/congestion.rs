@@ -1,14 +1,33 @@
-//! How much may be in flight: slow start, HyStart and CUBIC.
+//! The congestion window: slow start, HyStart and CUBIC.
 
 use crate::Protocol;
+
+/// RFC 6928.
+const TCP_INITIAL_SEGMENTS: f64 = 10.0;
+/// quinn's initial window: RFC 9002's 14,720 bytes, capped at ten datagrams of 1200.
+const QUIC_INITIAL_BYTES: f64 = 12_000.0;
+/// RFC 9438 section 4.6; Linux uses 717 / 1024.
+const BETA: f64 = 0.7;
+/// RFC 9438 section 5.
+const C: f64 = 0.4;
+/// hystart_low_window, in segments.
+const LOW_WINDOW: f64 = 16.0;
+/// hystart_ack_delta_us.
+const TRAIN_GAP_NS: u64 = 2_000_000;
+/// HYSTART_MIN_SAMPLES.
+const MIN_SAMPLES: u32 = 8;
+/// HYSTART_DELAY_MIN.
+const DELAY_MIN_NS: u64 = 4_000_000;
+/// HYSTART_DELAY_MAX.
+const DELAY_MAX_NS: u64 = 16_000_000;
 
 /// The congestion window, in bytes of payload.
 pub(crate) struct Congestion {
     window: f64,
-    slow_start_until: f64,
+    slow_start_threshold: f64,
     segment: f64,
     hystart: Option<HyStart>,
-    /// Since when it grows as CUBIC has it.
+    /// The CUBIC epoch, once slow start has ended.
     curve: Option<Curve>,
 }
 
@@ -16,9 +35,9 @@ pub(crate) struct Congestion {
 #[derive(Clone, Copy)]
 struct Curve {
     since_ns: u64,
-    /// Where it is flat.
+    /// The window where the curve is flat (W_max).
     plateau: f64,
-    /// When.
+    /// Seconds from `since_ns` to the plateau (K).
     k: f64,
 }
 
@@ -31,7 +50,7 @@ impl Congestion {
         };
         Congestion {
             window,
-            slow_start_until: f64::INFINITY,
+            slow_start_threshold: f64::INFINITY,
             segment,
             hystart,
             curve: None,
@@ -42,22 +61,22 @@ impl Congestion {
         self.window
     }
 
-    /// Packets that were sent after the last loss have arrived.
-    pub(crate) fn acknowledged(&mut self, ack: &Ack) {
-        if self.window >= self.slow_start_until {
-            self.avoid(ack);
+    /// Grows the window for packets that were sent after the last loss.
+    pub(crate) fn on_ack(&mut self, ack: &Ack) {
+        if self.window >= self.slow_start_threshold {
+            self.avoid_congestion(ack);
             return;
         }
         self.window += ack.bytes;
         if let Some(hystart) = &mut self.hystart
-            && hystart.ends(ack, self.window / self.segment)
+            && hystart.ends_slow_start(ack, self.window / self.segment)
         {
-            self.slow_start_until = self.window;
+            self.slow_start_threshold = self.window;
         }
     }
 
-    /// A packet that was sent after the last loss is lost.
-    pub(crate) fn lost(&mut self, now_ns: u64) {
+    /// Shrinks the window for the first loss among packets sent after the previous one.
+    pub(crate) fn on_loss(&mut self, now_ns: u64) {
         let plateau = self.window / self.segment;
         self.curve = Some(Curve {
             since_ns: now_ns,
@@ -65,13 +84,13 @@ impl Congestion {
             k: (plateau * (1.0 - BETA) / C).cbrt(),
         });
         self.window = (self.window * BETA).max(2.0 * self.segment);
-        self.slow_start_until = self.window;
+        self.slow_start_threshold = self.window;
     }
 
-    /// Growth beyond slow start (RFC 9438 sections 4.2 to 4.5).
-    fn avoid(&mut self, ack: &Ack) {
+    /// Congestion avoidance (RFC 9438 sections 4.2 to 4.5).
+    fn avoid_congestion(&mut self, ack: &Ack) {
         let window = self.window / self.segment;
-        // Where nothing was lost yet, the curve begins flat.
+        // When HyStart ended slow start without a loss, the curve starts at its plateau.
         let curve = *self.curve.get_or_insert(Curve {
             since_ns: ack.now_ns,
             plateau: window,
@@ -81,27 +100,28 @@ impl Congestion {
         let (t, rtt) = (seconds(ack.now_ns - curve.since_ns), seconds(ack.rtt_ns));
         let cubic = C * (t + rtt - curve.k).powi(3) + curve.plateau;
         let reno = curve.plateau * BETA + 3.0 * (1.0 - BETA) / (1.0 + BETA) * (t / rtt.max(1e-6));
-        let wanted = cubic.max(reno).clamp(window, 1.5 * window);
-        self.window += (wanted - window) / window * ack.bytes;
+        let target = cubic.max(reno).clamp(window, 1.5 * window);
+        self.window += (target - window) / window * ack.bytes;
     }
 }
 
-/// An acknowledgement, as far as congestion control looks.
+/// The part of an acknowledgement that congestion control uses.
 pub(crate) struct Ack {
     pub(crate) now_ns: u64,
     pub(crate) bytes: f64,
     pub(crate) rtt_ns: u64,
-    /// The latest packet it tells of, by the order in which they were sent.
+    /// The latest packet acknowledged, as a position in sending order.
     pub(crate) order: u64,
-    /// The packet to be sent next.
+    /// The position of the packet that will be sent next.
     pub(crate) next_order: u64,
 }
 
-/// Linux leaves slow start before packets are lost (net/ipv4/tcp_cubic.c): when acknowledgements
-/// have come close together for half a round trip, or when a round trip has become longer.
+/// Linux's exit from slow start before packets are lost (net/ipv4/tcp_cubic.c): when
+/// acknowledgements have come close together for half a round trip, or when the round trip has
+/// grown.
 struct HyStart {
-    least_rtt_ns: u64,
-    /// The round ends with the acknowledgement of this packet.
+    min_rtt_ns: u64,
+    /// The round ends when this packet is acknowledged.
     round_end: u64,
     round_start_ns: u64,
     last_ack_ns: u64,
@@ -112,7 +132,7 @@ struct HyStart {
 impl HyStart {
     fn new(rtt_ns: u64) -> HyStart {
         HyStart {
-            least_rtt_ns: rtt_ns,
+            min_rtt_ns: rtt_ns,
             round_end: 0,
             round_start_ns: 0,
             last_ack_ns: 0,
@@ -121,8 +141,8 @@ impl HyStart {
         }
     }
 
-    fn ends(&mut self, ack: &Ack, segments: f64) -> bool {
-        self.least_rtt_ns = self.least_rtt_ns.min(ack.rtt_ns);
+    fn ends_slow_start(&mut self, ack: &Ack, segments: f64) -> bool {
+        self.min_rtt_ns = self.min_rtt_ns.min(ack.rtt_ns);
         if ack.order >= self.round_end {
             self.round_end = ack.next_order;
             self.round_start_ns = ack.now_ns;
@@ -135,32 +155,13 @@ impl HyStart {
         }
         if ack.now_ns - self.last_ack_ns <= TRAIN_GAP_NS {
             self.last_ack_ns = ack.now_ns;
-            if ack.now_ns - self.round_start_ns > self.least_rtt_ns / 2 {
+            if ack.now_ns - self.round_start_ns > self.min_rtt_ns / 2 {
                 return true;
             }
         }
         self.round_rtt_ns = self.round_rtt_ns.min(ack.rtt_ns);
         self.samples += 1;
-        let threshold_ns = (self.least_rtt_ns / 8).clamp(DELAY_MIN_NS, DELAY_MAX_NS);
-        self.samples > MIN_SAMPLES && self.round_rtt_ns > self.least_rtt_ns + threshold_ns
+        let threshold_ns = (self.min_rtt_ns / 8).clamp(DELAY_MIN_NS, DELAY_MAX_NS);
+        self.samples > MIN_SAMPLES && self.round_rtt_ns > self.min_rtt_ns + threshold_ns
     }
 }
-
-/// RFC 6928.
-const TCP_INITIAL_SEGMENTS: f64 = 10.0;
-/// What quinn begins with: RFC 9002's 14,720, but at most ten datagrams of 1200.
-const QUIC_INITIAL_BYTES: f64 = 12_000.0;
-/// RFC 9438 section 4.6; Linux has 717 / 1024.
-const BETA: f64 = 0.7;
-/// RFC 9438 section 5.
-const C: f64 = 0.4;
-/// hystart_low_window.
-const LOW_WINDOW: f64 = 16.0;
-/// hystart_ack_delta_us.
-const TRAIN_GAP_NS: u64 = 2_000_000;
-/// HYSTART_MIN_SAMPLES.
-const MIN_SAMPLES: u32 = 8;
-/// HYSTART_DELAY_MIN.
-const DELAY_MIN_NS: u64 = 4_000_000;
-/// HYSTART_DELAY_MAX.
-const DELAY_MAX_NS: u64 = 16_000_000;

@@ -1,22 +1,31 @@
-//! How long a response takes on an access network, by known physics.
+//! How long a response takes on an access network, derived from the protocols' rules alone.
 //!
-//! A sender, a receiver and the link between them, packet by packet in virtual time: delays, rate,
-//! queue, gate and policy are those of the link that the bench measures on ([`link::Path`]), and
-//! the transport is what the bench's server is: Linux's TCP with CUBIC and HyStart, or quinn with
-//! CUBIC and its pacing. What chance decides is left out: loss, jitter and reordering. Packets
-//! that overflow the queue are lost and sent again, for that is no chance.
+//! The life of a transfer, packet by packet in virtual time:
 //!
-//! # What is assumed
+//! 1. [`packets`] turns the body into IP packets: headers, frames, TLS or QUIC.
+//! 2. `handshake` connects, if the connection is cold, and carries the request to the server. The
+//!    answer is its arrival time and the round-trip time measured on the way.
+//! 3. `transfer` runs the event loop between a `sender` and a `receiver`. The sender is the bench's
+//!    server: Linux TCP with CUBIC and HyStart (`congestion`), or quinn with CUBIC and its `pacer`.
+//!    It finds losses, sends them again and probes after silence. The receiver acknowledges as
+//!    Linux or quinn does.
+//! 4. Every packet crosses a `pipe`: the [`link::Path`] that the bench measures on, with its delay,
+//!    rate, queue, gate and policy, but without random loss, jitter and reordering. Packets that
+//!    overflow the queue are dropped; that is not random.
+//! 5. When the last packet of the response arrives, its time is the [`Prediction`].
 //!
-//! The server answers at once, and neither side's processor takes time. A new connection takes
-//! what TLS 1.3 takes, 3 round trips to the first byte over TCP and 2 over QUIC, without a look
-//! at names and with a chain of two small certificates; what the server sends just before its
-//! first response takes its part of the first window. A warm one begins with the window of a new
-//! one: Linux falls back to it after a rest (`tcp_slow_start_after_idle`, 1 in the bench), and
-//! small calls do not open it further. Over QUIC a new connection sends datagrams of
-//! [`FIRST_DATAGRAM`] bytes, a warm one has found the largest that fit. Nothing waits for flow
-//! control: receivers' windows are taken as wide enough, which beyond about a megabyte in one
-//! round trip they are not.
+//! # Assumptions
+//!
+//! - The server answers at once, and processors take no time.
+//! - A cold connection takes a TLS 1.3 handshake: 3 round trips to the first byte over TCP, 2 over
+//!   QUIC, without DNS and with a chain of two small certificates. What the server sends just
+//!   before its first response takes its share of the first window.
+//! - A warm connection starts with the window of a cold one: Linux returns to it after an idle
+//!   period (`tcp_slow_start_after_idle`, 1 in the bench), and small requests do not open it
+//!   further. Over QUIC a cold connection sends datagrams of [`packets::FIRST_DATAGRAM`] bytes; a
+//!   warm one has found the largest that fit.
+//! - Flow control never blocks: receive windows are taken as wide enough, which beyond about a
+//!   megabyte per round trip they are not.
 
 mod congestion;
 mod handshake;
@@ -35,7 +44,12 @@ use handshake::connect;
 use pipe::Pipe;
 use transfer::transfer;
 
-/// What carries the response.
+/// The largest body that [`predict`] accepts.
+pub const MAX_BODY_BYTES: u64 = 256 << 20;
+/// The bench's clients connect over IPv6.
+const IP: Ip = Ip::V6;
+
+/// The protocol that carries the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/2 over TLS 1.3 over TCP.
@@ -44,44 +58,58 @@ pub enum Protocol {
     H3,
 }
 
-/// What the call finds.
+/// The state of the connection when the request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// None: it is made first.
+    /// Not yet open: the prediction includes the handshake.
     Cold,
-    /// One that has been used a little, and rests: nothing is under way, not even a probe for
-    /// larger datagrams.
+    /// Open, lightly used and idle: nothing is in flight, not even a probe for larger datagrams.
     Warm,
 }
 
-/// When things happen, counted from the call, and what it took.
+/// The predicted times of one response, counted from the start of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// The first packet of the response is there. Over TLS an app sees it when its record is
-    /// whole: of more than about 14 kB, that is a round trip later.
+    /// Arrival of the response's first packet. Over TLS an app sees its bytes only when the record
+    /// is complete: a round trip later for responses above about 14 kB.
     pub first_byte_ns: u64,
-    /// All of it is there.
+    /// Arrival of the response's last packet.
     pub total_ns: u64,
-    /// Packets with the response and with what goes just before it, repeated ones too.
+    /// Packets from the server that carry the response or what precedes it, retransmissions
+    /// included.
     pub packets: u64,
-    /// Those that found the queue full, or were stopped by gate or policy.
+    /// Packets from the server that a full queue, the gate or the policy dropped.
     pub dropped: u64,
-    /// The network also loses, delays or reorders by chance, which was left out: say so.
+    /// The network also has random loss, jitter or reordering, which the prediction leaves out.
+    /// Whoever shows the times must say so.
     pub excludes_random_loss: bool,
 }
 
 /// Why there is no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredictError {
-    /// The handshake or the response does not get through.
-    #[error("the network drops what this protocol needs to go on")]
+    /// The handshake or the response never completes.
+    #[error("the network drops packets that this protocol cannot do without")]
     Stalled,
-    /// There is no end of packets.
+    /// The body exceeds [`MAX_BODY_BYTES`].
     #[error("bodies above {MAX_BODY_BYTES} bytes are not predicted")]
     TooBig,
 }
 
-/// How long a response with a body of so many bytes takes.
+impl Protocol {
+    /// Both protocols.
+    pub const ALL: [Self; 2] = [Self::H2, Self::H3];
+
+    /// The name in reports: `h2` or `h3`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::H2 => "h2",
+            Self::H3 => "h3",
+        }
+    }
+}
+
+/// Predicts when a response with a body of `body` bytes arrives.
 pub fn predict(
     network: &Network,
     body: u64,
@@ -100,17 +128,12 @@ pub fn predict(
         Protocol::H3 => packets::over_h3(body, IP, datagram),
     };
     let mut pipe = Pipe::new(network, protocol);
-    let asked = connect(&mut pipe, protocol, connection)?;
-    transfer(pipe, protocol, response, asked).map(|prediction| Prediction {
+    let request = connect(&mut pipe, protocol, connection)?;
+    transfer(pipe, protocol, response, request).map(|prediction| Prediction {
         excludes_random_loss: has_random_loss(network),
         ..prediction
     })
 }
-
-/// The largest body that is predicted.
-pub const MAX_BODY_BYTES: u64 = 256 << 20;
-/// The bench calls over IPv6.
-const IP: Ip = Ip::V6;
 
 fn has_random_loss(network: &Network) -> bool {
     [&network.up, &network.down]

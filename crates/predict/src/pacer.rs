@@ -1,6 +1,14 @@
-//! When quinn lets a packet go: a bucket that fills a quarter faster than one window a round trip.
+//! quinn's pacing: a token bucket that refills 1.25 times as fast as one window per round trip.
+//!
+//! TCP has no pacer here: without the fq queue Linux sends whatever the window allows.
 
-/// Linux's TCP has none: without the fq queue it sends what the window allows.
+/// The length of a burst at the pacing rate, from quinn-proto's pacing.rs.
+const BURST_NS: f64 = 2_000_000.0;
+/// The smallest burst, in packets.
+const MIN_BURST: f64 = 10.0;
+/// The largest burst, in packets.
+const MAX_BURST: f64 = 256.0;
+
 pub(crate) struct Pacer {
     tokens: f64,
     filled_ns: u64,
@@ -14,7 +22,8 @@ impl Pacer {
         }
     }
 
-    /// When so many bytes may go, in bursts as quinn makes them; by then if not now.
+    /// Returns when `bytes` may be sent: now, or else when the bucket is full, since quinn waits
+    /// for a whole burst.
     pub(crate) fn ready_ns(&mut self, now_ns: u64, bytes: u32, window: f64, rtt_ns: u64) -> u64 {
         let bytes = f64::from(bytes);
         if self.tokens >= bytes {
@@ -32,14 +41,7 @@ impl Pacer {
         now_ns + ((capacity - self.tokens) / per_ns).ceil() as u64
     }
 
-    pub(crate) fn sent(&mut self, bytes: u32) {
+    pub(crate) fn on_sent(&mut self, bytes: u32) {
         self.tokens -= f64::from(bytes);
     }
 }
-
-/// Of quinn-proto's pacing.rs.
-const BURST_NS: f64 = 2_000_000.0;
-/// Packets.
-const MIN_BURST: f64 = 10.0;
-/// Packets.
-const MAX_BURST: f64 = 256.0;

@@ -1,17 +1,22 @@
-//! The link with the chance taken out.
+//! The link without random loss, jitter and reordering.
 
 use link::{Departure, Direction, Network, Packet, Path, PathSpec, Transport};
 
 use crate::Protocol;
 
-/// Both directions.
+/// An arbitrary client port.
+const CLIENT_PORT: u16 = 50_000;
+/// The port that policies match QUIC by.
+const SERVER_PORT: u16 = 443;
+
+/// Both directions of the link.
 pub(crate) struct Pipe {
     up: Path,
     down: Path,
     transport: Transport,
 }
 
-/// A packet came out.
+/// A packet that has crossed the link.
 pub(crate) struct Arrival {
     pub(crate) at_ns: u64,
     pub(crate) direction: Direction,
@@ -43,8 +48,8 @@ impl Pipe {
 
     pub(crate) fn send(&mut self, now_ns: u64, direction: Direction, token: u64, ip_bytes: u32) {
         let (src_port, dst_port) = match direction {
-            Direction::Up => (CLIENT, SERVER),
-            Direction::Down => (SERVER, CLIENT),
+            Direction::Up => (CLIENT_PORT, SERVER_PORT),
+            Direction::Down => (SERVER_PORT, CLIENT_PORT),
         };
         let packet = Packet {
             token,
@@ -57,13 +62,13 @@ impl Pipe {
         self.path(direction).offer(now_ns, packet);
     }
 
-    /// When something may come out next.
+    /// Returns the next time at which a packet may arrive.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let deadlines = [self.up.next_deadline(), self.down.next_deadline()];
         deadlines.into_iter().flatten().min()
     }
 
-    /// What came out by now.
+    /// Takes a packet that has arrived by now.
     pub(crate) fn arrival(&mut self, now_ns: u64) -> Option<Arrival> {
         [Direction::Up, Direction::Down]
             .into_iter()
@@ -83,7 +88,7 @@ impl Pipe {
             })
     }
 
-    /// Packets from server to client that were dropped.
+    /// Packets from server to client that were dropped so far.
     pub(crate) fn dropped(&self) -> u64 {
         self.down.counters().dropped.total()
     }
@@ -95,8 +100,3 @@ impl Pipe {
         }
     }
 }
-
-/// Any port of a client.
-const CLIENT: u16 = 50_000;
-/// Where policies expect QUIC.
-const SERVER: u16 = 443;

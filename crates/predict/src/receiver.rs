@@ -1,17 +1,24 @@
-//! The client: it acknowledges.
+//! The client's side: receives packets and acknowledges them.
 
 use crate::Protocol;
 
-/// What has come, and what of it was acknowledged.
+/// Linux acknowledges this many segments one by one while a connection is young or was idle
+/// (TCP_MAX_QUICKACKS), so as not to slow slow start; later every second one.
+const QUICK_ACKS: u64 = 16;
+/// TCP_DELACK_MIN.
+const TCP_ACK_DELAY_NS: u64 = 40_000_000;
+/// The default max_ack_delay (RFC 9000 section 18.2); every second packet is acknowledged at once.
+const QUIC_ACK_DELAY_NS: u64 = 25_000_000;
+
 pub(crate) struct Receiver {
     protocol: Protocol,
-    there: Vec<bool>,
+    received: Vec<bool>,
     missing: usize,
-    /// All before this one are there.
+    /// All parts before this one have been received.
     in_order: usize,
     unacknowledged: Vec<u64>,
     arrivals: u64,
-    /// When what is not acknowledged will be.
+    /// When the unacknowledged packets will be acknowledged.
     ack_at_ns: Option<u64>,
 }
 
@@ -19,7 +26,7 @@ impl Receiver {
     pub(crate) fn new(protocol: Protocol, packets: usize) -> Receiver {
         Receiver {
             protocol,
-            there: vec![false; packets],
+            received: vec![false; packets],
             missing: packets,
             in_order: 0,
             unacknowledged: Vec::new(),
@@ -28,15 +35,15 @@ impl Receiver {
         }
     }
 
-    /// A packet with a part of the response, sent as the `order`th.
-    pub(crate) fn packet(&mut self, now_ns: u64, order: u64, part: usize) {
+    /// Receives a packet that carries `part` and was the `order`th to be sent.
+    pub(crate) fn on_packet(&mut self, now_ns: u64, order: u64, part: usize) {
         self.arrivals += 1;
         self.unacknowledged.push(order);
-        if !std::mem::replace(&mut self.there[part], true) {
+        if !std::mem::replace(&mut self.received[part], true) {
             self.missing -= 1;
         }
         let gap = part != self.in_order;
-        while self.there.get(self.in_order) == Some(&true) {
+        while self.received.get(self.in_order) == Some(&true) {
             self.in_order += 1;
         }
         let (quick, delay_ns) = match self.protocol {
@@ -47,8 +54,8 @@ impl Receiver {
         self.ack_at_ns = Some(if at_once { now_ns } else { now_ns + delay_ns });
     }
 
-    /// All parts are there.
-    pub(crate) fn complete(&self) -> bool {
+    /// Whether all parts have been received.
+    pub(crate) fn is_complete(&self) -> bool {
         self.missing == 0
     }
 
@@ -56,17 +63,9 @@ impl Receiver {
         self.ack_at_ns
     }
 
-    /// The packets that an acknowledgement due by now tells of.
-    pub(crate) fn acknowledge(&mut self, now_ns: u64) -> Option<Vec<u64>> {
+    /// Takes the packets of an acknowledgement that is due by now.
+    pub(crate) fn take_ack(&mut self, now_ns: u64) -> Option<Vec<u64>> {
         self.ack_at_ns.take_if(|at_ns| *at_ns <= now_ns)?;
         Some(std::mem::take(&mut self.unacknowledged))
     }
 }
-
-/// Linux acknowledges this many segments one by one while a connection is young or was idle
-/// (TCP_MAX_QUICKACKS), so as not to slow slow start; later every second.
-const QUICK_ACKS: u64 = 16;
-/// TCP_DELACK_MIN.
-const TCP_ACK_DELAY_NS: u64 = 40_000_000;
-/// max_ack_delay as it begins (RFC 9000 section 18.2); every second packet is acknowledged at once.
-const QUIC_ACK_DELAY_NS: u64 = 25_000_000;

@@ -1,39 +1,39 @@
-//! The response, packet by packet.
+//! The event loop of a response.
 
 use std::collections::BTreeMap;
 
 use link::Direction;
 
-use crate::handshake::Asked;
-use crate::packets::Wire;
+use crate::handshake::Request;
+use crate::packets::ResponsePackets;
 use crate::pipe::Pipe;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::sizes::Sizes;
 use crate::{PredictError, Prediction, Protocol};
 
-/// Sends the response until all of it is there.
+/// Sends the response until all of it has arrived.
 pub(crate) fn transfer(
     mut pipe: Pipe,
     protocol: Protocol,
-    response: Wire,
-    asked: Asked,
+    response: ResponsePackets,
+    request: Request,
 ) -> Result<Prediction, PredictError> {
     let packets = usize::try_from(response.packets).map_err(|_| PredictError::TooBig)?;
-    let parts = asked.ahead.len() + packets;
-    let sizes = Sizes::new(protocol, response, asked.ahead);
-    let mut sender = Sender::new(protocol, asked, parts, sizes);
+    let parts = request.preamble.len() + packets;
+    let sizes = Sizes::new(protocol, response, request.preamble);
+    let mut sender = Sender::new(protocol, request, parts, sizes);
     let mut receiver = Receiver::new(protocol, parts);
     let mut part_of = Vec::new();
     let mut acks = BTreeMap::new();
     let mut first_byte_ns = None;
-    let mut now_ns = asked.at_ns;
+    let mut now_ns = request.arrival_ns;
     loop {
-        while let Some((order, part)) = sender.packet(now_ns) {
+        while let Some((order, part)) = sender.next_packet(now_ns) {
             part_of.push(part);
             pipe.send(now_ns, Direction::Down, order, sizes.ip_bytes(part));
         }
-        if let Some(orders) = receiver.acknowledge(now_ns) {
+        if let Some(orders) = receiver.take_ack(now_ns) {
             let token = acks.len() as u64;
             acks.insert(token, orders);
             pipe.send(now_ns, Direction::Up, token, sizes.ack());
@@ -41,23 +41,23 @@ pub(crate) fn transfer(
         let next = [pipe.next_ns(), receiver.next_ns(), sender.next_ns(now_ns)];
         let next_ns = next.into_iter().flatten().min();
         now_ns = next_ns.ok_or(PredictError::Stalled)?.max(now_ns);
-        if sender.stalled() {
+        if sender.is_stalled() {
             return Err(PredictError::Stalled);
         }
         while let Some(arrival) = pipe.arrival(now_ns) {
             match arrival.direction {
                 Direction::Up => {
                     if let Some(orders) = acks.get(&arrival.token) {
-                        sender.acknowledged(arrival.at_ns, orders);
+                        sender.on_ack(arrival.at_ns, orders);
                     }
                 }
                 Direction::Down => {
                     let part = part_of[arrival.token as usize];
-                    receiver.packet(arrival.at_ns, arrival.token, part);
-                    if part >= asked.ahead.len() {
+                    receiver.on_packet(arrival.at_ns, arrival.token, part);
+                    if part >= request.preamble.len() {
                         first_byte_ns.get_or_insert(arrival.at_ns);
                     }
-                    if receiver.complete() {
+                    if receiver.is_complete() {
                         return Ok(Prediction {
                             first_byte_ns: first_byte_ns.unwrap_or(arrival.at_ns),
                             total_ns: arrival.at_ns,

@@ -1,4 +1,4 @@
-//! Predictions against what is known by arithmetic.
+//! Predictions against arithmetic, and against what the bench measured.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use link::Network;
@@ -19,20 +19,20 @@ fn network(down: &str, up: &str) -> Network {
     Network::parse("x.toml", &text).unwrap()
 }
 
-/// 100 ms there and back, as fast as packets come.
+/// A round trip of 100 ms and no rate limit.
 fn far() -> Network {
     network("delay_ms = 50", "delay_ms = 50")
 }
 
-fn predict(network: &Network, body: u64, way: (Protocol, Connection)) -> Prediction {
-    predict::predict(network, body, way.0, way.1).unwrap()
+fn predict(network: &Network, body: u64, arm: (Protocol, Connection)) -> Prediction {
+    predict::predict(network, body, arm.0, arm.1).unwrap()
 }
 
 #[test]
-fn the_first_byte_takes_whole_round_trips() {
-    for (way, round_trips) in ALL.into_iter().zip([3, 1, 2, 1]) {
-        let small = predict(&far(), 1000, way);
-        assert_eq!(small.first_byte_ns, round_trips * 100 * MS, "{way:?}");
+fn first_byte_takes_whole_round_trips() {
+    for (arm, round_trips) in ALL.into_iter().zip([3, 1, 2, 1]) {
+        let small = predict(&far(), 1000, arm);
+        assert_eq!(small.first_byte_ns, round_trips * 100 * MS, "{arm:?}");
         assert_eq!(small.total_ns, small.first_byte_ns);
     }
 }
@@ -42,28 +42,28 @@ fn slow_start_doubles_from_ten_segments() {
     let warm = |segments: u64| {
         let body = segments * 1428 - 400;
         assert_eq!(over_h2(body, Ip::V6, 1500).packets, segments);
-        let way = (Protocol::H2, Connection::Warm);
-        predict(&far(), body, way).total_ns / (100 * MS)
+        let arm = (Protocol::H2, Connection::Warm);
+        predict(&far(), body, arm).total_ns / (100 * MS)
     };
     assert_eq!([10, 11, 30, 31, 70, 71].map(warm), [1, 2, 2, 3, 3, 4]);
 }
 
 #[test]
-fn a_large_body_comes_at_the_rate() {
+fn large_body_arrives_at_link_rate() {
     let network = network(
         "rate_kbps = 8000\ndelay_ms = 20\nqueue_ms = 100",
         "rate_kbps = 8000\ndelay_ms = 20\nqueue_ms = 100",
     );
-    for way in ALL {
-        let large = predict(&network, 20_000_000, way);
+    for arm in ALL {
+        let large = predict(&network, 20_000_000, arm);
         // The packets' headers are 3 to 5 % of it.
         let seconds = large.total_ns as f64 / 1e9;
-        assert!((20.6..22.0).contains(&seconds), "{way:?}: {seconds} s");
+        assert!((20.6..22.0).contains(&seconds), "{arm:?}: {seconds} s");
     }
 }
 
 #[test]
-fn what_overflows_the_queue_is_sent_again() {
+fn queue_overflow_is_retransmitted() {
     let network = network(
         "rate_kbps = 1000\ndelay_ms = 100\nqueue_packets = 5",
         "delay_ms = 100",
@@ -72,32 +72,32 @@ fn what_overflows_the_queue_is_sent_again() {
     let lossy = predict(&network, 100_000, (Protocol::H2, Connection::Warm));
     assert!(
         lossy.dropped > 4,
-        "ten segments at once, and room for six: {lossy:?}"
+        "a burst of ten segments, room for six: {lossy:?}"
     );
     assert!(lossy.packets >= response.packets + lossy.dropped);
     assert!(!lossy.excludes_random_loss);
 }
 
 #[test]
-fn chance_is_left_out_and_said() {
+fn random_loss_is_excluded_and_flagged() {
     let down = "rate_kbps = 5000\ndelay_ms = 30\nqueue_ms = 100";
-    let calm = network(down, "delay_ms = 30");
-    let lucky = network(
+    let plain = network(down, "delay_ms = 30");
+    let random = network(
         &format!("{down}\nloss_percent = 20\njitter_ms = 5"),
         "delay_ms = 30",
     );
-    for way in ALL {
-        let (calm, lucky) = (predict(&calm, 50_000, way), predict(&lucky, 50_000, way));
+    for arm in ALL {
+        let (plain, random) = (predict(&plain, 50_000, arm), predict(&random, 50_000, arm));
         assert_eq!(
-            (calm.excludes_random_loss, lucky.excludes_random_loss),
+            (plain.excludes_random_loss, random.excludes_random_loss),
             (false, true)
         );
-        assert_eq!(calm.total_ns, lucky.total_ns);
+        assert_eq!(plain.total_ns, random.total_ns);
     }
 }
 
 #[test]
-fn what_is_blocked_never_comes() {
+fn blocked_udp_stalls_h3() {
     let policy = "delay_ms = 20\n[up.policy]\nudp_block_after_ms = 0";
     let blocked = network("delay_ms = 20", policy);
     for connection in [Connection::Cold, Connection::Warm] {
@@ -114,7 +114,7 @@ fn what_is_blocked_never_comes() {
 }
 
 #[test]
-fn there_is_an_end_of_bodies() {
+fn body_size_is_limited() {
     let over = predict::predict(&far(), 1 << 40, Protocol::H2, Connection::Cold);
     assert_eq!(over, Err(PredictError::TooBig));
 }
@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn no_prediction_beats_light_or_rate(
+    fn no_prediction_beats_delay_and_rate(
         kbps in 50..100_000_u64,
         delay_ms in 0..400_u64,
         queue in 1..200_u64,
@@ -131,39 +131,39 @@ proptest! {
     ) {
         let direction = format!("rate_kbps = {kbps}\ndelay_ms = {delay_ms}\nqueue_packets = {queue}");
         let network = network(&direction, &direction);
-        for way in ALL {
-            let prediction = predict(&network, body, way);
-            let light = 2 * delay_ms * MS;
+        for arm in ALL {
+            let prediction = predict(&network, body, arm);
+            let delay = 2 * delay_ms * MS;
             let rate = body * 8 * MS / kbps;
-            prop_assert!(prediction.total_ns >= light + rate, "{way:?} {prediction:?}");
+            prop_assert!(prediction.total_ns >= delay + rate, "{arm:?} {prediction:?}");
             prop_assert!(prediction.first_byte_ns <= prediction.total_ns);
-            prop_assert_eq!(predict(&network, body, way), prediction);
+            prop_assert_eq!(predict(&network, body, arm), prediction);
         }
     }
 
     #[test]
-    fn more_takes_longer_while_nothing_is_dropped(body in 0..200_000_u64, more in 1..50_000_u64) {
-        for way in ALL {
+    fn larger_bodies_take_longer_without_drops(body in 0..200_000_u64, more in 1..50_000_u64) {
+        for arm in ALL {
             let network = network("rate_kbps = 5000\ndelay_ms = 20\nqueue_ms = 9000", "delay_ms = 20");
-            let (less, more) = (predict(&network, body, way), predict(&network, body + more, way));
-            prop_assert!(less.total_ns <= more.total_ns, "{way:?}");
+            let (less, more) = (predict(&network, body, arm), predict(&network, body + more, arm));
+            prop_assert!(less.total_ns <= more.total_ns, "{arm:?}");
         }
     }
 }
 
 #[test]
-fn every_network_that_ships_can_be_predicted() {
+fn every_builtin_network_can_be_predicted() {
     for (name, _) in link::builtin() {
         let network = link::find(name).unwrap();
-        for way in ALL {
-            let prediction = predict(&network, 10_000, way);
+        for arm in ALL {
+            let prediction = predict(&network, 10_000, arm);
             assert!(prediction.total_ns >= network.rtt_ns(), "{name}");
         }
     }
 }
 
-/// Milliseconds of 1, 10, 50, 100 and 500 kB on a new connection and on one that has carried
-/// little: medians of `commute run studies/prediction.toml`, six blocks, every cell clean.
+/// Milliseconds for 1, 10, 50, 100 and 500 kB on a cold connection and on a warm one: medians of
+/// `commute run studies/prediction.toml`, six blocks, every cell clean.
 const MEASURED: &[(&str, Protocol, [f64; 5], [f64; 5])] = &[
     (
         "4g-tether",
@@ -192,14 +192,17 @@ const MEASURED: &[(&str, Protocol, [f64; 5], [f64; 5])] = &[
 ];
 
 #[test]
-fn predictions_lie_near_what_the_bench_measured() {
+fn predictions_are_within_15_percent_of_measurements() {
     for (name, protocol, cold, warm) in MEASURED {
         let network = link::find(name).unwrap();
         for (connection, times) in [(Connection::Cold, cold), (Connection::Warm, warm)] {
             for (body, measured) in [1, 10, 50, 100, 500].into_iter().zip(times) {
                 let predicted = predict(&network, body * 1000, (*protocol, connection));
                 let ratio = predicted.total_ns as f64 / 1e6 / measured;
-                let what = format!("{name} {protocol:?} {connection:?} {body} kB: {ratio:.3}");
+                let what = format!(
+                    "{name} {} {connection:?} {body} kB: {ratio:.3}",
+                    protocol.name()
+                );
                 assert!((0.85..1.15).contains(&ratio), "{what}");
             }
         }
