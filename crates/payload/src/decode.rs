@@ -1,24 +1,24 @@
-//! From Protobuf back to JSON, by reflection.
+//! From Protobuf to JSON, by reflection.
 
 use prost_reflect::{DynamicMessage, MapKey, Value as Proto};
 use serde_json::{Map, Number, Value};
 
 use crate::Schema;
-use crate::schema::{Field, Form, Label, Type, Unset};
+use crate::schema::{Field, Label, Role, Type, Unset};
 
-/// Why bytes are none of this schema's messages.
+/// Why bytes cannot be decoded by this schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// They are no Protobuf, or not of these types.
-    #[error("these bytes are no such message: {0}")]
+    /// The bytes are not Protobuf, or not of these types. The library's error.
+    #[error("the bytes are not such a message: {0}")]
     Malformed(String),
-    /// JSON has no word for a value.
-    #[error("{0}: JSON has no number for infinity or what is none")]
+    /// The double at this path is not finite, so JSON cannot hold it.
+    #[error("{0}: JSON cannot hold NaN or an infinity")]
     NotFinite(String),
 }
 
 impl Schema {
-    /// What bytes of this schema say, as JSON. It takes memory for every value in them.
+    /// Decodes bytes of this schema to JSON. Memory grows with the number of values.
     pub fn decode(&self, protobuf: &[u8]) -> Result<Value, DecodeError> {
         let message = DynamicMessage::decode(self.descriptor.clone(), protobuf)
             .map_err(|error| DecodeError::Malformed(error.to_string()))?;
@@ -27,13 +27,13 @@ impl Schema {
 
     fn message_value(&self, index: usize, message: &DynamicMessage) -> Result<Value, DecodeError> {
         let described = &self.messages[index];
-        match described.form {
-            Form::Null => Ok(Value::Null),
-            Form::List | Form::Entries => {
+        match described.role {
+            Role::Null => Ok(Value::Null),
+            Role::List | Role::Entries => {
                 let field = &described.fields[0];
                 Ok(self.field_value(field, message)?.unwrap_or_default())
             }
-            Form::Union => {
+            Role::Union => {
                 for field in &described.fields {
                     if let Some(value) = self.field_value(field, message)? {
                         return Ok(value);
@@ -41,7 +41,7 @@ impl Schema {
                 }
                 Ok(Value::Null)
             }
-            Form::Object => {
+            Role::Object => {
                 let mut object = Map::new();
                 for field in &described.fields {
                     if let Some(value) = self.field_value(field, message)? {
@@ -58,9 +58,9 @@ impl Schema {
         field: &Field,
         message: &DynamicMessage,
     ) -> Result<Option<Value>, DecodeError> {
-        // A scalar that is always there is left out on the wire when it is 0.
-        let always = field.label == Label::Plain && !matches!(field.ty, Type::Message(_));
-        if !always && !message.has_field_by_number(field.number) {
+        // A plain scalar is left out on the wire when it has the default value.
+        let plain_scalar = field.label == Label::Plain && !matches!(field.ty, Type::Message(_));
+        if !plain_scalar && !message.has_field_by_number(field.number) {
             return Ok(match (field.unset, field.label) {
                 (_, Label::Choice) | (Unset::Absent, _) => None,
                 (Unset::Null, _) => Some(Value::Null),
@@ -103,7 +103,7 @@ impl Schema {
                 };
                 self.message_value(index, message)?
             }
-            _ => unreachable!("no schema here has other types"),
+            _ => unreachable!("inferred schemas have no other types"),
         })
     }
 }

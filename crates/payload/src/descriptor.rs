@@ -1,4 +1,4 @@
-//! The schema as Protobuf's own description of it, for reflection.
+//! The schema as a Protobuf descriptor, for reflection.
 
 use prost_reflect::prost_types::field_descriptor_proto::{Label as ProtoLabel, Type as ProtoType};
 use prost_reflect::prost_types::{
@@ -9,28 +9,28 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 use crate::InferError;
 use crate::names::{default_json, pascal};
-use crate::schema::{Field, Form, Label, Message, Type};
+use crate::schema::{Field, Label, Message, Role, Type};
 
-/// The package of all messages.
+/// The package of all inferred messages.
 pub(crate) const PACKAGE: &str = "payload";
 
-/// The choices of a union.
+/// The name of a union's oneof.
 pub(crate) const ONEOF: &str = "value";
 
-/// Describes the messages, and gives the one at `top`.
+/// Builds the descriptors of all messages and returns the one at `top`.
 pub(crate) fn build(messages: &[Message], top: usize) -> Result<MessageDescriptor, InferError> {
-    let refused = |error: &dyn std::fmt::Display| InferError::Refused {
-        why: error.to_string(),
+    let invalid = |error: &dyn std::fmt::Display| InferError::Invalid {
+        reason: error.to_string(),
     };
     let mut pool = DescriptorPool::new();
     pool.add_file_descriptor_proto(file(messages))
-        .map_err(|error| refused(&error))?;
+        .map_err(|error| invalid(&error))?;
     let name = format!("{PACKAGE}.{}", messages[top].name);
     pool.get_message_by_name(&name)
-        .ok_or_else(|| refused(&format!("there is no {name}")))
+        .ok_or_else(|| invalid(&format!("there is no {name}")))
 }
 
-/// The file that [`Schema::to_proto`](crate::Schema::to_proto) is the text of.
+/// Describes the file that [`Schema::to_proto`](crate::Schema::to_proto) prints.
 pub(crate) fn file(messages: &[Message]) -> FileDescriptorProto {
     FileDescriptorProto {
         name: Some("payload.proto".to_owned()),
@@ -49,7 +49,7 @@ fn describe(message: &Message, messages: &[Message]) -> DescriptorProto {
         name: Some(message.name.clone()),
         ..DescriptorProto::default()
     };
-    if message.form == Form::Union {
+    if message.role == Role::Union {
         described.oneof_decl.push(oneof(ONEOF));
     }
     for field in &message.fields {
@@ -79,7 +79,7 @@ fn describe(message: &Message, messages: &[Message]) -> DescriptorProto {
     described
 }
 
-/// The message that each entry of a map is on the wire.
+/// Describes the message that each entry of a map is on the wire.
 fn entry(field: &Field, messages: &[Message]) -> DescriptorProto {
     let mut fields = vec![
         value_field("key", 1, Type::String, messages),

@@ -1,4 +1,7 @@
-//! From JSON to Protobuf, as a stream: nothing is kept but what is written.
+//! Streams JSON to Protobuf: only the output is kept.
+//!
+//! Written by hand because prost-reflect's `DynamicMessage` holds the whole sample as a tree, writes
+//! map entries in random order and drops -0.0.
 
 mod writer;
 
@@ -7,75 +10,78 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use crate::observe::{DUPLICATE_KEY, Key};
 use crate::path::Path;
-use crate::read::{Key, TWICE};
-use crate::schema::{Field, Form, Label, Message, Type};
+use crate::schema::{Field, Label, Message, Role, Type};
 use crate::{Sample, SampleError, Schema};
-use writer::{Wire, Writer};
+use writer::{WireValue, Writer};
+
+const HINT: &str = "infer the schema from this sample too";
 
 impl Schema {
-    /// A sample as Protobuf. It is one of those that the schema was inferred from, or is like
-    /// them.
+    /// Encodes a sample as Protobuf. The samples that the schema was inferred from always fit; for
+    /// another one that does not, the error names the path.
     pub fn encode(&self, sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
-        let mut walk = Walk {
+        let mut encoder = Encoder {
             schema: self,
             writer: Writer::default(),
             path: Path::default(),
         };
-        sample.read(Put {
-            walk: &mut walk,
+        sample.read(EncodeValue {
+            encoder: &mut encoder,
             slot: Slot::Whole(self.top),
         })?;
-        Ok(walk.writer.into_bytes())
+        Ok(encoder.writer.into_bytes())
     }
 }
 
-/// The way through a sample.
-struct Walk<'s> {
+/// The state of one encoding.
+struct Encoder<'s> {
     schema: &'s Schema,
     writer: Writer,
     path: Path,
 }
 
-/// Where a value is written to.
+/// Where a value goes.
 #[derive(Clone, Copy)]
 enum Slot<'s> {
-    /// A message that is the whole output.
+    /// The whole output, a message.
     Whole(usize),
     /// A field of an object.
     Field(&'s Field),
-    /// An element of a list, a value of a map or the choice of a union: present in any case.
+    /// An element of a list, a value of a map or the choice of a union: written even when it has
+    /// the default value.
     Element(u32, Type),
-    /// An element that shares the tag of its list.
+    /// An element of a packed list, which has no tag of its own.
     Packed(Type),
 }
 
-/// What a slot takes.
-enum Takes<'s> {
+/// What a slot can hold.
+enum Expected<'s> {
     Scalar(Type),
     Message(&'s Message),
     Items(&'s Field),
     Entries(&'s Field),
 }
 
-/// Writes one value.
-struct Put<'w, 's> {
-    walk: &'w mut Walk<'s>,
+/// Encodes one value into its slot.
+struct EncodeValue<'e, 's> {
+    encoder: &'e mut Encoder<'s>,
     slot: Slot<'s>,
 }
 
-impl<'s> Put<'_, 's> {
-    fn takes(&self) -> Takes<'s> {
+impl<'s> EncodeValue<'_, 's> {
+    fn expected(&self) -> Expected<'s> {
         let ty = match self.slot {
-            Slot::Field(field) if field.label == Label::Repeated => return Takes::Items(field),
-            Slot::Field(field) if field.label == Label::Map => return Takes::Entries(field),
+            Slot::Field(field) if field.label == Label::Repeated => return Expected::Items(field),
+            Slot::Field(field) if field.label == Label::Map => return Expected::Entries(field),
             Slot::Field(field) => field.ty,
             Slot::Whole(index) => Type::Message(index),
             Slot::Element(_, ty) | Slot::Packed(ty) => ty,
         };
         match ty {
-            Type::Message(index) => Takes::Message(&self.walk.schema.messages[index]),
-            scalar => Takes::Scalar(scalar),
+            Type::Message(index) => Expected::Message(&self.encoder.schema.messages[index]),
+            scalar => Expected::Scalar(scalar),
         }
     }
 
@@ -87,72 +93,70 @@ impl<'s> Put<'_, 's> {
         }
     }
 
-    /// Writes what is inside the message of this slot.
-    fn inside<E>(self, write: impl FnOnce(&mut Walk<'s>) -> Result<(), E>) -> Result<(), E> {
+    /// Writes a message into this slot; `write` writes its fields.
+    fn message<E>(self, write: impl FnOnce(&mut Encoder<'s>) -> Result<(), E>) -> Result<(), E> {
         let Some(number) = self.number() else {
-            return write(self.walk);
+            return write(self.encoder);
         };
-        let open = self.walk.writer.open(number);
-        write(self.walk)?;
-        self.walk.writer.close(open);
+        let start = self.encoder.writer.begin(number);
+        write(self.encoder)?;
+        self.encoder.writer.finish(start);
         Ok(())
     }
 
-    /// Writes a scalar, for which `wire` knows the form that a type gives it.
+    /// Writes a scalar. `as_type` returns it in the form of a type, or `None` if it does not fit.
     fn scalar<'v, E: Error>(
         self,
         what: &str,
-        wire: impl Fn(Type) -> Option<Wire<'v>>,
+        as_type: impl Fn(Type) -> Option<WireValue<'v>>,
     ) -> Result<(), E> {
-        match self.takes() {
-            Takes::Scalar(ty) => {
-                let Some(value) = wire(ty) else {
-                    return Err(self.stranger(what));
+        match self.expected() {
+            Expected::Scalar(ty) => {
+                let Some(value) = as_type(ty) else {
+                    return Err(self.mismatch(what));
                 };
                 let unset = match self.slot {
                     Slot::Field(field) => field.label == Label::Plain && value.is_default(),
                     _ => false,
                 };
                 if !unset {
-                    self.walk.writer.value(self.number(), &value);
+                    self.encoder.writer.value(self.number(), &value);
                 }
                 Ok(())
             }
-            Takes::Message(union) if union.form == Form::Union => {
-                let Some(slot) = choice(union, |ty| wire(ty).is_some()) else {
-                    return Err(self.stranger(what));
+            Expected::Message(union) if union.role == Role::Union => {
+                let Some(slot) = choice(union, |ty| as_type(ty).is_some()) else {
+                    return Err(self.mismatch(what));
                 };
-                self.inside(|walk| Put { walk, slot }.scalar(what, wire))
+                self.message(|encoder| EncodeValue { encoder, slot }.scalar(what, as_type))
             }
-            _ => Err(self.stranger(what)),
+            _ => Err(self.mismatch(what)),
         }
     }
 
-    /// The choice of a union for a message of a form.
-    fn choice_of(&self, union: &'s Message, forms: &[Form]) -> Option<Slot<'s>> {
-        let messages = &self.walk.schema.messages;
+    /// The choice of a union for a message with one of these roles.
+    fn message_choice(&self, union: &'s Message, roles: &[Role]) -> Option<Slot<'s>> {
+        let messages = &self.encoder.schema.messages;
         choice(union, |ty| match ty {
-            Type::Message(index) => forms.contains(&messages[index].form),
+            Type::Message(index) => roles.contains(&messages[index].role),
             _ => false,
         })
     }
 
-    fn stranger<E: Error>(&self, what: &str) -> E {
-        let path = self.walk.path.shown();
-        E::custom(format!(
-            "{path}: {what} does not fit the schema here; {WAY_OUT}"
-        ))
+    fn mismatch<E: Error>(&self, what: &str) -> E {
+        let path = self.encoder.path.display();
+        E::custom(format!("{path}: {what} does not fit the schema; {HINT}"))
     }
 }
 
-/// The choice of a union whose type `fits`, to be written inside it.
+/// The first choice of a union whose type fits.
 fn choice<'s>(union: &'s Message, fits: impl Fn(Type) -> bool) -> Option<Slot<'s>> {
     let mut fields = union.fields.iter();
-    let field = fields.find(|field| union.form == Form::Union && fits(field.ty))?;
+    let field = fields.find(|field| union.role == Role::Union && fits(field.ty))?;
     Some(Slot::Element(field.number, field.ty))
 }
 
-impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
+impl<'de> DeserializeSeed<'de> for EncodeValue<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -160,7 +164,7 @@ impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Put<'_, '_> {
+impl<'de> Visitor<'de> for EncodeValue<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,112 +172,118 @@ impl<'de> Visitor<'de> for Put<'_, '_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        match (self.slot, self.takes()) {
-            (Slot::Field(field), Takes::Scalar(_)) if field.label == Label::Plain => {
-                Err(self.stranger("null"))
+        match (self.slot, self.expected()) {
+            (Slot::Field(field), Expected::Scalar(_)) if field.label == Label::Plain => {
+                Err(self.mismatch("null"))
             }
             (Slot::Field(_), _) => Ok(()),
-            (_, Takes::Message(message)) if matches!(message.form, Form::Union | Form::Null) => {
-                self.inside(|_| Ok(()))
+            (_, Expected::Message(message)) if matches!(message.role, Role::Union | Role::Null) => {
+                self.message(|_| Ok(()))
             }
-            _ => Err(self.stranger("null")),
+            _ => Err(self.mismatch("null")),
         }
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
         self.scalar("a boolean", |ty| {
-            (ty == Type::Bool).then_some(Wire::Varint(value.into()))
+            (ty == Type::Bool).then_some(WireValue::Varint(value.into()))
         })
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.scalar("an integer below 0", |ty| match ty {
-            Type::Int64 => Some(Wire::Varint(value.cast_unsigned())),
-            Type::Sint64 => Some(Wire::zigzag(value)),
-            Type::Double => Some(Wire::double(value as f64)),
+        self.scalar("a negative integer", |ty| match ty {
+            Type::Int64 => Some(WireValue::Varint(value.cast_unsigned())),
+            Type::Sint64 => Some(WireValue::zigzag(value)),
+            Type::Double => Some(WireValue::double(value as f64)),
             _ => None,
         })
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
         let signed = i64::try_from(value).ok();
-        self.scalar("such an integer", |ty| match ty {
-            Type::Int64 => signed.map(|_| Wire::Varint(value)),
-            Type::Sint64 => signed.map(Wire::zigzag),
-            Type::Uint64 => Some(Wire::Varint(value)),
-            Type::Double => Some(Wire::double(value as f64)),
+        self.scalar("an integer of this size", |ty| match ty {
+            Type::Int64 => signed.map(|_| WireValue::Varint(value)),
+            Type::Sint64 => signed.map(WireValue::zigzag),
+            Type::Uint64 => Some(WireValue::Varint(value)),
+            Type::Double => Some(WireValue::double(value as f64)),
             _ => None,
         })
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
         self.scalar("a fraction", |ty| {
-            (ty == Type::Double).then_some(Wire::double(value))
+            (ty == Type::Double).then_some(WireValue::double(value))
         })
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
         self.scalar("a string", |ty| {
-            (ty == Type::String).then_some(Wire::Text(value))
+            (ty == Type::String).then_some(WireValue::Text(value))
         })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
-        match self.takes() {
-            Takes::Items(field) => self.walk.items(field, list),
-            Takes::Message(message) => {
-                if message.form == Form::List {
-                    return self.inside(|walk| walk.items(&message.fields[0], list));
+        match self.expected() {
+            Expected::Items(field) => self.encoder.items(field, list),
+            Expected::Message(message) => {
+                if message.role == Role::List {
+                    return self.message(|encoder| encoder.items(&message.fields[0], list));
                 }
-                let Some(slot) = self.choice_of(message, &[Form::List]) else {
-                    return Err(self.stranger("a list"));
+                let Some(slot) = self.message_choice(message, &[Role::List]) else {
+                    return Err(self.mismatch("a list"));
                 };
-                self.inside(|walk| Put { walk, slot }.visit_seq(list))
+                self.message(|encoder| EncodeValue { encoder, slot }.visit_seq(list))
             }
-            _ => Err(self.stranger("a list")),
+            _ => Err(self.mismatch("a list")),
         }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        match self.takes() {
-            Takes::Entries(field) => self.walk.entries(field, map),
-            Takes::Message(message) => match message.form {
-                Form::Entries => self.inside(|walk| walk.entries(&message.fields[0], map)),
-                Form::Object => self.inside(|walk| walk.object(message, map)),
+        match self.expected() {
+            Expected::Entries(field) => self.encoder.entries(field, map),
+            Expected::Message(message) => match message.role {
+                Role::Entries => self.message(|encoder| encoder.entries(&message.fields[0], map)),
+                Role::Object => self.message(|encoder| encoder.object(message, map)),
                 _ => {
-                    let forms = [Form::Object, Form::Entries];
-                    let Some(slot) = self.choice_of(message, &forms) else {
-                        return Err(self.stranger("an object"));
+                    let roles = [Role::Object, Role::Entries];
+                    let Some(slot) = self.message_choice(message, &roles) else {
+                        return Err(self.mismatch("an object"));
                     };
-                    self.inside(|walk| Put { walk, slot }.visit_map(map))
+                    self.message(|encoder| EncodeValue { encoder, slot }.visit_map(map))
                 }
             },
-            _ => Err(self.stranger("an object")),
+            _ => Err(self.mismatch("an object")),
         }
     }
 }
 
-impl<'s> Walk<'s> {
+impl<'s> Encoder<'s> {
     fn items<'de, A: SeqAccess<'de>>(
         &mut self,
         field: &'s Field,
         mut list: A,
     ) -> Result<(), A::Error> {
         let before = self.path.enter_list();
-        let packed = field.ty.packs().then(|| self.writer.open(field.number));
+        let packed = field
+            .ty
+            .is_packed()
+            .then(|| self.writer.begin(field.number));
         let slot = match packed {
             Some(_) => Slot::Packed(field.ty),
             None => Slot::Element(field.number, field.ty),
         };
         let mut any = false;
-        while let Some(()) = list.next_element_seed(Put { walk: self, slot })? {
+        while let Some(()) = list.next_element_seed(EncodeValue {
+            encoder: self,
+            slot,
+        })? {
             any = true;
         }
-        if let Some(open) = packed {
+        if let Some(start) = packed {
             if any {
-                self.writer.close(open);
+                self.writer.finish(start);
             } else {
-                self.writer.undo(open);
+                self.writer.discard(start);
             }
         }
         self.path.leave(before);
@@ -288,13 +298,16 @@ impl<'s> Walk<'s> {
         let mut keys = BTreeSet::new();
         while let Some(Key(key)) = map.next_key()? {
             let before = self.path.enter_key(&key);
-            let open = self.writer.open(field.number);
-            self.writer.value(Some(1), &Wire::Text(&key));
+            let start = self.writer.begin(field.number);
+            self.writer.value(Some(1), &WireValue::Text(&key));
             let slot = Slot::Element(2, field.ty);
-            map.next_value_seed(Put { walk: self, slot })?;
-            self.writer.close(open);
+            map.next_value_seed(EncodeValue {
+                encoder: self,
+                slot,
+            })?;
+            self.writer.finish(start);
             if !keys.insert(key.into_owned()) {
-                return Err(self.refuse(TWICE));
+                return Err(self.refuse(DUPLICATE_KEY));
             }
             self.path.leave(before);
         }
@@ -310,21 +323,22 @@ impl<'s> Walk<'s> {
         while let Some(Key(key)) = map.next_key()? {
             let before = self.path.enter_key(&key);
             let Some(&index) = message.by_key.get(&*key) else {
-                return Err(self.refuse(&format!("the schema has no such field; {WAY_OUT}")));
+                return Err(self.refuse(&format!("the schema has no such field; {HINT}")));
             };
             if std::mem::replace(&mut seen[index], true) {
-                return Err(self.refuse(TWICE));
+                return Err(self.refuse(DUPLICATE_KEY));
             }
             let slot = Slot::Field(&message.fields[index]);
-            map.next_value_seed(Put { walk: self, slot })?;
+            map.next_value_seed(EncodeValue {
+                encoder: self,
+                slot,
+            })?;
             self.path.leave(before);
         }
         Ok(())
     }
 
-    fn refuse<E: Error>(&self, why: &str) -> E {
-        E::custom(format!("{}: {why}", self.path.shown()))
+    fn refuse<E: Error>(&self, reason: &str) -> E {
+        E::custom(format!("{}: {reason}", self.path.display()))
     }
 }
-
-const WAY_OUT: &str = "infer the schema from this sample too";

@@ -1,53 +1,53 @@
 //! From samples to a schema.
 
 use crate::lower::lower;
-use crate::place::{Kind, Place};
-use crate::read::{ReadPlace, Walk};
+use crate::observe::{ObserveValue, Traversal};
+use crate::observed::{Kind, Observed};
 use crate::{Sample, SampleError, Schema};
 
 /// Why there is no schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InferError {
-    /// There is nothing to infer from.
+    /// The list of samples is empty.
     #[error("no sample was given; give at least one")]
     NoSample,
     /// A sample cannot be read.
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// A sample is one string, number, boolean or null.
+    /// A sample is a single string, number, boolean or null.
     #[error("{name} is a single {what}; a message is an object or a list")]
     Scalar {
-        /// The sample.
+        /// The sample's name.
         name: String,
-        /// What it is.
+        /// The kind of value: `string`, `number`, `boolean` or `null`.
         what: &'static str,
     },
-    /// Messages would nest deeper than their readers go.
+    /// Messages would nest deeper than Protobuf's readers accept.
     #[error("{path}: messages nest deeper than the 100 levels that Protobuf's readers accept")]
     TooDeep {
-        /// Where.
+        /// The path of the first message that is too deep.
         path: String,
     },
-    /// Protobuf's rules forbid what was made of the samples: a fault of this crate.
-    #[error("Protobuf refuses the schema, which is a bug here: {why}")]
-    Refused {
-        /// What it says.
-        why: String,
+    /// The inferred schema breaks Protobuf's rules: a bug in this crate.
+    #[error("the inferred schema is not valid Protobuf, which is a bug in commute: {reason}")]
+    Invalid {
+        /// The Protobuf library's error.
+        reason: String,
     },
 }
 
-/// The schema that holds all the samples.
+/// Infers a schema that holds all samples.
 pub fn infer(samples: &[Sample<'_>]) -> Result<Schema, InferError> {
     if samples.is_empty() {
         return Err(InferError::NoSample);
     }
-    let mut top = Place::default();
-    let mut walk = Walk::default();
-    for (number, sample) in (0..).zip(samples) {
-        walk.sample = number;
-        sample.read(ReadPlace {
-            walk: &mut walk,
-            place: &mut top,
+    let mut top = Observed::default();
+    let mut traversal = Traversal::default();
+    for (index, sample) in (0..).zip(samples) {
+        traversal.sample = index;
+        sample.read(ObserveValue {
+            traversal: &mut traversal,
+            observed: &mut top,
         })?;
         if let Some(what) = scalar(&top) {
             return Err(InferError::Scalar {
@@ -60,7 +60,7 @@ pub fn infer(samples: &[Sample<'_>]) -> Result<Schema, InferError> {
     lower(top, names.collect())
 }
 
-fn scalar(top: &Place) -> Option<&'static str> {
+fn scalar(top: &Observed) -> Option<&'static str> {
     let kinds = top.kinds();
     [
         (top.null.seen(), "null"),

@@ -1,55 +1,55 @@
-//! A user's own JSON: the schema it has, and what it costs.
+//! A user's own JSON: its schema, its encodings, and what they cost to make and to read.
 //!
 //! The life of a sample:
 //!
-//! 1. A [`Sample`] is bytes and a name for messages. [`infer`] reads all samples, one after the
-//!    other and as a stream, and notes for each place in them what stood there.
-//! 2. The places become a [`Schema`]: Protobuf messages that hold every sample. Where samples
-//!    disagree, or JSON says something that Protobuf has no word for, one simple way is taken
-//!    and a [`Note`] says which and why. [`Schema::to_proto`] is the schema as text.
+//! 1. A [`Sample`] is JSON text and a name for messages. [`infer`] streams through all samples in
+//!    turn and records, for each path in them, the values it saw there.
+//! 2. The observations become a [`Schema`]: Protobuf messages that can hold every sample. Where
+//!    samples disagree, or JSON has something that Protobuf cannot express, the simplest model is
+//!    chosen and a [`Note`] gives the choice and its reason. [`Schema::to_proto`] prints the schema.
 //! 3. [`Schema::encode`] writes a sample as Protobuf, [`Schema::decode`] reads it back, and
-//!    [`Schema::check`] holds one against the other.
-//! 4. [`forms`] gives the sample in every encoding that an app could take, and [`work()`] is what
-//!    making and reading them takes.
+//!    [`Schema::check`] compares the two.
+//! 4. [`encodings`] writes the sample in every encoding that an app could use, and [`benchmarks`]
+//!    returns the loops that make and read them, to be timed by the caller.
 //!
-//! # What Protobuf cannot tell
+//! # What Protobuf cannot express
 //!
-//! In a field, JSON knows four kinds of nothing: no such key, `null`, `[]` and, of a map, `{}`.
-//! Protobuf has one, the field that is not set. It reads back as what the samples had there; of
-//! several, as an empty list or map rather than nothing, and as no key rather than `null`, and a
-//! note says so. As elements of a list they stay apart. `1` and `1.0` are one number, and an
-//! integer among fractions is a double. Keys come back in another order.
+//! In a field, JSON has four ways to say "nothing": no such key, `null`, `[]` and, for a map, `{}`.
+//! Protobuf has one: the field is not set. It reads back as what the samples had there. Where they
+//! had several, it reads back as an empty list or map rather than as nothing, and as no key rather
+//! than as `null`, and a note says so. As elements of a list the four stay distinct. `1` and `1.0`
+//! are the same number, and integers among fractions are doubles. Keys come back in another order.
 //!
 //! # What is left out
 //!
-//! FlatBuffers: its bytes need code generated from a schema of its own, so there is no encoding
-//! a sample without a compiler. Clock, network, files and threads: the caller has them.
+//! FlatBuffers, because its encoders are code generated from a schema of its own. Clock, network,
+//! files and threads are the caller's.
 
 #![forbid(unsafe_code)]
 
+mod benchmarks;
+mod check;
 mod decode;
 mod descriptor;
 mod encode;
-mod forms;
+mod encodings;
 mod infer;
 mod lower;
 mod names;
 mod note;
+mod observe;
+mod observed;
 mod path;
-mod place;
 mod proto;
-mod read;
-mod same;
 mod sample;
 mod schema;
 mod transcode;
-mod work;
 
+pub use benchmarks::{Benchmark, benchmarks};
+pub use check::CheckError;
 pub use decode::DecodeError;
-pub use forms::{Form, Format, forms};
+pub use encodings::{Encoding, Format, encodings};
 pub use infer::{InferError, infer};
 pub use note::Note;
-pub use same::CheckError;
 pub use sample::{MAX_SAMPLE_BYTES, Sample, SampleError};
 pub use schema::Schema;
-pub use work::{Work, work};

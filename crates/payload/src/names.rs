@@ -1,29 +1,29 @@
-//! Names: of JSON's keys, what Protobuf lets stand.
+//! Protobuf names for JSON keys.
 
 use std::collections::BTreeSet;
 
-/// From so many keys on, an object whose keys look like ids is a map. Fewer might be fields that
-/// happen to be named so.
+/// An object with at least this many keys, all of which look like ids, is taken for a map. Fewer
+/// might be fields that happen to be named so.
 const MIN_MAP_KEYS: usize = 8;
 
-/// The names given out so far in one scope.
+/// The names taken in one scope.
 #[derive(Default)]
 pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// A name for a message: `wish`, or with `scope` before it, or with a number behind.
-    pub(crate) fn message(&mut self, scope: &str, wish: &str) -> String {
-        let mut wish = wish.to_owned();
-        // `UsersEntry` is what Protobuf itself calls the entries of a map `users`.
-        if wish.ends_with("Entry") {
-            wish.push_str("Message");
+    /// Takes a name for a message: `preferred`, else with `scope` as a prefix, else numbered.
+    pub(crate) fn message(&mut self, scope: &str, preferred: &str) -> String {
+        let mut preferred = preferred.to_owned();
+        // Protobuf itself names the entries of a map `users` `UsersEntry`.
+        if preferred.ends_with("Entry") {
+            preferred.push_str("Message");
         }
-        let longer = [wish.clone(), format!("{scope}{wish}")];
-        let numbered = (2..).map(|number| format!("{wish}{number}"));
+        let longer = [preferred.clone(), format!("{scope}{preferred}")];
+        let numbered = (2..).map(|number| format!("{preferred}{number}"));
         self.first_free(longer.into_iter().chain(numbered), str::to_owned)
     }
 
-    /// A name for the field of a key, in lower snake case.
+    /// Takes a name for the field of a key, in lower snake case.
     pub(crate) fn field(&mut self, key: &str, number: u32) -> String {
         let name = snake(key);
         let name = match name.chars().next() {
@@ -32,17 +32,16 @@ impl Names {
             Some(_) => name,
         };
         let numbered = (2..).map(|number| format!("{name}_{number}"));
-        // Protobuf wants the names of fields to differ in JSON too, where `a_b` is `aB`.
+        // Protobuf requires field names to differ in ProtoJSON too, where `a_b` is `aB`.
         self.first_free(std::iter::once(name.clone()).chain(numbered), |name| {
             name.replace('_', "")
         })
     }
 
-    /// What JSON calls the field of a key in Protobuf's own JSON: the key, but for a few that
-    /// protoc refuses.
+    /// Takes the ProtoJSON name of a key's field: the key, except for a few that protoc rejects.
     pub(crate) fn json(&mut self, key: &str) -> String {
-        let refused = key.contains('\0') || key.starts_with('[') && key.ends_with(']');
-        let name = if refused {
+        let rejected = key.contains('\0') || key.starts_with('[') && key.ends_with(']');
+        let name = if rejected {
             format!("key {}", key.replace('\0', "\u{fffd}"))
         } else {
             key.to_owned()
@@ -51,18 +50,19 @@ impl Names {
         self.first_free(longer, str::to_owned)
     }
 
+    /// Takes the first candidate whose `key` is not taken.
     fn first_free(
         &mut self,
-        mut wishes: impl Iterator<Item = String>,
-        compared: impl Fn(&str) -> String,
+        mut candidates: impl Iterator<Item = String>,
+        key: impl Fn(&str) -> String,
     ) -> String {
-        wishes
-            .find(|name| self.0.insert(compared(name)))
+        candidates
+            .find(|name| self.0.insert(key(name)))
             .unwrap_or_default()
     }
 }
 
-/// What a message for a key is called: `line items` gives `LineItems`.
+/// Returns the message name for a key, e.g. `LineItems` for `line items`.
 pub(crate) fn pascal(key: &str) -> String {
     let words = snake(key);
     let name: String = words.split('_').map(capital).collect();
@@ -73,15 +73,15 @@ pub(crate) fn pascal(key: &str) -> String {
     }
 }
 
-/// The JSON name that Protobuf gives a field by itself.
+/// Returns the ProtoJSON name that Protobuf derives from a field name.
 pub(crate) fn default_json(field: &str) -> String {
     let mut words = field.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |name, word| name + &capital(word))
 }
 
-/// Whether these keys name things of one kind, and not the parts of one thing: many, and all
-/// numbers, UUIDs, hexadecimal ids, dates, or one word with numbers behind.
+/// Whether these keys look like data, not like field names: many, and all of them numbers, UUIDs,
+/// hexadecimal ids, dates, or one word with numbers appended.
 pub(crate) fn are_ids(keys: &[&str]) -> bool {
     let stem = |key: &str| key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let first = keys.first().map_or("", |key| &key[..stem(key)]);
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_become_names_in_the_style_of_protobuf() {
+    fn keys_become_snake_case_fields() {
         for (key, name) in [
             ("userId", "user_id"),
             ("user_id", "user_id_2"),
@@ -150,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn messages_keep_clear_of_each_other_and_of_maps() {
+    fn message_names_avoid_each_other_and_map_entries() {
         let mut names = Names::default();
-        let mut name = |wish| names.message("Order", wish);
+        let mut name = |preferred| names.message("Order", preferred);
         assert_eq!(name("Lines"), "Lines");
         assert_eq!(name("Lines"), "OrderLines");
         assert_eq!(name("Lines"), "Lines2");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn json_names_that_protoc_refuses_are_changed() {
+    fn json_names_that_protoc_rejects_are_changed() {
         let mut names = Names::default();
         assert_eq!(names.json("a"), "a");
         assert_eq!(names.json("[a]"), "key [a]");
@@ -168,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_told_from_fields() {
+    fn eight_id_like_keys_are_a_map() {
         let counted: Vec<String> = (0..8).map(|number| format!("user_{number}")).collect();
         let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
         assert!(are_ids(&counted));
-        assert!(!are_ids(&counted[1..]), "seven might be fields");
+        assert!(!are_ids(&counted[1..]), "seven may be fields");
         let eight = |key| are_ids(&[key; 8]);
         assert!(eight("6f1e1a2c-7d3b-4a55-9d8f-0c5e2f7b1a90"));
         assert!(eight("2026-11-22"));

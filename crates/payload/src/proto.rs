@@ -1,12 +1,12 @@
-//! The schema as the text of a .proto.
+//! The schema as .proto text.
 
 use crate::descriptor::{ONEOF, PACKAGE};
 use crate::path::anchor;
-use crate::schema::{Field, Form, Label, Message, Type};
+use crate::schema::{Field, Label, Message, Role, Type};
 use crate::{Note, Schema};
 
 impl Schema {
-    /// The schema as a .proto that protoc accepts, with its notes as comments.
+    /// Returns the schema as a .proto that protoc accepts, with its notes as comments.
     pub fn to_proto(&self) -> String {
         let mut text = String::from("// Inferred from");
         for (number, sample) in self.samples.iter().enumerate() {
@@ -16,7 +16,7 @@ impl Schema {
         }
         text += ".\n";
         text += &format!("syntax = \"proto3\";\n\npackage {PACKAGE};\n");
-        // The message of a whole sample comes first wherever it was made.
+        // The message of a whole sample comes first, whatever its index.
         let others = (0..self.messages.len()).filter(|&index| index != self.top);
         for index in std::iter::once(self.top).chain(others) {
             text.push('\n');
@@ -35,7 +35,7 @@ impl Schema {
             {
                 comment(text, "", note);
             }
-        } else if message.form != Form::Null {
+        } else if message.role != Role::Null {
             line(text, "// ", &message.path);
         }
         if message.fields.is_empty() {
@@ -43,25 +43,25 @@ impl Schema {
             return;
         }
         line(text, &format!("message {} {{", message.name), "");
-        if message.form == Form::Union {
+        if message.role == Role::Union {
             line(text, &format!("  oneof {ONEOF} {{"), "");
         }
         for field in &message.fields {
             self.field_text(text, message, field);
         }
-        if message.form == Form::Union {
+        if message.role == Role::Union {
             line(text, "  }", "");
         }
         line(text, "}", "");
     }
 
     fn field_text(&self, text: &mut String, message: &Message, field: &Field) {
-        let indent = if message.form == Form::Union {
+        let indent = if message.role == Role::Union {
             "    "
         } else {
             "  "
         };
-        if message.form == Form::Object {
+        if message.role == Role::Object {
             for note in self
                 .notes
                 .iter()
@@ -72,7 +72,7 @@ impl Schema {
         }
         let ty = match field.ty {
             Type::Message(index) => &self.messages[index].name,
-            scalar => scalar.word().unwrap_or_default(),
+            scalar => scalar.scalar_name().unwrap_or_default(),
         };
         let declared = match field.label {
             Label::Plain | Label::Choice => ty.to_owned(),
@@ -99,13 +99,13 @@ fn line(text: &mut String, start: &str, rest: &str) {
     text.push('\n');
 }
 
-/// As the inside of a string literal.
+/// Escapes a name for a string literal.
 fn escaped(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
-            // Octal always has three digits, so that a digit behind it is not taken for part of it.
+            // Three octal digits, so that a digit that follows is not read as part of the escape.
             c if c.is_ascii_control() => text += &format!("\\{:03o}", u32::from(c)),
             c => text.push(c),
         }

@@ -1,54 +1,54 @@
-//! What the user hands in.
+//! The user's JSON.
 
 use serde::de::DeserializeSeed;
 use serde_json::error::Category;
 
-/// The largest sample that is read: beyond it nothing is a response any more, and the encodings
-/// of a sample, which are kept side by side, would no longer fit small machines.
+/// The largest sample that is read, in bytes. Larger bodies are hardly responses, and the
+/// encodings of a sample, all in memory at once, would not fit on small machines.
 pub const MAX_SAMPLE_BYTES: usize = 256 << 20;
 
-/// One JSON text.
+/// One JSON text and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// What messages call it, such as the name of its file.
+    /// The name in messages, e.g. a file name.
     pub name: &'a str,
-    /// The text as it came: UTF-8, one value.
+    /// The text: one JSON value in UTF-8.
     pub json: &'a [u8],
 }
 
 /// Why a sample cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// Nothing in it but white space.
+    /// The sample has nothing but white space.
     #[error("{name} is empty; it must hold one JSON value")]
     Empty {
-        /// The sample.
+        /// The sample's name.
         name: String,
     },
-    /// It exceeds [`MAX_SAMPLE_BYTES`].
-    #[error("{name} has {bytes} bytes, and {MAX_SAMPLE_BYTES} are the most that is read; cut it")]
+    /// The sample exceeds [`MAX_SAMPLE_BYTES`].
+    #[error("{name} has {bytes} bytes; the limit is {MAX_SAMPLE_BYTES}")]
     TooBig {
-        /// The sample.
+        /// The sample's name.
         name: String,
-        /// Its size.
+        /// The size in bytes.
         bytes: usize,
     },
-    /// It is no JSON, or none that can be held.
-    #[error("{name}, line {line} column {column}: {why}")]
+    /// The sample is not JSON, or not JSON that a schema can hold.
+    #[error("{name}, line {line} column {column}: {reason}")]
     Json {
-        /// The sample.
+        /// The sample's name.
         name: String,
-        /// From 1.
+        /// Counted from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// Counted from 1, in bytes.
         column: usize,
-        /// What is wrong.
-        why: String,
+        /// The parser's error, or why the value is refused.
+        reason: String,
     },
 }
 
 impl<'a> Sample<'a> {
-    /// Reads the text as a stream into `seed`.
+    /// Streams the text into `seed`.
     pub(crate) fn read<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, SampleError> {
         let json = self.text()?;
         let mut reader = serde_json::Deserializer::from_slice(json);
@@ -57,7 +57,7 @@ impl<'a> Sample<'a> {
         value.map_err(|error| self.error(&error))
     }
 
-    /// The text without the mark that some editors put before it.
+    /// Returns the text without its byte order mark.
     pub(crate) fn text(&self) -> Result<&'a [u8], SampleError> {
         let name = || self.name.to_owned();
         if self.json.len() > MAX_SAMPLE_BYTES {
@@ -75,22 +75,22 @@ impl<'a> Sample<'a> {
                 name: name(),
                 line: 1,
                 column: 1,
-                why: "this is UTF-16; save it as UTF-8".to_owned(),
+                reason: "this is UTF-16; save it as UTF-8".to_owned(),
             });
         }
         Ok(json)
     }
 
     fn error(&self, error: &serde_json::Error) -> SampleError {
-        let place = format!(" at line {} column {}", error.line(), error.column());
+        let position = format!(" at line {} column {}", error.line(), error.column());
         let text = error.to_string();
-        let text = text.strip_suffix(&place).unwrap_or(&text);
-        let why = if text.starts_with("recursion limit") {
+        let text = text.strip_suffix(&position).unwrap_or(&text);
+        let reason = if text.starts_with("recursion limit") {
             "nested deeper than 127 levels".to_owned()
         } else if error.classify() == Category::Eof {
-            format!("{text}: the text ends too early")
+            format!("{text}; the text is incomplete")
         } else if text == "trailing characters" {
-            "more follows after the value; a sample is one value".to_owned()
+            "there is more after the value; a sample is one value".to_owned()
         } else {
             text.to_owned()
         };
@@ -98,7 +98,7 @@ impl<'a> Sample<'a> {
             name: self.name.to_owned(),
             line: error.line(),
             column: error.column(),
-            why,
+            reason,
         }
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     use serde::de::IgnoredAny;
     use std::marker::PhantomData;
 
-    fn why(json: &[u8]) -> String {
+    fn error(json: &[u8]) -> String {
         let sample = Sample {
             name: "a.json",
             json,
@@ -121,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_named_with_its_place() {
-        for (json, said) in [
+    fn invalid_json_is_reported_with_its_position() {
+        for (json, message) in [
             (&b""[..], "a.json is empty; it must hold one JSON value"),
             (b" \n", "a.json is empty; it must hold one JSON value"),
             (
@@ -131,7 +131,7 @@ mod tests {
             ),
             (
                 b"{\"a\": [1, 2",
-                "a.json, line 1 column 11: EOF while parsing a list: the text ends too early",
+                "a.json, line 1 column 11: EOF while parsing a list; the text is incomplete",
             ),
             (
                 b"{\"a\": \"\xff\"}",
@@ -139,27 +139,27 @@ mod tests {
             ),
             (
                 b"{}\n{}",
-                "a.json, line 2 column 1: more follows after the value; a sample is one value",
+                "a.json, line 2 column 1: there is more after the value; a sample is one value",
             ),
             (
                 b"\xff\xfe{\0}\0",
                 "a.json, line 1 column 1: this is UTF-16; save it as UTF-8",
             ),
         ] {
-            assert_eq!(why(json), said);
+            assert_eq!(error(json), message);
         }
     }
 
     #[test]
     fn depth_and_size_are_bounded() {
         let deep = "[".repeat(100_000);
-        assert!(why(deep.as_bytes()).ends_with("nested deeper than 127 levels"));
+        assert!(error(deep.as_bytes()).ends_with("nested deeper than 127 levels"));
         let big = vec![b' '; MAX_SAMPLE_BYTES + 1];
-        assert!(why(&big).contains("has 268435457 bytes"));
+        assert!(error(&big).contains("has 268435457 bytes"));
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_value() {
+    fn byte_order_mark_is_skipped() {
         let json = b"\xef\xbb\xbf{}";
         let sample = Sample { name: "a", json };
         sample.read(PhantomData::<IgnoredAny>).unwrap();

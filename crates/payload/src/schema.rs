@@ -1,4 +1,4 @@
-//! Messages that hold samples.
+//! The inferred messages.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,25 @@ use prost_reflect::MessageDescriptor;
 
 use crate::Note;
 
-/// Messages that hold the samples it was inferred from.
+/// Protobuf messages that hold the samples they were inferred from.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub(crate) messages: Vec<Message>,
-    /// The message of a whole sample.
+    /// The index of the message that is a whole sample.
     pub(crate) top: usize,
     pub(crate) notes: Vec<Note>,
+    /// The samples' names.
     pub(crate) samples: Vec<String>,
     pub(crate) descriptor: MessageDescriptor,
 }
 
 impl Schema {
-    /// What the user should know of the schema, top first.
+    /// The notes on this schema, sorted by path.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The message of a whole sample, for Protobuf's reflection; its pool has the others.
+    /// The descriptor of the message that is a whole sample; its pool has the others.
     pub fn descriptor(&self) -> &MessageDescriptor {
         &self.descriptor
     }
@@ -32,36 +33,36 @@ impl Schema {
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) name: String,
-    /// Where it was found first.
+    /// The path where it was first found.
     pub(crate) path: String,
-    pub(crate) form: Form,
+    pub(crate) role: Role,
     pub(crate) fields: Vec<Field>,
-    /// Of an object, the index of the field of each key.
+    /// For an object, the index in `fields` of each key.
     pub(crate) by_key: BTreeMap<String, usize>,
 }
 
-/// What of JSON a message stands for.
+/// The JSON value that a message stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// An object: its fields are the object's.
+pub(crate) enum Role {
+    /// An object, with the object's fields.
     Object,
-    /// An object whose keys are data: one field, a map. Only where a map cannot stand itself.
+    /// An object whose keys are data, with one map field. Only where Protobuf allows no map.
     Entries,
-    /// A list: one field, the elements. Only where `repeated` cannot stand itself.
+    /// A list, with one repeated field. Only where Protobuf allows no `repeated`.
     List,
-    /// One of several kinds: a field for each, of which one is set; none is `null`.
+    /// A value of one of several kinds: a field per kind, of which one is set, or none for `null`.
     Union,
-    /// `null`, and nothing else was ever seen.
+    /// A value that was always `null`.
     Null,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) path: String,
-    /// The key in JSON, when it is a field of an object.
+    /// The key in JSON; empty unless the message is an object.
     pub(crate) key: String,
     pub(crate) name: String,
-    /// The name in Protobuf's own JSON, where it is not what Protobuf makes of the name.
+    /// The `json_name` option, where Protobuf's default is not the key.
     pub(crate) json_name: Option<String>,
     pub(crate) number: u32,
     pub(crate) label: Label,
@@ -69,18 +70,18 @@ pub(crate) struct Field {
     pub(crate) unset: Unset,
 }
 
-/// How often a field has a value.
+/// How many values a field has, and whether it can be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// Always, or it is a message, which can be absent by itself.
+    /// A scalar that is always present, or a message, which can be absent without a label.
     Plain,
-    /// Perhaps not.
+    /// A scalar that can be absent.
     Optional,
-    /// Many times.
+    /// The elements of a list.
     Repeated,
-    /// Many times, by key.
+    /// The entries of a map.
     Map,
-    /// As one choice of a union.
+    /// A member of a union's oneof.
     Choice,
 }
 
@@ -88,25 +89,28 @@ pub(crate) enum Label {
 pub(crate) enum Type {
     Bool,
     Int64,
-    /// Where samples are below 0: an `int64` spends ten bytes on those.
+    /// Used where samples have negative numbers, which take ten bytes as `int64`.
     Sint64,
     Uint64,
     Double,
     String,
+    /// A message, by index.
     Message(usize),
 }
 
-/// What a field reads back as that is not set.
+/// The JSON that an unset field reads back as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unset {
+    /// No such key.
     Absent,
     Null,
+    /// An empty list or map.
     Empty,
 }
 
 impl Type {
-    /// The name in a .proto, but for messages.
-    pub(crate) fn word(self) -> Option<&'static str> {
+    /// The scalar's name in a .proto; `None` for messages.
+    pub(crate) fn scalar_name(self) -> Option<&'static str> {
         Some(match self {
             Type::Bool => "bool",
             Type::Int64 => "int64",
@@ -118,8 +122,8 @@ impl Type {
         })
     }
 
-    /// Whether a list of these shares one tag.
-    pub(crate) fn packs(self) -> bool {
+    /// Whether the elements of a list of this type are packed behind one tag.
+    pub(crate) fn is_packed(self) -> bool {
         !matches!(self, Type::String | Type::Message(_))
     }
 }

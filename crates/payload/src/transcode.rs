@@ -1,47 +1,52 @@
-//! From JSON to MessagePack and CBOR, as a stream: nothing is kept but what is written, and the
-//! length of each list and object.
+//! Streams JSON to MessagePack and CBOR: only the output and the length of each list and object
+//! are kept.
+//!
+//! Not by serde-transcode because serde_json gives it no lengths: minicbor-serde would write CBOR of
+//! indefinite length, and rmp-serde would buffer every level of nesting.
 
 use std::fmt;
 
 use minicbor::Encoder;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::read::Key;
+use crate::observe::Key;
 use crate::{Sample, SampleError};
 
-/// A sample as MessagePack, objects as maps with their keys.
+const IN_MEMORY: &str = "writing to memory does not fail";
+
+/// Writes a sample as MessagePack, objects as maps with their keys.
 pub(crate) fn msgpack(sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
-    write(sample, MsgPack(Vec::new())).map(|sink| sink.0)
+    write(sample, MsgPack(Vec::new())).map(|output| output.0)
 }
 
-/// A sample as CBOR, objects as maps with their keys, lengths ahead.
+/// Writes a sample as CBOR, objects as maps with their keys, all of definite length.
 pub(crate) fn cbor(sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
-    write(sample, Cbor(Encoder::new(Vec::new()))).map(|sink| sink.0.into_writer())
+    write(sample, Cbor(Encoder::new(Vec::new()))).map(|output| output.0.into_writer())
 }
 
-/// Both formats have the number of members before the first one: one pass over the sample counts
-/// them, in the order in which lists and objects begin, and a second one writes.
-fn write<S: Sink>(sample: &Sample<'_>, sink: S) -> Result<S, SampleError> {
-    let mut count = Count::default();
-    sample.read(Walk(&mut count))?;
-    let mut counted = Counted {
-        sink,
-        lengths: count.lengths.into_iter(),
+/// Both formats put the number of members before the first one. One pass over the sample counts
+/// them, in the order in which lists and objects begin; a second pass writes.
+fn write<O: Output>(sample: &Sample<'_>, output: O) -> Result<O, SampleError> {
+    let mut counter = MemberCounter::default();
+    sample.read(Visit(&mut counter))?;
+    let mut writer = CountedWriter {
+        output,
+        lengths: counter.lengths.into_iter(),
     };
-    sample.read(Walk(&mut counted))?;
-    Ok(counted.sink)
+    sample.read(Visit(&mut writer))?;
+    Ok(writer.output)
 }
 
-/// What a walk through JSON meets.
+/// Receives the parts of a JSON text in order.
 trait Events {
     fn scalar(&mut self, scalar: Scalar<'_>);
     fn begin(&mut self, kind: Kind);
-    /// The end of the innermost that began, and how many members it had.
+    /// Ends the innermost list or object; `members` is its length.
     fn end(&mut self, members: u32);
 }
 
-/// A format to write in.
-trait Sink {
+/// Writes a format.
+trait Output {
     fn scalar(&mut self, scalar: Scalar<'_>);
     fn begin(&mut self, kind: Kind, members: u32);
 }
@@ -65,12 +70,13 @@ enum Scalar<'a> {
 
 /// The first pass.
 #[derive(Default)]
-struct Count {
+struct MemberCounter {
     lengths: Vec<u32>,
+    /// Indexes in `lengths` of the lists and objects that have not ended.
     open: Vec<usize>,
 }
 
-impl Events for Count {
+impl Events for MemberCounter {
     fn scalar(&mut self, _: Scalar<'_>) {}
 
     fn begin(&mut self, _: Kind) {
@@ -86,19 +92,19 @@ impl Events for Count {
 }
 
 /// The second pass.
-struct Counted<S> {
-    sink: S,
+struct CountedWriter<O> {
+    output: O,
     lengths: std::vec::IntoIter<u32>,
 }
 
-impl<S: Sink> Events for Counted<S> {
+impl<O: Output> Events for CountedWriter<O> {
     fn scalar(&mut self, scalar: Scalar<'_>) {
-        self.sink.scalar(scalar);
+        self.output.scalar(scalar);
     }
 
     fn begin(&mut self, kind: Kind) {
         let members = self.lengths.next().unwrap_or_default();
-        self.sink.begin(kind, members);
+        self.output.begin(kind, members);
     }
 
     fn end(&mut self, _: u32) {}
@@ -106,7 +112,7 @@ impl<S: Sink> Events for Counted<S> {
 
 struct MsgPack(Vec<u8>);
 
-impl Sink for MsgPack {
+impl Output for MsgPack {
     fn scalar(&mut self, scalar: Scalar<'_>) {
         let out = &mut self.0;
         match scalar {
@@ -134,7 +140,7 @@ impl Sink for MsgPack {
 
 struct Cbor(Encoder<Vec<u8>>);
 
-impl Sink for Cbor {
+impl Output for Cbor {
     fn scalar(&mut self, scalar: Scalar<'_>) {
         let out = &mut self.0;
         match scalar {
@@ -157,10 +163,10 @@ impl Sink for Cbor {
     }
 }
 
-/// Tells what it meets.
-struct Walk<'a, E>(&'a mut E);
+/// Visits a JSON value and passes its parts on.
+struct Visit<'a, E>(&'a mut E);
 
-impl<'de, T: Events> DeserializeSeed<'de> for Walk<'_, T> {
+impl<'de, T: Events> DeserializeSeed<'de> for Visit<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -168,7 +174,7 @@ impl<'de, T: Events> DeserializeSeed<'de> for Walk<'_, T> {
     }
 }
 
-impl<'de, T: Events> Visitor<'de> for Walk<'_, T> {
+impl<'de, T: Events> Visitor<'de> for Visit<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -208,7 +214,7 @@ impl<'de, T: Events> Visitor<'de> for Walk<'_, T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         self.0.begin(Kind::List);
         let mut members = 0;
-        while let Some(()) = list.next_element_seed(Walk(self.0))? {
+        while let Some(()) = list.next_element_seed(Visit(self.0))? {
             members += 1;
         }
         self.0.end(members);
@@ -220,7 +226,7 @@ impl<'de, T: Events> Visitor<'de> for Walk<'_, T> {
         let mut members = 0;
         while let Some(Key(key)) = map.next_key()? {
             self.0.scalar(Scalar::Text(&key));
-            map.next_value_seed(Walk(self.0))?;
+            map.next_value_seed(Visit(self.0))?;
             members += 1;
         }
         self.0.end(members);
@@ -228,14 +234,12 @@ impl<'de, T: Events> Visitor<'de> for Walk<'_, T> {
     }
 }
 
-const IN_MEMORY: &str = "memory takes every byte";
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// Every width of either format, and lists and objects on both sides of their borders.
+    /// Numbers and strings of every width in either format, and nested lists and objects.
     fn text() -> String {
         let numbers: Vec<String> = (0..64)
             .flat_map(|bit| [(1_i128 << bit), (1_i128 << bit) - 1, -(1_i128 << bit)])
@@ -253,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_are_what_their_serde_crates_write() {
+    fn output_equals_that_of_the_serde_crates() {
         let text = text();
         let value: Value = serde_json::from_str(&text).unwrap();
-        // Keys in serde's trees are sorted; those above are too, but for one object of one key.
+        // serde_json's trees sort the keys; print the sample with sorted keys too.
         let text = serde_json::to_string(&value).unwrap();
         let sample = Sample {
             name: "all",

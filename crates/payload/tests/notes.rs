@@ -1,9 +1,9 @@
-//! What is said where samples disagree, and what the schema makes of it.
+//! How the schema models disagreeing samples, and the notes on it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use payload::{InferError, Sample, Schema, infer};
 
-/// Samples named `a`, `b` and so on.
+/// The schema of samples named `a`, `b`, `c`, which all survive it.
 fn schema(texts: &[&str]) -> Schema {
     let schema = try_schema(texts).unwrap();
     for (name, json) in NAMES.iter().zip(texts) {
@@ -31,7 +31,7 @@ fn notes(schema: &Schema) -> Vec<String> {
     schema.notes().iter().map(ToString::to_string).collect()
 }
 
-/// One field `x` over the samples: how it is declared, and what is said.
+/// The declaration of one field `x` with these values, and the notes.
 fn field(values: &[&str]) -> (String, Vec<String>) {
     let texts: Vec<String> = values
         .iter()
@@ -49,7 +49,7 @@ fn field(values: &[&str]) -> (String, Vec<String>) {
 
 #[test]
 fn numbers_take_the_narrowest_type_that_holds_them() {
-    for (values, declared, said) in [
+    for (values, declared, note) in [
         (&["1", "2"][..], "int64 x = 1;", None),
         (&["1", "-2"], "sint64 x = 1;", None),
         (&["0.5"], "double x = 1;", None),
@@ -62,32 +62,32 @@ fn numbers_take_the_narrowest_type_that_holds_them() {
             &["18446744073709551615"],
             "uint64 x = 1;",
             Some(
-                "x: integers beyond 2^53 (a); 64 bits hold them; JavaScript, and whoever keeps \
-                 numbers as doubles, loses their last digits",
+                "x: integers beyond 2^53 (a); 64 bits hold them, but JavaScript and other readers \
+                 that use doubles lose their last digits",
             ),
         ),
         (
             &["18446744073709551616", "1"],
             "double x = 1;",
-            Some("x: numbers beyond 64 bits (a); double, which keeps 15 to 17 of their digits"),
+            Some("x: numbers beyond 64 bits (a); double, which keeps 15 to 17 digits"),
         ),
     ] {
-        let (is, notes) = field(values);
-        assert_eq!(is, declared);
+        let (declaration, notes) = field(values);
+        assert_eq!(declaration, declared);
         assert_eq!(
             notes,
-            said.map(str::to_owned).into_iter().collect::<Vec<_>>()
+            note.map(str::to_owned).into_iter().collect::<Vec<_>>()
         );
     }
-    // No type holds both of these: what they lose as doubles is said.
+    // No 64-bit type holds both of these; a note says what they lose as doubles.
     let texts = ["{\"x\": -1}", "{\"x\": 18446744073709551615}"];
     let notes = notes(&try_schema(&texts).unwrap());
     assert_eq!(notes.len(), 2, "{notes:?}");
-    assert!(notes[0].contains("double, since no type of 64 bits holds both"));
+    assert!(notes[0].contains("double, since no 64-bit type holds both"));
 }
 
 #[test]
-fn integers_at_the_edges_of_their_types_survive() {
+fn integers_at_type_limits_survive() {
     assert_eq!(field(&["9223372036854775807", "0"]).0, "int64 x = 1;");
     assert_eq!(
         field(&["-9223372036854775808", "9223372036854775807"]).0,
@@ -98,7 +98,7 @@ fn integers_at_the_edges_of_their_types_survive() {
 }
 
 #[test]
-fn nothings_are_explained_where_there_are_several() {
+fn several_kinds_of_nothing_are_noted() {
     assert_eq!(
         field(&["1", "null"]),
         ("optional int64 x = 1;".to_owned(), vec![])
@@ -109,44 +109,45 @@ fn nothings_are_explained_where_there_are_several() {
     assert_eq!(
         notes(&both),
         [
-            "x: sometimes absent, sometimes null; Protobuf cannot tell them apart: read back as absent"
+            "x: sometimes absent, sometimes null; Protobuf cannot tell them apart, so it reads back as absent"
         ]
     );
-    let (declared, said) = field(&["[]", "[1]", "null"]);
+    let (declared, notes) = field(&["[]", "[1]", "null"]);
     assert_eq!(declared, "repeated int64 x = 1;");
     assert_eq!(
-        said,
-        ["x: sometimes empty, sometimes null; Protobuf cannot tell them apart: read back as empty"]
+        notes,
+        [
+            "x: sometimes empty, sometimes null; Protobuf cannot tell them apart, so it reads back as empty"
+        ]
     );
     assert_eq!(field(&["null"]).0, "Null x = 1;");
     assert_eq!(field(&["[]"]).0, "repeated Null x = 1;");
 }
 
 #[test]
-fn kinds_that_share_a_place_become_one_of_them() {
-    let (declared, said) = field(&["\"a\"", "1", "{\"y\": []}"]);
+fn mixed_kinds_become_a_union() {
+    let (declared, notes) = field(&["\"a\"", "1", "{\"y\": []}"]);
     assert_eq!(declared, "X x = 1;");
     assert_eq!(
-        said[0],
-        "x: numbers in b, strings in a, objects in c; a message of which one field is set, or for \
-         null none"
+        notes[0],
+        "x: numbers in b, strings in a, objects in c; a message with one field set, or none for null"
     );
     assert_eq!(field(&["[1, null]"]).0, "repeated XItem x = 1;");
     assert_eq!(field(&["[[1], [], [2, 3]]"]).0, "repeated XItem x = 1;");
 }
 
 #[test]
-fn ids_as_keys_become_a_map() {
+fn id_like_keys_become_a_map() {
     let ids = |count: usize, value: &str| {
         let members: Vec<String> = (0..count)
             .map(|id| format!("\"{}\": {value}", 100 + id))
             .collect();
         format!("{{{}}}", members.join(", "))
     };
-    let (declared, said) = field(&[&ids(8, "{\"n\": 1}")]);
+    let (declared, notes) = field(&[&ids(8, "{\"n\": 1}")]);
     assert_eq!(declared, "map<string, XValue> x = 1;");
     assert_eq!(
-        said,
+        notes,
         ["x: 8 keys that look like ids (a); a map with string keys"]
     );
     assert_eq!(field(&[&ids(7, "1")]).0, "X x = 1;");
@@ -154,34 +155,34 @@ fn ids_as_keys_become_a_map() {
         field(&[&ids(8, "1"), "{}", "null"]).0,
         "map<string, int64> x = 1;"
     );
-    // More keys than a message should have fields, while they are read.
+    // More keys than fields are allowed, noticed while they are read.
     let words: Vec<String> = (0..2500)
         .map(|n| format!("\"word {n} x\": [{n}]"))
         .collect();
-    let (declared, said) = field(&[&format!("{{{}}}", words.join(",")), "{\"another\": []}"]);
+    let (declared, notes) = field(&[&format!("{{{}}}", words.join(",")), "{\"another\": []}"]);
     assert_eq!(declared, "map<string, XValue> x = 1;");
     assert!(
-        said[0].starts_with("x: more than 1000 different keys (a, b)"),
-        "{said:?}"
+        notes[0].starts_with("x: more than 1000 different keys (a, b)"),
+        "{notes:?}"
     );
 }
 
 #[test]
-fn a_list_at_the_top_is_wrapped() {
+fn top_level_list_is_wrapped() {
     let list = schema(&["[1, 2]", "[]"]);
     assert!(list.to_proto().contains("repeated int64 items = 1;"));
     assert_eq!(
         notes(&list),
         [
-            "(top): a list and no object (a, b); a message with one repeated field, since Protobuf's \
-          messages have fields"
+            "(top): a list, not an object (a, b); a message with one repeated field, since a Protobuf \
+             message has fields"
         ]
     );
 }
 
 #[test]
-fn what_cannot_be_a_message_is_refused() {
-    for (texts, said) in [
+fn samples_without_a_schema_are_refused() {
+    for (texts, message) in [
         (&[][..], "no sample was given; give at least one"),
         (
             &["{}", "12"],
@@ -193,16 +194,16 @@ fn what_cannot_be_a_message_is_refused() {
         ),
         (
             &["{\"a\": [{\"b\": 1, \"b\": 2}]}"],
-            "a, line 1 column 19: a[].b: this key comes twice in one object",
+            "a, line 1 column 19: a[].b: duplicate key in one object",
         ),
         (
             &["{\"a\": 1"],
-            "a, line 1 column 7: EOF while parsing an object: the text ends too early",
+            "a, line 1 column 7: EOF while parsing an object; the text is incomplete",
         ),
     ] {
-        assert_eq!(try_schema(texts).unwrap_err().to_string(), said);
+        assert_eq!(try_schema(texts).unwrap_err().to_string(), message);
     }
-    // 400 objects of 300 fields each, all in places of their own.
+    // 400 objects of 300 fields each, all at different paths.
     let object = |inner: &dyn Fn(usize) -> String, count: usize| {
         let members: Vec<String> = (0..count)
             .map(|n| format!("\"word {n} x\": {}", inner(n)))
@@ -212,41 +213,99 @@ fn what_cannot_be_a_message_is_refused() {
     let wide = object(&|_| object(&|n| n.to_string(), 300), 400);
     let error = try_schema(&[&wide]).unwrap_err().to_string();
     assert!(error.ends_with("more than 100000 different fields; this is data without a schema"));
-    // Also among the keys of a map, before and after it is known for one.
+    // Duplicates among the keys of a map, before and after it is recognised as one.
     for second in ["word 5 x", "word 2400 x"] {
         let mut words: Vec<String> = (0..2500).map(|n| format!("\"word {n} x\": 0")).collect();
         words.push(format!("\"{second}\": 0"));
         let error = try_schema(&[&format!("{{{}}}", words.join(","))]).unwrap_err();
         assert!(
-            error
-                .to_string()
-                .ends_with("this key comes twice in one object"),
+            error.to_string().ends_with("duplicate key in one object"),
             "{error}"
         );
     }
 }
 
 #[test]
-fn a_sample_that_does_not_fit_says_where() {
+fn mismatch_with_the_schema_names_the_path() {
     let schema = schema(&[r#"{"x": 1, "y": {"z": ["a"]}}"#]);
-    for (json, said) in [
+    for (json, message) in [
         (r#"{"x": "1"}"#, "x: a string does not fit"),
         (r#"{"x": null}"#, "x: null does not fit"),
         (
             r#"{"y": {"z": [1]}}"#,
-            "y.z[]: such an integer does not fit",
+            "y.z[]: an integer of this size does not fit",
         ),
         (r#"{"y": {"z": [null]}}"#, "y.z[]: null does not fit"),
         (r#"{"y": {"w": 1}}"#, "y.w: the schema has no such field"),
         (r#"{"y": []}"#, "y: a list does not fit"),
         (r#"[]"#, "(top): a list does not fit"),
-        (r#"{"x": 1, "x": 1}"#, "x: this key comes twice"),
+        (r#"{"x": 1, "x": 1}"#, "x: duplicate key"),
     ] {
         let sample = Sample {
             name: "new",
             json: json.as_bytes(),
         };
         let error = schema.encode(&sample).unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(message), "{error}");
     }
+}
+
+#[test]
+fn lists_and_maps_of_nothing_are_noted() {
+    let (declared, notes) = field(&["[null, null]"]);
+    assert_eq!(declared, "repeated Null x = 1;");
+    assert_eq!(notes, ["x[]: only null (a); a message without fields"]);
+    let (declared, notes) = field(&["[]", "[]"]);
+    assert_eq!(declared, "repeated Null x = 1;");
+    assert_eq!(
+        notes,
+        [
+            "x: a list that is always empty (a, b); a list of messages without fields; give it its \
+             type if you know it"
+        ]
+    );
+    let (_, notes) = field(&["[[], [1]]"]);
+    assert_eq!(
+        notes,
+        [
+            "x[]: lists in a list (a); each inner list is a message with one repeated field, since \
+             repeated fields do not nest"
+        ]
+    );
+}
+
+#[test]
+fn doubles_that_lose_integers_are_noted() {
+    let (declared, notes) = field(&["9007199254740993.0", "9007199254740993"]);
+    assert_eq!(declared, "double x = 1;");
+    assert_eq!(
+        notes,
+        [
+            "x: integers in b, fractions in a; double for both",
+            "x: integers beyond 2^53 in a double field (b); they lose their last digits"
+        ]
+    );
+}
+
+#[test]
+fn rejected_keys_are_noted() {
+    let keys = schema(&[r#"{"[a]": 1, "b\u0000": 2}"#]);
+    assert_eq!(
+        notes(&keys),
+        [
+            r#"["[a]"]: a key that protoc rejects as a json_name; ProtoJSON calls it "key [a]""#,
+            r#"["b\0"]: a key that protoc rejects as a json_name; ProtoJSON calls it "key b�""#,
+        ]
+    );
+}
+
+#[test]
+fn objects_with_a_million_keys_are_refused() {
+    let members: Vec<String> = (0..=1_000_000).map(|n| format!("\"k{n}\":0")).collect();
+    let error = try_schema(&[&format!("{{{}}}", members.join(","))]).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.ends_with("more than 1000000 keys in one object"),
+        "{error}"
+    );
 }

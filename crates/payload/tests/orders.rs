@@ -1,10 +1,5 @@
-//! A page of orders as an API answers it: its schema is kept beside it, and Google's own protoc
-//! agrees with it.
+//! A page of orders from an API, with its schema as a golden file. Google's protoc agrees with it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the golden file can be written anew"
-)]
 
 use payload::{Sample, Schema, infer};
 
@@ -19,25 +14,19 @@ fn schema() -> Schema {
     infer(&[ORDERS]).unwrap()
 }
 
-/// `UPDATE_GOLDEN=1 cargo test -p commute-payload` writes the file anew.
 #[test]
-fn the_schema_is_the_golden_one() {
-    let proto = schema().to_proto();
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/orders.proto");
-        std::fs::write(file, &proto).unwrap();
-    } else {
-        assert_eq!(proto, include_str!("data/orders.proto"));
-    }
+fn schema_matches_the_golden_file() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/orders.proto");
+    testing::golden(file, &schema().to_proto());
 }
 
 #[test]
-fn the_sample_survives() {
+fn sample_survives() {
     assert_eq!(schema().check(&ORDERS), Ok(()));
 }
 
 #[test]
-fn protoc_reads_what_was_encoded_and_writes_it_as_short() {
+fn protoc_decodes_and_reencodes_to_the_same_length() {
     let schema = schema();
     let folder = protoc::folder_with(&schema.to_proto());
     let encoded = schema.encode(&ORDERS).unwrap();
@@ -64,12 +53,12 @@ fn protoc_reads_what_was_encoded_and_writes_it_as_short() {
 }
 
 #[test]
-fn text_and_descriptor_are_one_schema() {
+fn proto_text_and_descriptor_agree() {
     protoc::assert_agrees(&schema());
 }
 
 #[test]
-fn protoc_takes_keys_that_are_no_names() {
+fn protoc_accepts_keys_that_are_not_names() {
     let json = br#"{"": 1, "[a]": 2, "a\u0000b": 3, "userId": 4, "user_id": 5, "UserID": 6,
         "\u65e5\u672c": 7, "\"\\\n\u007f7": 8, "message": 9, "2fa": 10, "*/": 11, "reserved": null,
         "users": {"1":{}, "2":{}, "3":{}, "4":{}, "5":{}, "6":{}, "7":{}, "8":{}},
@@ -85,7 +74,7 @@ fn protoc_takes_keys_that_are_no_names() {
 }
 
 #[test]
-fn protoc_takes_a_list_at_the_top_and_one_beside_an_object() {
+fn protoc_accepts_a_top_level_list() {
     let list = Sample {
         name: "list.json",
         json: b"[{\"id\": 1}, {\"id\": null}]",

@@ -1,48 +1,49 @@
-//! What is said of a place where samples disagree, or say what Protobuf cannot.
+//! Notes on samples that disagree, and on JSON that Protobuf models differently.
 
 use super::Lower;
 use crate::Note;
-use crate::place::{Kind, Place};
+use crate::observed::{Kind, Observed};
 use crate::schema::Unset;
 
 impl Lower {
-    pub(super) fn note_union(&mut self, place: &Place, kinds: &[Kind], path: &str) {
-        let null = place
+    pub(super) fn note_union(&mut self, observed: &Observed, kinds: &[Kind], path: &str) {
+        let null = observed
             .null
             .seen()
-            .then(|| self.listed("null", &place.null.samples));
+            .then(|| self.found_in("null", &observed.null.samples));
         let found: Vec<String> = kinds
             .iter()
-            .map(|kind| self.listed(kind.plural(), &place.samples(*kind)))
+            .map(|kind| self.found_in(kind.plural(), &observed.samples(*kind)))
             .chain(null)
             .collect();
-        let modelled = "a message of which one field is set, or for null none";
+        let modelled = "a message with one field set, or none for null";
         self.note(path, &found.join(", "), &[], modelled);
     }
 
-    pub(super) fn listed(&self, what: &str, samples: &[u32]) -> String {
+    /// `strings in a.json, b.json`.
+    pub(super) fn found_in(&self, what: &str, samples: &[u32]) -> String {
         format!(
             "{what} in {}",
             self.sample_names(samples).join(", ").escape_debug()
         )
     }
 
-    /// What a field that is not set reads back as.
+    /// Chooses the JSON that an unset field reads back as, from what the samples had there.
     pub(super) fn unset(&mut self, absent: bool, null: bool, empty: bool, path: &str) -> Unset {
-        let ways = [
+        let candidates = [
             (empty, "empty", Unset::Empty),
             (absent, "absent", Unset::Absent),
             (null, "null", Unset::Null),
         ];
-        let seen: Vec<_> = ways.into_iter().filter(|(seen, ..)| *seen).collect();
+        let seen: Vec<_> = candidates.into_iter().filter(|(seen, ..)| *seen).collect();
         let Some(&(_, word, unset)) = seen.first() else {
-            // Never without a value.
+            // The field always has a value.
             return Unset::Absent;
         };
         if seen.len() > 1 {
             let words: Vec<&str> = seen.iter().map(|(_, word, _)| *word).collect();
             let found = format!("sometimes {}", words.join(", sometimes "));
-            let modelled = format!("Protobuf cannot tell them apart: read back as {word}");
+            let modelled = format!("Protobuf cannot tell them apart, so it reads back as {word}");
             self.note(path, &found, &[], &modelled);
         }
         unset

@@ -1,29 +1,29 @@
-//! The types of numbers.
+//! The types of number fields.
 
 use super::Lower;
-use crate::place::{Place, Tally};
+use crate::observed::{Observed, Tally};
 use crate::schema::Type;
 
 impl Lower {
-    /// The narrowest type that holds every number of a place.
-    pub(super) fn number(&mut self, place: &Place, path: &str) -> Type {
-        let integer = &place.integer;
-        if place.huge.seen() {
-            let modelled = "double, which keeps 15 to 17 of their digits";
+    /// Chooses the narrowest type that holds every number observed at a path.
+    pub(super) fn number(&mut self, observed: &Observed, path: &str) -> Type {
+        let integer = &observed.integer;
+        if observed.huge.seen() {
+            let modelled = "double, which keeps 15 to 17 digits";
             self.note(
                 path,
                 "numbers beyond 64 bits",
-                &place.huge.samples,
+                &observed.huge.samples,
                 modelled,
             );
             return Type::Double;
         }
-        if place.fraction.seen() {
+        if observed.fraction.seen() {
             if integer.all.seen() {
                 let found = format!(
                     "{}, {}",
-                    self.listed("integers", &integer.all.samples),
-                    self.listed("fractions", &place.fraction.samples)
+                    self.found_in("integers", &integer.all.samples),
+                    self.found_in("fractions", &observed.fraction.samples)
                 );
                 self.note(path, &found, &[], "double for both");
             }
@@ -32,14 +32,14 @@ impl Lower {
         }
         if integer.above_i64.seen() && integer.negative.seen() {
             let found = "integers below 0 and above 2^63";
-            let modelled = "double, since no type of 64 bits holds both";
+            let modelled = "double, since no 64-bit type holds both";
             self.note(path, found, &integer.above_i64.samples, modelled);
             self.note_lossy(&integer.beyond_double, path);
             return Type::Double;
         }
         if integer.beyond_double.seen() {
-            let modelled = "64 bits hold them; JavaScript, and whoever keeps numbers as doubles, \
-                            loses their last digits";
+            let modelled = "64 bits hold them, but JavaScript and other readers that use doubles \
+                            lose their last digits";
             let samples = &integer.beyond_double.samples;
             self.note(path, "integers beyond 2^53", samples, modelled);
         }
@@ -52,7 +52,7 @@ impl Lower {
 
     fn note_lossy(&mut self, beyond: &Tally, path: &str) {
         if beyond.seen() {
-            let found = "integers beyond 2^53 where doubles are";
+            let found = "integers beyond 2^53 in a double field";
             self.note(path, found, &beyond.samples, "they lose their last digits");
         }
     }

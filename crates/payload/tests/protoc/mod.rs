@@ -1,8 +1,8 @@
-//! Google's own compiler, to compare with.
+//! Runs Google's protoc.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "protoc is a program that reads and writes files"
+    reason = "protoc reads and writes files"
 )]
 
 use std::fs;
@@ -14,7 +14,7 @@ use payload::Schema;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::FileDescriptorSet;
 
-/// Runs protoc on the schema, kept in a folder, with `input` to read.
+/// Runs protoc on `payload.proto` in a folder, with `input` on standard input.
 pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let mut protoc = Command::new(protoc_bin_vendored::protoc_bin_path().unwrap())
         .arg("-I")
@@ -37,7 +37,7 @@ pub(crate) fn folder_with(proto: &str) -> tempfile::TempDir {
     folder
 }
 
-/// What protoc makes of the text is what reflection works with here.
+/// Asserts that protoc compiles the .proto text to the descriptor that reflection uses here.
 pub(crate) fn assert_agrees(schema: &Schema) {
     let folder = folder_with(&schema.to_proto());
     let set = folder.path().join("set");

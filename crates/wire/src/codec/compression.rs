@@ -21,7 +21,7 @@ impl Compression {
     pub const ALL: [Self; 4] = [Self::None, Self::Gzip(1), Self::Gzip(6), Self::Zstd(3)];
 
     /// What a form is called when this is done to its bytes: `json+gzip-6` of `json`.
-    pub fn named(self, form: &str) -> String {
+    pub fn codec_name(self, form: &str) -> String {
         match self {
             Self::None => form.to_owned(),
             Self::Gzip(level) => format!("{form}+gzip-{level}"),

@@ -188,7 +188,7 @@ impl fmt::Display for Form {
 
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.compression.named(self.form.name()))
+        f.write_str(&self.compression.codec_name(self.form.name()))
     }
 }
 

@@ -51,7 +51,7 @@ fn told(
         .check(sample)
         .with_context(|| format!("{} does not survive Protobuf", sample.name))?;
     let times = times(schema, sample, args)?;
-    let forms = payload::forms(schema, sample)?;
+    let forms = payload::encodings(schema, sample)?;
     let forms = forms.into_iter().map(|form| {
         let bytes = form.bytes.len();
         let h2 = packets::over_h2(bytes as u64, Ip::V6, MTU);
@@ -134,7 +134,7 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ti
         );
         return Ok(Vec::new());
     }
-    let mut work = payload::work(schema, sample)?;
+    let mut work = payload::benchmarks(schema, sample)?;
     let rule = Rule {
         sample_ns: 2_000_000,
         rounds: usize::from(args.rounds),

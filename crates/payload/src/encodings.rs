@@ -1,4 +1,4 @@
-//! A sample in every encoding that an app could take.
+//! A sample in every encoding that an app could use.
 
 use wire::{Compression, Compressor};
 
@@ -6,40 +6,40 @@ use crate::{Sample, SampleError, Schema, transcode};
 
 /// A sample in one encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
-    /// How it is written.
+pub struct Encoding {
+    /// The serialisation format.
     pub format: Format,
-    /// How that is made shorter.
+    /// The compression applied to it.
     pub compression: Compression,
-    /// What goes over the wire.
+    /// The sample as sent, compressed.
     pub bytes: Vec<u8>,
 }
 
-/// How a sample is written.
+/// A serialisation format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Without the white space between its parts: digits and escapes stay as its author's
-    /// encoder wrote them.
+    /// The sample's own text without the white space between tokens: digits and escapes stay as
+    /// its author's encoder wrote them.
     Json,
-    /// After the schema that was inferred.
+    /// Protobuf by the inferred schema.
     Protobuf,
-    /// Maps with names.
+    /// MessagePack, objects as maps with their keys.
     Msgpack,
-    /// Maps with names.
+    /// CBOR, objects as maps with their keys.
     Cbor,
 }
 
-/// The sample as JSON, Protobuf, MessagePack and CBOR, the first two also compressed.
+/// Encodes the sample as JSON, Protobuf, MessagePack and CBOR, the first two also compressed.
 ///
-/// All forms are held at once, about three times the sample.
-pub fn forms(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Form>, SampleError> {
+/// All encodings are in memory at once: about three times the sample.
+pub fn encodings(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Encoding>, SampleError> {
     let json = compact(sample.text()?);
     let protobuf = schema.encode(sample)?;
-    let msgpack = plain(Format::Msgpack, transcode::msgpack(sample)?);
-    let cbor = plain(Format::Cbor, transcode::cbor(sample)?);
+    let msgpack = uncompressed(Format::Msgpack, transcode::msgpack(sample)?);
+    let cbor = uncompressed(Format::Cbor, transcode::cbor(sample)?);
     let compressed = [(Format::Json, json), (Format::Protobuf, protobuf)];
     let compressed = compressed.into_iter().flat_map(|(format, bytes)| {
-        Compression::ALL.map(|compression| Form {
+        Compression::ALL.map(|compression| Encoding {
             format,
             compression,
             bytes: Compressor::new(compression).compress(bytes.clone()),
@@ -48,27 +48,34 @@ pub fn forms(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Form>, SampleEr
     Ok(compressed.chain([msgpack, cbor]).collect())
 }
 
-impl Form {
-    /// Its name, as in the codec bench: `json`, `protobuf+gzip-6`, `msgpack`.
+impl Encoding {
+    /// The codec's name as in `commute codec`, e.g. `json`, `protobuf+gzip-6`, `msgpack`.
     pub fn codec(&self) -> String {
-        self.compression.named(match self.format {
+        self.compression.codec_name(self.format.name())
+    }
+}
+
+impl Format {
+    /// The name in codec names.
+    pub fn name(self) -> &'static str {
+        match self {
             Format::Json => "json",
             Format::Protobuf => "protobuf",
             Format::Msgpack => "msgpack",
             Format::Cbor => "cbor",
-        })
+        }
     }
 }
 
-fn plain(format: Format, bytes: Vec<u8>) -> Form {
-    Form {
+fn uncompressed(format: Format, bytes: Vec<u8>) -> Encoding {
+    Encoding {
         format,
         compression: Compression::None,
         bytes,
     }
 }
 
-/// JSON, known to be valid, without the white space between its parts.
+/// Strips the white space between the tokens of valid JSON.
 fn compact(json: &[u8]) -> Vec<u8> {
     let (mut in_string, mut escaped) = (false, false);
     let kept = json.iter().copied().filter(|&byte| {
@@ -89,30 +96,30 @@ mod tests {
     use crate::infer;
 
     #[test]
-    fn white_space_goes_only_between_the_parts() {
+    fn compact_keeps_white_space_in_strings() {
         let json = br#" { "a b" : [ 1.10 , "\" \\" , "x\\" ] } "#;
         assert_eq!(compact(json), br#"{"a b":[1.10,"\" \\","x\\"]}"#);
     }
 
     #[test]
-    fn every_form_reads_back() {
+    fn every_encoding_reads_back() {
         let json = br#"{"name": "a sample, a sample", "numbers": [1, 2, 3], "none": null}"#;
         let sample = Sample { name: "s", json };
         let schema = infer(&[sample]).unwrap();
-        let forms = forms(&schema, &sample).unwrap();
+        let encodings = encodings(&schema, &sample).unwrap();
         let value: serde_json::Value = serde_json::from_slice(json).unwrap();
-        for form in &forms {
-            let mut compressor = Compressor::new(form.compression);
-            let bytes = compressor.decompress(&form.bytes, 1 << 20).unwrap();
-            let back = match form.format {
+        for encoding in &encodings {
+            let mut compressor = Compressor::new(encoding.compression);
+            let bytes = compressor.decompress(&encoding.bytes, 1 << 20).unwrap();
+            let back = match encoding.format {
                 Format::Json => serde_json::from_slice(&bytes).unwrap(),
                 Format::Protobuf => schema.decode(&bytes).unwrap(),
                 Format::Msgpack => rmp_serde::from_slice(&bytes).unwrap(),
                 Format::Cbor => minicbor_serde::from_slice(&bytes).unwrap(),
             };
-            assert_eq!(back, value, "{}", form.codec());
+            assert_eq!(back, value, "{}", encoding.codec());
         }
-        let names: Vec<String> = forms.iter().map(Form::codec).collect();
+        let names: Vec<String> = encodings.iter().map(Encoding::codec).collect();
         let compressed = ["json", "protobuf"].map(|f| [f.into(), format!("{f}+gzip-1")]);
         assert_eq!([&names[..2], &names[4..6]].concat(), compressed.concat());
         assert_eq!(names[8..], ["msgpack", "cbor"]);
