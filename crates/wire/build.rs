@@ -1,20 +1,44 @@
-//! Generates, with the protoc that comes as a crate (nothing need be installed), the gRPC
-//! client and server of the bench's service, and the messages of the codec bench with the
-//! JSON names that the schema states.
+//! Generates the gRPC client and server of the bench's service, and the messages of the codec bench
+//! with the schema's JSON names. protoc comes as a crate, so nothing needs to be installed.
 
 use std::error::Error;
 
 const SERVICE: &str = "proto/commute/v1/echo.proto";
 const MESSAGES: &str = "proto/commute/bench/v1/bench.proto";
-/// Only its description is kept: whoever carries these messages encodes them itself.
+/// Only its descriptor is used: clients and server encode these messages themselves.
 const EXCHANGE: &str = "proto/commute/bench/v1/exchange.proto";
+/// The fields whose `json_name` is not their name in lowerCamelCase. A test compares this table with
+/// the schema.
+const RENAMED: [(&str, &str); 21] = [
+    ("Big.int_value", "int"),
+    ("Big.float_value", "float"),
+    ("Big.bool_value", "bool"),
+    ("Big.int_arr", "intarr"),
+    ("Big.str_arr", "strarr"),
+    ("Big.bool_arr", "boolarr"),
+    ("Big.map_arr", "maparr"),
+    ("BigRecord.int_value", "int"),
+    ("BigRecord.float_value", "float"),
+    ("BigRecord.bool_value", "bool"),
+    ("PerlRow.int_value", "int"),
+    ("PerlRow.long_value", "long"),
+    ("PerlRow.float_value", "float"),
+    ("PerlRow.string_value", "string"),
+    ("PerlRow.bool_value", "bool"),
+    ("PerlMap.int_value", "int"),
+    ("PerlMap.long_value", "long"),
+    ("PerlMap.float_value", "float"),
+    ("PerlMap.string_value", "string"),
+    ("PerlMap.bool_value", "bool"),
+    ("Echo.start_ts", "start_ts"),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={SERVICE}");
     println!("cargo:rerun-if-changed={MESSAGES}");
     println!("cargo:rerun-if-changed={EXCHANGE}");
     let mut config = config()?;
-    // File contents stay in the buffers they arrived in.
+    // File contents are not copied out of the buffers they arrived in.
     config.bytes(["."]);
     tonic_prost_build::configure().compile_with_config(config, &[SERVICE], &["proto"])?;
 
@@ -40,29 +64,3 @@ fn config() -> Result<tonic_prost_build::Config, Box<dyn Error>> {
     config.protoc_executable(protoc_bin_vendored::protoc_bin_path()?);
     Ok(config)
 }
-
-/// Where the schema's `json_name` is not the field's name in lowerCamelCase. A test holds
-/// this table against the schema.
-const RENAMED: [(&str, &str); 21] = [
-    ("Big.int_value", "int"),
-    ("Big.float_value", "float"),
-    ("Big.bool_value", "bool"),
-    ("Big.int_arr", "intarr"),
-    ("Big.str_arr", "strarr"),
-    ("Big.bool_arr", "boolarr"),
-    ("Big.map_arr", "maparr"),
-    ("BigRecord.int_value", "int"),
-    ("BigRecord.float_value", "float"),
-    ("BigRecord.bool_value", "bool"),
-    ("PerlRow.int_value", "int"),
-    ("PerlRow.long_value", "long"),
-    ("PerlRow.float_value", "float"),
-    ("PerlRow.string_value", "string"),
-    ("PerlRow.bool_value", "bool"),
-    ("PerlMap.int_value", "int"),
-    ("PerlMap.long_value", "long"),
-    ("PerlMap.float_value", "float"),
-    ("PerlMap.string_value", "string"),
-    ("PerlMap.bool_value", "bool"),
-    ("Echo.start_ts", "start_ts"),
-];

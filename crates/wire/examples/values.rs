@@ -1,11 +1,11 @@
-//! Writes every message of the bench into a folder, as value file and in every form of this
-//! crate: what to try a new codec runner with.
+//! Writes every message of the bench to a folder, as a value file and in every format of this
+//! crate, for trying out a new codec runner.
 //!
 //! `cargo run -p commute-wire --example values FOLDER`
 
 use std::path::PathBuf;
 
-use wire::{Codec, Form, Name};
+use wire::{Codec, Format, Name};
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args_os().nth(1);
@@ -22,8 +22,9 @@ fn main() -> std::io::Result<()> {
         };
         write("kind", format!("{}\n", message.kind().name()).as_bytes())?;
         write("value", wire::to_value(&message).as_bytes())?;
-        for form in Form::ALL {
-            write(form.name(), &Codec::plain(form).coder().encode(&message))?;
+        for format in Format::ALL {
+            let bytes = Codec::plain(format).coder().encode(&message);
+            write(format.name(), &bytes)?;
         }
     }
     Ok(())

@@ -1,37 +1,37 @@
-//! The small call's message and its two forms.
+//! The message of the `call` step and its two encodings.
 
 use serde::{Deserialize, Serialize};
 
 use crate::v1;
 
-/// The small call's message. The server answers with an equal one.
+/// The message of the `call` step. The server answers with an equal one.
 ///
-/// Without padding its JSON form is 26 bytes and its Protobuf form 7 for a time stamp of
-/// today in milliseconds, the payload of study 1 (mobile-grpc).
+/// Without padding and with the current time in milliseconds, it takes 26 bytes as JSON and 7 as
+/// Protobuf: the payload of the mobile-grpc study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Echo {
-    /// Any number; by custom, when the caller started, in ms since 1970.
+    /// Any number; by convention, when the request started, in ms since 1970.
     pub start_ts: u64,
-    /// Makes the message larger.
+    /// Any text, to make the message larger.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub padding: String,
 }
 
-/// A body that is not an echo message.
+/// The error for a body that is not an echo message.
 #[derive(Debug, thiserror::Error)]
 #[error("not an echo message: {0}; expected {{\"start_ts\":<integer>}} and optionally \"padding\"")]
 pub struct EchoError(#[from] serde_json::Error);
 
 impl Echo {
-    /// Reads the JSON form. Unknown fields are refused, lest two sides disagree unseen.
+    /// Parses JSON. Unknown fields are refused, so that the two sides cannot silently disagree.
     pub fn from_json(text: &[u8]) -> Result<Self, EchoError> {
         Ok(serde_json::from_slice(text)?)
     }
 
-    /// The JSON form, without white space, `start_ts` first.
+    /// Returns the message as JSON without white space, `start_ts` first.
     pub fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("an integer and a string always have a JSON form")
+        serde_json::to_vec(self).expect("an integer and a string always serialise")
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_message_survives_both_forms() {
+    fn published_message_survives_both_encodings() {
         let text = br#"{"start_ts":1763757325123}"#;
         assert_eq!(text.len(), 26);
         let echo = Echo::from_json(text).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_carried_and_left_out_when_empty() {
+    fn empty_padding_is_omitted() {
         let padded = Echo {
             start_ts: 1,
             padding: "x\"é".into(),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_messages_are_refused() {
         for text in [
             "",
             "{}",

@@ -2,11 +2,17 @@
 
 use sha2::{Digest, Sha256};
 
-/// Writes the file's bytes from `offset` on into `buf`.
+use crate::random::split_mix_64;
+
+/// Bytes of a SplitMix64 output.
+const WORD: u64 = 8;
+/// How many bytes are generated and digested at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// Fills `buf` with the file's bytes from `offset` on.
 ///
-/// The file is a keyless counter mode: 8-byte word `i` is the `i`-th output of SplitMix64
-/// (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), little
-/// endian. Any range costs only its own length, and it passes for random to a compressor.
+/// The file is a keyless counter mode: its 8-byte word `i` is output `i` of SplitMix64 seeded with
+/// 0, little endian. So any range costs only its own length, and a compressor finds nothing.
 pub fn fill(offset: u64, buf: &mut [u8]) {
     let (head, rest) = buf.split_at_mut(buf.len().min((offset.wrapping_neg() % WORD) as usize));
     let mut index = offset / WORD;
@@ -24,13 +30,13 @@ pub fn fill(offset: u64, buf: &mut [u8]) {
     tail.copy_from_slice(&word(index)[..tail.len()]);
 }
 
-/// SHA-256 of the file's first `len` bytes, lower-case hex.
+/// Returns the SHA-256 of the file's first `len` bytes in lower-case hex.
 pub fn digest_of(len: u64) -> String {
     let mut sha = Sha256::new();
-    let mut buf = vec![0; STRIDE];
+    let mut buf = vec![0; CHUNK];
     let mut offset = 0;
     while offset < len {
-        let part = &mut buf[..(len - offset).min(STRIDE as u64) as usize];
+        let part = &mut buf[..(len - offset).min(CHUNK as u64) as usize];
         fill(offset, part);
         sha.update(&part);
         offset += part.len() as u64;
@@ -38,7 +44,7 @@ pub fn digest_of(len: u64) -> String {
     hex(&sha.finalize())
 }
 
-/// Lower-case hex, the form of every digest in this house.
+/// Formats bytes as lower-case hex, the digest format used throughout commute.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
@@ -48,30 +54,16 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Output `index` of SplitMix64 seeded with 0.
-pub(crate) fn split_mix(index: u64) -> u64 {
-    let mut z = index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 fn word(index: u64) -> [u8; WORD as usize] {
-    split_mix(index).to_le_bytes()
+    split_mix_64(index).to_le_bytes()
 }
-
-const WORD: u64 = 8;
-/// SplitMix64's increment: 2^64 over the golden ratio, made odd.
-const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Digested at a time; any size gives the same digest.
-const STRIDE: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_splitmix64_from_seed_zero() {
+    fn file_is_splitmix64_of_seed_zero() {
         let mut buf = [0; 16];
         fill(0, &mut buf);
         // The generator's published first outputs for seed 0.
@@ -80,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_range_equals_the_same_range_of_the_whole() {
+    fn every_range_equals_that_of_the_whole_file() {
         let mut whole = [0; 64];
         fill(0, &mut whole);
         for start in 0..40 {
@@ -98,15 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_of_exactly_that_many_bytes() {
+    fn digest_covers_exactly_that_many_bytes() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(digest_of(0), empty);
         for len in [
             1,
             7,
-            STRIDE as u64 - 1,
-            STRIDE as u64,
-            STRIDE as u64 + 1,
+            CHUNK as u64 - 1,
+            CHUNK as u64,
+            CHUNK as u64 + 1,
             163_763,
         ] {
             let mut whole = vec![0; len as usize];
@@ -116,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_value_stands_out() {
+    fn byte_values_are_uniform() {
         let mut buf = vec![0; 1 << 20];
         fill(12_345, &mut buf);
         let mut seen = [0u32; 256];

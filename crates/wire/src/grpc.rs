@@ -1,11 +1,10 @@
-//! gRPC messages as the bytes they are: for whoever encodes and decodes by itself, and so
-//! knows when it did.
+//! gRPC messages as raw bytes, for callers that encode and decode themselves in order to time it.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
-/// A gRPC codec that passes messages through.
+/// A gRPC codec that passes encoded messages through.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PassThrough;
 

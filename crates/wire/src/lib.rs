@@ -1,17 +1,17 @@
-//! What goes over the wire: the schema, the messages, the files.
+//! The content of every request: schema, messages, codecs and files.
 //!
-//! Every arm of a study must carry the same content, or the comparison is of contents. So
-//! both are made here, for the server and for every driver written in Rust:
+//! Every arm of a study must carry the same content, or the study compares contents. So the content
+//! is made here, for the server and for every driver written in Rust:
 //!
-//! - [`Echo`] is the small call's message. It has a JSON form (HTTP) and a Protobuf form
-//!   (gRPC) that hold the same two fields; converting between them loses nothing.
-//! - [`fill`] yields any part of the one endless file that downloads and uploads are
-//!   prefixes of; [`digest_of`] is the SHA-256 that a whole and right copy must have. The
-//!   bytes are incompressible, so no middlebox or codec shortens them unseen.
+//! - [`Echo`] is the message of the `call` step. It has a JSON encoding (HTTP) and a Protobuf
+//!   encoding (gRPC) with the same two fields; converting between them loses nothing.
+//! - [`fill`] writes any range of the one endless file that downloads and uploads are prefixes of;
+//!   [`digest_of`] is the SHA-256 of a prefix. The bytes are incompressible, so that no middlebox or
+//!   codec can shorten them.
 //! - [`v1`] is the generated gRPC client and server of `proto/commute/v1/echo.proto`.
-//! - A [`Message`] is one of the codec bench's, found by its [`Name`] and made from a seed;
-//!   [`to_value`] writes it down so that any language can read it to the bit.
-//! - A [`Codec`] makes bytes of a message and a message of bytes, and trusts no bytes.
+//! - A [`Message`] of the codec bench is found by its [`Name`] and made from a seed; [`to_value`]
+//!   writes it to a value file, which any language can read bit for bit.
+//! - A [`Codec`] encodes and decodes messages, and treats all input as untrusted.
 
 #[macro_use]
 mod message;
@@ -27,8 +27,8 @@ mod value;
 
 pub use catalogue::{Name, NameError};
 pub use codec::{
-    Codec, CodecError, Coder, Compression, Compressor, DecodeError, DecompressError, Form,
-    MediaError, SIZE_LIMIT_BYTES,
+    Codec, CodecError, Coder, Compression, Compressor, DecodeError, DecompressError, Format,
+    MediaTypeError, SIZE_LIMIT_BYTES,
 };
 pub use echo::{Echo, EchoError};
 pub use file::{digest_of, fill, hex};
@@ -38,7 +38,7 @@ pub use random::Random;
 pub use schema::schema_json;
 pub use value::{ValueError, from_value, to_value};
 
-/// The gRPC service that exchanges messages, one method for each [`Kind`]:
+/// The gRPC service that exchanges messages, with one method per [`Kind`]:
 /// `proto/commute/bench/v1/exchange.proto`.
 pub const EXCHANGE: &str = "/commute.bench.v1.Exchange";
 

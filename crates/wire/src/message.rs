@@ -1,10 +1,10 @@
-//! The messages of the codec bench, whatever their kind.
+//! The kinds of messages of the codec bench.
 
 use crate::bench;
 
 macro_rules! kinds {
     ($d:tt $($kind:ident),* $(,)?) => {
-        /// A kind of message, named as in the schema.
+        /// A message type of the schema.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kind {
             $(
@@ -14,33 +14,33 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// Its name in the schema, on the wire and in value files.
+            /// The name in the schema, in URLs and in the codec runner protocol.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => stringify!($kind),)*
                 }
             }
 
-            /// The kind of this name.
+            /// Finds a kind by its name.
             pub fn find(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.name() == name)
             }
         }
 
-        /// One message.
+        /// A message of any kind.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Message {
             $(
-                #[doc = concat!("Of kind [`Kind::", stringify!($kind), "`].")]
+                #[doc = concat!("A message of [`Kind::", stringify!($kind), "`].")]
                 $kind(bench::$kind),
             )*
         }
 
         impl Message {
-            /// Its kind.
+            /// The message's kind.
             pub fn kind(&self) -> Kind {
                 match self {
                     $(Self::$kind(_) => Kind::$kind,)*
@@ -56,7 +56,7 @@ macro_rules! kinds {
             }
         )*
 
-        /// Gives `$body` the message inside a [`Message`], under the name `$name`.
+        /// Evaluates `$body` with the message inside a [`Message`] bound to `$name`.
         #[macro_export]
         macro_rules! with_message {
             ($d message:expr, $d name:ident => $d body:expr) => {
@@ -66,7 +66,7 @@ macro_rules! kinds {
             };
         }
 
-        /// Gives `$body` the type of a [`Kind`], under the name `$name`.
+        /// Evaluates `$body` with the Rust type of a [`Kind`] as `$name`.
         #[macro_export]
         macro_rules! with_kind {
             ($d of:expr, $d name:ident => $d body:expr) => {

@@ -1,4 +1,4 @@
-//! The bench's schema as JSON, for runtimes that have no classes.
+//! The bench's schema as JSON, for runtimes without classes.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,9 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{FieldDescriptorProto, FileDescriptorSet};
 use serde::Serialize;
 
-/// The schema of the bench's messages, in the form `docs/codec-runner.md` describes.
+const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bench.fds"));
+
+/// Returns the schema of the bench's messages as JSON, as described in `docs/codec-runner.md`.
 pub fn schema_json() -> String {
     let messages = descriptors()
         .file
@@ -20,11 +22,11 @@ pub fn schema_json() -> String {
         })
         .collect();
     let schema = Schema { messages };
-    serde_json::to_string(&schema).expect("text and numbers always have a JSON form")
+    serde_json::to_string(&schema).expect("text and numbers always serialise")
 }
 
 fn descriptors() -> FileDescriptorSet {
-    FileDescriptorSet::decode(DESCRIPTORS).expect("protoc wrote it for this build")
+    FileDescriptorSet::decode(DESCRIPTORS).expect("protoc wrote it in this build")
 }
 
 #[derive(Serialize)]
@@ -45,7 +47,7 @@ struct Field {
 impl Field {
     fn new(field: &FieldDescriptorProto) -> Self {
         let kind = match field.r#type() {
-            // The one optional field of the schema is there never to be set.
+            // The only optional fields of the schema are those that are never set.
             _ if field.proto3_optional() => "null",
             Type::Int32 => "int32",
             Type::Int64 => "int64",
@@ -72,8 +74,6 @@ impl Field {
         }
     }
 }
-
-const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bench.fds"));
 
 #[cfg(test)]
 mod tests {

@@ -85,7 +85,7 @@ impl HttpRequest {
             method: self.method.clone(),
             path: self.path.clone(),
             id: self.id,
-            content_type: Some(HeaderValue::from_static(codec.form.media_type())),
+            content_type: Some(HeaderValue::from_static(codec.format.content_type())),
             codec: Some(codec),
             body: message,
         }
@@ -109,7 +109,7 @@ impl HttpRequest {
                 .insert(CONTENT_LENGTH, self.body.len().into());
         }
         if let Some(codec) = self.codec {
-            let token = codec.compression.token();
+            let token = codec.compression.content_encoding();
             let accepted = HeaderValue::from_static(token.unwrap_or("identity"));
             head.headers_mut().insert(ACCEPT_ENCODING, accepted);
             if let Some(token) = token {

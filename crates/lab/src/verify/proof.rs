@@ -363,9 +363,7 @@ fn check_exchange(
 fn same_on_the_wire(one: &str, other: &str) -> bool {
     let parsed = |name: &str| name.parse::<wire::Codec>().ok();
     match (parsed(one), parsed(other)) {
-        (Some(one), Some(other)) => {
-            one.form == other.form && one.compression.token() == other.compression.token()
-        }
+        (Some(one), Some(other)) => one.same_on_wire(other),
         _ => false,
     }
 }

@@ -1,12 +1,12 @@
-//! A page of an app's API: what calls really carry, at a size of choice.
+//! A page of an app's API, of a given size.
 
 use crate::bench::{ApiAuthor, ApiItem, ApiPage, ApiVariant};
 use crate::random::Random;
 
-/// A page whose JSON form has exactly `json_bytes` bytes, 100 at least.
+/// Makes a page whose JSON has exactly `json_bytes` bytes; at least 100.
 ///
-/// Words are drawn from a vocabulary, so that a compressor finds what it finds in real pages
-/// and no more; some are not ASCII.
+/// Text is drawn from a vocabulary, so that it compresses about as well as that of real pages; some
+/// of it is not ASCII.
 pub(super) fn page(random: &mut Random, json_bytes: usize) -> ApiPage {
     let mut page = ApiPage {
         request_id: hex(random, 16),
@@ -35,18 +35,18 @@ pub(super) fn page(random: &mut Random, json_bytes: usize) -> ApiPage {
 }
 
 fn item(random: &mut Random) -> ApiItem {
-    let id = random.among(1, 1 << 40) as i64;
+    let id = random.between(1, 1 << 40) as i64;
     let words = random.count(8, 40);
     ApiItem {
         id,
-        sku: format!("{}-{}", hex(random, 8), random.among(100, 999)),
+        sku: format!("{}-{}", hex(random, 8), random.between(100, 999)),
         title: sentence(random, 4),
         description: sentence(random, words),
-        price: random.among(99, 99_999) as f64 / 100.0,
+        price: random.between(99, 99_999) as f64 / 100.0,
         currency: (*random.pick(&["EUR", "USD", "JPY", "THB"])).into(),
-        stock: random.among(0, 500) as i32,
+        stock: random.between(0, 500) as i32,
         available: random.bool(),
-        updated_at_ms: 1_763_757_325_123 - random.among(0, 90 * 86_400_000) as i64,
+        updated_at_ms: 1_763_757_325_123 - random.between(0, 90 * 86_400_000) as i64,
         tags: (0..random.count(0, 6))
             .map(|_| (*random.pick(WORDS)).into())
             .collect(),
@@ -54,15 +54,15 @@ fn item(random: &mut Random) -> ApiItem {
         variants: (0..random.count(0, 4))
             .map(|_| ApiVariant {
                 name: sentence(random, 2),
-                stock: random.among(0, 99) as i32,
-                price_delta: random.among(0, 1000) as f64 / 100.0,
+                stock: random.between(0, 99) as i32,
+                price_delta: random.between(0, 1000) as f64 / 100.0,
             })
             .collect(),
     }
 }
 
 fn author(random: &mut Random) -> ApiAuthor {
-    let id = random.among(1, 1 << 32) as i64;
+    let id = random.between(1, 1 << 32) as i64;
     ApiAuthor {
         id,
         name: format!("{} {}", random.pick(NAMES), random.pick(NAMES)),
@@ -76,7 +76,7 @@ fn sentence(random: &mut Random, words: usize) -> String {
     words.join(" ")
 }
 
-/// Exactly so many bytes of words (ASCII, so that any cut is a character's end).
+/// Exactly this many bytes of words. They are ASCII, so the text can be cut anywhere.
 fn prose(random: &mut Random, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {
@@ -87,15 +87,15 @@ fn prose(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// Frequent words are frequent: the lesser of two draws.
+/// Prefers the words at the start of the list by taking the smaller of two draws.
 fn word(random: &mut Random) -> &'static str {
     let last = WORDS.len() as u64 - 1;
-    let rank = random.among(0, last).min(random.among(0, last));
+    let rank = random.between(0, last).min(random.between(0, last));
     WORDS[rank as usize]
 }
 
 fn hex(random: &mut Random, digits: usize) -> String {
-    let bits = format!("{:016x}", random.bits());
+    let bits = format!("{:016x}", random.next_u64());
     bits[..digits].to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Study 1 (mobile-grpc): six random messages, by the study's own rules.
+//! The mobile-grpc study: six random messages, by the study's own rules.
 
 use crate::bench::{
     AddressBook, Attributes, Comment, Large, Newsfeed, Person, PhoneNumber, Post, Profile,
@@ -20,7 +20,7 @@ pub(super) fn address_book(random: &mut Random) -> AddressBook {
             email: random.text(30),
             phones: up_to(random, 4, |random| PhoneNumber {
                 number: random.text(9),
-                r#type: random.among(0, 2) as i32,
+                r#type: random.between(0, 2) as i32,
             }),
         }),
     }
@@ -47,7 +47,7 @@ pub(super) fn large(random: &mut Random) -> Large {
     shape.large(random)
 }
 
-/// Five children at each level, every string as long as another.
+/// Five children at each level, all strings of the same length.
 pub(super) fn large_of(random: &mut Random, length: usize) -> Large {
     let mut shape = Shape {
         children: |_: &mut Random| 5,
@@ -62,7 +62,7 @@ fn post(random: &mut Random) -> Post {
         content: text_up_to(random, 400),
         reactions: up_to(random, 10, |random| Reaction {
             owner: random.int32(),
-            r#type: random.among(0, 4) as i32,
+            r#type: random.between(0, 4) as i32,
         }),
         comments: up_to(random, 10, |random| Comment {
             owner: random.int32(),
@@ -71,7 +71,7 @@ fn post(random: &mut Random) -> Post {
     }
 }
 
-/// What the three large messages differ in.
+/// The differences between the three large messages.
 struct Shape<C, T> {
     children: C,
     text: T,
@@ -99,7 +99,7 @@ where
     fn thing2(&mut self, random: &mut Random) -> Thing2 {
         Thing2 {
             attributes: Some(self.attributes(random)),
-            r#type: random.among(0, 2) as i32,
+            r#type: random.between(0, 2) as i32,
             things: self.level(random, |shape, random| Thing3 {
                 attributes: Some(shape.attributes(random)),
             }),

@@ -1,4 +1,4 @@
-//! The messages of the bench by name: one name and one seed, one message.
+//! The messages of the bench by name: a name and a seed give one message.
 
 mod api;
 mod mobile_grpc;
@@ -11,7 +11,10 @@ use crate::bench;
 use crate::random::Random;
 use crate::{Kind, Message};
 
-/// A message of the bench, as `--message` and studies name it.
+/// Keeps `big-N` and `perl-N` below some MB (`perl-N` grows with the square of N).
+const COUNT_LIMIT: u32 = 10_000;
+
+/// The name of a message of the bench, in studies and in `commute codec --message`.
 ///
 /// ```
 /// let name: wire::Name = "big-100".parse().unwrap();
@@ -21,51 +24,51 @@ use crate::{Kind, Message};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Name {
-    /// Study 1: one string.
+    /// From the mobile-grpc study: one string.
     Small,
-    /// Study 1: up to ten people with their telephones.
+    /// From the mobile-grpc study: up to ten people with their phone numbers.
     AddressBook,
-    /// Study 1: profiles, posts, reactions, comments.
+    /// From the mobile-grpc study: profiles, posts, reactions, comments.
     Newsfeed,
-    /// Study 1: three levels of attributes.
+    /// From the mobile-grpc study: three levels of attributes.
     Large,
-    /// Study 1: the same, exactly 5 x 5 x 5, with strings of 60.
+    /// From the mobile-grpc study: [`Name::Large`] with exactly 5 x 5 x 5 nodes and strings of 60.
     LargeDense,
-    /// Study 1: the same with strings of 10.
+    /// From the mobile-grpc study: [`Name::LargeDense`] with strings of 10.
     LargeSparse,
-    /// Study 3: a diagnostic record with so many random bytes.
+    /// From the mtls-hmac study: a diagnostic record with random bytes.
     Diag {
-        /// Of its body.
+        /// The length of its body.
         bytes: u32,
     },
-    /// Study 4: the record that grows with n.
+    /// From the unity-msgpack study: the record that grows with n.
     Big {
-        /// Length of its arrays.
+        /// The length of its arrays.
         n: u32,
     },
-    /// Study 4: the Perl side's data.
+    /// From the unity-msgpack study: the data of its Perl benchmark.
     Perl {
-        /// How many rows.
+        /// The number of rows.
         rows: u32,
     },
-    /// A page of an app's API, its JSON exactly this long.
+    /// A page of an app's API.
     Api {
-        /// Of the JSON form.
+        /// The exact length of its JSON.
         bytes: u32,
     },
 }
 
-/// No message has this name.
+/// The error for a name that no message has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no message is named `{0}`; there are small, address-book, newsfeed, large, large-dense, \
+    "no message is named `{0}`; known: small, address-book, newsfeed, large, large-dense, \
      large-sparse, diag-100kB, diag-1MB, big-N, perl-N (N up to 10000), api-100B, api-2kB, \
      api-20kB, api-100kB"
 )]
 pub struct NameError(String);
 
 impl Name {
-    /// What `commute codec --all` measures.
+    /// The messages that `commute codec --all` measures.
     pub const ALL: [Self; 15] = [
         Self::Small,
         Self::AddressBook,
@@ -84,7 +87,7 @@ impl Name {
         Self::Api { bytes: 100_000 },
     ];
 
-    /// What kind of message it is.
+    /// The message's type in the schema.
     pub fn kind(self) -> Kind {
         match self {
             Self::Small => Kind::Small,
@@ -98,7 +101,7 @@ impl Name {
         }
     }
 
-    /// The message. `big-N` and `perl-N` know no luck: they are the same for every seed.
+    /// Makes the message. `big-N` and `perl-N` have nothing random: they ignore the seed.
     pub fn message(self, seed: u64) -> Message {
         let random = &mut Random::new(seed);
         match self {
@@ -149,10 +152,11 @@ impl FromStr for Name {
     }
 }
 
-/// Study 3's record; the study drew its body once for each benchmark, as we do for each seed.
+/// The mtls-hmac study's record. The study drew the body once per benchmark; here it is drawn once
+/// per seed.
 fn diag(random: &mut Random, bytes: u32) -> bench::Diag {
     let mut body: Vec<u8> = (0..bytes.div_ceil(8))
-        .flat_map(|_| random.bits().to_le_bytes())
+        .flat_map(|_| random.next_u64().to_le_bytes())
         .collect();
     body.truncate(bytes as usize);
     bench::Diag {
@@ -168,9 +172,6 @@ fn size(bytes: u32) -> String {
         _ => format!("{bytes}B"),
     }
 }
-
-/// Keeps `big-N` and `perl-N` within some MB (`perl-N` grows with the square of N).
-const COUNT_LIMIT: u32 = 10_000;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,16 @@
 use super::*;
-use crate::{Codec, Form};
+use crate::{Codec, Format};
 
-fn len(name: &str, seed: u64, form: Form) -> usize {
+fn len(name: &str, seed: u64, format: Format) -> usize {
     let name: Name = name.parse().unwrap();
-    Codec::plain(form).coder().encode(&name.message(seed)).len()
+    Codec::plain(format)
+        .coder()
+        .encode(&name.message(seed))
+        .len()
 }
 
 #[test]
-fn names_read_back() {
+fn message_names_parse() {
     for name in Name::ALL {
         assert_eq!(name.to_string().parse(), Ok(name));
         assert_eq!(name.message(1).kind(), name.kind());
@@ -27,7 +30,7 @@ fn names_read_back() {
     }
 }
 
-/// Study 4's published sizes, and the others computed from its code.
+/// The sizes that the unity-msgpack study published, and others computed from its code.
 #[test]
 fn big_has_the_published_sizes() {
     let published = [
@@ -40,27 +43,30 @@ fn big_has_the_published_sizes() {
     ];
     for (n, json, msgpack) in published {
         let name = format!("big-{n}");
-        let sizes = (len(&name, 1, Form::Json), len(&name, 1, Form::MsgpackOld));
+        let sizes = (
+            len(&name, 1, Format::Json),
+            len(&name, 1, Format::MsgpackOld),
+        );
         assert_eq!(sizes, (json, msgpack), "{name}");
     }
 }
 
-/// Study 3's published sizes; its encoder ended the document with a newline.
+/// The sizes that the mtls-hmac study published. Its encoder appended a newline.
 #[test]
 fn diag_has_the_published_sizes() {
     for (name, json, protobuf) in [
         ("diag-100kB", 133_378, 100_013),
         ("diag-1MB", 1_333_378, 1_000_013),
     ] {
-        assert_eq!(len(name, 1, Form::Json) + "\n".len(), json);
-        assert_eq!(len(name, 1, Form::Protobuf), protobuf);
+        assert_eq!(len(name, 1, Format::Json) + "\n".len(), json);
+        assert_eq!(len(name, 1, Format::Protobuf), protobuf);
     }
 }
 
-/// Study 1's messages vary by their luck: mean, 5 % and 95 % of the Protobuf form as simulated
-/// from the study's rules.
+/// The mobile-grpc study's messages are random: mean, 5 % and 95 % quantile of their size in Protobuf
+/// were simulated from the study's rules.
 #[test]
-fn mobile_grpc_messages_have_the_sizes_of_its_rules() {
+fn mobile_grpc_messages_have_the_simulated_sizes() {
     let simulated = [
         ("small", 18.0, 4..=31),
         ("address-book", 530.0, 101..=966),
@@ -69,23 +75,23 @@ fn mobile_grpc_messages_have_the_sizes_of_its_rules() {
     ];
     for (name, mean, range) in simulated {
         let sizes = sizes(name);
-        // 300 draws of so wide a spread know their mean to a few per cent.
-        let got = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
-        assert!((got / mean - 1.0).abs() < 0.1, "{name}: mean {got}");
+        // 300 draws of so wide a distribution have a mean within a few per cent.
+        let drawn = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        assert!((drawn / mean - 1.0).abs() < 0.1, "{name}: mean {drawn}");
         let outside = sizes.iter().filter(|n| !range.contains(*n)).count();
         assert!(
             (5..=55).contains(&outside),
             "{name}: {outside} of 300 outside 5..95 %"
         );
     }
-    // That simulation took one byte for each tag and left out Thing2's type. Field 16 has a tag
-    // of two, in each of 156 blocks, and two of three types in 25 take two bytes.
-    let forgotten = 156 + 25 * 2 * 2 / 3;
+    // The simulation counted one byte per tag and left out Thing2's type. But the tag of field 16
+    // has two bytes, in each of 156 blocks, and two in three of 25 types take two bytes.
+    let omitted = 156 + 25 * 2 * 2 / 3;
     for (name, range) in [
         ("large-dense", 40_820..=41_014),
         ("large-sparse", 17_141..=17_336),
     ] {
-        let inside = |n: &&usize| range.contains(&(**n - forgotten));
+        let inside = |n: &&usize| range.contains(&(**n - omitted));
         let inside = sizes(name).iter().filter(inside).count();
         assert!(inside > 250, "{name}: {inside} of 300 within 5..95 %");
     }
@@ -93,12 +99,12 @@ fn mobile_grpc_messages_have_the_sizes_of_its_rules() {
 
 fn sizes(name: &str) -> Vec<usize> {
     (0..300)
-        .map(|seed| len(name, seed, Form::Protobuf))
+        .map(|seed| len(name, seed, Format::Protobuf))
         .collect()
 }
 
 #[test]
-fn api_pages_are_as_long_as_they_say() {
+fn api_pages_have_the_length_in_their_name() {
     for (name, bytes) in [
         ("api-100B", 100),
         ("api-2kB", 2_000),
@@ -106,16 +112,16 @@ fn api_pages_are_as_long_as_they_say() {
         ("api-100kB", 100_000),
     ] {
         for seed in 0..5 {
-            assert_eq!(len(name, seed, Form::Json), bytes, "{name} {seed}");
+            assert_eq!(len(name, seed, Format::Json), bytes, "{name} {seed}");
         }
     }
 }
 
 #[test]
-fn one_seed_gives_one_message() {
+fn messages_depend_on_the_seed_alone() {
     for name in Name::ALL {
         assert_eq!(name.message(7), name.message(7), "{name}");
-        let lucky = !matches!(name, Name::Big { .. } | Name::Perl { .. });
-        assert_eq!(name.message(7) != name.message(8), lucky, "{name}");
+        let random = !matches!(name, Name::Big { .. } | Name::Perl { .. });
+        assert_eq!(name.message(7) != name.message(8), random, "{name}");
     }
 }

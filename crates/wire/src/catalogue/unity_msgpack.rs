@@ -1,8 +1,8 @@
-//! Study 4 (unity-msgpack): the record of its Unity side, and the data of its Perl side.
+//! The unity-msgpack study: the record of its Unity benchmark and the data of its Perl benchmark.
 
 use crate::bench::{Big, BigMap, BigRecord, PerlData, PerlMap, PerlRow};
 
-/// Bit for bit the study's: its JSON and old MessagePack forms have the published sizes.
+/// The study's record, bit for bit: as JSON and old MessagePack it has the published sizes.
 pub(super) fn big(n: u32) -> Big {
     let BigRecord {
         id,
@@ -34,9 +34,9 @@ pub(super) fn big(n: u32) -> Big {
     }
 }
 
-/// The study's eight keys, for i from 1. It kept all of them in one map, under names that
-/// were not published; here each i has a row. Its long was an expression of i not published
-/// either; ours needs 53 bits at most, which every JSON reader keeps.
+/// The study's eight keys, for i from 1. The study had all of them in one map, under names that it
+/// did not publish; here each i has a row. It did not publish its expression for the long either;
+/// ours needs at most 53 bits, which every JSON reader preserves.
 pub(super) fn perl(rows: u32) -> PerlData {
     PerlData {
         rows: (1..=rows).map(row).collect(),

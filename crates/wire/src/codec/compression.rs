@@ -1,14 +1,16 @@
-//! gzip and zstd, with a bound on what comes out.
+//! gzip and zstd, with a limit on the decompressed size.
 
 use std::io::{self, Read, Write};
 
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// How bytes are made shorter.
+const IN_MEMORY: &str = "writing to memory does not fail";
+
+/// The compression applied to encoded bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
     /// gzip (RFC 1952) at this level, by zlib-rs.
     Gzip(u32),
@@ -17,20 +19,20 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Those that are measured.
+    /// The compressions that are measured.
     pub const ALL: [Self; 4] = [Self::None, Self::Gzip(1), Self::Gzip(6), Self::Zstd(3)];
 
-    /// What a form is called when this is done to its bytes: `json+gzip-6` of `json`.
-    pub fn codec_name(self, form: &str) -> String {
+    /// Returns the codec's name for a format, e.g. `json+gzip-6` for `json`.
+    pub fn codec_name(self, format: &str) -> String {
         match self {
-            Self::None => form.to_owned(),
-            Self::Gzip(level) => format!("{form}+gzip-{level}"),
-            Self::Zstd(level) => format!("{form}+zstd-{level}"),
+            Self::None => format.to_owned(),
+            Self::Gzip(level) => format!("{format}+gzip-{level}"),
+            Self::Zstd(level) => format!("{format}+zstd-{level}"),
         }
     }
 
-    /// Its token in `content-encoding` (RFC 9110, 8.4.1), if it does anything.
-    pub fn token(self) -> Option<&'static str> {
+    /// The value of `content-encoding` (RFC 9110, 8.4.1); none without compression.
+    pub fn content_encoding(self) -> Option<&'static str> {
         match self {
             Self::None => None,
             Self::Gzip(_) => Some("gzip"),
@@ -39,27 +41,27 @@ impl Compression {
     }
 }
 
-/// Compressed bytes that cannot be taken.
+/// Why bytes cannot be decompressed.
 #[derive(Debug, thiserror::Error)]
 pub enum DecompressError {
-    /// Broken, or cut short.
-    #[error("not {token}: {source}")]
-    Broken {
-        /// What it should have been.
-        token: &'static str,
-        /// The library's words.
+    /// The bytes are damaged or truncated.
+    #[error("not {format}: {source}")]
+    Malformed {
+        /// The expected format: `gzip` or `zstd`.
+        format: &'static str,
+        /// The library's error.
         source: io::Error,
     },
-    /// More than anybody sends.
-    #[error("unfolds to more than {limit} bytes")]
+    /// The decompressed bytes exceed the limit.
+    #[error("decompresses to more than {limit} bytes")]
     TooLong {
-        /// The bound.
+        /// The limit in bytes.
         limit: usize,
     },
 }
 
-/// A compression at work. zstd's contexts are kept, as its manual advises; a gzip stream's
-/// are made anew, as HTTP libraries do.
+/// Compresses and decompresses. zstd's contexts are reused, as its manual advises; gzip streams are
+/// created per message, as HTTP libraries do.
 pub struct Compressor {
     compression: Compression,
     zstd: Option<Box<ZstdContexts>>,
@@ -71,12 +73,12 @@ struct ZstdContexts {
 }
 
 impl Compressor {
-    /// Takes up the work.
+    /// Creates the contexts.
     pub fn new(compression: Compression) -> Self {
         let zstd = match compression {
             Compression::Zstd(level) => Some(Box::new(ZstdContexts {
                 compress: zstd::bulk::Compressor::new(level)
-                    .expect("a level the library knows, and memory"),
+                    .expect("the level is valid, and there is memory"),
                 decompress: zstd::zstd_safe::DCtx::create(),
             })),
             _ => None,
@@ -84,22 +86,21 @@ impl Compressor {
         Self { compression, zstd }
     }
 
-    /// Compresses into a fresh buffer; without compression it is the same one.
+    /// Compresses into a fresh buffer, or returns the same one without compression.
     pub fn compress(&mut self, bytes: Vec<u8>) -> Vec<u8> {
-        const WHY: &str = "a buffer in memory takes whatever comes";
         match (self.compression, &mut self.zstd) {
             (Compression::Gzip(level), _) => {
                 let level = flate2::Compression::new(level);
                 let mut gzip = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), level);
-                gzip.write_all(&bytes).expect(WHY);
-                gzip.finish().expect(WHY)
+                gzip.write_all(&bytes).expect(IN_MEMORY);
+                gzip.finish().expect(IN_MEMORY)
             }
-            (Compression::Zstd(_), Some(zstd)) => zstd.compress.compress(&bytes).expect(WHY),
+            (Compression::Zstd(_), Some(zstd)) => zstd.compress.compress(&bytes).expect(IN_MEMORY),
             _ => bytes,
         }
     }
 
-    /// Takes the compression off; at most `limit` bytes come out.
+    /// Decompresses to at most `limit` bytes.
     pub fn decompress<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -110,7 +111,7 @@ impl Compressor {
             (Compression::Zstd(_), Some(zstd)) => {
                 zstd.decompress
                     .reset(zstd::zstd_safe::ResetDirective::SessionOnly)
-                    .map_err(|code| broken("zstd", zstd::zstd_safe::get_error_name(code)))?;
+                    .map_err(|code| malformed("zstd", zstd::zstd_safe::get_error_name(code)))?;
                 let decoder =
                     zstd::stream::read::Decoder::with_context(bytes, &mut zstd.decompress);
                 bounded(decoder, "zstd", limit)?
@@ -121,17 +122,21 @@ impl Compressor {
     }
 }
 
-fn bounded(from: impl Read, token: &'static str, limit: usize) -> Result<Vec<u8>, DecompressError> {
+fn bounded(
+    from: impl Read,
+    format: &'static str,
+    limit: usize,
+) -> Result<Vec<u8>, DecompressError> {
     let mut out = Vec::new();
     let mut from = from.take(limit as u64 + 1);
     match from.read_to_end(&mut out) {
         Ok(_) if out.len() > limit => Err(DecompressError::TooLong { limit }),
         Ok(_) => Ok(out),
-        Err(source) => Err(DecompressError::Broken { token, source }),
+        Err(source) => Err(DecompressError::Malformed { format, source }),
     }
 }
 
-fn broken(token: &'static str, problem: &'static str) -> DecompressError {
+fn malformed(format: &'static str, problem: &'static str) -> DecompressError {
     let source = io::Error::other(problem);
-    DecompressError::Broken { token, source }
+    DecompressError::Malformed { format, source }
 }

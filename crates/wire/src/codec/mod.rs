@@ -1,5 +1,5 @@
-//! Messages to bytes and back, as an app would: the library that its language's users ship,
-//! called as its authors advise.
+//! Codecs as an app would use them: the libraries that Rust users ship, called as their authors
+//! advise.
 
 mod compression;
 mod media;
@@ -12,11 +12,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use compression::{Compression, Compressor, DecompressError};
-pub use media::MediaError;
+pub use media::MediaTypeError;
 
 use crate::{Kind, Message};
 
-/// A form and what is done to its bytes, named as `json+gzip-6`.
+/// The largest decompressed size in bytes, so that a small input cannot expand without limit.
+pub const SIZE_LIMIT_BYTES: usize = 64 << 20;
+/// Buffers in memory do not fail, and all messages are of the schema.
+const ENCODABLE: &str = "every message of the schema has every format";
+
+/// A format and a compression, named e.g. `json+gzip-6`.
 ///
 /// ```
 /// let codec: wire::Codec = "json+gzip-6".parse().unwrap();
@@ -28,89 +33,92 @@ use crate::{Kind, Message};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Codec {
-    /// How the message is written.
-    pub form: Form,
-    /// How that is made shorter.
+    /// The serialisation format.
+    pub format: Format,
+    /// The compression applied to it.
     pub compression: Compression,
 }
 
-/// How a message is written.
+/// A serialisation format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// JSON by serde_json: the schema's JSON names, no white space.
+pub enum Format {
+    /// JSON by serde_json, with the schema's JSON names and without white space.
     Json,
     /// Protobuf by prost.
     Protobuf,
-    /// MessagePack by rmp-serde, maps with names.
+    /// MessagePack by rmp-serde, messages as maps with names.
     Msgpack,
-    /// MessagePack by rmp-serde, fields by position.
+    /// MessagePack by rmp-serde, messages as arrays of fields.
     MsgpackArray,
-    /// Study 4's MessagePack, after the specification before 2013: signed integers only, raw
-    /// instead of str and bin. By a serializer of our own on rmp.
+    /// The unity-msgpack study's MessagePack, as specified before 2013: signed integers only, raw
+    /// instead of str and bin. By a serialiser of our own on rmp.
     MsgpackOld,
 }
 
-/// No codec has this name.
+/// The error for a name that no codec has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no codec is named `{0}`; a codec is json, protobuf, msgpack, msgpack-array or msgpack-old, \
-     perhaps followed by +gzip-1, +gzip-6 or +zstd-3"
+    "no codec is named `{0}`; known: json, protobuf, msgpack, msgpack-array and msgpack-old, each \
+     also with +gzip-1, +gzip-6 or +zstd-3"
 )]
 pub struct CodecError(String);
 
-/// Bytes that do not hold such a message.
+/// Why bytes do not decode to the wanted message.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// What was around them could not be taken off.
+    /// The bytes cannot be decompressed.
     #[error(transparent)]
     Decompress(#[from] DecompressError),
-    /// The form is broken, or of another message.
-    #[error("no {} in {form}: {problem}", kind.name())]
-    Form {
-        /// What was asked for.
+    /// The bytes are malformed, or of another message.
+    #[error("no {} in {format}: {problem}", kind.name())]
+    Malformed {
+        /// The wanted kind of message.
         kind: Kind,
-        /// In which form.
-        form: Form,
-        /// The library's words.
+        /// The wanted format.
+        format: Format,
+        /// The library's error.
         problem: String,
     },
 }
 
 impl Codec {
-    /// A form without compression.
-    pub const fn plain(form: Form) -> Self {
+    /// A format without compression.
+    pub const fn plain(format: Format) -> Self {
         let compression = Compression::None;
-        Self { form, compression }
+        Self {
+            format,
+            compression,
+        }
     }
 
-    /// Takes up the work with fresh contexts.
+    /// Creates a coder with fresh contexts.
     pub fn coder(self) -> Coder {
         Coder {
-            form: self.form,
+            format: self.format,
             compressor: Compressor::new(self.compression),
         }
     }
 }
 
-/// A codec at work; compression contexts are kept from message to message.
+/// Encodes and decodes messages; compression contexts are reused from message to message.
 pub struct Coder {
-    form: Form,
+    format: Format,
     compressor: Compressor,
 }
 
 impl Coder {
     /// Encodes into a fresh buffer.
     pub fn encode(&mut self, message: &Message) -> Vec<u8> {
-        let bytes = with_message!(message, m => self.form.encode(m));
+        let bytes = with_message!(message, m => self.format.encode(m));
         self.compressor.compress(bytes)
     }
 
-    /// Decodes what should be a message of `kind`.
+    /// Decodes a message of `kind`, of at most [`SIZE_LIMIT_BYTES`] when decompressed.
     pub fn decode(&mut self, kind: Kind, bytes: &[u8]) -> Result<Message, DecodeError> {
         self.decode_within(kind, bytes, SIZE_LIMIT_BYTES)
     }
 
-    /// The same, of bytes that may unfold to at most `limit`.
+    /// Decodes a message of `kind`, of at most `limit` bytes when decompressed.
     pub fn decode_within(
         &mut self,
         kind: Kind,
@@ -118,15 +126,15 @@ impl Coder {
         limit: usize,
     ) -> Result<Message, DecodeError> {
         let bytes = self.compressor.decompress(bytes, limit)?;
-        with_kind!(kind, T => match self.form.decode::<T>(&bytes) {
+        with_kind!(kind, T => match self.format.decode::<T>(&bytes) {
             Ok(message) => Ok(message.into()),
-            Err(problem) => Err(DecodeError::Form { kind, form: self.form, problem }),
+            Err(problem) => Err(DecodeError::Malformed { kind, format: self.format, problem }),
         })
     }
 }
 
-impl Form {
-    /// All of them.
+impl Format {
+    /// All formats.
     pub const ALL: [Self; 5] = [
         Self::Json,
         Self::Protobuf,
@@ -135,7 +143,7 @@ impl Form {
         Self::MsgpackOld,
     ];
 
-    /// Its name in studies and tables.
+    /// The name in studies and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -148,18 +156,16 @@ impl Form {
 
     /// Encodes into a fresh buffer.
     pub fn encode<T: Serialize + prost::Message>(self, message: &T) -> Vec<u8> {
-        // Buffers in memory do not fail, and every message is of the schema.
-        const WHY: &str = "every message of the schema has every form";
         match self {
-            Self::Json => serde_json::to_vec(message).expect(WHY),
+            Self::Json => serde_json::to_vec(message).expect(ENCODABLE),
             Self::Protobuf => message.encode_to_vec(),
-            Self::Msgpack => rmp_serde::to_vec_named(message).expect(WHY),
-            Self::MsgpackArray => rmp_serde::to_vec(message).expect(WHY),
-            Self::MsgpackOld => msgpack_old::to_vec(message).expect(WHY),
+            Self::Msgpack => rmp_serde::to_vec_named(message).expect(ENCODABLE),
+            Self::MsgpackArray => rmp_serde::to_vec(message).expect(ENCODABLE),
+            Self::MsgpackOld => msgpack_old::to_vec(message).expect(ENCODABLE),
         }
     }
 
-    /// Decodes; an error is the library's words.
+    /// Decodes untrusted bytes. The error is the library's text.
     pub fn decode<T: DeserializeOwned + prost::Message + Default>(
         self,
         bytes: &[u8],
@@ -176,11 +182,11 @@ fn from_msgpack<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, String> {
     let message = rmp_serde::from_read(&mut bytes).map_err(|e| e.to_string())?;
     match bytes.len() {
         0 => Ok(message),
-        left => Err(format!("{left} bytes follow the message")),
+        rest => Err(format!("{rest} bytes follow the message")),
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -188,7 +194,7 @@ impl fmt::Display for Form {
 
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.compression.codec_name(self.form.name()))
+        f.write_str(&self.compression.codec_name(self.format.name()))
     }
 }
 
@@ -196,17 +202,19 @@ impl FromStr for Codec {
     type Err = CodecError;
 
     fn from_str(text: &str) -> Result<Self, CodecError> {
-        let every = Form::ALL
-            .into_iter()
-            .flat_map(|form| Compression::ALL.map(|compression| Self { form, compression }));
-        let mut every = every;
-        every
-            .find(|codec| codec.to_string() == text)
+        let with_compressions = |format| {
+            Compression::ALL.map(|compression| Self {
+                format,
+                compression,
+            })
+        };
+        let mut all = Format::ALL.into_iter().flat_map(with_compressions);
+        all.find(|codec| codec.to_string() == text)
             .ok_or_else(|| CodecError(text.to_owned()))
     }
 }
 
-/// Bytes fields: base64 where people may read it, bytes elsewhere.
+/// Serialises bytes fields as base64 in human-readable formats, as bytes elsewhere.
 pub(crate) mod base64_or_bytes {
     use std::fmt;
 
@@ -262,15 +270,12 @@ pub(crate) mod base64_or_bytes {
             Ok(bytes)
         }
 
-        // The old MessagePack has one kind for both.
+        // The old MessagePack has one type for both.
         fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
             Ok(text.as_bytes().to_vec())
         }
     }
 }
-
-/// Nothing decodes to more: bound of what a small input may unfold to.
-pub const SIZE_LIMIT_BYTES: usize = 64 << 20;
 
 #[cfg(test)]
 mod tests;

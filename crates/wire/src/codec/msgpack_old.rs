@@ -1,5 +1,7 @@
-//! MessagePack as it was before 2013, in the dialect of study 4's library: integers take the
-//! smallest *signed* form, text and bytes are both "raw", and raw has no 8-bit length.
+//! MessagePack as specified before 2013, as the unity-msgpack study's library writes it: integers
+//! take the smallest *signed* format, text and bytes are both "raw", and raw has no 8-bit length.
+//!
+//! Written by hand because rmp-serde writes the present format only.
 
 use std::fmt::Display;
 use std::io;
@@ -11,29 +13,29 @@ use rmp::encode::{
 };
 use serde::ser::{Error as _, Impossible, Serialize, SerializeSeq, SerializeStruct, Serializer};
 
-/// Encodes into a fresh buffer. Messages of the schema need nothing but what is here.
-pub(super) fn to_vec<T: Serialize>(message: &T) -> Result<Vec<u8>, Unwritable> {
+/// Encodes into a fresh buffer. Supports the types in the schema, and no others.
+pub(super) fn to_vec<T: Serialize>(message: &T) -> Result<Vec<u8>, Unsupported> {
     let mut out = Vec::new();
-    message.serialize(Old { out: &mut out })?;
+    message.serialize(Serialiser { out: &mut out })?;
     Ok(out)
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unwritable(String);
+pub(super) struct Unsupported(String);
 
-impl serde::ser::Error for Unwritable {
+impl serde::ser::Error for Unsupported {
     fn custom<T: Display>(message: T) -> Self {
         Self(message.to_string())
     }
 }
 
-struct Old<'o> {
+struct Serialiser<'o> {
     out: &'o mut Vec<u8>,
 }
 
-impl Old<'_> {
-    fn integer(self, v: i64) -> Result<(), Unwritable> {
+impl Serialiser<'_> {
+    fn integer(self, v: i64) -> Result<(), Unsupported> {
         let out = self.out;
         done(match v {
             0..=127 => write_pfix(out, v as u8),
@@ -47,7 +49,7 @@ impl Old<'_> {
         })
     }
 
-    fn raw(self, bytes: &[u8]) -> Result<(), Unwritable> {
+    fn raw(self, bytes: &[u8]) -> Result<(), Unsupported> {
         match bytes.len() {
             n @ ..32 => self.out.push(Marker::FixStr(n as u8).to_u8()),
             n => match (u16::try_from(n), u32::try_from(n)) {
@@ -59,7 +61,7 @@ impl Old<'_> {
                     self.out.push(Marker::Str32.to_u8());
                     self.out.extend_from_slice(&n.to_be_bytes());
                 }
-                _ => return Err(Unwritable::custom("longer than 4 GiB")),
+                _ => return Err(Unsupported::custom("longer than 4 GiB")),
             },
         }
         self.out.extend_from_slice(bytes);
@@ -67,93 +69,93 @@ impl Old<'_> {
     }
 }
 
-/// Lengths above 2^32 apart, writing to memory does not fail.
-fn done<T>(result: io::Result<T>) -> Result<(), Unwritable> {
-    result.map(drop).map_err(Unwritable::custom)
+/// Converts an error that does not happen: writing to memory does not fail.
+fn done<T>(result: io::Result<T>) -> Result<(), Unsupported> {
+    result.map(drop).map_err(Unsupported::custom)
 }
 
-fn length(n: usize) -> Result<u32, Unwritable> {
-    u32::try_from(n).map_err(Unwritable::custom)
+fn length(n: usize) -> Result<u32, Unsupported> {
+    u32::try_from(n).map_err(Unsupported::custom)
 }
 
-macro_rules! not_in_the_schema {
+macro_rules! unsupported {
     ($($method:ident($($type:ty),*) -> $ok:ty;)*) => {
-        $(fn $method(self, $(_: $type),*) -> Result<$ok, Unwritable> {
-            Err(Unwritable::custom(stringify!($method)))
+        $(fn $method(self, $(_: $type),*) -> Result<$ok, Unsupported> {
+            Err(Unsupported::custom(stringify!($method)))
         })*
     };
 }
 
-impl<'o> Serializer for Old<'o> {
+impl<'o> Serializer for Serialiser<'o> {
     type Ok = ();
-    type Error = Unwritable;
-    type SerializeSeq = Many<'o>;
-    type SerializeStruct = Many<'o>;
-    type SerializeTuple = Impossible<(), Unwritable>;
-    type SerializeTupleStruct = Impossible<(), Unwritable>;
-    type SerializeTupleVariant = Impossible<(), Unwritable>;
-    type SerializeMap = Impossible<(), Unwritable>;
-    type SerializeStructVariant = Impossible<(), Unwritable>;
+    type Error = Unsupported;
+    type SerializeSeq = Compound<'o>;
+    type SerializeStruct = Compound<'o>;
+    type SerializeTuple = Impossible<(), Unsupported>;
+    type SerializeTupleStruct = Impossible<(), Unsupported>;
+    type SerializeTupleVariant = Impossible<(), Unsupported>;
+    type SerializeMap = Impossible<(), Unsupported>;
+    type SerializeStructVariant = Impossible<(), Unsupported>;
 
     fn is_human_readable(&self) -> bool {
         false
     }
 
-    fn serialize_bool(self, v: bool) -> Result<(), Unwritable> {
+    fn serialize_bool(self, v: bool) -> Result<(), Unsupported> {
         done(write_bool(self.out, v))
     }
 
-    fn serialize_i32(self, v: i32) -> Result<(), Unwritable> {
+    fn serialize_i32(self, v: i32) -> Result<(), Unsupported> {
         self.integer(v.into())
     }
 
-    fn serialize_i64(self, v: i64) -> Result<(), Unwritable> {
+    fn serialize_i64(self, v: i64) -> Result<(), Unsupported> {
         self.integer(v)
     }
 
-    fn serialize_u64(self, v: u64) -> Result<(), Unwritable> {
+    fn serialize_u64(self, v: u64) -> Result<(), Unsupported> {
         match i64::try_from(v) {
             Ok(v) => self.integer(v),
             Err(_) => done(write_u64(self.out, v).map_err(io::Error::from)),
         }
     }
 
-    fn serialize_f32(self, v: f32) -> Result<(), Unwritable> {
+    fn serialize_f32(self, v: f32) -> Result<(), Unsupported> {
         done(write_f32(self.out, v).map_err(io::Error::from))
     }
 
-    fn serialize_f64(self, v: f64) -> Result<(), Unwritable> {
+    fn serialize_f64(self, v: f64) -> Result<(), Unsupported> {
         done(write_f64(self.out, v).map_err(io::Error::from))
     }
 
-    fn serialize_str(self, v: &str) -> Result<(), Unwritable> {
+    fn serialize_str(self, v: &str) -> Result<(), Unsupported> {
         self.raw(v.as_bytes())
     }
 
-    fn serialize_bytes(self, v: &[u8]) -> Result<(), Unwritable> {
+    fn serialize_bytes(self, v: &[u8]) -> Result<(), Unsupported> {
         self.raw(v)
     }
 
-    fn serialize_none(self) -> Result<(), Unwritable> {
+    fn serialize_none(self) -> Result<(), Unsupported> {
         done(write_nil(self.out))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unwritable> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unsupported> {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<Many<'o>, Unwritable> {
-        let len = len.ok_or_else(|| Unwritable::custom("a sequence of unknown length"))?;
+    fn serialize_seq(self, len: Option<usize>) -> Result<Compound<'o>, Unsupported> {
+        let len = len.ok_or_else(|| Unsupported::custom("a sequence of unknown length"))?;
         done(write_array_len(self.out, length(len)?).map_err(io::Error::from))?;
-        Ok(Many { out: self.out })
+        Ok(Compound { out: self.out })
     }
 
-    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Many<'o>, Unwritable> {
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Compound<'o>, Unsupported> {
         done(write_map_len(self.out, length(len)?).map_err(io::Error::from))?;
-        Ok(Many { out: self.out })
+        Ok(Compound { out: self.out })
     }
 
-    not_in_the_schema! {
+    unsupported! {
         serialize_i8(i8) -> ();
         serialize_i16(i16) -> ();
         serialize_u8(u8) -> ();
@@ -174,8 +176,8 @@ impl<'o> Serializer for Old<'o> {
         self,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unwritable> {
-        Err(Unwritable::custom("serialize_newtype_struct"))
+    ) -> Result<(), Unsupported> {
+        Err(Unsupported::custom("serialize_newtype_struct"))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -184,42 +186,42 @@ impl<'o> Serializer for Old<'o> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unwritable> {
-        Err(Unwritable::custom("serialize_newtype_variant"))
+    ) -> Result<(), Unsupported> {
+        Err(Unsupported::custom("serialize_newtype_variant"))
     }
 }
 
-struct Many<'o> {
+struct Compound<'o> {
     out: &'o mut Vec<u8>,
 }
 
-impl SerializeSeq for Many<'_> {
+impl SerializeSeq for Compound<'_> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = Unsupported;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
-        value.serialize(Old { out: self.out })
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unsupported> {
+        value.serialize(Serialiser { out: self.out })
     }
 
-    fn end(self) -> Result<(), Unwritable> {
+    fn end(self) -> Result<(), Unsupported> {
         Ok(())
     }
 }
 
-impl SerializeStruct for Many<'_> {
+impl SerializeStruct for Compound<'_> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = Unsupported;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
-        Old { out: self.out }.raw(name.as_bytes())?;
-        value.serialize(Old { out: self.out })
+    ) -> Result<(), Unsupported> {
+        Serialiser { out: self.out }.raw(name.as_bytes())?;
+        value.serialize(Serialiser { out: self.out })
     }
 
-    fn end(self) -> Result<(), Unwritable> {
+    fn end(self) -> Result<(), Unsupported> {
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
-//! Value files: one message, leaf by leaf, that any language reads in sixty lines.
+//! Value files: one message per file, in a format that any language can read in sixty lines.
 //!
-//! The form is that of `docs/codec-runner.md`: one line a leaf, in the order of the schema,
-//! floating-point numbers by their bits. Two equal files are two equal messages, to the bit.
+//! The format (`docs/codec-runner.md`) has one line per leaf, in the order of the schema, with
+//! floating-point numbers as their bits. Equal files are equal messages, bit for bit.
 
 mod read;
 mod write;
@@ -10,21 +10,21 @@ use serde::Serialize;
 
 use crate::{Kind, Message};
 
-/// A value file that does not hold such a message.
+/// The error for a file that does not hold a message of the wanted kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ValueError {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
-    /// What was wrong, and what would be right.
+    /// What is wrong, and what was expected.
     pub problem: String,
 }
 
-/// The message as a value file.
+/// Writes the message as a value file.
 pub fn to_value(message: &Message) -> String {
     let mut writer = write::Writer::default();
     let written = with_message!(message, m => m.serialize(&mut writer));
-    written.expect("every kind of message is made of what the form knows");
+    written.expect("the format covers every type in the schema");
     writer.text
 }
 

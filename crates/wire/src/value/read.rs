@@ -1,4 +1,4 @@
-//! Lines to serde's data model.
+//! From a value file to serde's data model.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub(super) fn message<T: DeserializeOwned>(text: &str) -> Result<T, ValueError> 
         line: 0,
     };
     let message = T::deserialize(&mut reader);
-    let message = message.map_err(|Broken(problem)| ValueError {
+    let message = message.map_err(|Invalid(problem)| ValueError {
         line: reader.line.max(1),
         problem,
     })?;
@@ -22,7 +22,7 @@ pub(super) fn message<T: DeserializeOwned>(text: &str) -> Result<T, ValueError> 
         None => Ok(message),
         Some(_) => Err(ValueError {
             line: reader.line + 1,
-            problem: "the message has ended; nothing may follow".into(),
+            problem: "there is more after the end of the message".into(),
         }),
     }
 }
@@ -34,48 +34,52 @@ struct Reader<'t> {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Broken(String);
+struct Invalid(String);
 
-impl serde::de::Error for Broken {
+impl serde::de::Error for Invalid {
     fn custom<T: Display>(message: T) -> Self {
         Self(message.to_string())
     }
 }
 
 impl<'t> Reader<'t> {
-    /// The next line without its end; a line that does not end is a file cut short.
-    fn next(&mut self) -> Result<&'t str, Broken> {
+    /// Returns the next line without its newline. A missing newline means a truncated file.
+    fn next(&mut self) -> Result<&'t str, Invalid> {
         self.line += 1;
         let line = self
             .rest
             .next()
-            .ok_or_else(|| Broken("the file ends too early".into()))?;
+            .ok_or_else(|| Invalid("the file is incomplete".into()))?;
         line.strip_suffix('\n')
-            .ok_or_else(|| Broken("the line has no end: the file was cut short".into()))
+            .ok_or_else(|| Invalid("the line has no newline; the file is incomplete".into()))
     }
 
-    /// What follows `kind` on the next line.
-    fn leaf(&mut self, kind: &str) -> Result<&'t str, Broken> {
+    /// Returns the rest of the next line, which must start with `kind`.
+    fn leaf(&mut self, kind: &str) -> Result<&'t str, Invalid> {
         let line = self.next()?;
         line.strip_prefix(kind)
             .and_then(|rest| rest.strip_prefix(' '))
-            .ok_or_else(|| Broken(format!("`{}` where `{kind} ...` belongs", shown(line))))
+            .ok_or_else(|| Invalid(format!("expected `{kind} ...`, found `{}`", excerpt(line))))
     }
 
-    fn number<N: FromStr>(&mut self) -> Result<N, Broken> {
+    fn number<N: FromStr>(&mut self) -> Result<N, Invalid> {
         let text = self.leaf("i")?;
-        text.parse()
-            .map_err(|_| Broken(format!("`{}` is no integer of this field", shown(text))))
+        text.parse().map_err(|_| {
+            Invalid(format!(
+                "`{}` is not an integer in this field's range",
+                excerpt(text)
+            ))
+        })
     }
 
-    fn bits(&mut self, kind: &str, digits: usize) -> Result<u64, Broken> {
+    fn bits(&mut self, kind: &str, digits: usize) -> Result<u64, Invalid> {
         let text = self.leaf(kind)?;
         let bits = u64::from_str_radix(text, 16).ok();
         bits.filter(|_| text.len() == digits)
-            .ok_or_else(|| Broken(format!("`{}` is not {digits} hex digits", shown(text))))
+            .ok_or_else(|| Invalid(format!("`{}` is not {digits} hex digits", excerpt(text))))
     }
 
-    fn bytes(&mut self, kind: &str) -> Result<Vec<u8>, Broken> {
+    fn bytes(&mut self, kind: &str) -> Result<Vec<u8>, Invalid> {
         let text = self.leaf(kind)?.as_bytes();
         let digit = |c: &u8| char::from(*c).to_digit(16);
         let (pairs, odd) = text.as_chunks::<2>();
@@ -83,66 +87,69 @@ impl<'t> Reader<'t> {
         let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
         bytes
             .filter(|_| odd.is_empty())
-            .ok_or_else(|| Broken("not pairs of hex digits".into()))
+            .ok_or_else(|| Invalid("not pairs of hex digits".into()))
     }
 
-    fn exactly(&mut self, line: &str) -> Result<(), Broken> {
+    fn exactly(&mut self, line: &str) -> Result<(), Invalid> {
         match self.next()? {
             found if found == line => Ok(()),
-            found => Err(Broken(format!("`{}` where `{line}` belongs", shown(found)))),
+            found => Err(Invalid(format!(
+                "expected `{line}`, found `{}`",
+                excerpt(found)
+            ))),
         }
     }
 }
 
-fn shown(line: &str) -> String {
+fn excerpt(line: &str) -> String {
     line.chars().take(40).collect()
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'_> {
-    type Error = Broken;
+    type Error = Invalid;
 
     fn is_human_readable(&self) -> bool {
         false
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         match self.leaf("b")? {
             "0" => visitor.visit_bool(false),
             "1" => visitor.visit_bool(true),
-            other => Err(Broken(format!("`{}` is neither 0 nor 1", shown(other)))),
+            other => Err(Invalid(format!("`{}` is neither 0 nor 1", excerpt(other)))),
         }
     }
 
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_i32(self.number()?)
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_i64(self.number()?)
     }
 
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_u64(self.number()?)
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_f32(f32::from_bits(self.bits("f", 8)? as u32))
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_f64(f64::from_bits(self.bits("d", 16)?))
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         let text = String::from_utf8(self.bytes("s")?);
-        visitor.visit_string(text.map_err(|e| Broken(e.to_string()))?)
+        visitor.visit_string(text.map_err(|e| Invalid(e.to_string()))?)
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         visitor.visit_byte_buf(self.bytes("x")?)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
         if self.rest.peek() == Some(&"z\n") {
             self.next()?;
             visitor.visit_none()
@@ -151,10 +158,14 @@ impl<'de> Deserializer<'de> for &mut Reader<'_> {
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Broken> {
-        let left = self.leaf("[")?.parse();
-        let left = left.map_err(|_| Broken("`[` wants the number of elements".into()))?;
-        visitor.visit_seq(Elements { reader: self, left })
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Invalid> {
+        let remaining = self.leaf("[")?.parse();
+        let remaining =
+            remaining.map_err(|_| Invalid("`[` needs the number of elements".into()))?;
+        visitor.visit_seq(Elements {
+            reader: self,
+            remaining,
+        })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -162,19 +173,19 @@ impl<'de> Deserializer<'de> for &mut Reader<'_> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Broken> {
+    ) -> Result<V::Value, Invalid> {
         self.exactly("{")?;
         let value = visitor.visit_map(Fields {
             reader: &mut *self,
-            left: fields.iter(),
+            remaining: fields.iter(),
         })?;
         self.exactly("}")?;
         Ok(value)
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Broken> {
-        Err(Broken(
-            "a field of a kind that value files do not know".into(),
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Invalid> {
+        Err(Invalid(
+            "value files do not support this field's type".into(),
         ))
     }
 
@@ -186,48 +197,48 @@ impl<'de> Deserializer<'de> for &mut Reader<'_> {
 
 struct Elements<'r, 't> {
     reader: &'r mut Reader<'t>,
-    left: usize,
+    remaining: usize,
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, '_> {
-    type Error = Broken;
+    type Error = Invalid;
 
-    // No size hint: the count is the file's word, and memory follows what is there.
+    // No size hint: the file's count is not trusted, so memory grows with the elements read.
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Broken> {
-        if self.left == 0 {
+    ) -> Result<Option<T::Value>, Invalid> {
+        if self.remaining == 0 {
             return Ok(None);
         }
-        self.left -= 1;
+        self.remaining -= 1;
         seed.deserialize(&mut *self.reader).map(Some)
     }
 }
 
-/// Fields by position, presented under their names.
+/// Presents fields, which the file has by position, with their names.
 struct Fields<'r, 't> {
     reader: &'r mut Reader<'t>,
-    left: std::slice::Iter<'static, &'static str>,
+    remaining: std::slice::Iter<'static, &'static str>,
 }
 
 impl<'de> MapAccess<'de> for Fields<'_, '_> {
-    type Error = Broken;
+    type Error = Invalid;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Broken> {
-        match self.left.next() {
+    ) -> Result<Option<K::Value>, Invalid> {
+        match self.remaining.next() {
             None => Ok(None),
             Some(name) => {
-                let name: StrDeserializer<'_, Broken> = StrDeserializer::new(name);
+                let name: StrDeserializer<'_, Invalid> = StrDeserializer::new(name);
                 seed.deserialize(name).map(Some)
             }
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Broken> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Invalid> {
         seed.deserialize(&mut *self.reader)
     }
 }

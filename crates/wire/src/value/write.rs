@@ -1,4 +1,4 @@
-//! Serde's data model to lines.
+//! From serde's data model to a value file.
 
 use std::fmt::{self, Display, Write};
 
@@ -13,97 +13,97 @@ pub(super) struct Writer {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unknown(String);
+pub(super) struct Unsupported(String);
 
-impl serde::ser::Error for Unknown {
+impl serde::ser::Error for Unsupported {
     fn custom<T: Display>(message: T) -> Self {
         Self(message.to_string())
     }
 }
 
 impl Writer {
-    fn line(&mut self, line: fmt::Arguments<'_>) -> Result<(), Unknown> {
-        self.text.write_fmt(line).map_err(Unknown::custom)?;
+    fn line(&mut self, line: fmt::Arguments<'_>) -> Result<(), Unsupported> {
+        self.text.write_fmt(line).map_err(Unsupported::custom)?;
         self.text.push('\n');
         Ok(())
     }
 }
 
-macro_rules! not_in_the_schema {
+macro_rules! unsupported {
     ($($method:ident($($type:ty),*) -> $ok:ty;)*) => {
-        $(fn $method(self, $(_: $type),*) -> Result<$ok, Unknown> {
-            Err(Unknown::custom(stringify!($method)))
+        $(fn $method(self, $(_: $type),*) -> Result<$ok, Unsupported> {
+            Err(Unsupported::custom(stringify!($method)))
         })*
     };
 }
 
 impl Serializer for &mut Writer {
     type Ok = ();
-    type Error = Unknown;
+    type Error = Unsupported;
     type SerializeSeq = Self;
     type SerializeStruct = Self;
-    type SerializeTuple = Impossible<(), Unknown>;
-    type SerializeTupleStruct = Impossible<(), Unknown>;
-    type SerializeTupleVariant = Impossible<(), Unknown>;
-    type SerializeMap = Impossible<(), Unknown>;
-    type SerializeStructVariant = Impossible<(), Unknown>;
+    type SerializeTuple = Impossible<(), Unsupported>;
+    type SerializeTupleStruct = Impossible<(), Unsupported>;
+    type SerializeTupleVariant = Impossible<(), Unsupported>;
+    type SerializeMap = Impossible<(), Unsupported>;
+    type SerializeStructVariant = Impossible<(), Unsupported>;
 
     fn is_human_readable(&self) -> bool {
         false
     }
 
-    fn serialize_bool(self, v: bool) -> Result<(), Unknown> {
+    fn serialize_bool(self, v: bool) -> Result<(), Unsupported> {
         self.line(format_args!("b {}", u8::from(v)))
     }
 
-    fn serialize_i32(self, v: i32) -> Result<(), Unknown> {
+    fn serialize_i32(self, v: i32) -> Result<(), Unsupported> {
         self.line(format_args!("i {v}"))
     }
 
-    fn serialize_i64(self, v: i64) -> Result<(), Unknown> {
+    fn serialize_i64(self, v: i64) -> Result<(), Unsupported> {
         self.line(format_args!("i {v}"))
     }
 
-    fn serialize_u64(self, v: u64) -> Result<(), Unknown> {
+    fn serialize_u64(self, v: u64) -> Result<(), Unsupported> {
         self.line(format_args!("i {v}"))
     }
 
-    fn serialize_f32(self, v: f32) -> Result<(), Unknown> {
+    fn serialize_f32(self, v: f32) -> Result<(), Unsupported> {
         self.line(format_args!("f {:08x}", v.to_bits()))
     }
 
-    fn serialize_f64(self, v: f64) -> Result<(), Unknown> {
+    fn serialize_f64(self, v: f64) -> Result<(), Unsupported> {
         self.line(format_args!("d {:016x}", v.to_bits()))
     }
 
-    fn serialize_str(self, v: &str) -> Result<(), Unknown> {
+    fn serialize_str(self, v: &str) -> Result<(), Unsupported> {
         self.line(format_args!("s {}", hex(v.as_bytes())))
     }
 
-    fn serialize_bytes(self, v: &[u8]) -> Result<(), Unknown> {
+    fn serialize_bytes(self, v: &[u8]) -> Result<(), Unsupported> {
         self.line(format_args!("x {}", hex(v)))
     }
 
-    fn serialize_none(self) -> Result<(), Unknown> {
+    fn serialize_none(self) -> Result<(), Unsupported> {
         self.line(format_args!("z"))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unknown> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unsupported> {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<Self, Unknown> {
-        let len = len.ok_or_else(|| Unknown::custom("a sequence of unknown length"))?;
+    fn serialize_seq(self, len: Option<usize>) -> Result<Self, Unsupported> {
+        let len = len.ok_or_else(|| Unsupported::custom("a sequence of unknown length"))?;
         self.line(format_args!("[ {len}"))?;
         Ok(self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unknown> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Unsupported> {
         self.line(format_args!("{{"))?;
         Ok(self)
     }
 
-    not_in_the_schema! {
+    unsupported! {
         serialize_i8(i8) -> ();
         serialize_i16(i16) -> ();
         serialize_u8(u8) -> ();
@@ -124,8 +124,8 @@ impl Serializer for &mut Writer {
         self,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unknown> {
-        Err(Unknown::custom("serialize_newtype_struct"))
+    ) -> Result<(), Unsupported> {
+        Err(Unsupported::custom("serialize_newtype_struct"))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -134,37 +134,37 @@ impl Serializer for &mut Writer {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unknown> {
-        Err(Unknown::custom("serialize_newtype_variant"))
+    ) -> Result<(), Unsupported> {
+        Err(Unsupported::custom("serialize_newtype_variant"))
     }
 }
 
 impl SerializeSeq for &mut Writer {
     type Ok = ();
-    type Error = Unknown;
+    type Error = Unsupported;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unknown> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unsupported> {
         value.serialize(&mut **self)
     }
 
-    fn end(self) -> Result<(), Unknown> {
+    fn end(self) -> Result<(), Unsupported> {
         Ok(())
     }
 }
 
 impl SerializeStruct for &mut Writer {
     type Ok = ();
-    type Error = Unknown;
+    type Error = Unsupported;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Unknown> {
+    ) -> Result<(), Unsupported> {
         value.serialize(&mut **self)
     }
 
-    fn end(self) -> Result<(), Unknown> {
+    fn end(self) -> Result<(), Unsupported> {
         self.line(format_args!("}}"))
     }
 }
