@@ -1,11 +1,20 @@
-//! One page, readable offline: for each message, time against bytes, then the figures.
+//! The table as one offline page: for each message, plots of time against bytes, then the figures.
 
-use std::fmt;
+use html_escape::encode_quoted_attribute as escape;
 
-use crate::protocol::Part;
+use crate::Part;
 use crate::table::{Cost, Row, Table, duration, spread};
 
-/// The table as one HTML file: no script, no font, no link that leaves it.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 360.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 28.0;
+const COLOURS: usize = 6;
+const STYLE: &str = include_str!("style.css");
+
+/// Returns the table as one HTML file without scripts, fonts or external links.
 pub fn html(table: &Table) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -13,17 +22,17 @@ pub fn html(table: &Table) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'\">\n<title>commute codec</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<h1>What encoding and decoding costs</h1>\n"
+         </head>\n<body>\n<h1>The cost of encoding and decoding</h1>\n"
     );
     for note in table.notes() {
-        out += &format!("<p class=\"note\">{}</p>\n", Text(&note));
+        out += &format!("<p class=\"note\">{}</p>\n", escape(&note));
     }
     let runtimes = runtimes(table);
     for message in table.messages() {
         let rows = table.rows_of(message);
         out += &format!(
             "<h2 id=\"{0}\">{0}</h2>\n<div class=\"plots\">\n",
-            Text(message)
+            escape(message)
         );
         for part in [Part::Encode, Part::Decode] {
             out += &plot(part, &rows, &runtimes);
@@ -43,9 +52,9 @@ fn runtimes(table: &Table) -> Vec<&str> {
     names
 }
 
-/// Both axes logarithmic: the codecs of one message differ by orders of magnitude.
+/// Both axes are logarithmic, since the codecs of one message differ by orders of magnitude.
 fn plot(part: Part, rows: &[&Row], runtimes: &[&str]) -> String {
-    let title = match part {
+    let caption = match part {
         Part::Encode | Part::Populate => "Encoding: time against bytes",
         Part::Decode | Part::Convert => "Decoding: time against bytes",
     };
@@ -65,30 +74,30 @@ fn plot(part: Part, rows: &[&Row], runtimes: &[&str]) -> String {
         return String::new();
     };
     let mut body = String::new();
-    for mark in x.marks() {
-        let at = x.at(mark);
+    for tick in x.ticks() {
+        let at = x.at(tick);
         body += &format!(
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{:.1}\"/>\
              <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
             HEIGHT - BOTTOM,
             HEIGHT - BOTTOM + 16.0,
-            bytes(mark)
+            bytes(tick)
         );
     }
-    for mark in y.marks() {
-        let at = y.at(mark);
+    for tick in y.ticks() {
+        let at = y.at(tick);
         body += &format!(
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
             WIDTH - RIGHT,
             LEFT - 6.0,
             at + 4.0,
-            duration(mark)
+            duration(tick)
         );
     }
     for (row, size, cost) in points {
-        let place = runtimes.iter().position(|r| *r == row.runtime).unwrap_or(0);
-        let told = format!(
+        let colour = runtimes.iter().position(|r| *r == row.runtime).unwrap_or(0);
+        let title = format!(
             "{} by {} ({}): {size} bytes, {}",
             row.codec,
             row.library,
@@ -97,20 +106,20 @@ fn plot(part: Part, rows: &[&Row], runtimes: &[&str]) -> String {
         );
         body += &format!(
             "<circle class=\"of-{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4.5\"><title>{}</title></circle>\n",
-            place % COLORS,
+            colour % COLOURS,
             x.at(size),
             y.at(cost.ns),
-            Text(&told)
+            escape(&title)
         );
     }
     let legend: String = runtimes
         .iter()
         .enumerate()
-        .map(|(i, name)| format!("<li class=\"of-{}\">{}</li>\n", i % COLORS, Text(name)))
+        .map(|(i, name)| format!("<li class=\"of-{}\">{}</li>\n", i % COLOURS, escape(name)))
         .collect();
     format!(
-        "<figure>\n<figcaption>{title}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         role=\"img\" aria-label=\"{title}\">\n{body}</svg>\n<ul>\n{legend}</ul>\n</figure>\n"
+        "<figure>\n<figcaption>{caption}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         role=\"img\" aria-label=\"{caption}\">\n{body}</svg>\n<ul>\n{legend}</ul>\n</figure>\n"
     )
 }
 
@@ -124,13 +133,13 @@ fn figures(rows: &[&Row]) -> String {
         let library = format!("{} {}", row.library, row.version);
         out += &format!(
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
-            Text(&row.codec),
-            Text(&row.runtime),
-            Text(&library),
+            escape(&row.codec),
+            escape(&row.runtime),
+            escape(&library),
             row.bytes.map_or("-".into(), |n| n.to_string())
         );
         match &row.problem {
-            Some(problem) => out += &format!("<td colspan=\"6\">{}</td>", Text(problem)),
+            Some(problem) => out += &format!("<td colspan=\"6\">{}</td>", escape(problem)),
             None => {
                 for cost in row.costs() {
                     let text = cost.as_ref().map_or("-".into(), spread);
@@ -143,7 +152,7 @@ fn figures(rows: &[&Row]) -> String {
     out + "</table>\n"
 }
 
-/// A logarithmic axis that holds all its values.
+/// A logarithmic axis over all values.
 struct Axis {
     low: f64,
     high: f64,
@@ -169,8 +178,8 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 of each power of ten; over wide spans the powers only.
-    fn marks(&self) -> Vec<f64> {
+    /// Ticks at 1, 2 and 5 times each power of ten, or at the powers only over wide spans.
+    fn ticks(&self) -> Vec<f64> {
         let powers = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
         let steps: &[f64] = match self.high / self.low > 1e3 {
             true => &[1.0],
@@ -178,7 +187,7 @@ impl Axis {
         };
         powers
             .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
-            .filter(|mark| (self.low..=self.high).contains(mark))
+            .filter(|tick| (self.low..=self.high).contains(tick))
             .collect()
     }
 }
@@ -190,21 +199,3 @@ fn bytes(n: f64) -> String {
         _ => format!("{n} B"),
     }
 }
-
-/// Text from outside, with nothing that HTML would read as its own.
-struct Text<'a>(&'a str);
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&html_escape::encode_quoted_attribute(self.0))
-    }
-}
-
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 28.0;
-const COLORS: usize = 6;
-const STYLE: &str = include_str!("style.css");

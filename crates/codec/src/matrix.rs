@@ -1,68 +1,68 @@
-//! Does every language read what every other writes, to the same value?
+//! The cross-language matrix: whether every language reads what every other writes.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::bench::{Bench, EMPTY, Exactness, Place, Progress};
-use crate::protocol::Part;
+use crate::Part;
+use crate::bench::{Bench, Case, EMPTY, Exactness, Progress};
 use crate::runner::{Runner, RunnerError};
-use crate::table::Absent;
+use crate::table::Unavailable;
 
-/// The outcome of all pairs of a writer and a reader.
+/// The results of all pairs of a writer and a reader.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Matrix {
-    /// By codec.
+    /// The counts of each codec.
     pub codecs: BTreeMap<String, Counts>,
-    /// Runtimes that took part.
+    /// The runtimes that took part, with their versions.
     pub runtimes: Vec<String>,
-    /// Runtimes that could not be had.
-    pub absent: Vec<Absent>,
+    /// The runtimes that did not, with the reasons.
+    pub unavailable: Vec<Unavailable>,
     /// Every pair that failed.
     pub failures: Vec<Failure>,
-    /// What a message could not be tried with, and why.
+    /// Messages that a writer does not support, with the reasons.
     pub unsupported: Vec<Failure>,
 }
 
-/// How the pairs of one codec ended.
+/// The results of one codec's pairs, over all messages.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counts {
     /// Libraries that write it.
     pub writers: usize,
     /// Libraries that read it.
     pub readers: usize,
-    /// Pairs whose value came through to the bit, over all messages.
+    /// Pairs whose value survived bit for bit.
     pub equal: usize,
-    /// Pairs whose writer or reader says that it loses digits: all else came through.
+    /// Pairs whose writer or reader declares that it loses digits, and where all else survived.
     pub lossy: usize,
-    /// Refusals by a reader that says it refuses what others write; its own it must read.
+    /// Refusals by a reader that declares that it refuses valid bytes of others.
     pub rejects_valid: usize,
     /// Pairs that failed.
     pub failed: usize,
 }
 
-/// A pair that failed, or could not be tried.
+/// A pair that failed or was not tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
-    /// Which message.
+    /// The message's name.
     pub message: String,
-    /// In which codec.
+    /// The codec's name.
     pub codec: String,
-    /// Runtime and library.
+    /// The writer's runtime and library.
     pub writer: String,
-    /// Runtime and library; empty when the writer was the trouble.
+    /// The reader's runtime and library; empty if the writer failed.
     pub reader: String,
-    /// What happened.
-    pub what: String,
+    /// The error.
+    pub error: String,
 }
 
 impl Matrix {
-    /// Every pair that was tried is equal, and something was tried.
+    /// Whether no pair failed and at least one was equal.
     pub fn is_green(&self) -> bool {
         self.failures.is_empty() && self.codecs.values().any(|counts| counts.equal > 0)
     }
 
-    /// A line a codec, then the failures.
+    /// A line per codec, then the failures.
     pub fn text(&self) -> String {
         let mut out = format!("runtimes: {}\n", self.runtimes.join(", "));
         for (codec, counts) in &self.codecs {
@@ -75,13 +75,13 @@ impl Matrix {
                 failed,
             } = counts;
             out += &format!(
-                "{codec:16} {writers:2} writers x {readers:2} readers: {equal} equal to the bit"
+                "{codec:16} {writers:2} writers x {readers:2} readers: {equal} equal bit for bit"
             );
             if *lossy > 0 {
-                out += &format!(", {lossy} equal but for digits that one side loses");
+                out += &format!(", {lossy} equal except for digits that one side loses");
             }
             if *rejects_valid > 0 {
-                out += &format!(", {rejects_valid} refused by a reader known for it");
+                out += &format!(", {rejects_valid} refused by a reader that declares it");
             }
             if *failed > 0 {
                 out += &format!(", {failed} FAILED");
@@ -94,8 +94,8 @@ impl Matrix {
         for failure in &self.unsupported {
             out += &format!("not tried: {failure}\n");
         }
-        for Absent { runtime, reason } in &self.absent {
-            out += &format!("absent: {runtime}: {reason}\n");
+        for Unavailable { runtime, reason } in &self.unavailable {
+            out += &format!("not available: {runtime}: {reason}\n");
         }
         out
     }
@@ -108,51 +108,53 @@ impl std::fmt::Display for Failure {
             codec,
             writer,
             reader,
-            what,
+            error,
         } = self;
         match reader.as_str() {
-            "" => write!(f, "{message}, {codec} written by {writer}: {what}"),
+            "" => write!(f, "{message}, {codec} written by {writer}: {error}"),
             _ => write!(
                 f,
-                "{message}, {codec} written by {writer}, read by {reader}: {what}"
+                "{message}, {codec} written by {writer}, read by {reader}: {error}"
             ),
         }
     }
 }
 
 impl Bench {
-    /// Has every writer write and every reader read every message in every codec.
+    /// Has every library encode every message in every codec, and every library decode the
+    /// results.
     pub fn matrix(mut self, progress: &mut dyn Progress) -> Result<Matrix, RunnerError> {
         let runtime = |r: &Runner| format!("{} {}", r.runtime(), r.runtime_version());
         let mut matrix = Matrix {
             runtimes: self.runners.iter().map(runtime).collect(),
-            absent: std::mem::take(&mut self.absent),
+            unavailable: std::mem::take(&mut self.unavailable),
             ..Matrix::default()
         };
-        let mut tables: BTreeMap<(String, usize), Vec<Place>> = BTreeMap::new();
-        for place in self.places() {
-            if place.entry.codec != EMPTY {
-                let table = (place.entry.codec.clone(), place.message);
-                tables.entry(table).or_default().push(place);
+        let mut groups: BTreeMap<(String, usize), Vec<Case>> = BTreeMap::new();
+        for case in self.cases() {
+            if case.entry.codec != EMPTY {
+                let group = (case.entry.codec.clone(), case.message);
+                groups.entry(group).or_default().push(case);
             }
         }
-        progress.begin("reading one another", tables.len());
-        for (done, ((codec, _), places)) in tables.iter().enumerate() {
+        progress.begin("reading each other's encodings", groups.len());
+        for (done, ((codec, _), cases)) in groups.iter().enumerate() {
             if !progress.step(done) {
                 break;
             }
-            let having = |part| places.iter().filter(|p| p.entry.has(part)).count();
+            let having = |part| cases.iter().filter(|p| p.entry.has(part)).count();
             let counts = matrix.codecs.entry(codec.clone()).or_default();
             (counts.writers, counts.readers) = (having(Part::Encode), having(Part::Decode));
-            self.exchange(places, &mut matrix)?;
+            self.exchange(cases, &mut matrix)?;
         }
         Ok(matrix)
     }
 
-    /// One message in one codec: whoever can writes it, whoever can reads all that was written.
-    fn exchange(&mut self, places: &[Place], matrix: &mut Matrix) -> Result<(), RunnerError> {
-        let mut written: Vec<&Place> = Vec::new();
-        for writer in places.iter().filter(|p| p.entry.has(Part::Encode)) {
+    /// One message in one codec: every runtime that supports it encodes, and every one decodes all
+    /// encodings.
+    fn exchange(&mut self, cases: &[Case], matrix: &mut Matrix) -> Result<(), RunnerError> {
+        let mut written: Vec<&Case> = Vec::new();
+        for writer in cases.iter().filter(|p| p.entry.has(Part::Encode)) {
             let Err(error) = self.write(writer) else {
                 written.push(writer);
                 continue;
@@ -164,7 +166,7 @@ impl Bench {
             }
             self.restart_after(&error, writer)?;
         }
-        for reader in places.iter().filter(|p| p.entry.has(Part::Decode)) {
+        for reader in cases.iter().filter(|p| p.entry.has(Part::Decode)) {
             for writer in &written {
                 let exactness = reader.exactness().max(writer.exactness());
                 let outcome = self.read(reader, &writer.encoded, exactness);
@@ -192,17 +194,17 @@ impl Bench {
         Ok(())
     }
 
-    fn failure(&self, writer: &Place, reader: Option<&Place>, error: &RunnerError) -> Failure {
-        let name = |place: &Place| {
-            let runtime = self.runners[place.runner].runtime();
-            format!("{runtime} {}", place.entry.library)
+    fn failure(&self, writer: &Case, reader: Option<&Case>, error: &RunnerError) -> Failure {
+        let name = |case: &Case| {
+            let runtime = self.runners[case.runner].runtime();
+            format!("{runtime} {}", case.entry.library)
         };
         Failure {
             message: self.messages[writer.message].name.to_string(),
             codec: writer.entry.codec.clone(),
             writer: name(writer),
             reader: reader.map_or(String::new(), name),
-            what: error.to_string(),
+            error: error.to_string(),
         }
     }
 }

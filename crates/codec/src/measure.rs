@@ -1,195 +1,225 @@
-//! How often, in which order, until when: the bench's rules, without a clock of their own.
+//! How many samples are taken, in which order and until when, independent of any clock.
 //!
-//! The rule for the number of iterations is that of study 1 (mobile-grpc): from one, double
-//! until the loop takes a good part of the time wanted, then scale. What differs: the study
-//! took one sample of 10 s, here many short ones are taken in rounds, interleaved with all
-//! other subjects, because two things measured minutes apart differ by what the machine did in
-//! between.
+//! The number of iterations follows the rule of the mobile-grpc study: from one, double until the
+//! loop takes a good part of the wanted time, then scale. The study took one sample of 10 s. Here
+//! many short samples are taken in rounds, interleaved with those of all other subjects, because
+//! measurements minutes apart also differ by what the machine did in between.
 
 use stats::{Estimate, Level, Span, estimate_by_order};
 use wire::Random;
 
 use crate::runner::Timed;
 
+/// The fewest samples whose range is an interval of 95 %.
+pub const MIN_SAMPLES: usize = 6;
+/// The half-width of an interval, as a share of the median, that is narrow enough.
+pub const TARGET_HALF_WIDTH: f64 = 0.02;
+/// Beyond this, more samples give false precision: a subject that still varies is drifting.
+const MAX_ROUNDS: usize = 1_000;
+/// Widths are checked again whenever the number of rounds has grown by one part in this many.
+const RECHECK_GROWTH_DIVISOR: usize = 4;
+/// The uncounted lead-in before a sample is this fraction of its iterations.
+const LEAD_IN_DIVISOR: u64 = 8;
+const MAX_ITERATIONS: u64 = 1 << 32;
+/// Calibration ends at the latest after the time of this many samples.
+const MAX_CALIBRATION_SAMPLES: u64 = 12;
+/// Calibration ends when the slowest of three samples in a row is at most this factor above the
+/// fastest.
+const STEADY_RATIO: f64 = 1.03;
+/// Waiting up to this long is put down to waking up for the request, before the loop starts.
+const WAKEUP_ALLOWANCE_NS: u64 = 100_000;
+/// Half of [`TARGET_HALF_WIDTH`].
+const MAX_WAIT_SHARE: f64 = 0.01;
+/// A neighbour slows a core by a third or more. A runtime's empty loop varies by a few percent,
+/// depending on how it was compiled.
+const MAX_SLOWDOWN: f64 = 0.1;
+const MAX_ATTEMPTS: usize = 3;
+
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Wanted length of a sample.
+pub struct SamplingPlan {
+    /// The wanted length of a sample.
     pub sample_ns: u64,
-    /// Samples of each subject, if time allows; [`FEWEST`] whether or not.
+    /// Samples of each subject if time allows; [`MIN_SAMPLES`] in any case.
     pub rounds: usize,
-    /// Until everything together has taken this long, samples that were noisy are taken
-    /// again, and subjects whose interval is wider than [`REACH`] get more than `rounds`.
+    /// The time for everything together. While it lasts, noisy samples are taken again, and
+    /// subjects with an interval wider than [`TARGET_HALF_WIDTH`] get more than `rounds`.
     pub budget_ns: u64,
-    /// Where the order's luck comes from.
+    /// The seed of the random order.
     pub seed: u64,
 }
 
-/// A loop that was timed, and how quiet it was meanwhile.
+/// One timed loop, and how much it was disturbed.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
-    /// What the runner says.
+pub struct Measurement {
+    /// The runner's result.
     pub timed: Timed,
-    /// How long it waited for a core meanwhile.
+    /// How long the runner waited for a core during the loop.
     pub waited_ns: u64,
-    /// How much slower than at its best the core was just before or just after, as a share: a
-    /// neighbour of a virtual machine shows in nothing else.
-    pub slow: f64,
-    /// How long all of it took, with what was done to tell.
+    /// How much slower than full speed the core was just before or just after, as a share.
+    /// Nothing else shows a virtual machine's noisy neighbour.
+    pub slowdown: f64,
+    /// How long the measurement took in all, reference loops included.
     pub spent_ns: u64,
 }
 
-/// What was found of one subject.
+/// The samples of one subject.
 #[derive(Clone, Debug)]
-pub struct Measured {
-    /// By round.
+pub struct Series {
+    /// One sample per round.
     pub samples: Vec<Sample>,
-    /// Operations in a sample.
+    /// Operations per sample.
     pub iterations: u64,
 }
 
-/// One round's share.
+/// The sample of one subject in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Time of one operation.
+    /// Time per operation.
     pub ns: f64,
-    /// Nothing noisy it, perhaps after some attempts.
+    /// Whether an undisturbed measurement was found within the attempts.
     pub clean: bool,
-    /// What one operation allocates.
+    /// Bytes allocated per operation, if the runtime can tell.
     pub heap_bytes: Option<f64>,
 }
 
-/// What is told while it goes on.
+/// Progress of [`measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// This subject is being calibrated.
+pub enum Phase {
+    /// The subject with this index is being calibrated.
     Calibrating(usize),
-    /// So many samples were taken.
-    Sampled(usize),
-    /// Every subject has its samples, and those that need it get more; this part of the budget
-    /// is spent, in percent.
+    /// This many samples have been taken.
+    Sampling(usize),
+    /// Every subject has its samples, and those that vary get more; the percentage of the budget
+    /// spent so far.
     Refining(usize),
 }
 
-impl From<Timed> for Taken {
-    /// Nobody looked whether it was quiet.
+impl From<Timed> for Measurement {
+    /// A measurement that was not checked for disturbance.
     fn from(timed: Timed) -> Self {
-        Taken {
+        Measurement {
             timed,
             waited_ns: 0,
-            slow: 0.0,
+            slowdown: 0.0,
             spent_ns: timed.elapsed_ns,
         }
     }
 }
 
-impl Measured {
-    /// The samples that count.
+impl Series {
+    /// The samples that count: the clean ones, or all if fewer than [`MIN_SAMPLES`] are clean.
     pub fn used(&self) -> Vec<Sample> {
         used(&self.samples)
     }
 
-    /// Their median with its interval of 95 %.
+    /// The median time per operation with its 95 % interval.
     pub fn time_ns(&self) -> Option<Estimate> {
         time_ns(&self.samples)
     }
 
-    /// What one operation allocates, their median.
+    /// The median of the bytes allocated per operation.
     pub fn heap_bytes(&self) -> Option<f64> {
         let bytes = self.used().into_iter().filter_map(|s| s.heap_bytes);
         let bytes: Vec<Span> = bytes.map(Span::exact).collect();
         stats::median(&bytes).and_then(Span::known)
     }
 
-    /// Known well enough, and from clean samples. Only the interval's width decides, never where
-    /// it lies, and only now and then: so stopping does not draw the median to a side (for means
-    /// Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals
-    /// for the mean", 1965; for this rule a test).
+    /// Whether the samples are clean and their interval is narrow enough.
+    ///
+    /// Only the interval's width decides, never its position, and it is checked only now and then,
+    /// so stopping does not bias the median (for means: Chow and Robbins, "On the asymptotic theory
+    /// of fixed-width sequential confidence intervals for the mean", 1965; for this rule: a test).
     fn is_narrow(&self) -> bool {
         let clean = self.used().iter().all(|s| s.clean);
         clean
             && self.time_ns().is_some_and(|time| {
                 let (low, high) = (time.interval.lo, time.interval.hi);
                 let ns = time.value.known().unwrap_or(0.0);
-                (high - ns).max(ns - low) <= REACH * ns
+                (high - ns).max(ns - low) <= TARGET_HALF_WIDTH * ns
             })
     }
 }
 
-/// The clean samples, or all where hardly any is.
 fn used(samples: &[Sample]) -> Vec<Sample> {
     let clean: Vec<Sample> = samples.iter().copied().filter(|s| s.clean).collect();
-    match clean.len() < FEWEST {
+    match clean.len() < MIN_SAMPLES {
         true => samples.to_vec(),
         false => clean,
     }
 }
 
-/// The median of the samples that count, with its interval of 95 %.
+/// The median of the samples that count, with its 95 % interval.
 pub(crate) fn time_ns(samples: &[Sample]) -> Option<Estimate> {
     let used: Vec<Span> = used(samples).iter().map(|s| Span::exact(s.ns)).collect();
     estimate_by_order(&used, Level::NINETY_FIVE)
 }
 
-/// Measures `subjects` things. `time` runs one of them so many times; an error ends that
-/// subject's part. `go_on` is asked before each sample; when it says no, what there is is
+/// Measures several subjects in interleaved rounds.
+///
+/// `time` runs a subject the given number of times; an error ends that subject's series.
+/// `keep_going` is called before each sample; when it returns false, the samples so far are
 /// returned.
 pub fn measure<E>(
     subjects: usize,
-    rule: Rule,
-    mut time: impl FnMut(usize, u64) -> Result<Taken, E>,
-    mut go_on: impl FnMut(Stage) -> bool,
-) -> Vec<Result<Measured, E>> {
-    let mut found: Vec<Result<Measured, E>> = Vec::with_capacity(subjects);
+    plan: SamplingPlan,
+    mut time: impl FnMut(usize, u64) -> Result<Measurement, E>,
+    mut keep_going: impl FnMut(Phase) -> bool,
+) -> Vec<Result<Series, E>> {
+    let mut found: Vec<Result<Series, E>> = Vec::with_capacity(subjects);
     for subject in 0..subjects {
-        let calibrated = match go_on(Stage::Calibrating(subject)) {
-            true => calibrate(rule, |n| time(subject, n)),
+        let calibrated = match keep_going(Phase::Calibrating(subject)) {
+            true => calibrate(plan, |n| time(subject, n)),
             false => Ok(1),
         };
-        found.push(calibrated.map(|iterations| Measured {
-            samples: Vec::with_capacity(rule.rounds),
+        found.push(calibrated.map(|iterations| Series {
+            samples: Vec::with_capacity(plan.rounds),
             iterations,
         }));
     }
-    let mut random = Random::new(rule.seed);
+    let mut random = Random::new(plan.seed);
     let mut order: Vec<usize> = (0..subjects).collect();
     let (mut sampled, mut spent_ns) = (0, 0);
-    let mut look = rule.rounds;
-    for round in 0..MOST_ROUNDS {
-        if round == look {
+    let mut next_check = plan.rounds;
+    for round in 0..MAX_ROUNDS {
+        if round == next_check {
             order.retain(|&s| found[s].as_ref().is_ok_and(|m| !m.is_narrow()));
-            look += look.div_ceil(LOOK);
+            next_check += next_check.div_ceil(RECHECK_GROWTH_DIVISOR);
         }
-        if order.is_empty() || round >= FEWEST && spent_ns >= rule.budget_ns {
+        if order.is_empty() || round >= MIN_SAMPLES && spent_ns >= plan.budget_ns {
             break;
         }
         random.shuffle(&mut order);
-        // What the first rounds do not spend is left for the last ones.
-        let share = (round + 1).min(rule.rounds) as f64 / rule.rounds as f64;
-        let spendable_ns = (rule.budget_ns as f64 * share) as u64;
+        // Retries may use what earlier rounds left of their share of the budget.
+        let share = (round + 1).min(plan.rounds) as f64 / plan.rounds as f64;
+        let spendable_ns = (plan.budget_ns as f64 * share) as u64;
         for &subject in &order {
-            let stage = match round < rule.rounds {
-                true => Stage::Sampled(sampled),
+            let phase = match round < plan.rounds {
+                true => Phase::Sampling(sampled),
                 false => {
-                    let spent = spent_ns as f64 / rule.budget_ns.max(1) as f64;
-                    Stage::Refining((100.0 * spent) as usize)
+                    let spent = spent_ns as f64 / plan.budget_ns.max(1) as f64;
+                    Phase::Refining((100.0 * spent) as usize)
                 }
             };
-            if !go_on(stage) {
+            if !keep_going(phase) {
                 return found;
             }
             sampled += 1;
-            let Ok(measured) = &mut found[subject] else {
+            let Ok(series) = &mut found[subject] else {
                 continue;
             };
-            let attempts = if spent_ns < spendable_ns { ATTEMPTS } else { 1 };
-            let taken = sample(measured.iterations, attempts, |n| {
-                let taken = time(subject, n)?;
-                spent_ns += taken.spent_ns;
-                Ok(taken)
+            let attempts = if spent_ns < spendable_ns {
+                MAX_ATTEMPTS
+            } else {
+                1
+            };
+            let sample = sample(series.iterations, attempts, |n| {
+                let measurement = time(subject, n)?;
+                spent_ns += measurement.spent_ns;
+                Ok(measurement)
             });
-            match taken {
-                Ok(sample) => measured.samples.push(sample),
+            match sample {
+                Ok(sample) => series.samples.push(sample),
                 Err(error) => found[subject] = Err(error),
             }
         }
@@ -197,27 +227,29 @@ pub fn measure<E>(
     found
 }
 
-/// How many iterations fill a sample, found while everything warms up: classes load, code is
-/// compiled, caches fill. It ends when three samples in a row agree, or patience does.
-fn calibrate<E>(rule: Rule, mut time: impl FnMut(u64) -> Result<Taken, E>) -> Result<u64, E> {
+/// Finds how many iterations fill a sample while the runtime warms up: classes load, code is
+/// compiled, caches fill. Stops when three consecutive samples agree, or at the time limit.
+fn calibrate<E>(
+    plan: SamplingPlan,
+    mut time: impl FnMut(u64) -> Result<Measurement, E>,
+) -> Result<u64, E> {
     let mut n = 1;
     let mut spent_ns = 0;
-    let mut last: Vec<f64> = Vec::new();
+    let mut costs_ns: Vec<f64> = Vec::new();
     loop {
         let elapsed_ns = time(n)?.timed.elapsed_ns.max(1);
         spent_ns += elapsed_ns;
-        if elapsed_ns < rule.sample_ns / 2 && n < MOST_ITERATIONS {
+        if elapsed_ns < plan.sample_ns / 2 && n < MAX_ITERATIONS {
             n *= 2;
             continue;
         }
-        last.push(elapsed_ns as f64 / n as f64);
-        n = scaled(n, elapsed_ns, rule.sample_ns);
-        let steady = last.len() >= 3 && {
-            let three = &last[last.len() - 3..];
-            let (low, high) = ends(three);
-            high <= low * STEADY
+        costs_ns.push(elapsed_ns as f64 / n as f64);
+        n = scaled(n, elapsed_ns, plan.sample_ns);
+        let steady = costs_ns.len() >= 3 && {
+            let (low, high) = range(&costs_ns[costs_ns.len() - 3..]);
+            high <= low * STEADY_RATIO
         };
-        if steady || spent_ns >= rule.sample_ns * WARM_UP_SAMPLES {
+        if steady || spent_ns >= plan.sample_ns * MAX_CALIBRATION_SAMPLES {
             return Ok(n);
         }
     }
@@ -225,18 +257,18 @@ fn calibrate<E>(rule: Rule, mut time: impl FnMut(u64) -> Result<Taken, E>) -> Re
 
 fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
     let n = n as f64 * wanted_ns as f64 / elapsed_ns as f64;
-    (n.round() as u64).clamp(1, MOST_ITERATIONS)
+    (n.round() as u64).clamp(1, MAX_ITERATIONS)
 }
 
-/// A sample that nothing noisy; after some attempts, the one that was noisy least.
+/// Takes a clean sample, or after `attempts` the least disturbed one.
 fn sample<E>(
     n: u64,
     attempts: usize,
-    mut take: impl FnMut(u64) -> Result<Taken, E>,
+    mut take: impl FnMut(u64) -> Result<Measurement, E>,
 ) -> Result<Sample, E> {
-    // Others ran since: caches and branch predictors are theirs, the core may sleep.
-    if n >= LEAD_IN {
-        take(n / LEAD_IN)?;
+    // Other subjects ran since: they own the caches and branch predictors, and the core may sleep.
+    if n >= LEAD_IN_DIVISOR {
+        take(n / LEAD_IN_DIVISOR)?;
     }
     let mut best = take(n)?;
     for _ in 1..attempts {
@@ -248,56 +280,33 @@ fn sample<E>(
             best = again;
         }
     }
-    let of_one = |all: u64| all as f64 / n as f64;
+    let per_operation = |total: u64| total as f64 / n as f64;
     Ok(Sample {
-        ns: of_one(best.timed.elapsed_ns),
+        ns: per_operation(best.timed.elapsed_ns),
         clean: is_clean(&best),
-        heap_bytes: best.timed.heap_bytes.map(of_one),
+        heap_bytes: best.timed.heap_bytes.map(per_operation),
     })
 }
 
-fn is_clean(taken: &Taken) -> bool {
-    waited(taken) <= WAIT_SHARE && taken.slow <= SLOW_SHARE
+fn is_clean(measurement: &Measurement) -> bool {
+    wait_share(measurement) <= MAX_WAIT_SHARE && measurement.slowdown <= MAX_SLOWDOWN
 }
 
-fn disturbance(taken: &Taken) -> f64 {
-    waited(taken) + taken.slow
+fn disturbance(measurement: &Measurement) -> f64 {
+    wait_share(measurement) + measurement.slowdown
 }
 
-/// The share of its time that it waited for a core.
-fn waited(taken: &Taken) -> f64 {
-    taken.waited_ns.saturating_sub(WAKE_NS) as f64 / taken.timed.elapsed_ns.max(1) as f64
+/// The share of the loop's time that the runner waited for a core.
+fn wait_share(measurement: &Measurement) -> f64 {
+    let waited_ns = measurement.waited_ns.saturating_sub(WAKEUP_ALLOWANCE_NS);
+    waited_ns as f64 / measurement.timed.elapsed_ns.max(1) as f64
 }
 
-fn ends(values: &[f64]) -> (f64, f64) {
+fn range(values: &[f64]) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     (low, high)
 }
-
-/// Samples whose whole range is an interval of 95 %.
-pub const FEWEST: usize = 6;
-/// Half of an interval's width, as a share of the median, that is narrow enough.
-pub const REACH: f64 = 0.02;
-/// More would not make it better known, but wrongly known: what varies still, drifts.
-const MOST_ROUNDS: usize = 1_000;
-/// After this part more samples it is seen anew what is narrow.
-const LOOK: usize = 4;
-/// Before a sample, the same again for this part of its length, not counted.
-const LEAD_IN: u64 = 8;
-const MOST_ITERATIONS: u64 = 1 << 32;
-/// Warm-up ends at latest after so many samples' time.
-const WARM_UP_SAMPLES: u64 = 12;
-/// Samples this near to one another are the same.
-const STEADY: f64 = 1.03;
-/// Waking up to hear what is to be timed is waiting too, but not within the loop.
-const WAKE_NS: u64 = 100_000;
-/// Half of the half-width that is aimed at.
-const WAIT_SHARE: f64 = 0.01;
-/// A neighbour takes a third and more; a runtime's empty loop, compiled now this way and now
-/// that, a few percent.
-const SLOW_SHARE: f64 = 0.1;
-const ATTEMPTS: usize = 3;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! One runner's process and our conversation with it: deadline-driven, trusting nothing.
+//! A runner's process and the conversation with it. Every wait has a deadline, and nothing the
+//! runner says is trusted.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,22 +9,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use driver::codec_runner::{
+    CodecEntry, Decode, Encode, Hello, Part, Reply, Request, Task, Time, VERSION,
+};
 use driver::{Channel, ChannelError, printable};
 use tempfile::TempDir;
 use wire::Name;
 
-use crate::protocol::{Answer, Ask, CodecEntry, Hello, Part, VERSION};
+/// Time for a start, or for one loop, on a slow and busy machine.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+const LINE_LIMIT_BYTES: usize = 64 << 10;
+const LOG: &str = "runner.log";
+/// How much of the end of a log is searched for its last line.
+const LOG_TAIL_BYTES: usize = 4096;
 
 /// A runner that can be started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its runtime, as its manifest says.
+    /// The runtime's name in its manifest.
     pub runtime: String,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<String>,
 }
 
-/// A runner that runs, introduced and set up.
+/// A running runner, after `hello` and `setup`.
 pub struct Runner {
     channel: Channel,
     child: Child,
@@ -31,75 +41,68 @@ pub struct Runner {
     home: TempDir,
 }
 
-/// How long a loop took.
+/// The result of one timed loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timed {
-    /// On the runner's monotonic clock.
+    /// How long it took on the runner's monotonic clock.
     pub elapsed_ns: u64,
-    /// What the loop allocated, where the runtime can tell.
+    /// Bytes that the loop allocated, if the runtime can tell.
     pub heap_bytes: Option<u64>,
 }
 
-/// Something is wrong with a runner, or it cannot do what was asked.
+/// Why a runner did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    /// It cannot be started.
+    /// The process cannot be started.
     #[error("the {runtime} runner cannot be started: {source}")]
     Start {
-        /// Which.
+        /// The runtime's name in its manifest.
         runtime: String,
-        /// Why.
+        /// The I/O error that stopped the start.
         source: io::Error,
     },
-    /// The conversation broke down; the runner is of no more use.
+    /// The runner died or broke the contract, and was killed.
     #[error("the {runtime} runner {problem}")]
     Broken {
-        /// Which.
+        /// The runtime's name.
         runtime: String,
-        /// What happened.
+        /// What it did, and the last line of its log.
         problem: String,
     },
-    /// It cannot do that; the next question may be asked.
+    /// The runner does not support the request and goes on.
     #[error("{what}: {reason}")]
     Unsupported {
-        /// What was asked.
+        /// The unsupported word, e.g. `codec cbor`.
         what: String,
-        /// Why it cannot be had.
+        /// The runner's reason.
         reason: String,
     },
-    /// It takes these bytes for no such message; the next question may be asked.
+    /// The library refused the bytes, with this error; the runner goes on.
     #[error("refused: {0}")]
     Refused(String),
 }
 
 impl RunnerError {
-    /// Nothing more can be asked of the runner.
+    /// Whether the runner is gone.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Self::Start { .. } | Self::Broken { .. })
     }
 }
 
-/// What is encoded or decoded, by what.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    entry: &'a CodecEntry,
-    kind: &'static str,
-}
-
-/// Of each thread, how long it has run and has waited for a core.
+/// For each thread, how long it has run and how long it has waited for a core, in ns.
 pub(crate) type Threads = BTreeMap<OsString, (u64, u64)>;
 
-impl<'a> Subject<'a> {
-    pub(crate) fn new(entry: &'a CodecEntry, message: Name) -> Self {
-        Subject {
-            entry,
-            kind: message.kind().name(),
-        }
+/// The task of a codec entry and a message.
+pub(crate) fn task(entry: &CodecEntry, message: Name) -> Task {
+    Task {
+        codec: entry.codec.clone(),
+        library: entry.library.clone(),
+        message: message.kind().name().to_owned(),
     }
 }
 
 impl Runner {
-    /// Starts it, hears its `hello`, sets it up.
+    /// Starts a runner, reads its `hello` and sends it the schema.
     pub fn start(program: &Program, schema_file: &Path) -> Result<Self, RunnerError> {
         let runtime = &program.runtime;
         let fail = |source| RunnerError::Start {
@@ -112,13 +115,13 @@ impl Runner {
         command
             .args(&program.command[1..])
             .env_clear()
-            .envs(driver::env::base_env(home.path()))
+            .envs(driver::process::surroundings(home.path()))
             .current_dir(home.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(fail)?)
             .stderr(log);
         let started = driver::process::start(command).map_err(fail)?;
-        let channel = Channel::new(started.read, started.write, LINE_LIMIT).map_err(fail)?;
+        let channel = Channel::new(started.read, started.write, LINE_LIMIT_BYTES).map_err(fail)?;
         let mut runner = Self {
             channel,
             child: started.child,
@@ -131,104 +134,101 @@ impl Runner {
             },
             home,
         };
-        let hello = runner.ask(&Ask::Hello { version: VERSION }, "hello")?;
+        let hello = runner.ask(&Request::Hello { version: VERSION }, "hello")?;
         runner.hello = match hello {
-            Answer::Hello(hello) => sane(hello, runtime).map_err(|p| runner.broken(&p))?,
+            Reply::Hello(hello) => checked(hello, runtime).map_err(|p| runner.broken(&p))?,
             other => return Err(runner.unexpected(other, "hello")),
         };
-        match runner.ask(&Ask::Setup { schema_file }, "ready")? {
-            Answer::Ready => Ok(runner),
+        let schema_file = schema_file.to_owned();
+        match runner.ask(&Request::Setup { schema_file }, "ready")? {
+            Reply::Ready => Ok(runner),
             other => Err(runner.unexpected(other, "ready")),
         }
     }
 
-    /// Its codecs, each by each library.
+    /// The runner's codecs, each by each library.
     pub fn codecs(&self) -> &[CodecEntry] {
         &self.hello.codecs
     }
 
-    /// Its runtime.
+    /// The runtime's name.
     pub fn runtime(&self) -> &str {
         &self.hello.runtime
     }
 
-    /// Its runtime's version.
+    /// The runtime's version.
     pub fn runtime_version(&self) -> &str {
         &self.hello.runtime_version
     }
 
-    /// Where its heap figures come from.
+    /// Where the runtime's heap figures come from, if it has any.
     pub fn heap(&self) -> Option<&str> {
         self.hello.heap.as_deref()
     }
 
-    /// Encodes a value file; how many bytes it became.
+    /// Encodes a value file and returns the length of the encoding in bytes.
     pub(crate) fn encode(
         &mut self,
-        subject: Subject<'_>,
+        task: Task,
         value_file: &Path,
         encoded_file: &Path,
     ) -> Result<u64, RunnerError> {
-        let ask = Ask::Encode {
-            codec: &subject.entry.codec,
-            library: &subject.entry.library,
-            message: subject.kind,
-            value_file,
-            encoded_file,
-        };
-        match self.ask(&ask, "encoded")? {
-            Answer::Encoded { bytes } => Ok(bytes),
+        let request = Request::Encode(Encode {
+            task,
+            value_file: value_file.to_owned(),
+            encoded_file: encoded_file.to_owned(),
+        });
+        match self.ask(&request, "encoded")? {
+            Reply::Encoded { bytes } => Ok(bytes),
             other => Err(self.unexpected(other, "encoded")),
         }
     }
 
-    /// Decodes bytes into a value file.
+    /// Decodes a file into a value file.
     pub(crate) fn decode(
         &mut self,
-        subject: Subject<'_>,
+        task: Task,
         encoded_file: &Path,
         value_file: &Path,
     ) -> Result<(), RunnerError> {
-        let ask = Ask::Decode {
-            codec: &subject.entry.codec,
-            library: &subject.entry.library,
-            message: subject.kind,
-            encoded_file,
-            value_file,
-        };
-        match self.ask(&ask, "decoded")? {
-            Answer::Decoded => Ok(()),
+        let request = Request::Decode(Decode {
+            task,
+            encoded_file: encoded_file.to_owned(),
+            value_file: value_file.to_owned(),
+        });
+        match self.ask(&request, "decoded")? {
+            Reply::Decoded => Ok(()),
             other => Err(self.unexpected(other, "decoded")),
         }
     }
 
-    /// Times a loop.
+    /// Times a loop over one part.
     pub(crate) fn time(
         &mut self,
-        subject: Subject<'_>,
+        task: Task,
         part: Part,
         value_file: &Path,
         encoded_file: Option<&Path>,
         iterations: u64,
     ) -> Result<Timed, RunnerError> {
-        let ask = Ask::Time {
-            codec: &subject.entry.codec,
-            library: &subject.entry.library,
-            message: subject.kind,
-            value_file,
-            encoded_file,
-            part,
+        let request = Request::Time(Time {
+            task,
+            value_file: value_file.to_owned(),
+            encoded_file: encoded_file.map(Path::to_owned),
+            part: part.name().to_owned(),
             iterations,
-        };
-        let asked = Instant::now();
-        match self.ask(&ask, "timed")? {
-            Answer::Timed {
+        });
+        let asked_at = Instant::now();
+        match self.ask(&request, "timed")? {
+            Reply::Timed {
                 elapsed_ns,
                 heap_bytes,
+                sink: _,
             } => {
-                // Our own clock bounds what it may claim.
-                if u128::from(elapsed_ns) > asked.elapsed().as_nanos() {
-                    let claim = format!("claims {elapsed_ns} ns, more than it had");
+                // No loop takes longer than the bench waited for it.
+                if u128::from(elapsed_ns) > asked_at.elapsed().as_nanos() {
+                    let claim =
+                        format!("claims {elapsed_ns} ns, longer than the whole request took");
                     return Err(self.broken(&claim));
                 }
                 Ok(Timed {
@@ -240,7 +240,7 @@ impl Runner {
         }
     }
 
-    /// How long its threads have run and have waited for a core so far (`schedstat`), by id.
+    /// Reads how long each thread has run and waited for a core so far (`schedstat`).
     pub(crate) fn threads(&self) -> Threads {
         let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
         let Ok(tasks) = std::fs::read_dir(tasks) else {
@@ -255,31 +255,31 @@ impl Runner {
         tasks.filter_map(|task| thread(task.ok()?)).collect()
     }
 
-    fn ask(&mut self, ask: &Ask<'_>, awaited: &'static str) -> Result<Answer, RunnerError> {
-        let deadline = Instant::now() + PATIENCE;
-        let answer = self
+    fn ask(&mut self, request: &Request, awaited: &'static str) -> Result<Reply, RunnerError> {
+        let deadline = Instant::now() + REPLY_TIMEOUT;
+        let reply = self
             .channel
-            .send(ask, awaited, deadline)
-            .and_then(|()| self.channel.receive(awaited, deadline));
-        answer
-            .map(|received| received.message)
+            .say(request, awaited, deadline)
+            .and_then(|()| self.channel.hear(awaited, deadline));
+        reply
+            .map(|heard| heard.said)
             .map_err(|e: ChannelError| self.broken(&e.to_string()))
     }
 
-    fn unexpected(&mut self, answer: Answer, awaited: &str) -> RunnerError {
-        match answer {
-            Answer::Unsupported { what, reason } => RunnerError::Unsupported {
+    fn unexpected(&mut self, reply: Reply, awaited: &str) -> RunnerError {
+        match reply {
+            Reply::Unsupported { what, reason } => RunnerError::Unsupported {
                 what: printable(&what),
                 reason: printable(&reason),
             },
-            Answer::Refused { error } => RunnerError::Refused(printable(&error)),
-            Answer::Failed { reason } => self.broken(&format!("gave up: {}", printable(&reason))),
-            Answer::Hello(_)
-            | Answer::Ready
-            | Answer::Encoded { .. }
-            | Answer::Decoded
-            | Answer::Timed { .. } => {
-                self.broken(&format!("said something else where {awaited} was due"))
+            Reply::Refused { error } => RunnerError::Refused(printable(&error)),
+            Reply::Failed { reason } => self.broken(&format!("gave up: {}", printable(&reason))),
+            Reply::Hello(_)
+            | Reply::Ready
+            | Reply::Encoded { .. }
+            | Reply::Decoded
+            | Reply::Timed { .. } => {
+                self.broken(&format!("sent another reply where {awaited} was due"))
             }
         }
     }
@@ -288,8 +288,9 @@ impl Runner {
         self.child.kill().ok();
         self.child.wait().ok();
         let log = std::fs::read(self.home.path().join(LOG)).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log[log.len().saturating_sub(4096)..]).into_owned();
-        let last = log.lines().rfind(|line| !line.trim().is_empty());
+        let tail = &log[log.len().saturating_sub(LOG_TAIL_BYTES)..];
+        let tail = String::from_utf8_lossy(tail).into_owned();
+        let last = tail.lines().rfind(|line| !line.trim().is_empty());
         let problem = match last {
             Some(last) => format!("{problem}; its log ends: {}", printable(last.trim())),
             None => problem.to_owned(),
@@ -303,8 +304,8 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        let asked = self.channel.send(&Ask::Close, "close", Instant::now());
-        let until = Instant::now() + CLOSE_PATIENCE;
+        let asked = self.channel.say(&Request::Close, "close", Instant::now());
+        let until = Instant::now() + CLOSE_TIMEOUT;
         while asked.is_ok() && Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
@@ -316,8 +317,8 @@ impl Drop for Runner {
     }
 }
 
-/// How long the thread that ran most between two looks waited for a core. The others are the
-/// runtime's own, and their waiting is part of its ways.
+/// Returns how long the thread that ran most between two readings waited for a core. The other
+/// threads are the runtime's own, and their waiting is normal.
 pub(crate) fn waited_ns(before: &Threads, after: &Threads) -> u64 {
     let since = after.iter().map(|(thread, (ran, waited))| {
         let (ran_before, waited_before) = before.get(thread).copied().unwrap_or((0, 0));
@@ -329,16 +330,17 @@ pub(crate) fn waited_ns(before: &Threads, after: &Threads) -> u64 {
     since.max().map_or(0, |(_, waited)| waited)
 }
 
-fn sane(hello: Hello, runtime: &str) -> Result<Hello, String> {
+/// Checks a hello: version, runtime, printable words, unique codecs.
+fn checked(hello: Hello, runtime: &str) -> Result<Hello, String> {
     if hello.version != VERSION {
-        let said = hello.version;
+        let version = hello.version;
         return Err(format!(
-            "speaks version {said}; this bench speaks {VERSION}"
+            "speaks protocol version {version}; this bench speaks {VERSION}"
         ));
     }
     if hello.runtime != runtime {
-        let said = printable(&hello.runtime);
-        return Err(format!("says that its runtime is `{said}`"));
+        let claimed = printable(&hello.runtime);
+        return Err(format!("claims to be the runtime `{claimed}`"));
     }
     let words = hello.codecs.iter().flat_map(|entry| {
         [&entry.codec, &entry.library]
@@ -349,21 +351,65 @@ fn sane(hello: Hello, runtime: &str) -> Result<Hello, String> {
     });
     for word in words.chain([&hello.runtime_version]).chain(&hello.heap) {
         if word.is_empty() || *word != printable(word) {
-            return Err(format!("has a word in its hello that is none: {word:?}"));
+            return Err(format!(
+                "has an empty or unprintable text in its hello: {word:?}"
+            ));
         }
     }
     for (i, entry) in hello.codecs.iter().enumerate() {
         let same =
             |other: &CodecEntry| (&other.codec, &other.library) == (&entry.codec, &entry.library);
         if hello.codecs[..i].iter().any(same) {
-            return Err(format!("names {} by {} twice", entry.codec, entry.library));
+            return Err(format!("lists {} by {} twice", entry.codec, entry.library));
         }
     }
     Ok(hello)
 }
 
-/// A start, or one loop, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
-const LINE_LIMIT: usize = 64 << 10;
-const LOG: &str = "runner.log";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_busiest_threads_waiting_counts() {
+        let threads = |figures: &[(&str, u64, u64)]| -> Threads {
+            let thread = |(id, ran, waited): &(&str, u64, u64)| (id.into(), (*ran, *waited));
+            figures.iter().map(thread).collect()
+        };
+        let before = threads(&[("1", 1_000, 50), ("2", 9_000, 700)]);
+        let after = threads(&[("1", 6_000, 80), ("2", 9_100, 5_000), ("3", 200, 900)]);
+        assert_eq!(waited_ns(&before, &after), 30);
+        assert_eq!(waited_ns(&Threads::new(), &Threads::new()), 0);
+    }
+
+    #[test]
+    fn hellos_are_checked() {
+        let entry = CodecEntry {
+            codec: "json".into(),
+            library: "one".into(),
+            library_version: "1".into(),
+            parts: Part::ALL.into(),
+            caveat: None,
+            lossy: None,
+            rejects_valid: None,
+        };
+        let hello = Hello {
+            version: VERSION,
+            runtime: "jvm".into(),
+            runtime_version: "17".into(),
+            codecs: vec![entry.clone()],
+            heap: None,
+        };
+        assert!(checked(hello.clone(), "jvm").is_ok());
+        let problem = |change: fn(&mut Hello)| {
+            let mut hello = hello.clone();
+            change(&mut hello);
+            checked(hello, "jvm").unwrap_err()
+        };
+        assert!(problem(|h| h.version = 1).contains("version 1"));
+        assert!(problem(|h| h.runtime = "go".into()).contains("`go`"));
+        assert!(problem(|h| h.heap = Some("\u{1b}[2J".into())).contains("unprintable"));
+        assert!(problem(|h| h.codecs[0].library = String::new()).contains("empty"));
+        assert!(problem(|h| h.codecs.push(h.codecs[0].clone())).contains("json by one twice"));
+    }
+}

@@ -1,47 +1,51 @@
-//! Does the value that went in come out?
+//! Round trips: whether the value that comes back is the one that went in.
 
 use std::path::Path;
 
-use super::{Bench, EMPTY, Place};
-use crate::protocol::Part;
-use crate::runner::{RunnerError, Subject};
+use driver::codec_runner::Part;
 
-/// What is held against the value that came back.
+use super::{Bench, Case, EMPTY};
+use crate::runner::RunnerError;
+
+/// Half a unit in the 15th digit of a number that begins with a one, as a share of it.
+const LAST_DIGIT_SHARE: f64 = 5e-15;
+
+/// How closely a value must match the one that comes back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exactness {
-    /// The value, to the bit.
+    /// Bit for bit.
     Bits,
-    /// The value but for the last digits of its doubles, which the writer or the reader says it
+    /// Except for the last digits of doubles, which the writer or the reader declares that it
     /// loses.
     Digits,
 }
 
 impl Bench {
-    /// Writes and reads the message of a place; bytes that it became.
-    pub(super) fn round_trip(&mut self, place: &Place) -> Result<u64, RunnerError> {
-        if place.entry.codec == EMPTY {
+    /// Encodes and decodes a case's message, and returns the length of the encoding in bytes.
+    pub(super) fn round_trip(&mut self, case: &Case) -> Result<u64, RunnerError> {
+        if case.entry.codec == EMPTY {
             return Ok(0);
         }
-        self.write(place)?;
-        if place.entry.has(Part::Decode) {
-            self.read(place, &place.encoded, place.exactness())?;
+        self.write(case)?;
+        if case.entry.has(Part::Decode) {
+            self.read(case, &case.encoded, case.exactness())?;
         }
-        let written = std::fs::metadata(&place.encoded).map_err(|e| trouble(&e))?;
+        let written = std::fs::metadata(&case.encoded).map_err(|e| refused(&e))?;
         Ok(written.len())
     }
 
-    /// Puts the message, encoded, where the place wants it: by the place's own runner, or, when
-    /// that one only reads, by our own codec.
-    pub(crate) fn write(&mut self, place: &Place) -> Result<(), RunnerError> {
-        let message = &self.messages[place.message];
-        if place.entry.has(Part::Encode) {
-            let subject = Subject::new(&place.entry, message.name);
-            let runner = &mut self.runners[place.runner];
+    /// Writes the case's encoded message: by the case's own runner, or by our own codec if the
+    /// library only decodes.
+    pub(crate) fn write(&mut self, case: &Case) -> Result<(), RunnerError> {
+        let message = &self.messages[case.message];
+        if case.entry.has(Part::Encode) {
+            let task = self.task(case);
+            let runner = &mut self.runners[case.runner];
             return runner
-                .encode(subject, &message.value_file, &place.encoded)
+                .encode(task, &message.value_file, &case.encoded)
                 .map(drop);
         }
-        let codec = &place.entry.codec;
+        let codec = &case.entry.codec;
         let codec: wire::Codec =
             codec
                 .parse()
@@ -52,28 +56,28 @@ impl Bench {
         let bytes = codec
             .coder()
             .encode(&message.name.message(self.options.seed));
-        std::fs::write(&place.encoded, bytes).map_err(|e| trouble(&e))
+        std::fs::write(&case.encoded, bytes).map_err(|e| refused(&e))
     }
 
-    /// Has the place's runner read its message from `encoded`, and holds what it read against
-    /// what it should be.
+    /// Has the case's runner decode its message from `encoded`, and compares the value with the
+    /// original.
     pub(crate) fn read(
         &mut self,
-        place: &Place,
+        case: &Case,
         encoded: &Path,
         exactness: Exactness,
     ) -> Result<(), RunnerError> {
-        let message = &self.messages[place.message];
-        let back = self.folder.path().join("back");
-        let subject = Subject::new(&place.entry, message.name);
-        self.runners[place.runner].decode(subject, encoded, &back)?;
-        let back = std::fs::read(&back).map_err(|e| trouble(&e))?;
-        same(&message.value, &back, exactness).map_err(RunnerError::Refused)
+        let task = self.task(case);
+        let decoded = self.folder.path().join("decoded");
+        self.runners[case.runner].decode(task, encoded, &decoded)?;
+        let decoded = std::fs::read(&decoded).map_err(|e| refused(&e))?;
+        let value = &self.messages[case.message].value;
+        compare(value, &decoded, exactness).map_err(RunnerError::Refused)
     }
 }
 
-impl Place {
-    /// What its own round trip keeps.
+impl Case {
+    /// The exactness of the case's own round trip.
     pub(crate) fn exactness(&self) -> Exactness {
         match self.entry.lossy {
             None => Exactness::Bits,
@@ -82,49 +86,47 @@ impl Place {
     }
 }
 
-/// Compares the text of a value with what came back; an error names the first line that differs.
-fn same(value: &str, back: &[u8], exactness: Exactness) -> Result<(), String> {
-    if back == value.as_bytes() {
+/// Compares two value files. The error names the first line that differs.
+fn compare(value: &str, decoded: &[u8], exactness: Exactness) -> Result<(), String> {
+    if decoded == value.as_bytes() {
         return Ok(());
     }
-    let back = String::from_utf8_lossy(back);
-    let near = |was: &str, is: &str| {
-        was == is || exactness == Exactness::Digits && differ_by_digits(was, is)
+    let decoded = String::from_utf8_lossy(decoded);
+    let equal = |was: &str, is: &str| {
+        was == is || exactness == Exactness::Digits && differ_in_digits(was, is)
     };
-    let mut lines = value.lines().zip(back.lines()).enumerate();
-    let shown = |line: &str| -> String { line.chars().take(40).collect() };
-    if let Some((at, (was, is))) = lines.find(|(_, (was, is))| !near(was, is)) {
+    let mut lines = value.lines().zip(decoded.lines()).enumerate();
+    let excerpt = |line: &str| -> String { line.chars().take(40).collect() };
+    if let Some((at, (was, is))) = lines.find(|(_, (was, is))| !equal(was, is)) {
         return Err(format!(
             "line {} of the value was `{}`, came back as `{}`",
             at + 1,
-            shown(was),
-            shown(is)
+            excerpt(was),
+            excerpt(is)
         ));
     }
-    match (value.lines().count(), back.lines().count()) {
+    match (value.lines().count(), decoded.lines().count()) {
         (was, is) if was == is => Ok(()),
-        (was, is) => Err(format!("{was} lines of value came back as {is}")),
+        (was, is) => Err(format!("a value of {was} lines came back with {is}")),
     }
 }
 
-/// Two lines of a value are doubles that agree in 15 digits, as many as a decimal keeps.
-fn differ_by_digits(was: &str, is: &str) -> bool {
+/// Whether two lines of a value file are doubles that agree in 15 digits, which is what a decimal
+/// of that length keeps.
+fn differ_in_digits(was: &str, is: &str) -> bool {
     let double = |line: &str| {
         let bits = u64::from_str_radix(line.strip_prefix("d ")?, 16).ok()?;
         Some(f64::from_bits(bits))
     };
     match (double(was), double(is)) {
-        (Some(was), Some(is)) => (was - is).abs() <= DIGITS * was.abs(),
+        (Some(was), Some(is)) => (was - is).abs() <= LAST_DIGIT_SHARE * was.abs(),
         _ => false,
     }
 }
 
-fn trouble(error: &std::io::Error) -> RunnerError {
+fn refused(error: &std::io::Error) -> RunnerError {
     RunnerError::Refused(error.to_string())
 }
-
-/// Half a unit in the 15th digit of a number that begins with a one.
-const DIGITS: f64 = 5e-15;
 
 #[cfg(test)]
 mod tests {
@@ -136,19 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_bits() {
+    fn one_bit_makes_a_difference() {
         let value = doubles(&[0.1, 2.5]);
-        assert_eq!(same(&value, value.as_bytes(), Exactness::Bits), Ok(()));
+        assert_eq!(compare(&value, value.as_bytes(), Exactness::Bits), Ok(()));
         let off = doubles(&[0.1, 2.5_f64.next_up()]);
-        let told = same(&value, off.as_bytes(), Exactness::Bits).unwrap_err();
-        assert!(told.starts_with("line 2 of the value was `d 4004000000000000`"));
+        let error = compare(&value, off.as_bytes(), Exactness::Bits).unwrap_err();
+        assert!(error.starts_with("line 2 of the value was `d 4004000000000000`"));
     }
 
     #[test]
-    fn fifteen_digits_may_be_all_there_is_of_a_double() {
+    fn lossy_codecs_may_lose_digits_beyond_the_fifteenth() {
         let value = doubles(&[2.0 / 3.0, -1e300, 0.0]);
         let rounded = doubles(&[0.666666666666667, -1e300, 0.0]);
-        assert_eq!(same(&value, rounded.as_bytes(), Exactness::Digits), Ok(()));
+        let digits = |decoded: &str| compare(&value, decoded.as_bytes(), Exactness::Digits);
+        assert_eq!(digits(&rounded), Ok(()));
         for wrong in [
             doubles(&[0.66666666667, -1e300, 0.0]),
             doubles(&[2.0 / 3.0, 1e300, 0.0]),
@@ -157,10 +160,7 @@ mod tests {
             value.replace("6869", "6868"),
             format!("{value}z\n"),
         ] {
-            assert!(
-                same(&value, wrong.as_bytes(), Exactness::Digits).is_err(),
-                "{wrong}"
-            );
+            assert!(digits(&wrong).is_err(), "{wrong}");
         }
     }
 }

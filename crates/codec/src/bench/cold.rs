@@ -1,19 +1,19 @@
-//! Cold figures: the first call of a fresh process, a process for each.
+//! Cold figures: the first call of a fresh process, with a process for each direction.
 
+use driver::codec_runner::Part;
 use stats::Span;
 
-use super::{Bench, EMPTY, Place};
+use super::{Bench, Case, EMPTY};
 use crate::Progress;
-use crate::protocol::Part;
-use crate::runner::{Runner, RunnerError, Subject};
+use crate::runner::{Runner, RunnerError};
 use crate::table::{Cost, Row};
 
 impl Bench {
     /// Fills in the rows' cold figures.
-    pub(super) fn cold(&mut self, places: &[Place], rows: &mut [Row], progress: &mut dyn Progress) {
+    pub(super) fn cold(&mut self, cases: &[Case], rows: &mut [Row], progress: &mut dyn Progress) {
         let chosen: Vec<usize> = (0..rows.len())
             .filter(|i| {
-                let name = self.messages[places[*i].message].name;
+                let name = self.messages[cases[*i].message].name;
                 let row = &rows[*i];
                 row.problem.is_none()
                     && row.codec != EMPTY
@@ -25,33 +25,33 @@ impl Bench {
             if self.options.cold == 0 || !progress.step(done) {
                 return;
             }
-            match self.first_calls(&places[i]) {
+            match self.first_calls(&cases[i]) {
                 Ok([encode, decode]) => {
-                    rows[i].cold_encode = Cost::of_few(&encode);
-                    rows[i].cold_decode = Cost::of_few(&decode);
+                    rows[i].cold_encode = Cost::from_few(&encode);
+                    rows[i].cold_decode = Cost::from_few(&decode);
                 }
                 Err(error) => rows[i].problem = Some(error.to_string()),
             }
         }
     }
 
-    /// From plain objects to bytes, and from bytes to plain objects, each first in a process.
-    fn first_calls(&self, place: &Place) -> Result<[Vec<Span>; 2], RunnerError> {
-        let message = &self.messages[place.message];
-        let subject = Subject::new(&place.entry, message.name);
-        // Encoding would warm the process whose first decoding is timed.
-        let ways = [
+    /// Times plain objects to bytes, and bytes to plain objects, each as the first work of a
+    /// process.
+    fn first_calls(&self, case: &Case) -> Result<[Vec<Span>; 2], RunnerError> {
+        let value_file = &self.messages[case.message].value_file;
+        // Decoding gets the bytes from a file, since encoding them would warm the process up.
+        let directions = [
             ([Part::Populate, Part::Encode], None),
-            ([Part::Decode, Part::Convert], Some(place.encoded.as_path())),
+            ([Part::Decode, Part::Convert], Some(case.encoded.as_path())),
         ];
         let mut samples = [Vec::new(), Vec::new()];
         for _ in 0..self.options.cold {
-            for ((parts, given), samples) in ways.into_iter().zip(&mut samples) {
-                let program = &self.programs[place.runner];
+            for ((parts, encoded_file), samples) in directions.into_iter().zip(&mut samples) {
+                let program = &self.programs[case.runner];
                 let mut runner = Runner::start(program, &self.schema_file)?;
-                let parts = parts.into_iter().filter(|part| place.entry.has(*part));
+                let parts = parts.into_iter().filter(|part| case.entry.has(*part));
                 let times = parts.map(|part| {
-                    let timed = runner.time(subject, part, &message.value_file, given, 1)?;
+                    let timed = runner.time(self.task(case), part, value_file, encoded_file, 1)?;
                     Ok(timed.elapsed_ns as f64)
                 });
                 let times: Vec<f64> = times.collect::<Result<_, RunnerError>>()?;

@@ -1,8 +1,8 @@
-//! The bench at work: runners, messages, and what is asked of them in which order.
+//! The bench itself: runners, messages, and what is asked of them in which order.
 
 mod check;
 mod cold;
-mod pulse;
+mod core_speed;
 mod warm;
 
 pub(crate) use check::Exactness;
@@ -11,88 +11,93 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
+use driver::codec_runner::{CodecEntry, Task};
 use tempfile::TempDir;
 use wire::{Name, to_value};
 
-use crate::protocol::CodecEntry;
-use crate::runner::{Program, Runner, RunnerError};
-use crate::table::{Absent, Harness, Row, Table};
+use crate::runner::{Program, Runner, RunnerError, task};
+use crate::table::{Harness, Row, Table, Unavailable};
 
-/// What is measured, and how well.
+/// The codec that does nothing.
+pub(crate) const EMPTY: &str = "empty";
+
+/// What to measure, and how well.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which messages.
+    /// The messages to measure.
     pub messages: Vec<Name>,
-    /// Codecs, as `json+gzip-6`; empty: all.
+    /// The codecs to measure, e.g. `json+gzip-6`; empty: all.
     pub codecs: Vec<String>,
-    /// Where messages and the order's luck come from.
+    /// The seed of the messages and of the random order.
     pub seed: u64,
-    /// Samples of each part, if time allows; more of what varies.
+    /// Samples of each part if time allows; parts that vary get more.
     pub rounds: usize,
-    /// About how long all samples may take together, retaken ones and beats included.
+    /// About how long all samples may take together, including retaken ones and reference loops.
     pub budget_ns: u64,
     /// Fresh processes for each cold figure; 0: none.
     pub cold: usize,
-    /// Messages whose cold figures are taken.
+    /// The messages with cold figures.
     pub cold_messages: Vec<Name>,
-    /// Measure everything twice and compare: an A/A check of the bench itself.
+    /// Measures everything twice and compares: an A/A check of the bench itself.
     pub twice: bool,
 }
 
-/// Who watches.
+/// Receives progress, and can stop the bench.
 pub trait Progress {
-    /// A new part of the work begins: so many steps of this.
+    /// Begins a stage of the work with this many steps.
     fn begin(&mut self, what: &str, steps: usize);
-    /// So many steps are done. False: stop, with what there is.
+    /// Reports how many steps are done. Returns false to stop with the results so far.
     fn step(&mut self, done: usize) -> bool;
 }
 
 /// The runners and the messages they are given.
 pub struct Bench {
-    /// Those that could be started.
+    /// The runners that started.
     pub(crate) runners: Vec<Runner>,
-    /// What starts each of them again.
+    /// The program of each runner, to restart it.
     programs: Vec<Program>,
-    pub(crate) absent: Vec<Absent>,
-    pub(crate) messages: Vec<Loaded>,
+    pub(crate) unavailable: Vec<Unavailable>,
+    pub(crate) messages: Vec<LoadedMessage>,
     schema_file: PathBuf,
     options: Options,
-    /// Holds the files; goes last.
+    /// Holds all files. Dropped last.
     folder: TempDir,
 }
 
 /// A message and its value file.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedMessage {
     pub(crate) name: Name,
     value: String,
     value_file: PathBuf,
 }
 
-/// A row in the making: whose, and of what.
-pub(crate) struct Place {
+/// One message in one codec of one runner: what a row is about.
+pub(crate) struct Case {
+    /// An index in [`Bench::runners`].
     pub(crate) runner: usize,
+    /// An index in [`Bench::messages`].
     pub(crate) message: usize,
     pub(crate) entry: CodecEntry,
-    /// Where the message lies in this codec, once it was written.
+    /// Where the encoded message is, once it has been written.
     pub(crate) encoded: PathBuf,
 }
 
 impl Bench {
-    /// Makes the messages and starts every program. One that cannot be started is absent from
-    /// the table, which says why, as it does for those known to be `missing`.
+    /// Makes the messages and starts every program. A program that cannot be started is listed in
+    /// the table with the reason, as are the runtimes in `missing`.
     pub fn open(
         programs: Vec<Program>,
-        missing: Vec<Absent>,
+        missing: Vec<Unavailable>,
         options: Options,
     ) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let schema_file = folder.path().join("schema.json");
         std::fs::write(&schema_file, wire::schema_json())?;
-        let load = |name: &Name| -> io::Result<Loaded> {
+        let load = |name: &Name| -> io::Result<LoadedMessage> {
             let value = to_value(&name.message(options.seed));
             let value_file = folder.path().join(format!("{name}.value"));
             std::fs::write(&value_file, &value)?;
-            Ok(Loaded {
+            Ok(LoadedMessage {
                 name: *name,
                 value,
                 value_file,
@@ -101,7 +106,7 @@ impl Bench {
         let mut bench = Self {
             runners: Vec::new(),
             programs: Vec::new(),
-            absent: missing,
+            unavailable: missing,
             messages: (options.messages.iter().map(load)).collect::<io::Result<_>>()?,
             schema_file,
             options,
@@ -113,7 +118,7 @@ impl Bench {
                     bench.runners.push(runner);
                     bench.programs.push(program);
                 }
-                Err(error) => bench.absent.push(Absent {
+                Err(error) => bench.unavailable.push(Unavailable {
                     runtime: program.runtime,
                     reason: error.to_string(),
                 }),
@@ -122,21 +127,21 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Every codec that some runner has.
+    /// Every codec that at least one runner has.
     pub fn codecs(&self) -> BTreeSet<&str> {
         let entries = self.runners.iter().flat_map(Runner::codecs);
         let codecs = entries.map(|entry| entry.codec.as_str());
         codecs.filter(|codec| *codec != EMPTY).collect()
     }
 
-    /// Measures everything; stops early, with what there is, when `progress` says so.
+    /// Measures everything. Stops early, with the results so far, when `progress` says so.
     pub fn run(mut self, progress: &mut dyn Progress) -> Result<Table, RunnerError> {
-        let (places, mut rows) = self.prepare(progress)?;
-        let aa = self.warm(&places, &mut rows, progress);
-        self.cold(&places, &mut rows, progress);
-        let (nothing, mut rows): (Vec<Row>, Vec<Row>) =
+        let (cases, mut rows) = self.prepare(progress)?;
+        let aa = self.warm(&cases, &mut rows, progress);
+        self.cold(&cases, &mut rows, progress);
+        let (empty, mut rows): (Vec<Row>, Vec<Row>) =
             rows.into_iter().partition(|row| row.codec == EMPTY);
-        let harness: Vec<Harness> = nothing.iter().filter_map(Harness::new).collect();
+        let harness: Vec<Harness> = empty.iter().filter_map(Harness::new).collect();
         for row in &mut rows {
             if let Some(harness) = harness.iter().find(|h| h.runtime == row.runtime) {
                 row.subtract(harness);
@@ -149,58 +154,57 @@ impl Bench {
             heap: self.runners.iter().filter_map(heap).collect(),
             harness,
             aa,
-            absent: self.absent,
+            unavailable: self.unavailable,
             rows,
         })
     }
 
-    /// Encodes every message by every codec and decodes what came out: a codec whose value does
-    /// not come back is a row with a problem and no figures. Rows are as many as places, or
-    /// fewer when it was stopped.
+    /// Checks that every message survives every codec. A codec that fails gets a row with the
+    /// problem and no figures. There is a row per case, or fewer if the bench was stopped.
     fn prepare(
         &mut self,
         progress: &mut dyn Progress,
-    ) -> Result<(Vec<Place>, Vec<Row>), RunnerError> {
-        let places = self.places();
-        progress.begin("checking round trips", places.len());
-        let mut rows = Vec::with_capacity(places.len());
-        for (done, place) in places.iter().enumerate() {
+    ) -> Result<(Vec<Case>, Vec<Row>), RunnerError> {
+        let cases = self.cases();
+        progress.begin("checking round trips", cases.len());
+        let mut rows = Vec::with_capacity(cases.len());
+        for (done, case) in cases.iter().enumerate() {
             if !progress.step(done) {
                 break;
             }
-            let runner = &self.runners[place.runner];
+            let runner = &self.runners[case.runner];
             let mut row = Row::new(
-                self.messages[place.message].name,
+                self.messages[case.message].name,
                 runner.runtime(),
                 runner.runtime_version(),
-                &place.entry,
+                &case.entry,
             );
-            match self.round_trip(place) {
+            match self.round_trip(case) {
                 Ok(bytes) => row.bytes = Some(bytes),
                 Err(error) => {
                     row.problem = Some(error.to_string());
-                    self.restart_after(&error, place)?;
+                    self.restart_after(&error, case)?;
                 }
             }
             rows.push(row);
         }
-        Ok((places, rows))
+        Ok((cases, rows))
     }
 
-    /// Whatever is to be measured or checked.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        let mut places = Vec::new();
+    /// All cases to be measured or checked.
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
         for message in 0..self.messages.len() {
             for (runner, running) in self.runners.iter().enumerate() {
                 for entry in running.codecs() {
-                    // Nothing is the same of every message: once is enough.
+                    // The empty codec costs the same for every message.
                     let wanted = match entry.codec == EMPTY {
                         true => message == 0,
-                        false => self.wanted(&entry.codec),
+                        false => self.is_wanted(&entry.codec),
                     };
                     if wanted {
-                        let file = format!("encoded-{}", places.len());
-                        places.push(Place {
+                        let file = format!("encoded-{}", cases.len());
+                        cases.push(Case {
                             runner,
                             message,
                             entry: entry.clone(),
@@ -210,26 +214,27 @@ impl Bench {
                 }
             }
         }
-        places
+        cases
     }
 
-    fn wanted(&self, codec: &str) -> bool {
+    fn is_wanted(&self, codec: &str) -> bool {
         self.options.codecs.is_empty() || self.options.codecs.iter().any(|c| c == codec)
     }
 
-    /// A runner that broke down gets a successor, lest one bad codec cost all that follow.
+    fn task(&self, case: &Case) -> Task {
+        task(&case.entry, self.messages[case.message].name)
+    }
+
+    /// Restarts a crashed runner so that one bad codec does not abort the rest.
     pub(crate) fn restart_after(
         &mut self,
         error: &RunnerError,
-        place: &Place,
+        case: &Case,
     ) -> Result<(), RunnerError> {
         if error.is_fatal() {
-            let program = &self.programs[place.runner];
-            self.runners[place.runner] = Runner::start(program, &self.schema_file)?;
+            let program = &self.programs[case.runner];
+            self.runners[case.runner] = Runner::start(program, &self.schema_file)?;
         }
         Ok(())
     }
 }
-
-/// The codec that does nothing.
-pub(crate) const EMPTY: &str = "empty";

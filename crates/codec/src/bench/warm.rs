@@ -1,28 +1,36 @@
-//! Warm figures: everything in one long shuffle.
+//! Warm figures: all cases interleaved in random order.
 
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::pulse::Pulse;
-use super::{Bench, EMPTY, Place};
-use crate::measure::{self, Measured, Rule, Sample, Stage, Taken};
-use crate::protocol::Part;
-use crate::runner::{RunnerError, Subject, Timed, waited_ns};
+use driver::codec_runner::Part;
+
+use super::core_speed::CoreSpeedMonitor;
+use super::{Bench, Case, EMPTY};
+use crate::measure::{self, Measurement, Phase, Sample, SamplingPlan, Series};
+use crate::runner::{RunnerError, Timed, waited_ns};
 use crate::table::{AaCheck, Cost, Row};
 use crate::{Options, Progress};
+
+/// About how long calibration takes, in rounds.
+const CALIBRATION_ROUNDS: usize = 6;
+/// In shorter samples, reading the clock and waking up for the request would show.
+const MIN_SAMPLE_NS: u64 = 2_000_000;
+/// Long enough for garbage collections to fall into it, short beside a neighbour's bursts.
+const MAX_SAMPLE_NS: u64 = 10_000_000;
 
 impl Bench {
     /// Fills in the rows' warm figures.
     pub(super) fn warm(
         &mut self,
-        places: &[Place],
+        cases: &[Case],
         rows: &mut [Row],
         progress: &mut dyn Progress,
     ) -> Option<AaCheck> {
         let mut subjects: Vec<(usize, Part)> = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if row.problem.is_none() {
-                let parts = Part::ALL.into_iter().filter(|p| places[i].entry.has(*p));
+                let parts = Part::ALL.into_iter().filter(|p| cases[i].entry.has(*p));
                 subjects.extend(parts.map(|part| (i, part)));
             }
         }
@@ -30,40 +38,42 @@ impl Bench {
         if self.options.twice {
             subjects.extend_from_within(..);
         }
-        let rule = self.rule(subjects.len());
-        let mut pulses: Vec<Option<(&Place, Pulse)>> = (0..self.runners.len())
+        let plan = self.plan(subjects.len());
+        let mut monitors: Vec<Option<(&Case, CoreSpeedMonitor)>> = (0..self.runners.len())
             .map(|runner| {
-                let mut of = places.iter().filter(|p| p.runner == runner);
-                let nothing = of.find(|p| p.entry.codec == EMPTY && p.entry.has(Part::Decode))?;
-                Some((nothing, Pulse::default()))
+                let mut cases = cases.iter().filter(|c| c.runner == runner);
+                let empty = cases.find(|c| c.entry.codec == EMPTY && c.entry.has(Part::Decode))?;
+                Some((empty, CoreSpeedMonitor::default()))
             })
             .collect();
-        let warming_up = Cell::new(true);
+        let calibrating = Cell::new(true);
         let mut stage = None;
         let found = measure::measure(
             subjects.len(),
-            rule,
+            plan,
             |subject, n| {
                 let (row, part) = subjects[subject];
-                let place = &places[row];
-                let taken = match &mut pulses[place.runner] {
-                    Some((nothing, pulse)) if !warming_up.get() => {
-                        self.between_beats(nothing, pulse, place, part, n)
+                let case = &cases[row];
+                let measurement = match &mut monitors[case.runner] {
+                    Some((empty, monitor)) if !calibrating.get() => {
+                        self.time_monitored(empty, monitor, case, part, n)
                     }
-                    _ => self.time(place, part, n).map(Taken::from),
+                    _ => self.time(case, part, n).map(Measurement::from),
                 };
-                if let Err(error) = &taken {
-                    // Without a successor whatever follows says so itself.
-                    self.restart_after(error, place).ok();
+                if let Err(error) = &measurement {
+                    // If the restart fails, the next request reports it.
+                    self.restart_after(error, case).ok();
                 }
-                taken
+                measurement
             },
-            |now| {
-                warming_up.set(matches!(now, Stage::Calibrating(_)));
-                let (what, done, steps) = match now {
-                    Stage::Calibrating(n) => ("warming up", n, subjects.len()),
-                    Stage::Sampled(n) => ("measuring", n, subjects.len() * rule.rounds),
-                    Stage::Refining(percent) => ("measuring on what varies", percent, 100),
+            |phase| {
+                calibrating.set(matches!(phase, Phase::Calibrating(_)));
+                let (what, done, steps) = match phase {
+                    Phase::Calibrating(n) => ("warming up", n, subjects.len()),
+                    Phase::Sampling(n) => ("measuring", n, subjects.len() * plan.rounds),
+                    Phase::Refining(percent) => {
+                        ("taking more samples of what varies", percent, 100)
+                    }
                 };
                 if stage != Some(what) {
                     progress.begin(what, steps);
@@ -72,12 +82,12 @@ impl Bench {
                 progress.step(done)
             },
         );
-        for ((row, part), measured) in subjects.iter().zip(&found).take(once) {
-            match measured {
-                Ok(measured) => {
-                    *rows[*row].cost_mut(*part) = Cost::new(measured);
+        for ((row, part), series) in subjects.iter().zip(&found).take(once) {
+            match series {
+                Ok(series) => {
+                    *rows[*row].cost_mut(*part) = Cost::new(series);
                 }
-                // The first problem is the cause of those that follow.
+                // The first problem causes those that follow.
                 Err(error) => {
                     rows[*row].problem.get_or_insert_with(|| error.to_string());
                 }
@@ -90,53 +100,55 @@ impl Bench {
         })
     }
 
-    /// Samples as long as the budget allows, within what makes sense.
-    fn rule(&self, subjects: usize) -> Rule {
+    /// Plans samples as long as the budget allows, within bounds.
+    fn plan(&self, subjects: usize) -> SamplingPlan {
         let Options { rounds, seed, .. } = self.options;
-        let samples = subjects.max(1) * (rounds + WARM_UP_ROUNDS);
-        let sample_ns = (self.options.budget_ns / samples as u64).clamp(SHORTEST_NS, LONGEST_NS);
-        Rule {
-            sample_ns,
+        let samples = subjects.max(1) * (rounds + CALIBRATION_ROUNDS);
+        let sample_ns = self.options.budget_ns / samples as u64;
+        SamplingPlan {
+            sample_ns: sample_ns.clamp(MIN_SAMPLE_NS, MAX_SAMPLE_NS),
             rounds,
             budget_ns: self.options.budget_ns,
             seed,
         }
     }
 
-    fn between_beats(
+    /// Times a loop between two reference loops of the same runner.
+    fn time_monitored(
         &mut self,
-        nothing: &Place,
-        pulse: &mut Pulse,
-        place: &Place,
+        empty: &Case,
+        monitor: &mut CoreSpeedMonitor,
+        case: &Case,
         part: Part,
         n: u64,
-    ) -> Result<Taken, RunnerError> {
-        let begun = Instant::now();
-        let beat = pulse.iterations();
-        let before = self.time(nothing, Part::Decode, beat)?;
-        let threads = self.runners[place.runner].threads();
-        let timed = self.time(place, part, n)?;
-        let waited_ns = waited_ns(&threads, &self.runners[place.runner].threads());
-        let after = self.time(nothing, Part::Decode, beat)?;
-        let slow = pulse.hear([before.elapsed_ns, after.elapsed_ns]);
-        Ok(Taken {
+    ) -> Result<Measurement, RunnerError> {
+        let start = Instant::now();
+        let reference = monitor.iterations();
+        let before = self.time(empty, Part::Decode, reference)?;
+        let threads = self.runners[case.runner].threads();
+        let timed = self.time(case, part, n)?;
+        let waited_ns = waited_ns(&threads, &self.runners[case.runner].threads());
+        let after = self.time(empty, Part::Decode, reference)?;
+        let slowdown = monitor.record([before.elapsed_ns, after.elapsed_ns]);
+        Ok(Measurement {
             timed,
             waited_ns,
-            slow,
-            spent_ns: begun.elapsed().as_nanos() as u64,
+            slowdown,
+            spent_ns: start.elapsed().as_nanos() as u64,
         })
     }
 
-    fn time(&mut self, place: &Place, part: Part, n: u64) -> Result<Timed, RunnerError> {
-        let message = &self.messages[place.message];
-        let subject = Subject::new(&place.entry, message.name);
-        let given = (!place.entry.has(Part::Encode)).then_some(place.encoded.as_path());
-        self.runners[place.runner].time(subject, part, &message.value_file, given, n)
+    fn time(&mut self, case: &Case, part: Part, n: u64) -> Result<Timed, RunnerError> {
+        let task = self.task(case);
+        let value_file = &self.messages[case.message].value_file;
+        let encoded_file = (!case.entry.has(Part::Encode)).then_some(case.encoded.as_path());
+        self.runners[case.runner].time(task, part, value_file, encoded_file, n)
     }
 }
 
-/// Of all pairs of the same thing measured twice, how many differ by less than they should.
-fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>) -> AaCheck {
+/// Counts the pairs of the same thing measured twice whose difference has an interval that covers
+/// zero.
+fn a_a<'m>(pairs: impl Iterator<Item = (&'m Series, &'m Series)>) -> AaCheck {
     let mut check = AaCheck::default();
     for (a, b) in pairs {
         let rounds = a.samples.iter().zip(&b.samples);
@@ -150,15 +162,8 @@ fn a_a<'m>(pairs: impl Iterator<Item = (&'m Measured, &'m Measured)>) -> AaCheck
         if let Some(difference) = measure::time_ns(&differences) {
             check.pairs += 1;
             let interval = difference.interval;
-            check.within += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);
+            check.agreeing += usize::from(interval.lo <= 0.0 && 0.0 <= interval.hi);
         }
     }
     check
 }
-
-/// About what calibration takes, in samples.
-const WARM_UP_ROUNDS: usize = 6;
-/// Below it the reading of the clock and the line over the pipe would show.
-const SHORTEST_NS: u64 = 2_000_000;
-/// Long enough for a runtime to collect garbage in it, short beside a neighbour's visits.
-const LONGEST_NS: u64 = 10_000_000;

@@ -1,9 +1,9 @@
-//! The table for other programs.
+//! The table as CSV.
 
 use super::Table;
 
 impl Table {
-    /// A row each, for other programs.
+    /// The table as CSV, with a header and one line per row.
     pub fn csv(&self) -> Result<String, ::csv::Error> {
         let mut out = ::csv::Writer::from_writer(Vec::new());
         let figures = [
@@ -14,13 +14,14 @@ impl Table {
             "cold_encode",
             "cold_decode",
         ];
-        let mut head: Vec<String> = ["message", "codec", "runtime", "library", "version", "bytes"]
-            .map(String::from)
-            .into();
+        let mut header: Vec<String> =
+            ["message", "codec", "runtime", "library", "version", "bytes"]
+                .map(String::from)
+                .into();
         for figure in figures {
-            head.extend(["ns", "low_ns", "high_ns"].map(|end| format!("{figure}_{end}")));
+            header.extend(["ns", "low_ns", "high_ns"].map(|end| format!("{figure}_{end}")));
         }
-        head.extend(
+        header.extend(
             [
                 "encode_heap_bytes",
                 "decode_heap_bytes",
@@ -31,7 +32,7 @@ impl Table {
             ]
             .map(String::from),
         );
-        out.write_record(&head)?;
+        out.write_record(&header)?;
         for row in &self.rows {
             let number = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.1}"));
             let mut record = vec![

@@ -1,4 +1,4 @@
-//! What was found, and how it is told.
+//! The results and their output.
 
 mod csv;
 mod text;
@@ -9,92 +9,92 @@ use serde::Serialize;
 use stats::{Level, Span, estimate_by_order};
 use wire::Name;
 
-use crate::measure::Measured;
-use crate::protocol::{CodecEntry, Part};
+use crate::measure::Series;
+use crate::{CodecEntry, Part};
 
 pub use text::duration;
 pub(crate) use text::spread;
 
-/// All that one run of the bench found.
+/// All results of one run of the bench.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// Messages and order came from it.
+    /// The seed of the messages and of the random order.
     pub seed: u64,
-    /// Samples of each part.
+    /// Samples per figure; figures that vary may have more.
     pub rounds: usize,
-    /// Where each runtime's heap figures come from.
+    /// For each runtime, where its heap figures come from.
     pub heap: BTreeMap<String, String>,
-    /// What the loop itself costs.
+    /// The cost of the timing loop in each runtime.
     pub harness: Vec<Harness>,
-    /// Everything measured twice, if that was asked for.
+    /// The A/A check, if everything was measured twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aa: Option<AaCheck>,
-    /// Runtimes that could not be had.
-    pub absent: Vec<Absent>,
-    /// A row for each message, codec, runtime and library.
+    /// The runtimes that did not take part, with the reasons.
+    pub unavailable: Vec<Unavailable>,
+    /// One row per message, codec, runtime and library.
     pub rows: Vec<Row>,
 }
 
-/// What the loop costs in one runtime, shown by a codec that does nothing. Subtracted from every
-/// warm figure.
+/// The cost of the timing loop in one runtime, measured with a codec that does nothing. It is
+/// subtracted from every warm figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Harness {
-    /// Which.
+    /// The runtime's name.
     pub runtime: String,
-    /// Encoding nothing.
+    /// The cost of an empty encode.
     pub encode: Cost,
-    /// Decoding nothing.
+    /// The cost of an empty decode.
     pub decode: Cost,
 }
 
-/// The same thing measured twice.
+/// The outcome of measuring everything twice.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct AaCheck {
-    /// How many things.
+    /// The number of figures that were measured twice.
     pub pairs: usize,
-    /// How many differ by nothing, as far as the interval of the difference tells.
-    pub within: usize,
+    /// How many of them have a difference whose interval covers zero.
+    pub agreeing: usize,
 }
 
-/// A runtime that could not be had.
+/// A runtime that did not take part.
 #[derive(Clone, Debug, Serialize)]
-pub struct Absent {
-    /// Which.
+pub struct Unavailable {
+    /// The runtime's name.
     pub runtime: String,
-    /// Why, and what would help.
+    /// The reason, with a hint.
     pub reason: String,
 }
 
 /// One message by one codec of one library.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// As `api-2kB`.
+    /// The message's name, e.g. `api-2kB`.
     pub message: String,
-    /// As `json+gzip-6`.
+    /// The codec's name, e.g. `json+gzip-6`.
     pub codec: String,
-    /// As `jvm`.
+    /// The runtime's name, e.g. `jvm`.
     pub runtime: String,
-    /// As loaded.
+    /// The runtime's version, as loaded.
     pub runtime_version: String,
-    /// And the way it is called, where there are several.
+    /// The library's name, and how it is called where there are several ways.
     pub library: String,
-    /// As loaded.
+    /// The library's version, as loaded.
     pub version: String,
-    /// Encoded.
+    /// The length of the encoding.
     pub bytes: Option<u64>,
-    /// The library's objects from plain ones; absent where it works on plain ones.
+    /// From plain objects to the library's own; absent if it works on plain ones.
     pub populate: Option<Cost>,
-    /// Bytes from those.
+    /// From the library's objects to bytes.
     pub encode: Option<Cost>,
-    /// The library's objects from bytes.
+    /// From bytes to the library's objects.
     pub decode: Option<Cost>,
-    /// Plain ones from those.
+    /// From the library's objects to plain ones; absent if it works on plain ones.
     pub convert: Option<Cost>,
-    /// From plain objects to bytes, the first time in a process.
+    /// From plain objects to bytes, as the first call of a process.
     pub cold_encode: Option<Cost>,
-    /// And back.
+    /// From bytes to plain objects, as the first call of a process.
     pub cold_decode: Option<Cost>,
-    /// What must be said of every figure.
+    /// A caveat on every figure.
     pub caveat: Option<String>,
     /// Why there are no figures.
     pub problem: Option<String>,
@@ -103,25 +103,25 @@ pub struct Row {
 /// The cost of one operation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cost {
-    /// Median.
+    /// The median.
     pub ns: f64,
-    /// The interval of 95 % around it, or the range where samples are few.
+    /// The lower end of the median's 95 % interval, or of the range if samples are few.
     pub low_ns: f64,
-    /// Its other end.
+    /// The upper end.
     pub high_ns: f64,
-    /// Samples behind it.
+    /// The number of samples used.
     pub samples: usize,
-    /// Operations in each.
+    /// Operations per sample.
     pub iterations: u64,
-    /// Those of them in which the runner had to wait for a core, or shared it: none, unless
-    /// hardly any sample was free of that.
+    /// How many of the samples are noisy: the runner waited for a core or shared it. Zero unless
+    /// too few samples were clean.
     pub noisy: usize,
-    /// Allocated.
+    /// Bytes allocated per operation, if the runtime can tell.
     pub heap_bytes: Option<f64>,
 }
 
 impl Harness {
-    /// From the row of the codec that does nothing.
+    /// Reads the cost of the loop from the row of the codec that does nothing.
     pub(crate) fn new(row: &Row) -> Option<Self> {
         Some(Self {
             runtime: row.runtime.clone(),
@@ -132,22 +132,22 @@ impl Harness {
 }
 
 impl Cost {
-    pub(crate) fn new(measured: &Measured) -> Option<Self> {
-        let time = measured.time_ns()?;
-        let used = measured.used();
+    pub(crate) fn new(series: &Series) -> Option<Self> {
+        let time = series.time_ns()?;
+        let used = series.used();
         Some(Self {
             ns: time.value.known()?,
             low_ns: time.interval.lo,
             high_ns: time.interval.hi,
             samples: used.len(),
-            iterations: measured.iterations,
+            iterations: series.iterations,
             noisy: used.iter().filter(|s| !s.clean).count(),
-            heap_bytes: measured.heap_bytes(),
+            heap_bytes: series.heap_bytes(),
         })
     }
 
-    /// Of single calls, too few for an interval of their own: their range.
-    pub(crate) fn of_few(samples: &[Span]) -> Option<Self> {
+    /// The cost of single calls: too few for an interval, so with their range.
+    pub(crate) fn from_few(samples: &[Span]) -> Option<Self> {
         let time = estimate_by_order(samples, Level::NINETY_FIVE)?;
         Some(Self {
             ns: time.value.known()?,
@@ -160,8 +160,8 @@ impl Cost {
         })
     }
 
-    /// How far the interval reaches to its wider side, as a share of the median.
-    pub fn reach(&self) -> f64 {
+    /// The wider half of the interval, as a share of the median.
+    pub fn half_width(&self) -> f64 {
         (self.high_ns - self.ns).max(self.ns - self.low_ns) / self.ns.max(f64::MIN_POSITIVE)
     }
 }
@@ -194,8 +194,8 @@ impl Row {
         }
     }
 
-    /// Takes the loop's own cost off. Populating goes through the loop of encoding, converting
-    /// through that of decoding.
+    /// Subtracts the cost of the timing loop. Populating uses the loop of encoding, converting that
+    /// of decoding.
     pub(crate) fn subtract(&mut self, harness: &Harness) {
         for (part, cost) in [
             (&mut self.populate, harness.encode),
@@ -221,8 +221,8 @@ impl Row {
         }
     }
 
-    /// All that a table shows, in its order: encode, decode, populate, convert, cold encode, cold
-    /// decode.
+    /// All costs in the order of the table's columns: encode, decode, populate, convert, cold
+    /// encode, cold decode.
     pub(crate) fn costs(&self) -> [Option<Cost>; 6] {
         [
             self.encode,
@@ -245,7 +245,7 @@ impl Row {
 }
 
 impl Table {
-    /// The messages, in the order they were asked for.
+    /// The messages, in the order of the rows.
     pub fn messages(&self) -> Vec<&str> {
         let mut messages: Vec<&str> = Vec::new();
         for row in &self.rows {

@@ -12,8 +12,8 @@ fn cost(ns: f64) -> Option<Cost> {
     })
 }
 
-/// Figures invented for the layout.
-fn invented() -> Table {
+/// A table with made-up figures.
+fn example() -> Table {
     let entry = |codec: &str, library: &str| CodecEntry {
         codec: codec.into(),
         library: library.into(),
@@ -27,7 +27,7 @@ fn invented() -> Table {
     let mut json = Row::new(api, "rust", "1.95", &entry("json", "serde_json"));
     json.bytes = Some(2_000);
     (json.encode, json.decode) = (cost(3_600.0), cost(7_200.0));
-    json.cold_encode = Cost::of_few(&[Span::exact(52_000.0)]);
+    json.cold_encode = Cost::from_few(&[Span::exact(52_000.0)]);
     let mut small = Row::new(api, "jvm", "17", &entry("protobuf", "slow"));
     small.bytes = Some(1_406);
     (small.populate, small.encode) = (cost(812.0), cost(1.25e6));
@@ -49,9 +49,9 @@ fn invented() -> Table {
         }],
         aa: Some(AaCheck {
             pairs: 100,
-            within: 98,
+            agreeing: 98,
         }),
-        absent: vec![Absent {
+        unavailable: vec![Unavailable {
             runtime: "mono".into(),
             reason: "driver.exe is not there: commute stacks install mono".into(),
         }],
@@ -60,19 +60,20 @@ fn invented() -> Table {
 }
 
 #[test]
-fn the_text_is_as_it_was() {
-    let text = invented().text();
+fn text_matches_the_golden_file() {
+    let text = example().text();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    assert_eq!(lines.join("\n") + "\n", include_str!("golden.txt"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/table/golden.txt");
+    testing::golden(file, &(lines.join("\n") + "\n"));
 }
 
 #[test]
-fn a_row_of_csv_has_as_many_fields_as_the_head() {
-    let csv = invented().csv().unwrap();
+fn csv_has_a_field_per_column() {
+    let csv = example().csv().unwrap();
     let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
-    let head = reader.headers().unwrap().clone();
+    let header = reader.headers().unwrap().clone();
     assert_eq!(
-        &head.iter().collect::<Vec<_>>()[..7],
+        &header.iter().collect::<Vec<_>>()[..7],
         [
             "message",
             "codec",
@@ -89,16 +90,16 @@ fn a_row_of_csv_has_as_many_fields_as_the_head() {
 }
 
 #[test]
-fn a_page_takes_no_markup_from_outside() {
-    let page = crate::html(&invented());
+fn page_escapes_markup() {
+    let page = crate::html(&example());
     assert!(page.contains("&lt;b&gt;&amp;&quot;&lt;/b&gt;") && !page.contains("<b>"));
     assert!(page.contains("<circle class=\"of-0\""));
     assert!(!page.contains("<script") && !page.contains("http://"));
 }
 
 #[test]
-fn the_loop_is_taken_off_and_nothing_falls_below_zero() {
-    let mut table = invented();
+fn harness_cost_is_subtracted_down_to_zero() {
+    let mut table = example();
     let harness = Harness {
         runtime: "rust".into(),
         encode: cost(600.0).unwrap(),
@@ -110,10 +111,10 @@ fn the_loop_is_taken_off_and_nothing_falls_below_zero() {
 }
 
 #[test]
-fn numbers_have_three_digits_and_a_unit() {
-    let shown = [0.4, 12.345, 999.4, 999.9, 1_000.0, 45_678.0, 1e6, 2.5e9].map(duration);
+fn durations_have_three_digits_and_a_unit() {
+    let formatted = [0.4, 12.345, 999.4, 999.9, 1_000.0, 45_678.0, 1e6, 2.5e9].map(duration);
     assert_eq!(
-        shown,
+        formatted,
         [
             "0.40 ns", "12.3 ns", "999 ns", "1.00 µs", "1.00 µs", "45.7 µs", "1.00 ms", "2.50 s"
         ]

@@ -1,15 +1,32 @@
-//! The table for a terminal.
+//! The table as text.
 
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, Table as Grid, presets};
 
-use crate::measure::REACH;
+use crate::measure::TARGET_HALF_WIDTH;
 
-use super::{AaCheck, Absent, Cost, Harness, Row, Table};
+use super::{AaCheck, Cost, Harness, Row, Table, Unavailable};
+
+const HEADER: [&str; 11] = [
+    "codec",
+    "runtime",
+    "library",
+    "bytes",
+    "encode",
+    "decode",
+    "populate",
+    "convert",
+    "cold encode",
+    "cold decode",
+    "heap",
+];
+/// The first columns, which are left-aligned.
+const NAME_COLUMNS: usize = 3;
+const NONE: &str = "-";
 
 impl Table {
-    /// For a terminal: a block for each message, its codecs by size.
+    /// The table for a terminal: one block per message, codecs sorted by size.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for message in self.messages() {
@@ -33,57 +50,59 @@ impl Table {
         out
     }
 
-    /// The figures of one message, without columns in which nobody has any.
+    /// The figures of one message, without empty columns.
     fn grid(&self, message: &str) -> Grid {
-        let rows: Vec<[String; HEAD.len()]> =
+        let rows: Vec<[String; HEADER.len()]> =
             self.rows_of(message).into_iter().map(cells).collect();
-        let shown: Vec<usize> = (0..HEAD.len())
+        let shown: Vec<usize> = (0..HEADER.len())
             .filter(|column| rows.iter().any(|cells| cells[*column] != NONE))
             .collect();
         let mut grid = Grid::new();
         grid.load_preset(presets::NOTHING);
-        grid.set_header(shown.iter().map(|column| HEAD[*column]));
+        grid.set_header(shown.iter().map(|column| HEADER[*column]));
         for cells in &rows {
             grid.add_row(shown.iter().map(|column| &cells[*column]));
         }
-        for column in grid.column_iter_mut().skip(NAMES) {
+        for column in grid.column_iter_mut().skip(NAME_COLUMNS) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         grid
     }
 
-    /// What must be said beside the figures.
+    /// The notes below the figures.
     pub(crate) fn notes(&self) -> Vec<String> {
         let most = self.costs().map(|c| c.samples).max().unwrap_or(0);
         let samples = match most > self.rounds {
-            true => format!("{} samples, where they vary up to {most},", self.rounds),
+            true => format!("{} samples (up to {most} of what varies)", self.rounds),
             false => format!("{} samples", self.rounds),
         };
         let mut notes = vec![format!(
-            "Time of one operation: median of {samples} in random order, ± the wider side of its \
-             95 % interval; cold: the first call of a fresh process, populate and convert \
-             included. Seed {}.",
+            "Time per operation: median of {samples} in random order, ± the wider half of its 95 % \
+             interval. Cold: the first call of a fresh process, including populate and convert. \
+             Seed {}.",
             self.seed
         )];
-        let wide = self.costs().filter(|c| c.reach() > REACH).count();
+        let wide = self
+            .costs()
+            .filter(|c| c.half_width() > TARGET_HALF_WIDTH)
+            .count();
         let all = self.costs().count();
         if wide > 0 {
             notes.push(format!(
-                "{wide} of {all} warm figures are known to worse than ±2 %: a busy machine, or a \
-                 runtime that collects its garbage between samples."
+                "{wide} of {all} warm figures have an interval wider than ±2 %: the machine was busy, \
+                 or the runtime collected garbage."
             ));
         }
         let noisy = self.costs().filter(|c| c.noisy > 0).count();
         if noisy > 0 {
             notes.push(format!(
-                "{noisy} of {all} warm figures rest on noisy samples: another program, or \
-                 a neighbour of this virtual machine, was on the core. They are too high."
+                "{noisy} of {all} warm figures rest on noisy samples: another program or another \
+                 virtual machine used the core. They are probably overestimated."
             ));
         }
-        if let Some(AaCheck { pairs, within }) = self.aa {
+        if let Some(AaCheck { pairs, agreeing }) = self.aa {
             notes.push(format!(
-                "A/A: of {pairs} things measured twice, {within} differ by nothing their interval \
-                 can tell."
+                "A/A: {agreeing} of {pairs} pairs show no significant difference."
             ));
         }
         for Harness {
@@ -93,7 +112,7 @@ impl Table {
         } in &self.harness
         {
             notes.push(format!(
-                "Harness, {runtime}: encoding nothing takes {}, decoding nothing {}; taken off \
+                "Harness, {runtime}: an empty encode takes {}, an empty decode {}; subtracted from \
                  every warm figure.",
                 spread(encode),
                 spread(decode)
@@ -101,22 +120,22 @@ impl Table {
         }
         for (runtime, source) in &self.heap {
             notes.push(format!(
-                "Heap of an encoding / a decoding, {runtime}: {source}."
+                "Heap per encode / per decode, {runtime}: {source}."
             ));
         }
         notes.extend(self.caveats());
-        for Absent { runtime, reason } in &self.absent {
-            notes.push(format!("Absent: {runtime}: {reason}"));
+        for Unavailable { runtime, reason } in &self.unavailable {
+            notes.push(format!("Not available: {runtime}: {reason}"));
         }
         notes
     }
 
-    /// Each caveat once, with all it holds for.
+    /// Each caveat once, with all libraries it applies to.
     fn caveats(&self) -> Vec<String> {
-        let mut of: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        let mut caveats: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
         for row in &self.rows {
             if let Some(caveat) = &row.caveat {
-                let libraries = of.entry((&row.runtime, caveat)).or_default();
+                let libraries = caveats.entry((&row.runtime, caveat)).or_default();
                 if !libraries.contains(&row.library.as_str()) {
                     libraries.push(&row.library);
                 }
@@ -125,29 +144,11 @@ impl Table {
         let line = |((runtime, caveat), libraries): ((&str, &str), Vec<&str>)| {
             format!("{runtime}, {}: {caveat}.", libraries.join(", "))
         };
-        of.into_iter().map(line).collect()
+        caveats.into_iter().map(line).collect()
     }
 }
 
-const HEAD: [&str; 11] = [
-    "codec",
-    "runtime",
-    "library",
-    "bytes",
-    "encode",
-    "decode",
-    "populate",
-    "convert",
-    "cold encode",
-    "cold decode",
-    "heap",
-];
-
-/// The first so many columns are names, the others figures.
-const NAMES: usize = 3;
-const NONE: &str = "-";
-
-fn cells(row: &Row) -> [String; HEAD.len()] {
+fn cells(row: &Row) -> [String; HEADER.len()] {
     let costs = row.costs();
     let [encode, decode, populate, convert, cold_encode, cold_decode] =
         costs.map(|cost| cost.as_ref().map_or(NONE.into(), spread));
@@ -166,10 +167,10 @@ fn cells(row: &Row) -> [String; HEAD.len()] {
     ]
 }
 
-/// `13.2 µs ±1.3 %`; a spread of more than the figure itself as its range, a single sample as
-/// what it is.
+/// Formats a cost, e.g. `13.2 µs ±1.3 %`; as a range if the half-width exceeds the figure itself,
+/// and marked as a single call if it is one.
 pub(crate) fn spread(cost: &Cost) -> String {
-    let percent = 100.0 * cost.reach();
+    let percent = 100.0 * cost.half_width();
     let ns = duration(cost.ns);
     match percent {
         _ if cost.samples < 2 => format!("{ns} (once)"),
@@ -190,7 +191,7 @@ fn heap(row: &Row) -> String {
     }
 }
 
-/// Three digits and a unit.
+/// Formats a time with three digits and a unit, e.g. `45.7 µs`.
 pub fn duration(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }

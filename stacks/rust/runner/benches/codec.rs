@@ -1,5 +1,5 @@
-//! What the runner times, timed by divan: figures to hold the runner's loops against. Results
-//! are freed inside the timed loop, as the runner frees them.
+//! The runner's work timed by divan, to compare the runner's loops with. Results are freed inside
+//! the timed loop, as in the runner.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
@@ -7,15 +7,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wire::{Name, with_message};
 
-fn main() {
-    divan::main();
-}
-
+const VALID: &str = "the library reads what it wrote";
 const NAMES: [Name; 3] = [
     Name::Api { bytes: 2_000 },
     Name::Big { n: 100 },
     Name::AddressBook,
 ];
+
+fn main() {
+    divan::main();
+}
 
 macro_rules! codec {
     ($module:ident, $encode:expr, $decode:expr) => {
@@ -54,11 +55,11 @@ fn same_type<T>(_: &T, decoded: T) -> T {
 }
 
 fn to_json<T: Serialize>(message: &T) -> Vec<u8> {
-    serde_json::to_vec(message).expect(WHY)
+    serde_json::to_vec(message).expect(VALID)
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> T {
-    serde_json::from_slice(bytes).expect(WHY)
+    serde_json::from_slice(bytes).expect(VALID)
 }
 
 fn to_protobuf<T: prost::Message>(message: &T) -> Vec<u8> {
@@ -66,15 +67,13 @@ fn to_protobuf<T: prost::Message>(message: &T) -> Vec<u8> {
 }
 
 fn from_protobuf<T: prost::Message + Default>(bytes: &[u8]) -> T {
-    T::decode(bytes).expect(WHY)
+    T::decode(bytes).expect(VALID)
 }
 
 fn to_msgpack<T: Serialize>(message: &T) -> Vec<u8> {
-    rmp_serde::to_vec_named(message).expect(WHY)
+    rmp_serde::to_vec_named(message).expect(VALID)
 }
 
 fn from_msgpack<T: DeserializeOwned>(bytes: &[u8]) -> T {
-    rmp_serde::from_slice(bytes).expect(WHY)
+    rmp_serde::from_slice(bytes).expect(VALID)
 }
-
-const WHY: &str = "the bytes are of this library";

@@ -1,5 +1,5 @@
-//! Makes what is not written by hand: the versions of the libraries, and the message types of
-//! the libraries that need types of their own.
+//! Generates the versions of the libraries, and the message types of the libraries that need types
+//! of their own.
 
 mod mirror;
 mod versions;
@@ -19,11 +19,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(out.join("zerompk.rs"), mirror::zerompk(&messages))?;
     std::fs::write(out.join("flat.rs"), flat()?)?;
     std::fs::write(out.join("flat_mirror.rs"), mirror::flat(&messages))?;
-    versions::tell()?;
+    versions::emit()?;
     Ok(())
 }
 
-/// The messages of the bench, as protoc understands them.
+/// Reads the descriptors of the bench's messages.
 fn messages() -> Result<Vec<prost_types::DescriptorProto>, Box<dyn Error>> {
     let mut config = tonic_prost_build::Config::new();
     config.protoc_executable(protoc_bin_vendored::protoc_bin_path()?);
@@ -32,8 +32,9 @@ fn messages() -> Result<Vec<prost_types::DescriptorProto>, Box<dyn Error>> {
     Ok(messages.collect())
 }
 
-/// What `planus rust` makes of the schema.
+/// Generates what `planus rust` would.
 fn flat() -> Result<String, Box<dyn Error>> {
-    let schema = planus_translation::translate_files(&[FLAT]).ok_or("bench.fbs has mistakes")?;
+    let schema =
+        planus_translation::translate_files(&[FLAT]).ok_or("bench.fbs does not compile")?;
     Ok(planus_codegen::generate_rust(&schema, false)?)
 }

@@ -1,19 +1,22 @@
-//! Writes the types of libraries that need their own, and the way from the bench's types to
-//! them and back, from the one schema.
+//! Generates, from the schema, the types of libraries that need their own, and the conversions
+//! between them and the bench's types.
 
 use std::fmt::Write;
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto};
 
-/// Two sets of structs with zerompk's derives, `named` and `positional`, and their conversions.
+const INFALLIBLE: &str = "writing to a string does not fail";
+
+/// Generates two sets of structs with zerompk's derives, `named` and `positional`, and their
+/// conversions.
 pub(crate) fn zerompk(messages: &[DescriptorProto]) -> String {
     let mut out = String::new();
     for (module, attribute) in [
         ("named", "map, allow_unknown_fields"),
         ("positional", "array"),
     ] {
-        writeln!(out, "mod {module} {{ use super::Own;").expect(WHY);
+        writeln!(out, "mod {module} {{ use super::Own;").expect(INFALLIBLE);
         for message in messages {
             let fields: String = message
                 .field
@@ -28,7 +31,7 @@ pub(crate) fn zerompk(messages: &[DescriptorProto]) -> String {
                  pub(crate) struct {} {{ {fields} }}",
                 message.name()
             )
-            .expect(WHY);
+            .expect(INFALLIBLE);
             out += &conversions(message, Style::Same);
         }
         out += "}\n";
@@ -42,12 +45,12 @@ pub(crate) fn zerompk(messages: &[DescriptorProto]) -> String {
                  type Positional = positional::{name};\n\
              }}"
         )
-        .expect(WHY);
+        .expect(INFALLIBLE);
     }
     out
 }
 
-/// The conversions of the types that planus makes: strings, vectors and tables are optional.
+/// Generates the conversions of planus's types, where strings, vectors and tables are optional.
 pub(crate) fn flat(messages: &[DescriptorProto]) -> String {
     let mut out = String::new();
     for message in messages {
@@ -65,7 +68,7 @@ pub(crate) fn flat(messages: &[DescriptorProto]) -> String {
                  }}\n\
              }}"
         )
-        .expect(WHY);
+        .expect(INFALLIBLE);
     }
     out
 }
@@ -85,7 +88,7 @@ fn zerompk_field(field: &FieldDescriptorProto, named: bool, position: usize) -> 
     };
     let kind = match () {
         () if repeated(field) => format!("Vec<{plain}>"),
-        // As prost holds messages, and the one field that is never set.
+        // As in prost's structs: messages, and the field that is never set.
         () if optional(field) => format!("Option<{plain}>"),
         () => plain.to_owned(),
     };
@@ -100,15 +103,17 @@ fn zerompk_field(field: &FieldDescriptorProto, named: bool, position: usize) -> 
     )
 }
 
-/// How a library's type holds what the bench's type holds.
+/// How a library's types differ from the bench's.
 #[derive(Clone, Copy)]
 enum Style {
+    /// Not at all.
     Same,
+    /// Strings, vectors and messages are `Option`s.
     Optional,
 }
 
 impl Style {
-    /// The schema's names are Rust's, but for one that is a keyword.
+    /// The field's name in Rust, where `type` is a keyword.
     fn name(self, field: &FieldDescriptorProto) -> &str {
         match (field.name(), self) {
             ("type", Self::Same) => "r#type",
@@ -118,16 +123,16 @@ impl Style {
     }
 }
 
-/// Both ways between the bench's type and the one of the same name here.
+/// Generates the conversions between the bench's type and the library's of the same name.
 fn conversions(message: &DescriptorProto, style: Style) -> String {
     let name = message.name();
     let (mut populated, mut converted) = (String::new(), String::new());
     for field in &message.field {
         let (theirs, plain) = (style.name(field), Style::Same.name(field));
         let value = populate(field, style, &format!("it.{plain}"));
-        write!(populated, "{theirs}: {value}, ").expect(WHY);
+        write!(populated, "{theirs}: {value}, ").expect(INFALLIBLE);
         let value = convert(field, style, &format!("self.{theirs}"));
-        write!(converted, "{plain}: {value}, ").expect(WHY);
+        write!(converted, "{plain}: {value}, ").expect(INFALLIBLE);
     }
     format!(
         "impl Own<::wire::bench::{name}> for {name} {{\n\
@@ -168,9 +173,9 @@ fn convert(field: &FieldDescriptorProto, style: Style, it: &str) -> String {
 }
 
 enum Class {
-    /// Copied as it is.
+    /// Copied.
     Scalar,
-    /// Strings, bytes and vectors of anything but messages.
+    /// Cloned: strings, bytes and vectors of anything but messages.
     Text,
     Message,
     Messages,
@@ -196,5 +201,3 @@ fn optional(field: &FieldDescriptorProto) -> bool {
 fn type_name(field: &FieldDescriptorProto) -> &str {
     field.type_name().rsplit('.').next().unwrap_or_default()
 }
-
-const WHY: &str = "a string takes whatever comes";

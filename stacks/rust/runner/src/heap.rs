@@ -1,35 +1,35 @@
-//! An allocator that counts what is asked of it.
+//! An allocator that counts the bytes requested of it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counted. A count of the thread's own costs a load, an addition and
-/// a store, where an atomic one would lock the bus in every timed loop.
+/// What the count means, for `hello`.
+pub(crate) const MEANING: &str = "bytes requested of the allocator; a block that grows counts again in its whole size; \
+     allocations in zstd's C code are not counted";
+
+/// The system's allocator with a counter per thread. That costs a load, an addition and a store,
+/// where an atomic counter would lock the bus in every timed loop.
 pub(crate) struct Counting;
 
-/// In words, for `hello`.
-pub(crate) const MEANING: &str = "bytes asked of the allocator; a block that grows counts anew in \
-    its whole size; what zstd's C code asks for itself is not seen";
-
-/// What this thread has asked for since it began.
-pub(crate) fn asked() -> u64 {
-    ASKED.get()
+/// The bytes that this thread has requested since it started.
+pub(crate) fn requested() -> u64 {
+    REQUESTED.get()
 }
 
 thread_local! {
-    /// Neither made lazily nor dropped, so the allocator may use it at any time.
-    static ASKED: Cell<u64> = const { Cell::new(0) };
+    /// Neither initialised lazily nor dropped, so the allocator may use it at any time.
+    static REQUESTED: Cell<u64> = const { Cell::new(0) };
 }
 
 fn count(bytes: usize) {
-    ASKED.set(ASKED.get().wrapping_add(bytes as u64));
+    REQUESTED.set(REQUESTED.get().wrapping_add(bytes as u64));
 }
 
-// SAFETY: every call goes on to the system's allocator as it came.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller keeps the promises that `System` asks for, as they are the same.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`, which is that of `System`.
         unsafe { System.alloc(layout) }
     }
 

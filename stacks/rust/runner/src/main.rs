@@ -1,17 +1,17 @@
-//! The codec runner of the runtime `rust`, by `docs/codec-runner.md`.
+//! The codec runner of the runtime `rust` (`docs/codec-runner.md`).
 //!
-//! A line of the bench is a [`protocol::Request`]; a [`session::Session`] answers it. What can
-//! be asked for stands in one table ([`codec::OFFERS`]): an offer opens a library for one kind
-//! of message, and [`codec::At`] turns that into bytes, values, or a step that is timed.
+//! The bench sends a [`driver::codec_runner::Request`] per line; a [`session::Session`] answers it.
+//! All codecs are in one table, [`codec::OFFERS`]. An offer opens a library for one kind of
+//! message, and [`codec::TypedCodec`] makes that encode, decode, or provide a step to be timed.
 //!
 //! The plain objects are prost's structs with serde's derives (`wire::bench`), which most
-//! libraries work on as they are. zerompk and planus want types of their own: `build/` makes
-//! them, and the way there and back, from the schema.
+//! libraries take as they are. zerompk and planus need types of their own, which `build/`
+//! generates from the schema together with the conversions.
 
 mod codec;
 mod files;
 mod heap;
-mod protocol;
+mod reply;
 mod session;
 
 use std::env;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     let path = |name| {
-        let unset = || format!("{name} is not set: a runner is started by the bench");
+        let unset = || format!("{name} is not set; runners are started by `commute codec`");
         env::var_os(name).ok_or_else(|| io::Error::other(unset()))
     };
     let requests = BufReader::new(File::open(path(ENV_IN)?)?);

@@ -1,4 +1,4 @@
-//! Bytes that nobody vouches for: refused or taken, and the runner lives on.
+//! Untrusted bytes: they are refused or decoded, and the runner survives.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -17,9 +17,9 @@ fn truncated_bytes_are_refused() {
         runner.ask(&files.encode(offer, message.kind()));
         let whole = files.read("encoded");
         let cuts: &[usize] = match offer["codec"].as_str() {
-            // A prefix that ends between two fields is a message.
+            // Any prefix that ends between two fields is valid.
             Some("protobuf") => &[1],
-            // At its end are what strings end with, a zero that planus does not look for.
+            // The last byte is the zero after a string, which planus does not check.
             Some("flatbuffers") => &[0, 1, whole.len() / 2],
             _ => &[0, 1, whole.len() / 2, whole.len() - 1],
         };
@@ -31,7 +31,7 @@ fn truncated_bytes_are_refused() {
 }
 
 #[test]
-fn deep_nesting_is_refused_or_skipped() {
+fn deep_nesting_does_not_crash() {
     let deep = 100_000;
     let json = |open: &str, close: &str| [open.repeat(deep), close.repeat(deep)].concat();
     let unknown = |value: String| format!("{{\"unknown\":{value},\"name\":\"a\"}}");
@@ -66,9 +66,9 @@ fn deep_nesting_is_refused_or_skipped() {
         ("flatbuffers", vec![4; deep]),
     ];
     each_offer(|runner, files, offer| {
-        for (form, bytes) in &inputs {
+        for (format, bytes) in &inputs {
             let codec = offer["codec"].as_str().unwrap();
-            let same = codec == *form || (codec == "msgpack-old" && *form == "msgpack");
+            let same = codec == *format || (codec == "msgpack-old" && *format == "msgpack");
             if same {
                 files.write("encoded", bytes);
                 answered(runner, files, offer, Kind::Small);
@@ -78,7 +78,7 @@ fn deep_nesting_is_refused_or_skipped() {
 }
 
 #[test]
-fn lengths_that_lie_take_no_memory() {
+fn false_lengths_allocate_nothing() {
     let inputs: [(&str, &[u8]); 9] = [
         ("msgpack", b"\x81\xa6people\xdd\xff\xff\xff\xff"),
         ("msgpack", b"\xdf\xff\xff\xff\xff"),
@@ -97,8 +97,8 @@ fn lengths_that_lie_take_no_memory() {
         ("json", b"{\"people\":[{\"name\":\"\\ud800\"}]}"),
     ];
     each_offer(|runner, files, offer| {
-        for (form, bytes) in inputs {
-            if offer["codec"] == form {
+        for (format, bytes) in inputs {
+            if offer["codec"] == format {
                 files.write("encoded", bytes);
                 refused(runner, files, offer, Kind::AddressBook);
             }
@@ -107,7 +107,7 @@ fn lengths_that_lie_take_no_memory() {
 }
 
 #[test]
-fn json_that_is_no_such_message_is_refused() {
+fn invalid_json_is_refused() {
     each_offer(|runner, files, offer| {
         if offer["codec"] != "json" {
             return;
@@ -138,8 +138,8 @@ fn json_that_is_no_such_message_is_refused() {
 }
 
 #[test]
-fn what_unfolds_without_end_is_refused() {
-    // Both compressions fold 70 MB of spaces to kilobytes.
+fn compression_bombs_are_refused() {
+    // Both compressions turn 70 MB of spaces into kilobytes.
     let spaces = vec![b' '; 70 << 20];
     each_offer(|runner, files, offer| {
         let Ok(codec) = offer["codec"].as_str().unwrap().parse::<Codec>() else {
@@ -154,12 +154,12 @@ fn what_unfolds_without_end_is_refused() {
 }
 
 #[test]
-fn bytes_of_any_other_library_are_taken() {
+fn bytes_of_wires_codecs_are_read() {
     each_offer(|runner, files, offer| {
         let Ok(codec) = offer["codec"].as_str().unwrap().parse::<Codec>() else {
             return;
         };
-        // As its caveat says.
+        // zerompk declares that it rejects valid bytes.
         if offer["library"] == "zerompk" {
             return;
         }
@@ -175,7 +175,7 @@ fn bytes_of_any_other_library_are_taken() {
 }
 
 #[test]
-fn bytes_after_a_message_are_refused_by_those_who_look() {
+fn trailing_bytes_are_refused_by_some_libraries() {
     each_offer(|runner, files, offer| {
         let name = Name::Small;
         files.write("value", wire::to_value(&name.message(1)).as_bytes());
@@ -193,7 +193,7 @@ fn bytes_after_a_message_are_refused_by_those_who_look() {
 }
 
 #[test]
-fn nan_and_infinities_pass_but_for_json() {
+fn nan_and_infinities_survive_except_in_json() {
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let Message::ApiPage(mut page) = Name::Api { bytes: 2_000 }.message(1) else {
             unreachable!();
@@ -216,7 +216,7 @@ fn nan_and_infinities_pass_but_for_json() {
 }
 
 #[test]
-fn unknown_fields_are_taken_silently() {
+fn unknown_fields_are_ignored() {
     let unknown = br#"{"padding":"a","unknown":[{"b":null}],"start_ts":7}"#;
     each_offer(|runner, files, offer| {
         let bytes = match offer["codec"].as_str() {
@@ -241,7 +241,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn damaged_bytes_end_no_runner(
+    fn runner_survives_damaged_bytes(
         name in proptest::sample::select(vec![
             Name::Small, Name::AddressBook, Name::Big { n: 3 }, Name::Perl { rows: 2 },
             Name::Api { bytes: 2_000 },
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_do_lines_of_noise(
+    fn runner_survives_noise_as_requests(
         lines in proptest::collection::vec("\\PC{0,60}", 0..5),
         types in proptest::collection::vec("\"(hello|time|encode|decode|setup)?\"", 0..3),
         rest in "[\\[{}\\]:,\"a-z0-9 ]{0,60}",
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_do_damaged_value_files(
+    fn runner_survives_damaged_value_files(
         lines in proptest::collection::vec("[ifdbsxz\\[{} 0-9a-f-]{0,20}", 0..30),
         kind in proptest::sample::select(Kind::ALL),
     ) {

@@ -1,4 +1,4 @@
-//! The runner as the bench meets it: a process at the other end of two pipes.
+//! The runner as the bench sees it: a process at the other end of two pipes.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -6,12 +6,12 @@ mod common;
 
 use common::{Runner, files};
 use serde_json::json;
-use wire::{Codec, Form, Kind, Name, to_value};
+use wire::{Codec, Format, Kind, Name, to_value};
 
 const EMPTY: &str = "empty";
 
 #[test]
-fn every_codec_gives_every_message_back() {
+fn every_message_survives_every_codec() {
     let mut runner = Runner::start();
     let files = files();
     for offer in runner.offers() {
@@ -28,10 +28,10 @@ fn every_codec_gives_every_message_back() {
                 let read = other.decode(name.kind(), &bytes);
                 assert!(
                     read.unwrap() == message,
-                    "{offer} {name} is read as another"
+                    "{offer} {name} decodes to another message"
                 );
-                // Integers have several forms in MessagePack.
-                if codec.form == Form::Json {
+                // MessagePack has several encodings of an integer, so only JSON is compared.
+                if codec.format == Format::Json {
                     assert!(bytes == other.encode(&message), "{offer} {name}");
                 }
             }
@@ -79,7 +79,7 @@ fn every_part_is_timed() {
 }
 
 #[test]
-fn a_value_is_kept_until_it_is_read_anew() {
+fn values_are_kept_until_read_again() {
     let mut runner = Runner::start();
     let files = files();
     let offer = json!({"codec": "json", "library": "serde_json"});
@@ -90,7 +90,7 @@ fn a_value_is_kept_until_it_is_read_anew() {
         "value",
         to_value(&Name::Big { n: 100 }.message(1)).as_bytes(),
     );
-    // Study 4's figure.
+    // The size that the unity-msgpack study published.
     assert_eq!(sink(&mut runner), 17_211);
     files.write("value", to_value(&Name::Big { n: 0 }.message(1)).as_bytes());
     assert_eq!(sink(&mut runner), 17_211);
@@ -103,7 +103,7 @@ fn a_value_is_kept_until_it_is_read_anew() {
 }
 
 #[test]
-fn what_it_does_not_know_is_unsupported() {
+fn unknown_words_are_unsupported() {
     let mut runner = Runner::start();
     let files = files();
     files.write("value", to_value(&Name::Small.message(1)).as_bytes());
@@ -139,7 +139,7 @@ fn what_it_does_not_know_is_unsupported() {
 }
 
 #[test]
-fn what_cannot_be_done_fails_and_the_next_is_done() {
+fn runner_goes_on_after_a_failed_request() {
     let mut runner = Runner::start();
     let files = files();
     let offer = json!({"codec": "json", "library": "serde_json"});
@@ -165,12 +165,12 @@ fn what_cannot_be_done_fails_and_the_next_is_done() {
 }
 
 #[test]
-fn hello_names_libraries_with_their_versions() {
+fn hello_lists_libraries_with_versions() {
     let mut runner = Runner::start();
     let hello = runner.ask(&json!({"type": "hello", "version": 2}));
     assert_eq!(
         (&hello["version"], &hello["runtime"]),
-        (&json!(1), &json!("rust"))
+        (&json!(2), &json!("rust"))
     );
     assert!(
         hello["runtime_version"]
@@ -181,7 +181,7 @@ fn hello_names_libraries_with_their_versions() {
     let mut seen = std::collections::HashSet::new();
     for offer in hello["codecs"].as_array().unwrap() {
         let key = (offer["codec"].to_string(), offer["library"].to_string());
-        assert!(seen.insert(key), "{offer} twice");
+        assert!(seen.insert(key), "duplicate {offer}");
         let version = offer["library_version"].as_str().unwrap();
         assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{offer}");
     }

@@ -11,7 +11,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for MinicborSerde {
     type Own = T;
 
     fn encode(&mut self, message: &T) -> Result<Vec<u8>, Refused> {
-        // The never-set field is null; the serializer writes serde's `none` so.
+        // The serialiser writes serde's `none`, the field that is never set, as null.
         Ok(minicbor_serde::to_vec(message)?)
     }
 

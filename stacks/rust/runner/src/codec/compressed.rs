@@ -1,15 +1,15 @@
-//! A library whose bytes are compressed.
+//! A library with compression on top.
 
 use wire::{Compression, Compressor, SIZE_LIMIT_BYTES};
 
 use super::{Library, Refused};
 
-pub(crate) struct Packed<L> {
+pub(crate) struct Compressed<L> {
     library: L,
     compressor: Compressor,
 }
 
-impl<L> Packed<L> {
+impl<L> Compressed<L> {
     pub(crate) fn new(library: L, compression: Compression) -> Self {
         let compressor = Compressor::new(compression);
         Self {
@@ -19,7 +19,7 @@ impl<L> Packed<L> {
     }
 }
 
-impl<T, L: Library<T>> Library<T> for Packed<L> {
+impl<T, L: Library<T>> Library<T> for Compressed<L> {
     type Own = L::Own;
 
     fn encode(&mut self, own: &L::Own) -> Result<Vec<u8>, Refused> {

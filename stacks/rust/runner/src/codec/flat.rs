@@ -4,17 +4,18 @@ use planus::Builder;
 
 use super::{Library, Own, Refused};
 
-/// planus, all of a message: its owned tables are written, and read back into owned tables.
-/// The builder is kept, as its `clear` is there for.
+/// planus with owned tables, both for writing and for reading. The builder is reused, which is
+/// what its `clear` is for.
 #[derive(Default)]
 pub(crate) struct Planus(Builder);
 
-/// A plain type with its table.
+/// A plain type that has a table.
 pub(crate) trait Tabled: Sized {
     type Table: Own<Self> + Table;
 }
 
-/// An owned table. planus writes `impl`s for each of its types, but no trait that has both ways.
+/// An owned table. planus generates methods for each of its types, but no trait for both
+/// directions.
 pub(crate) trait Table: Sized {
     fn write(&self, builder: &mut Builder) -> Vec<u8>;
     fn read(bytes: &[u8]) -> planus::Result<Self>;
@@ -33,7 +34,7 @@ impl<T: Tabled> Library<T> for Planus {
     }
 }
 
-/// What `planus rust` makes of `bench.fbs`.
+/// The output of `planus rust` for `bench.fbs`.
 #[allow(
     dead_code,
     unreachable_pub,
@@ -45,7 +46,7 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/flat.rs"));
 }
 
-/// From the plain types to the tables and back.
+/// The conversions between plain types and tables.
 mod mirror {
     use planus::ReadAsRoot;
 

@@ -5,7 +5,10 @@ use serde::de::DeserializeOwned;
 
 use super::{Library, Refused};
 
-/// serde_json, with `float_roundtrip`: without it a double may come back another one.
+/// The same as serde_json's own limit.
+const DEPTH_LIMIT: usize = 128;
+
+/// serde_json with `float_roundtrip`, without which a double may come back changed.
 pub(crate) struct SerdeJson;
 
 impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SerdeJson {
@@ -20,7 +23,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SerdeJson {
     }
 }
 
-/// sonic-rs through serde, checking UTF-8.
+/// sonic-rs through serde, with UTF-8 validation.
 pub(crate) struct SonicRs;
 
 impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SonicRs {
@@ -34,8 +37,8 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SonicRs {
         Ok(sonic_rs::from_slice(bytes)?)
     }
 
-    /// sonic-rs bounds how deep it follows values, but not how deep it skips unknown fields:
-    /// it calls itself for each level, and a hundred kilobytes of `[` overflow the stack.
+    /// sonic-rs limits the depth of values, but not of unknown fields: it skips those by recursion,
+    /// and a hundred kilobytes of `[` overflow the stack.
     fn vet(&self, bytes: &[u8]) -> Result<(), Refused> {
         if depth(bytes) > DEPTH_LIMIT {
             return Err(Refused(format!("nested deeper than {DEPTH_LIMIT}")));
@@ -44,7 +47,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SonicRs {
     }
 }
 
-/// How deep brackets nest at most, those in strings left out.
+/// Returns how deep the brackets nest, ignoring those in strings.
 fn depth(json: &[u8]) -> usize {
     let (mut open, mut deepest) = (0usize, 0);
     let (mut in_string, mut escaped) = (false, false);
@@ -63,9 +66,6 @@ fn depth(json: &[u8]) -> usize {
     }
     deepest
 }
-
-/// serde_json's own bound.
-const DEPTH_LIMIT: usize = 128;
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,16 @@
-//! Libraries behind one interface, and the table of those there are.
+//! Codec libraries behind one interface, and the table of all of them.
 //!
-//! A [`Library`] is written for every type of message at once. [`At`] fixes the type and wipes
-//! it off, so that a session holds any of them as a [`Codec`]. What is timed is a *step*: one
-//! indirect call that does one part once, the same for every library and for `empty`.
+//! A [`Library`] is generic over the message type. [`TypedCodec`] fixes the type and implements the
+//! object-safe [`Codec`], so that a session can hold any of them. The timed unit is a *step*: one
+//! indirect call that runs one part once, the same for every library and for `empty`.
 
 mod cbor;
+mod compressed;
 mod empty;
 mod flat;
 mod json;
 mod msgpack;
 mod offers;
-mod packed;
 mod protobuf;
 mod zeromp;
 
@@ -19,40 +19,12 @@ use std::fmt::Display;
 use std::hint::black_box;
 use std::marker::PhantomData;
 
-use serde::Serialize;
+use driver::codec_runner::Part;
 use wire::{Message, with_message};
 
 pub(crate) use offers::{OFFERS, Offer};
 
-/// What of a codec's work is timed by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "&'static str")]
-pub(crate) enum Part {
-    Populate,
-    Encode,
-    Decode,
-    Convert,
-}
-
-impl Part {
-    /// Its name in the protocol.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Populate => "populate",
-            Self::Encode => "encode",
-            Self::Decode => "decode",
-            Self::Convert => "convert",
-        }
-    }
-}
-
-impl From<Part> for &'static str {
-    fn from(part: Part) -> Self {
-        part.name()
-    }
-}
-
-/// Why a library does not take something, in its words.
+/// A library's error: why it refuses its input.
 #[derive(Debug)]
 pub(crate) struct Refused(pub(crate) String);
 
@@ -62,30 +34,31 @@ impl<E: Display> From<E> for Refused {
     }
 }
 
-/// A library at work on messages of the plain type `T`, called as its authors advise an app.
+/// A library for messages of the plain type `T`, called as its authors advise.
 pub(crate) trait Library<T> {
-    /// What it works on: the plain type itself, or one of its own.
+    /// The type it works on: `T` itself, or one of its own.
     type Own: Own<T>;
 
     /// Encodes into a fresh buffer.
     fn encode(&mut self, own: &Self::Own) -> Result<Vec<u8>, Refused>;
 
-    /// Decodes bytes that nobody vouches for, but for what [`Library::vet`] looks for.
+    /// Decodes untrusted bytes that [`Library::vet`] has accepted.
     fn decode(&mut self, bytes: &[u8]) -> Result<Self::Own, Refused>;
 
-    /// Refuses bytes that would end the process, where a library does not. Never timed.
+    /// Refuses bytes that would crash the process, for libraries that do not do so themselves. Not
+    /// timed.
     fn vet(&self, _: &[u8]) -> Result<(), Refused> {
         Ok(())
     }
 }
 
-/// A library's type for the plain type `T`.
+/// A library's own type for the plain type `T`.
 pub(crate) trait Own<T> {
     fn populate(plain: &T) -> Self;
     fn convert(&self) -> T;
 }
 
-/// Plain types are their own; nothing of this is timed.
+/// For libraries that work on plain types. Not timed.
 impl<T: Clone> Own<T> for T {
     fn populate(plain: &T) -> Self {
         plain.clone()
@@ -96,7 +69,7 @@ impl<T: Clone> Own<T> for T {
     }
 }
 
-/// A library at work on one kind of message.
+/// A library for one kind of message.
 pub(crate) trait Codec {
     /// Populates and encodes.
     fn encode(&mut self, plain: &Message) -> Result<Vec<u8>, Refused>;
@@ -104,7 +77,8 @@ pub(crate) trait Codec {
     /// Decodes and converts.
     fn decode(&mut self, bytes: &[u8]) -> Result<Message, Refused>;
 
-    /// Makes what a part needs as input. Bytes that are not given are of this library.
+    /// Prepares a part's input and returns the step. Without `bytes`, decoding reads what this
+    /// library encodes.
     fn step<'c>(
         &'c mut self,
         part: Part,
@@ -113,24 +87,24 @@ pub(crate) trait Codec {
     ) -> Result<Step<'c>, Refused>;
 }
 
-/// Does a part once; says something of the result, so that no compiler can leave it out. The
-/// result is freed within, as an app frees it sooner or later.
+/// Runs a part once and frees its result, as an app does eventually. Returns a number that depends
+/// on the result, so that the compiler cannot remove the work.
 pub(crate) type Step<'c> = Box<dyn FnMut() -> Result<u64, Refused> + 'c>;
 
 /// A [`Library`] for messages of the type `T`.
-pub(crate) struct At<L, T> {
+pub(crate) struct TypedCodec<L, T> {
     library: L,
     plain: PhantomData<T>,
 }
 
-impl<L, T> At<L, T> {
+impl<L, T> TypedCodec<L, T> {
     pub(crate) fn new(library: L) -> Self {
         let plain = PhantomData;
         Self { library, plain }
     }
 }
 
-impl<L: Library<T>, T: Into<Message> + 'static> Codec for At<L, T> {
+impl<L: Library<T>, T: Into<Message> + 'static> Codec for TypedCodec<L, T> {
     fn encode(&mut self, plain: &Message) -> Result<Vec<u8>, Refused> {
         self.library.encode(&L::Own::populate(inner(plain)))
     }
@@ -184,5 +158,5 @@ fn inner<T: 'static>(message: &Message) -> &T {
     let inner: &dyn Any = with_message!(message, inner => inner);
     inner
         .downcast_ref()
-        .expect("a codec is kept by the kind it was opened for")
+        .expect("codecs are looked up by the kind they were opened for")
 }

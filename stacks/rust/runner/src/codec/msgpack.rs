@@ -1,8 +1,8 @@
-//! MessagePack through serde: rmp-serde, and our own serializer for the old form.
+//! MessagePack through serde: rmp-serde, and our own serialiser for the format before 2013.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::Form;
+use wire::Format;
 
 use super::{Library, Refused};
 
@@ -36,17 +36,17 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for RmpArray {
     }
 }
 
-/// The form before 2013, by the serializer of `crates/wire`.
+/// The format before 2013, by the serialiser in `crates/wire`.
 pub(crate) struct Old;
 
 impl<T: Serialize + DeserializeOwned + prost::Message + Default + Clone> Library<T> for Old {
     type Own = T;
 
     fn encode(&mut self, message: &T) -> Result<Vec<u8>, Refused> {
-        Ok(Form::MsgpackOld.encode(message))
+        Ok(Format::MsgpackOld.encode(message))
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Result<T, Refused> {
-        Ok(Form::MsgpackOld.decode(bytes)?)
+        Ok(Format::MsgpackOld.decode(bytes)?)
     }
 }

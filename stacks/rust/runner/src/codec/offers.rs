@@ -1,33 +1,34 @@
-//! The table: a codec and a library a line.
+//! The table of codecs, one library per line.
 
+use driver::codec_runner::Part;
 use wire::Compression::{Gzip, Zstd};
 use wire::{Kind, with_kind};
 
 use super::cbor::MinicborSerde;
+use super::compressed::Compressed;
 use super::empty::Empty;
 use super::flat::Planus;
 use super::json::{SerdeJson, SonicRs};
 use super::msgpack::{Old, RmpArray, RmpNamed};
-use super::packed::Packed;
 use super::protobuf::Prost;
-use super::{At, Codec, Part, zeromp};
+use super::{Codec, TypedCodec, zeromp};
 
 /// One library for one codec.
 pub(crate) struct Offer {
     pub(crate) codec: &'static str,
-    /// The library and the way it is called.
+    /// The library, and how it is called where there are several ways.
     pub(crate) library: &'static str,
     pub(crate) version: &'static str,
     pub(crate) parts: &'static [Part],
-    /// What every result of it must say.
+    /// A caveat on every result.
     pub(crate) caveat: Option<&'static str>,
-    /// Why it refuses what other libraries rightly write.
+    /// Why it refuses valid bytes of other libraries.
     pub(crate) rejects_valid: Option<&'static str>,
-    /// Takes it up for a kind of message.
+    /// Opens the library for a kind of message.
     pub(crate) open: fn(Kind) -> Box<dyn Codec>,
 }
 
-/// An [`Offer`] of a library that works on plain objects, or one of the parts given.
+/// An [`Offer`] with the parts `Encode` and `Decode`, or with those given.
 macro_rules! offer {
     ($codec:literal, $library:literal, $version:expr, $new:expr) => {
         offer!($codec, $library, $version, $new, [Encode, Decode], None, None)
@@ -43,12 +44,12 @@ macro_rules! offer {
             parts: &[$(Part::$part),*],
             caveat: $caveat,
             rejects_valid: $rejects_valid,
-            open: |kind| with_kind!(kind, T => Box::new(At::<_, T>::new($new))),
+            open: |kind| with_kind!(kind, T => Box::new(TypedCodec::<_, T>::new($new))),
         }
     };
 }
 
-/// All of them.
+/// All offers.
 #[rustfmt::skip]
 pub(crate) const OFFERS: &[Offer] = &[
     offer!("json", "serde_json", SERDE_JSON, SerdeJson),
@@ -59,26 +60,26 @@ pub(crate) const OFFERS: &[Offer] = &[
     offer!("msgpack-array", "rmp-serde", RMP_SERDE, RmpArray),
     offer!("msgpack-array", "zerompk", ZEROMPK, zeromp::Positional,
         [Encode, Decode], None, Some(STRICT)),
-    offer!("msgpack-old", "our own serializer on rmp", RMP, Old),
+    offer!("msgpack-old", "commute's own serialiser on rmp", RMP, Old),
     offer!("cbor", "minicbor-serde", MINICBOR_SERDE, MinicborSerde),
     offer!("flatbuffers", "planus owned", PLANUS, Planus::default(),
         [Populate, Encode, Decode, Convert], Some(COPIES), None),
-    offer!("json+gzip-1", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(1))),
-    offer!("json+gzip-6", "serde_json, flate2 on zlib-rs", JSON_GZIP, Packed::new(SerdeJson, Gzip(6))),
-    offer!("json+zstd-3", "serde_json, zstd", JSON_ZSTD, Packed::new(SerdeJson, Zstd(3))),
-    offer!("protobuf+gzip-6", "prost, flate2 on zlib-rs", PROTOBUF_GZIP, Packed::new(Prost, Gzip(6))),
-    offer!("protobuf+zstd-3", "prost, zstd", PROTOBUF_ZSTD, Packed::new(Prost, Zstd(3))),
+    offer!("json+gzip-1", "serde_json, flate2 on zlib-rs", JSON_GZIP, Compressed::new(SerdeJson, Gzip(1))),
+    offer!("json+gzip-6", "serde_json, flate2 on zlib-rs", JSON_GZIP, Compressed::new(SerdeJson, Gzip(6))),
+    offer!("json+zstd-3", "serde_json, zstd", JSON_ZSTD, Compressed::new(SerdeJson, Zstd(3))),
+    offer!("protobuf+gzip-6", "prost, flate2 on zlib-rs", PROTOBUF_GZIP, Compressed::new(Prost, Gzip(6))),
+    offer!("protobuf+zstd-3", "prost, zstd", PROTOBUF_ZSTD, Compressed::new(Prost, Zstd(3))),
     offer!("empty", "none", env!("CARGO_PKG_VERSION"), Empty),
 ];
 
-const DEPTH: &str = "skips unknown fields by recursion without bound: an app must check the depth of what it is \
-     sent, which is not timed";
-const STRICT: &str = "refuses a positive number in an unsigned form where the field is signed, which other \
-     libraries write";
+const DEPTH: &str = "skips unknown fields by unbounded recursion: an app must check the nesting depth of its input, \
+     which is not timed";
+const STRICT: &str = "refuses positive numbers in an unsigned format where the field is signed, as other libraries \
+     write them";
 const COPIES: &str =
-    "convert copies strings and arrays, which an app that is done with the table would move";
+    "convert copies strings and arrays, which an app that no longer needs the table would move";
 
-// The versions are those of the lock file, so those that are called.
+// The versions in the lock file, hence the ones in use.
 const JSON_GZIP: &str = concat!(
     env!("SERDE_JSON_VERSION"),
     ", ",

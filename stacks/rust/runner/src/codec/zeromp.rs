@@ -1,5 +1,5 @@
-//! MessagePack by zerompk, which has no serde: its derives are on types of its own. An app
-//! would have these types as its plain ones, so making them is not a part that is timed.
+//! MessagePack by zerompk, which does not use serde: its derives are on types of our own. In an app
+//! these would be the plain types, so converting to them is not timed.
 
 use zerompk::{FromMessagePackOwned, ToMessagePack};
 
@@ -11,7 +11,7 @@ pub(crate) struct Named;
 /// zerompk, fields by position.
 pub(crate) struct Positional;
 
-/// A plain type with its counterparts here.
+/// A plain type that has counterparts with zerompk's derives.
 pub(crate) trait Mirrored: Sized {
     type Named: Own<Self> + ToMessagePack + FromMessagePackOwned;
     type Positional: Own<Self> + ToMessagePack + FromMessagePackOwned;
@@ -41,7 +41,7 @@ impl<T: Mirrored> Library<T> for Positional {
     }
 }
 
-/// What `build/` makes of the schema.
+/// The types that `build/` generates from the schema.
 #[allow(clippy::disallowed_names, reason = "the schema has a field named foo")]
 mod generated {
     use super::{Mirrored, Own};

@@ -1,9 +1,9 @@
-//! A runner at the end of its pipes, and the files it is given.
+//! A running runner, and the files it works on.
 
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test file uses its own part"
+    reason = "each test uses only some of these"
 )]
 
 use std::io::{BufRead, BufReader, Write};
@@ -47,7 +47,7 @@ impl Runner {
         self.replies.read_line(&mut reply).unwrap();
         let shown = line.get(..200).unwrap_or(line).escape_ascii();
         assert!(reply.ends_with('\n'), "no reply to {shown}");
-        assert!(reply.len() <= 65_536, "a long reply to {shown}");
+        assert!(reply.len() <= 65_536, "the reply to {shown} is too long");
         serde_json::from_str(&reply).unwrap()
     }
 
@@ -83,7 +83,7 @@ impl Files {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// From the file `value` to the file `encoded`.
+    /// A request to encode the file `value` to the file `encoded`.
     pub fn encode(&self, offer: &Value, kind: Kind) -> Value {
         let mut request = self.task("encode", offer, kind);
         request["value_file"] = json!(self.path("value"));
@@ -91,7 +91,7 @@ impl Files {
         request
     }
 
-    /// From the file `encoded` to the file `decoded`.
+    /// A request to decode the file `encoded` to the file `decoded`.
     pub fn decode(&self, offer: &Value, kind: Kind) -> Value {
         let mut request = self.task("decode", offer, kind);
         request["encoded_file"] = json!(self.path("encoded"));
@@ -99,6 +99,7 @@ impl Files {
         request
     }
 
+    /// A request to time a part on the file `value`.
     pub fn time(&self, offer: &Value, kind: Kind, part: &Value, iterations: u64) -> Value {
         let mut request = self.task("time", offer, kind);
         request["value_file"] = json!(self.path("value"));
