@@ -4,8 +4,8 @@
 // 	protoc        v7.35.1
 // source: commute/v1/echo.proto
 
-// What commute's server answers over gRPC. The HTTP routes of the same names carry the
-// same messages; see docs/server.md.
+// The gRPC service of commute's server. The HTTP routes of the same names carry the same messages;
+// see docs/server.md.
 
 package wirepb
 
@@ -219,7 +219,7 @@ func (x *Chunk) GetData() []byte {
 type UploadReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Bytes uint64                 `protobuf:"varint,1,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// SHA-256 of what was received, lower-case hex.
+	// SHA-256 of the bytes received, in lower-case hex.
 	Sha256        string `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

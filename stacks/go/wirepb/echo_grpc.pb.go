@@ -4,8 +4,8 @@
 // - protoc             v7.35.1
 // source: commute/v1/echo.proto
 
-// What commute's server answers over gRPC. The HTTP routes of the same names carry the
-// same messages; see docs/server.md.
+// The gRPC service of commute's server. The HTTP routes of the same names carry the same messages;
+// see docs/server.md.
 
 package wirepb
 
@@ -32,13 +32,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type BenchClient interface {
-	// The small call: the reply equals the request.
+	// A small request: the reply equals it.
 	Echo(ctx context.Context, in *EchoRequest, opts ...grpc.CallOption) (*EchoReply, error)
-	// The first `bytes` bytes of the seeded file, in chunks.
+	// Streams the first `bytes` bytes of the seeded file in chunks.
 	Download(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error)
-	// Counts and digests what it is sent.
+	// Counts and digests the bytes received.
 	Upload(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[Chunk, UploadReply], error)
-	// One reply for each request, in order, at once.
+	// Replies to each request at once and in order.
 	Chat(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[EchoRequest, EchoReply], error)
 }
 
@@ -109,13 +109,13 @@ type Bench_ChatClient = grpc.BidiStreamingClient[EchoRequest, EchoReply]
 // All implementations must embed UnimplementedBenchServer
 // for forward compatibility.
 type BenchServer interface {
-	// The small call: the reply equals the request.
+	// A small request: the reply equals it.
 	Echo(context.Context, *EchoRequest) (*EchoReply, error)
-	// The first `bytes` bytes of the seeded file, in chunks.
+	// Streams the first `bytes` bytes of the seeded file in chunks.
 	Download(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error
-	// Counts and digests what it is sent.
+	// Counts and digests the bytes received.
 	Upload(grpc.ClientStreamingServer[Chunk, UploadReply]) error
-	// One reply for each request, in order, at once.
+	// Replies to each request at once and in order.
 	Chat(grpc.BidiStreamingServer[EchoRequest, EchoReply]) error
 	mustEmbedUnimplementedBenchServer()
 }
