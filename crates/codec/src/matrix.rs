@@ -52,7 +52,7 @@ pub struct Failure {
     pub writer: String,
     /// The reader's runtime and library; empty if the writer failed.
     pub reader: String,
-    /// The error.
+    /// What went wrong, e.g. the first line of the value that differs.
     pub error: String,
 }
 

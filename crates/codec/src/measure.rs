@@ -49,7 +49,7 @@ pub struct SamplingPlan {
     pub seed: u64,
 }
 
-/// One timed loop, and how much it was disturbed.
+/// One timed loop, and how noisy it was.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement {
     /// The runner's result.
@@ -77,7 +77,7 @@ pub struct Series {
 pub struct Sample {
     /// Time per operation.
     pub ns: f64,
-    /// Whether an undisturbed measurement was found within the attempts.
+    /// Whether a clean measurement was found within the attempts.
     pub clean: bool,
     /// Bytes allocated per operation, if the runtime can tell.
     pub heap_bytes: Option<f64>,
@@ -96,7 +96,7 @@ pub enum Phase {
 }
 
 impl From<Timed> for Measurement {
-    /// A measurement that was not checked for disturbance.
+    /// A measurement that was not checked for noise.
     fn from(timed: Timed) -> Self {
         Measurement {
             timed,
@@ -260,7 +260,7 @@ fn scaled(n: u64, elapsed_ns: u64, wanted_ns: u64) -> u64 {
     (n.round() as u64).clamp(1, MAX_ITERATIONS)
 }
 
-/// Takes a clean sample, or after `attempts` the least disturbed one.
+/// Takes a clean sample, or after `attempts` the least noisy one.
 fn sample<E>(
     n: u64,
     attempts: usize,
@@ -276,7 +276,7 @@ fn sample<E>(
             break;
         }
         let again = take(n)?;
-        if disturbance(&again) < disturbance(&best) {
+        if noise(&again) < noise(&best) {
             best = again;
         }
     }
@@ -292,7 +292,7 @@ fn is_clean(measurement: &Measurement) -> bool {
     wait_share(measurement) <= MAX_WAIT_SHARE && measurement.slowdown <= MAX_SLOWDOWN
 }
 
-fn disturbance(measurement: &Measurement) -> f64 {
+fn noise(measurement: &Measurement) -> f64 {
     wait_share(measurement) + measurement.slowdown
 }
 

@@ -75,7 +75,7 @@ pub struct Time {
     /// What to time.
     #[serde(flatten)]
     pub task: Task,
-    /// The message.
+    /// The value file of the message.
     pub value_file: PathBuf,
     /// The bytes to decode; absent: those that this library encodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub enum Reply {
     Ready,
     /// The encoding is written.
     Encoded {
-        /// Its length.
+        /// The length of the encoding.
         bytes: u64,
     },
     /// The value is written.
@@ -126,7 +126,7 @@ pub enum Reply {
     },
     /// The runner cannot go on.
     Failed {
-        /// The error.
+        /// Why it cannot go on.
         reason: String,
     },
 }

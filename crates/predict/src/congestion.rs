@@ -2,23 +2,23 @@
 
 use crate::Protocol;
 
-/// RFC 6928.
+/// TCP's initial window (RFC 6928).
 const TCP_INITIAL_SEGMENTS: f64 = 10.0;
 /// quinn's initial window: RFC 9002's 14,720 bytes, capped at ten datagrams of 1200.
 const QUIC_INITIAL_BYTES: f64 = 12_000.0;
-/// RFC 9438 section 4.6; Linux uses 717 / 1024.
+/// The factor of the window after a loss (RFC 9438 section 4.6); Linux uses 717 / 1024.
 const BETA: f64 = 0.7;
-/// RFC 9438 section 5.
+/// The growth of CUBIC in segments per second cubed (RFC 9438 section 5).
 const C: f64 = 0.4;
-/// hystart_low_window, in segments.
+/// Smaller windows, in segments, stay in slow start (hystart_low_window).
 const LOW_WINDOW: f64 = 16.0;
-/// hystart_ack_delta_us.
+/// Acknowledgements at most this far apart form a train (hystart_ack_delta_us).
 const TRAIN_GAP_NS: u64 = 2_000_000;
-/// HYSTART_MIN_SAMPLES.
+/// Round-trip samples that a round needs (HYSTART_MIN_SAMPLES).
 const MIN_SAMPLES: u32 = 8;
-/// HYSTART_DELAY_MIN.
+/// The smallest growth of the round trip that counts (HYSTART_DELAY_MIN).
 const DELAY_MIN_NS: u64 = 4_000_000;
-/// HYSTART_DELAY_MAX.
+/// The largest growth of the round trip that is tolerated (HYSTART_DELAY_MAX).
 const DELAY_MAX_NS: u64 = 16_000_000;
 
 /// The congestion window, in bytes of payload.

@@ -81,7 +81,7 @@ pub struct Prediction {
     /// Packets from the server that a full queue, the gate or the policy dropped.
     pub dropped: u64,
     /// The network also has random loss, jitter or reordering, which the prediction leaves out.
-    /// Whoever shows the times must say so.
+    /// Output must say so.
     pub excludes_random_loss: bool,
 }
 

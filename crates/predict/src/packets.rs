@@ -19,15 +19,15 @@ pub const LARGEST_DATAGRAM: u32 = 1452;
 
 /// The default SETTINGS_MAX_FRAME_SIZE (RFC 9113 section 6.5.2).
 const H2_FRAME: u64 = 16_384;
-/// RFC 9113 section 4.1.
+/// The header of a frame in bytes (RFC 9113 section 4.1).
 const H2_FRAME_HEADER: u64 = 9;
 /// The largest plaintext of a record (RFC 8446 section 5.1).
 const TLS_RECORD: u64 = 16_384;
 /// Header 5, type 1 and tag 16 (RFC 8446 section 5.2).
 const TLS_OVERHEAD: u64 = 22;
-/// 20, and 12 for time stamps, which Linux uses whenever both sides do.
+/// 20 bytes, and 12 for time stamps, which Linux uses whenever both sides do.
 pub(crate) const TCP_HEADER: u32 = 32;
-/// RFC 768.
+/// The UDP header in bytes (RFC 768).
 pub(crate) const UDP_HEADER: u32 = 8;
 /// The bench's server writes this much at a time, and h3 makes a DATA frame of each write.
 const H3_WRITE: u64 = 32 << 10;

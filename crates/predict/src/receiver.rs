@@ -5,7 +5,7 @@ use crate::Protocol;
 /// Linux acknowledges this many segments one by one while a connection is young or was idle
 /// (TCP_MAX_QUICKACKS), so as not to slow slow start; later every second one.
 const QUICK_ACKS: u64 = 16;
-/// TCP_DELACK_MIN.
+/// How long Linux delays an acknowledgement (TCP_DELACK_MIN).
 const TCP_ACK_DELAY_NS: u64 = 40_000_000;
 /// The default max_ack_delay (RFC 9000 section 18.2); every second packet is acknowledged at once.
 const QUIC_ACK_DELAY_NS: u64 = 25_000_000;

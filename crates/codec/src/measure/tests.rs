@@ -179,12 +179,12 @@ fn stopping_at_the_target_width_keeps_the_coverage() {
 }
 
 #[test]
-fn disturbed_samples_are_retaken() {
+fn noisy_samples_are_retaken() {
     for slowdown in [0.0, 0.3] {
         let call = RefCell::new(0);
         let take = |_: usize, n: u64| -> Result<Measurement, Infallible> {
             *call.borrow_mut() += 1;
-            // Every third call is disturbed, which is by turns a lead-in, a sample and a retake.
+            // Every third call is noisy, which is by turns a lead-in, a sample and a retake.
             Ok(match *call.borrow() % 3 {
                 0 if slowdown > 0.0 => measurement(n * 140, 0, slowdown),
                 0 => measurement(n * 200, n * 100, 0.0),

@@ -103,7 +103,7 @@ pub struct Row {
 /// The cost of one operation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cost {
-    /// The median.
+    /// The median time per operation.
     pub ns: f64,
     /// The lower end of the median's 95 % interval, or of the range if samples are few.
     pub low_ns: f64,

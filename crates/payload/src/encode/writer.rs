@@ -56,14 +56,14 @@ impl Writer {
         }
     }
 
-    /// Ends it and writes its length. The content moves if the length needs more than one byte.
+    /// Ends a field and writes its length. The content moves if the length needs more than one byte.
     pub(super) fn finish(&mut self, start: Start) {
         let mut length = Vec::new();
         varint(&mut length, (self.0.len() - start.content) as u64);
         self.0.splice(start.content - 1..start.content, length);
     }
 
-    /// Removes it.
+    /// Removes a field, as if it had not been begun.
     pub(super) fn discard(&mut self, start: Start) {
         self.0.truncate(start.tag);
     }

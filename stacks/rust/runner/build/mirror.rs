@@ -173,7 +173,7 @@ fn convert(field: &FieldDescriptorProto, style: Style, it: &str) -> String {
 }
 
 enum Class {
-    /// Copied.
+    /// Copied: numbers and booleans.
     Scalar,
     /// Cloned: strings, bytes and vectors of anything but messages.
     Text,
