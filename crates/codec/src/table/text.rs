@@ -73,7 +73,7 @@ impl Table {
     pub(crate) fn notes(&self) -> Vec<String> {
         let most = self.costs().map(|c| c.samples).max().unwrap_or(0);
         let samples = match most > self.rounds {
-            true => format!("{} samples (up to {most} of what varies)", self.rounds),
+            true => format!("{} samples (up to {most} where they vary)", self.rounds),
             false => format!("{} samples", self.rounds),
         };
         let mut notes = vec![format!(

@@ -70,7 +70,7 @@ pub enum DecodeError {
     #[error(transparent)]
     Decompress(#[from] DecompressError),
     /// The bytes are malformed, or of another message.
-    #[error("no {} in {format}: {problem}", kind.name())]
+    #[error("cannot decode {} from {format}: {problem}", kind.name())]
     Malformed {
         /// The wanted kind of message.
         kind: Kind,

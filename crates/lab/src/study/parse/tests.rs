@@ -90,7 +90,7 @@ fn mistakes_are_reported_with_their_line() {
         (
             "call = \"echo\"",
             "exchange = \"page\"\nmessage = \"api-3kB\"",
-            "no message is named `api-3kB`; there are small",
+            "no message is named `api-3kB`; known: small",
         ),
         (
             "call = \"echo\"",
