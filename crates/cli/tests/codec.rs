@@ -10,7 +10,7 @@ use std::fs;
 use common::{House, Said, checkout};
 use serde_json::Value;
 
-/// A house with the Rust runner.
+/// A house with the Rust runner installed.
 fn house() -> House {
     let house = House::new();
     let text = "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"rust\"\n\
@@ -39,14 +39,14 @@ fn every_library_reads_what_every_other_writes() {
         "json+zstd-3",
         "flatbuffers",
     ] {
-        // All fifteen messages at least, once.
+        // At least one pair for each of the fifteen messages.
         let equal = matrix["codecs"][codec]["equal"].as_u64();
         assert!(equal >= Some(15), "{codec}: {said}");
     }
 }
 
 #[test]
-fn a_table_has_bytes_and_times_together() {
+fn csv_has_bytes_and_times() {
     let house = house();
     let said = house
         .run(&[
@@ -78,13 +78,13 @@ fn a_table_has_bytes_and_times_together() {
     };
     for (message, library, bytes) in [
         ("big-100", "serde_json", "17211"),
-        ("big-100", "our own serializer on rmp", "11118"),
+        ("big-100", "commute's own serialiser on rmp", "11118"),
     ] {
         let row = row(message, library);
         assert_eq!(&row[at("bytes")], bytes, "{said}");
         for figure in ["encode_ns", "decode_ns", "cold_encode_ns", "cold_decode_ns"] {
             let ns: f64 = row[at(figure)].parse().unwrap();
-            // Any machine: from a memory access to a second.
+            // On any machine: between a memory access and a second.
             assert!((1.0..1e9).contains(&ns), "{figure}: {said}");
         }
         let ends = ["encode_low_ns", "encode_ns", "encode_high_ns"];
@@ -96,7 +96,7 @@ fn a_table_has_bytes_and_times_together() {
 }
 
 #[test]
-fn a_users_payload_gets_its_schema_and_its_sizes() {
+fn own_payload_gets_schema_sizes_and_predictions() {
     let house = House::new();
     let orders = checkout().join("crates/payload/tests/data/orders.json");
     let said = house
@@ -109,28 +109,28 @@ fn a_users_payload_gets_its_schema_and_its_sizes() {
             "6",
         ])
         .code(0);
-    let told: Value = serde_json::from_str(&said.out).unwrap();
-    let proto = told["proto"].as_str().unwrap();
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    let proto = report["proto"].as_str().unwrap();
     assert!(proto.contains("\nsyntax = \"proto3\";\n"), "{proto}");
-    assert!(!told["notes"].as_array().unwrap().is_empty());
-    let forms = told["samples"][0]["forms"].as_array().unwrap();
+    assert!(!report["notes"].as_array().unwrap().is_empty());
+    let encodings = report["samples"][0]["encodings"].as_array().unwrap();
     let bytes = |codec: &str| {
-        let form = forms.iter().find(|f| f["codec"] == codec).unwrap();
+        let encoding = encodings.iter().find(|e| e["codec"] == codec).unwrap();
         (
-            form["bytes"].as_u64().unwrap(),
-            form["h2_packets"].as_u64().unwrap(),
+            encoding["bytes"].as_u64().unwrap(),
+            encoding["h2_packets"].as_u64().unwrap(),
         )
     };
-    // The same for every machine and every time.
+    // These do not depend on the machine.
     assert_eq!(bytes("json"), (4_903, 4));
     assert_eq!(bytes("protobuf"), (2_364, 2));
-    let predicted = &forms[0]["predicted"][0];
+    let predicted = &encodings[0]["predicted"][0];
     assert_eq!(predicted["network"], "4g-tether");
     assert!(predicted["cold_ns"].as_u64() > predicted["warm_ns"].as_u64());
 }
 
 #[test]
-fn each_mistake_is_explained() {
+fn mistakes_are_explained() {
     let house = house();
     let deep = "[".repeat(100_000);
     let samples: [(&str, &[u8]); 9] = [
@@ -145,16 +145,16 @@ fn each_mistake_is_explained() {
         ("deep.json", deep.as_bytes()),
     ];
     let mut all = String::new();
-    let mut hold = |args: &[&str], said: &Said| {
-        assert_eq!(said.out, "", "an error is no result: {said}");
+    let mut record = |args: &[&str], said: &Said| {
+        assert_eq!(said.out, "", "errors belong on standard error: {said}");
         writeln!(all, "# commute {}\n{}", args.join(" "), said.err).unwrap();
     };
     for (name, bytes) in samples {
         fs::write(house.work().join(name), bytes).unwrap();
         let args = ["codec", name];
-        hold(&args, &house.run(&args).code(1));
+        record(&args, &house.run(&args).code(1));
     }
-    // Refused by its size, before it is read: the file has no blocks on the disk.
+    // Refused by its size before it is read; the file is sparse.
     let huge = fs::File::create(house.work().join("huge.json")).unwrap();
     huge.set_len(300 << 20).unwrap();
     fs::create_dir(house.work().join("folder.json")).unwrap();
@@ -167,39 +167,39 @@ fn each_mistake_is_explained() {
         (vec!["codec", "--codec", "xml"], 1),
         (vec!["codec", "--rounds", "3"], 2),
     ] {
-        hold(&args, &house.run(&args).code(code));
+        record(&args, &house.run(&args).code(code));
     }
     testing::golden(common::golden("codec-mistakes.txt"), &all);
 }
 
-/// A runner in Python's standard library that follows the contract but for one thing.
-const STRANGER: &str = r#"
+/// A runner in Python's standard library that follows the contract, except for one fault.
+const EXTERNAL_RUNNER: &str = r#"
 import json, os, sys, time
-sin = sys.argv[1]
+fault = sys.argv[1]
 lines, out = open(os.environ["COMMUTE_IN"]), open(os.environ["COMMUTE_OUT"], "w")
-def say(**words):
-    print(json.dumps(words), file=out, flush=True)
+def reply(**fields):
+    print(json.dumps(fields), file=out, flush=True)
 for line in lines:
-    ask = json.loads(line)
-    kind = ask["type"]
+    request = json.loads(line)
+    kind = request["type"]
     if kind == "hello":
-        say(type="hello", version=2, runtime="stranger", runtime_version="1", codecs=[
+        reply(type="hello", version=2, runtime="external", runtime_version="1", codecs=[
             dict(codec="json", library="its own", library_version="1", parts=["encode", "decode"])])
     elif kind == "setup":
-        say(type="ready")
+        reply(type="ready")
     elif kind == "encode":
-        if sin == "dies": sys.exit("I cannot go on")
-        if sin == "babbles": out.write("what?\n"); out.flush(); continue
-        value = open(ask["value_file"]).read()
-        say(type="encoded", bytes=open(ask["encoded_file"], "w").write(value))
+        if fault == "dies": sys.exit("I cannot go on")
+        if fault == "garbage": out.write("what?\n"); out.flush(); continue
+        value = open(request["value_file"]).read()
+        reply(type="encoded", bytes=open(request["encoded_file"], "w").write(value))
     elif kind == "decode":
-        value = open(ask["encoded_file"]).read()
-        if sin == "forges": value = value.replace("{\ns ", "{\ns 41", 1)
-        open(ask["value_file"], "w").write(value)
-        say(type="decoded")
+        value = open(request["encoded_file"]).read()
+        if fault == "forges": value = value.replace("{\ns ", "{\ns 41", 1)
+        open(request["value_file"], "w").write(value)
+        reply(type="decoded")
     elif kind == "time":
         time.sleep(0.001)
-        say(type="timed", elapsed_ns=10**10 if sin == "boasts" else 500_000, sink=0)
+        reply(type="timed", elapsed_ns=10**10 if fault == "boasts" else 500_000, sink=0)
     else:
         break
 "#;
@@ -207,25 +207,28 @@ for line in lines:
 #[test]
 fn runners_are_not_trusted() {
     let expected = [
-        ("follows", None),
+        ("none", None),
         ("forges", Some("came back as `s 41")),
-        ("boasts", Some("claims 10000000000 ns, more than it had")),
+        (
+            "boasts",
+            Some("claims 10000000000 ns, longer than the whole request took"),
+        ),
         (
             "dies",
-            Some("exited or closed its pipe before sending encoded; its log ends: I cannot go on"),
+            Some("died: it closed its pipe before encoded; its log ends: I cannot go on"),
         ),
-        ("babbles", Some("sent an invalid reply")),
+        ("garbage", Some("sent a line that is no reply")),
     ];
-    for (sin, problem) in expected {
+    for (fault, problem) in expected {
         let house = House::new();
-        let script = house.home().join("stranger.py");
-        fs::write(&script, STRANGER).unwrap();
+        let script = house.home().join("runner.py");
+        fs::write(&script, EXTERNAL_RUNNER).unwrap();
         let text = format!(
-            "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"stranger\"\n\
-             command = [\"/usr/bin/python3\", \"-I\", {:?}, \"{sin}\"]\n",
+            "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"external\"\n\
+             command = [\"/usr/bin/python3\", \"-I\", {:?}, \"{fault}\"]\n",
             script.to_str().unwrap()
         );
-        stack(&house, "stranger", &text);
+        stack(&house, "external", &text);
         let args = [
             "codec",
             "--message",
@@ -239,8 +242,8 @@ fn runners_are_not_trusted() {
         ];
         let said = house.run(&args).code(0);
         match problem {
-            None => assert!(said.out.contains("its own 1"), "{sin}: {said}"),
-            Some(problem) => assert!(said.out.contains(problem), "{sin}: {said}"),
+            None => assert!(said.out.contains("its own 1"), "{fault}: {said}"),
+            Some(problem) => assert!(said.out.contains(problem), "{fault}: {said}"),
         }
     }
 }

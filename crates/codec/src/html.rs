@@ -52,7 +52,8 @@ fn runtimes(table: &Table) -> Vec<&str> {
     names
 }
 
-/// Both axes are logarithmic, since the codecs of one message differ by orders of magnitude.
+/// Plots time against bytes. Both axes are logarithmic, since the codecs of one message differ by
+/// orders of magnitude.
 fn plot(part: Part, rows: &[&Row], runtimes: &[&str]) -> String {
     let caption = match part {
         Part::Encode | Part::Populate => "Encoding: time against bytes",

@@ -57,12 +57,12 @@ pub struct Failure {
 }
 
 impl Matrix {
-    /// Whether no pair failed and at least one was equal.
+    /// Returns whether no pair failed and at least one was equal.
     pub fn is_green(&self) -> bool {
         self.failures.is_empty() && self.codecs.values().any(|counts| counts.equal > 0)
     }
 
-    /// A line per codec, then the failures.
+    /// Formats a line per codec, then the failures.
     pub fn text(&self) -> String {
         let mut out = format!("runtimes: {}\n", self.runtimes.join(", "));
         for (codec, counts) in &self.codecs {
@@ -150,8 +150,8 @@ impl Bench {
         Ok(matrix)
     }
 
-    /// One message in one codec: every runtime that supports it encodes, and every one decodes all
-    /// encodings.
+    /// Checks one message in one codec: every runtime that supports it encodes, and every one
+    /// decodes all encodings.
     fn exchange(&mut self, cases: &[Case], matrix: &mut Matrix) -> Result<(), RunnerError> {
         let mut written: Vec<&Case> = Vec::new();
         for writer in cases.iter().filter(|p| p.entry.has(Part::Encode)) {

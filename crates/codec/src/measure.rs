@@ -96,7 +96,7 @@ pub enum Phase {
 }
 
 impl From<Timed> for Measurement {
-    /// A measurement that was not checked for noise.
+    /// Makes a measurement that was not checked for noise.
     fn from(timed: Timed) -> Self {
         Measurement {
             timed,
@@ -108,24 +108,25 @@ impl From<Timed> for Measurement {
 }
 
 impl Series {
-    /// The samples that count: the clean ones, or all if fewer than [`MIN_SAMPLES`] are clean.
+    /// Returns the samples that count: the clean ones, or all if fewer than [`MIN_SAMPLES`] are
+    /// clean.
     pub fn used(&self) -> Vec<Sample> {
         used(&self.samples)
     }
 
-    /// The median time per operation with its 95 % interval.
+    /// Returns the median time per operation with its 95 % interval.
     pub fn time_ns(&self) -> Option<Estimate> {
         time_ns(&self.samples)
     }
 
-    /// The median of the bytes allocated per operation.
+    /// Returns the median of the bytes allocated per operation.
     pub fn heap_bytes(&self) -> Option<f64> {
         let bytes = self.used().into_iter().filter_map(|s| s.heap_bytes);
         let bytes: Vec<Span> = bytes.map(Span::exact).collect();
         stats::median(&bytes).and_then(Span::known)
     }
 
-    /// Whether the samples are clean and their interval is narrow enough.
+    /// Returns whether the samples are clean and their interval is narrow enough.
     ///
     /// Only the interval's width decides, never its position, and it is checked only now and then,
     /// so stopping does not bias the median (for means: Chow and Robbins, "On the asymptotic theory
@@ -149,7 +150,7 @@ fn used(samples: &[Sample]) -> Vec<Sample> {
     }
 }
 
-/// The median of the samples that count, with its 95 % interval.
+/// Returns the median of the samples that count, with its 95 % interval.
 pub(crate) fn time_ns(samples: &[Sample]) -> Option<Estimate> {
     let used: Vec<Span> = used(samples).iter().map(|s| Span::exact(s.ns)).collect();
     estimate_by_order(&used, Level::NINETY_FIVE)
@@ -296,7 +297,7 @@ fn noise(measurement: &Measurement) -> f64 {
     wait_share(measurement) + measurement.slowdown
 }
 
-/// The share of the loop's time that the runner waited for a core.
+/// Returns the share of the loop's time that the runner waited for a core.
 fn wait_share(measurement: &Measurement) -> f64 {
     let waited_ns = measurement.waited_ns.saturating_sub(WAKEUP_ALLOWANCE_NS);
     waited_ns as f64 / measurement.timed.elapsed_ns.max(1) as f64

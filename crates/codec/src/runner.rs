@@ -83,7 +83,7 @@ pub enum RunnerError {
 }
 
 impl RunnerError {
-    /// Whether the runner is gone.
+    /// Returns whether the runner is gone.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Self::Start { .. } | Self::Broken { .. })
     }
@@ -92,7 +92,7 @@ impl RunnerError {
 /// For each thread, how long it has run and how long it has waited for a core, in ns.
 pub(crate) type Threads = BTreeMap<OsString, (u64, u64)>;
 
-/// The task of a codec entry and a message.
+/// Makes the task of a codec entry and a message.
 pub(crate) fn task(entry: &CodecEntry, message: Name) -> Task {
     Task {
         codec: entry.codec.clone(),
@@ -146,22 +146,22 @@ impl Runner {
         }
     }
 
-    /// The runner's codecs, each by each library.
+    /// Returns the runner's codecs, each by each library.
     pub fn codecs(&self) -> &[CodecEntry] {
         &self.hello.codecs
     }
 
-    /// The runtime's name.
+    /// Returns the runtime's name.
     pub fn runtime(&self) -> &str {
         &self.hello.runtime
     }
 
-    /// The runtime's version.
+    /// Returns the runtime's version.
     pub fn runtime_version(&self) -> &str {
         &self.hello.runtime_version
     }
 
-    /// Where the runtime's heap figures come from, if it has any.
+    /// Returns where the runtime's heap figures come from, if it has any.
     pub fn heap(&self) -> Option<&str> {
         self.hello.heap.as_deref()
     }

@@ -188,7 +188,7 @@ impl Part {
     /// All parts, in the order of a message's life.
     pub const ALL: [Self; 4] = [Self::Populate, Self::Encode, Self::Decode, Self::Convert];
 
-    /// The name in the protocol and in tables.
+    /// Returns the name in the protocol and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Populate => "populate",
@@ -200,7 +200,7 @@ impl Part {
 }
 
 impl CodecEntry {
-    /// Whether the library has this part.
+    /// Returns whether the library has this part.
     pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }

@@ -58,7 +58,7 @@ pub fn benchmarks(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Benchmark>
     Ok(benchmarks)
 }
 
-/// The operations of a format, without compression.
+/// Returns the operations of a format, without compression.
 fn operations(
     encoding: &Encoding,
     schema: &Schema,

@@ -134,7 +134,7 @@ impl<'s> EncodeValue<'_, 's> {
         }
     }
 
-    /// The choice of a union for a message with one of these roles.
+    /// Returns the choice of a union for a message with one of these roles.
     fn message_choice(&self, union: &'s Message, roles: &[Role]) -> Option<Slot<'s>> {
         let messages = &self.encoder.schema.messages;
         choice(union, |ty| match ty {
@@ -149,7 +149,7 @@ impl<'s> EncodeValue<'_, 's> {
     }
 }
 
-/// The first choice of a union whose type fits.
+/// Returns the first choice of a union whose type fits.
 fn choice<'s>(union: &'s Message, fits: impl Fn(Type) -> bool) -> Option<Slot<'s>> {
     let mut fields = union.fields.iter();
     let field = fields.find(|field| union.role == Role::Union && fits(field.ty))?;

@@ -49,14 +49,14 @@ pub fn encodings(schema: &Schema, sample: &Sample<'_>) -> Result<Vec<Encoding>, 
 }
 
 impl Encoding {
-    /// The codec's name as in `commute codec`, e.g. `json`, `protobuf+gzip-6`, `msgpack`.
+    /// Returns the codec's name as in `commute codec`, e.g. `json`, `protobuf+gzip-6`, `msgpack`.
     pub fn codec(&self) -> String {
         self.compression.codec_name(self.format.name())
     }
 }
 
 impl Format {
-    /// The name in codec names.
+    /// Returns the name used in codec names.
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",

@@ -81,7 +81,8 @@ struct Shape {
 }
 
 impl Lower {
-    /// The type of an element of a list or a map, which is always present but may be `null`.
+    /// Returns the type of an element of a list or a map, which is always present but may be
+    /// `null`.
     fn element(&mut self, observed: Observed, at: Position<'_>) -> Result<Type, InferError> {
         match (observed.kinds().as_slice(), observed.null.seen()) {
             ([], false) => {
@@ -98,7 +99,7 @@ impl Lower {
         }
     }
 
-    /// The type of values of one kind, never `null`.
+    /// Returns the type of values of one kind, never `null`.
     fn single(
         &mut self,
         mut observed: Observed,
@@ -174,7 +175,7 @@ impl Lower {
         Ok(Type::Message(index))
     }
 
-    /// A member of an object.
+    /// Returns the shape of an object's member.
     fn field(
         &mut self,
         mut observed: Observed,
@@ -212,7 +213,7 @@ impl Lower {
         Ok(Shape { label, ty, unset })
     }
 
-    /// The type of a list's elements.
+    /// Returns the type of a list's elements.
     fn items(&mut self, array: Array, at: Position<'_>) -> Result<Type, InferError> {
         let path = format!("{}[]", at.path);
         let name = format!("{}Item", at.name);
@@ -234,7 +235,7 @@ impl Lower {
         self.element(array.element, at)
     }
 
-    /// The type of a map's values.
+    /// Returns the type of a map's values.
     fn map_value(&mut self, values: Observed, at: Position<'_>) -> Result<Type, InferError> {
         let path = format!("{}{{}}", at.path);
         let name = format!("{}Value", at.name);
@@ -267,7 +268,7 @@ impl Lower {
         Ok(object.members.into_entries())
     }
 
-    /// A message for values of several kinds, or of one kind and `null` in a list.
+    /// Adds a message for values of several kinds, or of one kind and `null` in a list.
     fn union(&mut self, mut observed: Observed, at: Position<'_>) -> Result<Type, InferError> {
         let kinds = observed.kinds();
         self.note_union(&observed, &kinds, at.path);
@@ -290,7 +291,7 @@ impl Lower {
         Ok(Type::Message(index))
     }
 
-    /// A message around one field, for a list or a map where Protobuf allows only a message.
+    /// Adds a message around one field, for a list or a map where Protobuf allows only a message.
     fn wrap(
         &mut self,
         role: Role,
@@ -344,7 +345,7 @@ impl Lower {
     }
 }
 
-/// A field that is not a member of an object.
+/// Makes a field that is not a member of an object.
 fn unkeyed_field(path: &str, name: &str, number: u32, label: Label, ty: Type) -> Field {
     Field {
         path: path.to_owned(),
@@ -358,7 +359,7 @@ fn unkeyed_field(path: &str, name: &str, number: u32, label: Label, ty: Type) ->
     }
 }
 
-/// The name of a kind's field in a union, and the suffix of its message's name.
+/// Returns the name of a kind's field in a union, and the suffix of its message's name.
 fn choice_names(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Bool => ("bool_value", ""),

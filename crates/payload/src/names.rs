@@ -80,8 +80,8 @@ pub(crate) fn default_json(field: &str) -> String {
     words.fold(first, |name, word| name + &capital(word))
 }
 
-/// Whether these keys look like data, not like field names: many, and all of them numbers, UUIDs,
-/// hexadecimal ids, dates, or one word with numbers appended.
+/// Returns whether these keys look like data, not like field names: many, and all of them numbers,
+/// UUIDs, hexadecimal ids, dates, or one word with numbers appended.
 pub(crate) fn are_ids(keys: &[&str]) -> bool {
     let stem = |key: &str| key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let first = keys.first().map_or("", |key| &key[..stem(key)]);

@@ -108,7 +108,7 @@ pub(crate) enum Kind {
 }
 
 impl Observed {
-    /// The number of values seen.
+    /// Returns the number of values seen.
     pub(crate) fn count(&self) -> u64 {
         let objects = self.object.as_ref().map_or(0, |object| object.all.count);
         let arrays = self.array.as_ref().map_or(0, |array| array.all.count);
@@ -123,7 +123,7 @@ impl Observed {
         scalars.map(|tally| tally.count).iter().sum::<u64>() + objects + arrays
     }
 
-    /// The kinds seen, without `null`.
+    /// Returns the kinds seen, without `null`.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         let number = self.integer.all.seen() || self.fraction.seen() || self.huge.seen();
         [
@@ -138,7 +138,7 @@ impl Observed {
         .collect()
     }
 
-    /// The indexes of the samples that had this kind, ascending.
+    /// Returns the indexes of the samples that had this kind, ascending.
     pub(crate) fn samples(&self, kind: Kind) -> Vec<u32> {
         let tallies: Vec<&Tally> = match kind {
             Kind::Bool => vec![&self.bool],
@@ -230,7 +230,7 @@ impl Members {
         *self = Members::Entries(Box::new(values));
     }
 
-    /// The values of all keys together.
+    /// Returns the values of all keys together.
     pub(crate) fn into_entries(self) -> Observed {
         match self {
             Members::Entries(values) => *values,
@@ -246,7 +246,7 @@ impl Members {
 }
 
 impl Kind {
-    /// The plural in notes.
+    /// Returns the plural in notes.
     pub(crate) fn plural(self) -> &'static str {
         match self {
             Kind::Bool => "booleans",

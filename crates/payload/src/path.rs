@@ -23,7 +23,7 @@ impl Path {
         self.0.truncate(before);
     }
 
-    /// The path for messages.
+    /// Returns the path for messages.
     pub(crate) fn display(&self) -> &str {
         display(&self.0)
     }

@@ -19,12 +19,12 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The notes on this schema, sorted by path.
+    /// Returns the notes on this schema, sorted by path.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The descriptor of the message that is a whole sample; its pool has the others.
+    /// Returns the descriptor of the message that is a whole sample; its pool has the others.
     pub fn descriptor(&self) -> &MessageDescriptor {
         &self.descriptor
     }
@@ -109,7 +109,7 @@ pub(crate) enum Unset {
 }
 
 impl Type {
-    /// The scalar's name in a .proto; `None` for messages.
+    /// Returns the scalar's name in a .proto; `None` for messages.
     pub(crate) fn scalar_name(self) -> Option<&'static str> {
         Some(match self {
             Type::Bool => "bool",
@@ -122,7 +122,7 @@ impl Type {
         })
     }
 
-    /// Whether the elements of a list of this type are packed behind one tag.
+    /// Returns whether the elements of a list of this type are packed behind one tag.
     pub(crate) fn is_packed(self) -> bool {
         !matches!(self, Type::String | Type::Message(_))
     }

@@ -24,8 +24,9 @@ pub(crate) fn cbor(sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
     write(sample, Cbor(Encoder::new(Vec::new()))).map(|output| output.0.into_writer())
 }
 
-/// Both formats put the number of members before the first one. One pass over the sample counts
-/// them, in the order in which lists and objects begin; a second pass writes.
+/// Writes a sample in two passes, since both formats put the number of members before the first
+/// one. The first pass counts them, in the order in which lists and objects begin; the second one
+/// writes.
 fn write<O: Output>(sample: &Sample<'_>, output: O) -> Result<O, SampleError> {
     let mut counter = MemberCounter::default();
     sample.read(Visit(&mut counter))?;

@@ -87,7 +87,7 @@ impl Congestion {
         self.slow_start_threshold = self.window;
     }
 
-    /// Congestion avoidance (RFC 9438 sections 4.2 to 4.5).
+    /// Grows the window in congestion avoidance (RFC 9438 sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, ack: &Ack) {
         let window = self.window / self.segment;
         // When HyStart ended slow start without a loss, the curve starts at its plateau.

@@ -100,7 +100,7 @@ impl Protocol {
     /// Both protocols.
     pub const ALL: [Self; 2] = [Self::H2, Self::H3];
 
-    /// The name in reports: `h2` or `h3`.
+    /// Returns the name in reports: `h2` or `h3`.
     pub fn name(self) -> &'static str {
         match self {
             Self::H2 => "h2",

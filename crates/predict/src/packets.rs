@@ -112,13 +112,13 @@ pub fn over_h3(body: u64, ip: Ip, datagram: u32) -> ResponsePackets {
     }
 }
 
-/// The largest datagram that quinn's probes find within an MTU.
+/// Returns the largest datagram that quinn's probes find within an MTU.
 pub(crate) fn largest_datagram(ip: Ip, mtu: u32) -> u32 {
     let fits = mtu.saturating_sub(ip.header() + UDP_HEADER);
     fits.clamp(FIRST_DATAGRAM, LARGEST_DATAGRAM)
 }
 
-/// The length in bytes of a QUIC integer (RFC 9000 section 16).
+/// Returns the length in bytes of a QUIC integer (RFC 9000 section 16).
 fn varint(value: u64) -> u64 {
     match value {
         0..0x40 => 1,

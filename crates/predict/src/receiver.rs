@@ -54,7 +54,7 @@ impl Receiver {
         self.ack_at_ns = Some(if at_once { now_ns } else { now_ns + delay_ns });
     }
 
-    /// Whether all parts have been received.
+    /// Returns whether all parts have been received.
     pub(crate) fn is_complete(&self) -> bool {
         self.missing == 0
     }

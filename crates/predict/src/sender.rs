@@ -137,7 +137,7 @@ impl Sender {
         self.detect_losses(now_ns);
     }
 
-    /// Whether every probe has gone unanswered.
+    /// Returns whether every probe has gone unanswered.
     pub(crate) fn is_stalled(&self) -> bool {
         self.probes > MAX_PROBES
     }
@@ -178,7 +178,7 @@ impl Sender {
         })
     }
 
-    /// The probe timeout (RFC 8985 section 7, RFC 9002 section 6.2).
+    /// Returns the probe timeout (RFC 8985 section 7, RFC 9002 section 6.2).
     fn probe_ns(&self) -> Option<u64> {
         let timeout_ns = (2 * self.rtt_ns + ACK_DELAY_NS) << self.probes.min(MAX_PROBES);
         (!self.in_flight.is_empty()).then(|| self.last_activity_ns + timeout_ns)

@@ -46,8 +46,8 @@ impl Sizes {
         }
     }
 
-    /// A part as congestion control counts it: Linux counts segments, however little they hold,
-    /// and quinn bytes.
+    /// Returns a part's size as congestion control counts it: Linux counts segments, however little
+    /// they hold, and quinn bytes.
     pub(crate) fn counted(&self, part: usize) -> u32 {
         match self.protocol {
             Protocol::H2 => self.full_counted(),
@@ -55,12 +55,12 @@ impl Sizes {
         }
     }
 
-    /// A full packet as congestion control counts it.
+    /// Returns a full packet's size as congestion control counts it.
     pub(crate) fn full_counted(&self) -> u32 {
         self.full - headers(self.protocol)
     }
 
-    /// IP bytes of an acknowledgement.
+    /// Returns the IP bytes of an acknowledgement.
     pub(crate) fn ack(&self) -> u32 {
         let frame = match self.protocol {
             Protocol::H2 => 0,

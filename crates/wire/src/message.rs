@@ -17,7 +17,7 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// The name in the schema, in URLs and in the codec runner protocol.
+            /// Returns the name in the schema, in URLs and in the codec runner protocol.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => stringify!($kind),)*
@@ -40,7 +40,7 @@ macro_rules! kinds {
         }
 
         impl Message {
-            /// The message's kind.
+            /// Returns the message's kind.
             pub fn kind(&self) -> Kind {
                 match self {
                     $(Self::$kind(_) => Kind::$kind,)*

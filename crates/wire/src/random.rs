@@ -10,7 +10,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of this seed.
+    /// Creates the stream of this seed.
     pub fn new(seed: u64) -> Self {
         // Without this the streams of adjacent seeds would be the same but for a shift.
         let seed = split_mix_64(seed);
@@ -22,14 +22,14 @@ impl Random {
         split_mix_64(self.seed.wrapping_add(self.drawn))
     }
 
-    /// Uniform over `low..=high`.
+    /// Draws uniformly from `low..=high`.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         // The bias of the multiplication is below 2^-50 for ranges as small as ours.
         let span = u128::from(high - low + 1);
         low + ((u128::from(self.next_u64()) * span) >> 64) as u64
     }
 
-    /// A count or length, uniform over `low..=high`.
+    /// Draws a count or length uniformly from `low..=high`.
     pub(crate) fn count(&mut self, low: u64, high: u64) -> usize {
         self.between(low, high) as usize
     }
@@ -42,17 +42,17 @@ impl Random {
         self.next_u64() & 1 == 1
     }
 
-    /// Uniform over [0, 1), with all 24 bits of the mantissa random.
+    /// Draws uniformly from [0, 1), with all 24 bits of the mantissa random.
     pub(crate) fn float(&mut self) -> f32 {
         (self.next_u64() >> 40) as f32 / (1u64 << 24) as f32
     }
 
-    /// Uniform over [0, 1), with all 53 bits of the mantissa random.
+    /// Draws uniformly from [0, 1), with all 53 bits of the mantissa random.
     pub fn double(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Printable ASCII, uniform over the 95 characters.
+    /// Draws printable ASCII, uniform over the 95 characters.
     pub(crate) fn text(&mut self, length: usize) -> String {
         (0..length)
             .map(|_| char::from(self.between(32, 126) as u8))
@@ -72,8 +72,8 @@ impl Random {
     }
 }
 
-/// Output `index` of SplitMix64 seeded with 0 (Steele, Lea, Flood: Fast Splittable Pseudorandom
-/// Number Generators, 2014).
+/// Returns output `index` of SplitMix64 seeded with 0 (Steele, Lea, Flood: Fast Splittable
+/// Pseudorandom Number Generators, 2014).
 pub(crate) fn split_mix_64(index: u64) -> u64 {
     let mut z = index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

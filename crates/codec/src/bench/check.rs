@@ -77,7 +77,7 @@ impl Bench {
 }
 
 impl Case {
-    /// The exactness of the case's own round trip.
+    /// Returns the exactness of the case's own round trip.
     pub(crate) fn exactness(&self) -> Exactness {
         match self.entry.lossy {
             None => Exactness::Bits,
@@ -111,8 +111,8 @@ fn compare(value: &str, decoded: &[u8], exactness: Exactness) -> Result<(), Stri
     }
 }
 
-/// Whether two lines of a value file are doubles that agree in 15 digits, which is what a decimal
-/// of that length keeps.
+/// Returns whether two lines of a value file are doubles that agree in 15 digits, which is what a
+/// decimal of that length keeps.
 fn differ_in_digits(was: &str, is: &str) -> bool {
     let double = |line: &str| {
         let bits = u64::from_str_radix(line.strip_prefix("d ")?, 16).ok()?;

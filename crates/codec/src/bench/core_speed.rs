@@ -40,7 +40,7 @@ impl Default for CoreSpeedMonitor {
 }
 
 impl CoreSpeedMonitor {
-    /// The iterations of the empty loop that make a reference loop.
+    /// Returns the iterations of the empty loop that make a reference loop.
     pub(super) fn iterations(&self) -> u64 {
         self.iterations
     }

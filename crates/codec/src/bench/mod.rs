@@ -127,7 +127,7 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Every codec that at least one runner has.
+    /// Returns every codec that at least one runner has.
     pub fn codecs(&self) -> BTreeSet<&str> {
         let entries = self.runners.iter().flat_map(Runner::codecs);
         let codecs = entries.map(|entry| entry.codec.as_str());
@@ -191,7 +191,7 @@ impl Bench {
         Ok((cases, rows))
     }
 
-    /// All cases to be measured or checked.
+    /// Returns all cases to be measured or checked.
     pub(crate) fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for message in 0..self.messages.len() {

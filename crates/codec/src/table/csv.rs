@@ -3,7 +3,7 @@
 use super::Table;
 
 impl Table {
-    /// The table as CSV, with a header and one line per row.
+    /// Formats the table as CSV, with a header and one line per row.
     pub fn csv(&self) -> Result<String, ::csv::Error> {
         let mut out = ::csv::Writer::from_writer(Vec::new());
         let figures = [

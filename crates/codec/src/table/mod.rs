@@ -146,7 +146,7 @@ impl Cost {
         })
     }
 
-    /// The cost of single calls: too few for an interval, so with their range.
+    /// Computes the cost of single calls, which are too few for an interval, with their range.
     pub(crate) fn from_few(samples: &[Span]) -> Option<Self> {
         let time = estimate_by_order(samples, Level::NINETY_FIVE)?;
         Some(Self {
@@ -160,7 +160,7 @@ impl Cost {
         })
     }
 
-    /// The wider half of the interval, as a share of the median.
+    /// Returns the wider half of the interval, as a share of the median.
     pub fn half_width(&self) -> f64 {
         (self.high_ns - self.ns).max(self.ns - self.low_ns) / self.ns.max(f64::MIN_POSITIVE)
     }
@@ -211,7 +211,7 @@ impl Row {
         }
     }
 
-    /// The cost of one part.
+    /// Returns the cost of one part.
     pub fn cost(&self, part: Part) -> Option<&Cost> {
         match part {
             Part::Populate => self.populate.as_ref(),
@@ -221,8 +221,8 @@ impl Row {
         }
     }
 
-    /// All costs in the order of the table's columns: encode, decode, populate, convert, cold
-    /// encode, cold decode.
+    /// Returns all costs in the order of the table's columns: encode, decode, populate, convert,
+    /// cold encode, cold decode.
     pub(crate) fn costs(&self) -> [Option<Cost>; 6] {
         [
             self.encode,
@@ -245,7 +245,7 @@ impl Row {
 }
 
 impl Table {
-    /// The messages, in the order of the rows.
+    /// Returns the messages, in the order of the rows.
     pub fn messages(&self) -> Vec<&str> {
         let mut messages: Vec<&str> = Vec::new();
         for row in &self.rows {
@@ -256,7 +256,7 @@ impl Table {
         messages
     }
 
-    /// The rows of one message, smallest first.
+    /// Returns the rows of one message, smallest first.
     pub(crate) fn rows_of(&self, message: &str) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|r| r.message == message).collect();
         rows.sort_by(|a, b| (a.bytes, &a.codec, &a.runtime).cmp(&(b.bytes, &b.codec, &b.runtime)));

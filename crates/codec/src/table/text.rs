@@ -26,7 +26,7 @@ const NAME_COLUMNS: usize = 3;
 const NONE: &str = "-";
 
 impl Table {
-    /// The table for a terminal: one block per message, codecs sorted by size.
+    /// Formats the table for a terminal: one block per message, codecs sorted by size.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for message in self.messages() {
@@ -50,7 +50,7 @@ impl Table {
         out
     }
 
-    /// The figures of one message, without empty columns.
+    /// Lays out the figures of one message, without empty columns.
     fn grid(&self, message: &str) -> Grid {
         let rows: Vec<[String; HEADER.len()]> =
             self.rows_of(message).into_iter().map(cells).collect();
@@ -69,7 +69,7 @@ impl Table {
         grid
     }
 
-    /// The notes below the figures.
+    /// Returns the notes below the figures.
     pub(crate) fn notes(&self) -> Vec<String> {
         let most = self.costs().map(|c| c.samples).max().unwrap_or(0);
         let samples = match most > self.rounds {
@@ -130,7 +130,7 @@ impl Table {
         notes
     }
 
-    /// Each caveat once, with all libraries it applies to.
+    /// Returns each caveat once, with all libraries it applies to.
     fn caveats(&self) -> Vec<String> {
         let mut caveats: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
         for row in &self.rows {

@@ -82,7 +82,7 @@ impl WireValue<'_> {
         WireValue::Fixed64(value.to_bits())
     }
 
-    /// Whether it is the default of its type, which proto3 does not write; -0.0 is not.
+    /// Returns whether it is the default of its type, which proto3 does not write; -0.0 is not.
     pub(super) fn is_default(&self) -> bool {
         match self {
             WireValue::Varint(value) | WireValue::Fixed64(value) => *value == 0,

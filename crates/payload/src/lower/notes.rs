@@ -20,7 +20,7 @@ impl Lower {
         self.note(path, &found.join(", "), &[], modelled);
     }
 
-    /// `strings in a.json, b.json`.
+    /// Formats e.g. `strings in a.json, b.json`.
     pub(super) fn found_in(&self, what: &str, samples: &[u32]) -> String {
         format!(
             "{what} in {}",

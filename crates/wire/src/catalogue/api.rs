@@ -76,7 +76,7 @@ fn sentence(random: &mut Random, words: usize) -> String {
     words.join(" ")
 }
 
-/// Exactly this many bytes of words. They are ASCII, so the text can be cut anywhere.
+/// Writes exactly this many bytes of words. They are ASCII, so the text can be cut anywhere.
 fn prose(random: &mut Random, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {

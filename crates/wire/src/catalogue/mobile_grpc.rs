@@ -38,7 +38,7 @@ pub(super) fn newsfeed(random: &mut Random) -> Newsfeed {
     }
 }
 
-/// One to ten children at each level, strings of 1 to 60.
+/// Makes a message with one to ten children at each level, strings of 1 to 60.
 pub(super) fn large(random: &mut Random) -> Large {
     let mut shape = Shape {
         children: |random: &mut Random| random.count(1, 10),
@@ -47,7 +47,7 @@ pub(super) fn large(random: &mut Random) -> Large {
     shape.large(random)
 }
 
-/// Five children at each level, all strings of the same length.
+/// Makes a message with five children at each level, all strings of the same length.
 pub(super) fn large_of(random: &mut Random, length: usize) -> Large {
     let mut shape = Shape {
         children: |_: &mut Random| 5,

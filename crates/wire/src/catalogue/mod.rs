@@ -87,7 +87,7 @@ impl Name {
         Self::Api { bytes: 100_000 },
     ];
 
-    /// The message's type in the schema.
+    /// Returns the message's type in the schema.
     pub fn kind(self) -> Kind {
         match self {
             Self::Small => Kind::Small,
@@ -152,8 +152,8 @@ impl FromStr for Name {
     }
 }
 
-/// The mtls-hmac study's record. The study drew the body once per benchmark; here it is drawn once
-/// per seed.
+/// Makes the mtls-hmac study's record. The study drew the body once per benchmark; here it is drawn
+/// once per seed.
 fn diag(random: &mut Random, bytes: u32) -> bench::Diag {
     let mut body: Vec<u8> = (0..bytes.div_ceil(8))
         .flat_map(|_| random.next_u64().to_le_bytes())

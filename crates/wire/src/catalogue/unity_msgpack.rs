@@ -2,7 +2,7 @@
 
 use crate::bench::{Big, BigMap, BigRecord, PerlData, PerlMap, PerlRow};
 
-/// The study's record, bit for bit: as JSON and old MessagePack it has the published sizes.
+/// Makes the study's record, bit for bit: as JSON and old MessagePack it has the published sizes.
 pub(super) fn big(n: u32) -> Big {
     let BigRecord {
         id,
@@ -34,9 +34,9 @@ pub(super) fn big(n: u32) -> Big {
     }
 }
 
-/// The study's eight keys, for i from 1. The study had all of them in one map, under names that it
-/// did not publish; here each i has a row. It did not publish its expression for the long either;
-/// ours needs at most 53 bits, which every JSON reader preserves.
+/// Makes the study's eight keys, for i from 1. The study had all of them in one map, under names
+/// that it did not publish; here each i has a row. It did not publish its expression for the long
+/// either; ours needs at most 53 bits, which every JSON reader preserves.
 pub(super) fn perl(rows: u32) -> PerlData {
     PerlData {
         rows: (1..=rows).map(row).collect(),

@@ -31,7 +31,7 @@ impl Compression {
         }
     }
 
-    /// The value of `content-encoding` (RFC 9110, 8.4.1); none without compression.
+    /// Returns the value of `content-encoding` (RFC 9110, 8.4.1); none without compression.
     pub fn content_encoding(self) -> Option<&'static str> {
         match self {
             Self::None => None,

@@ -18,7 +18,7 @@ pub enum MediaTypeError {
 }
 
 impl Format {
-    /// The value of `content-type`.
+    /// Returns the value of `content-type`.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -52,7 +52,8 @@ impl Codec {
         })
     }
 
-    /// Whether the two codecs have the same header fields: levels of compression do not show.
+    /// Returns whether the two codecs have the same header fields: levels of compression do not
+    /// show.
     pub fn same_on_wire(self, other: Self) -> bool {
         self.format == other.format
             && self.compression.content_encoding() == other.compression.content_encoding()

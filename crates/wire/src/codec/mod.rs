@@ -82,7 +82,7 @@ pub enum DecodeError {
 }
 
 impl Codec {
-    /// A format without compression.
+    /// Creates a codec without compression.
     pub const fn plain(format: Format) -> Self {
         let compression = Compression::None;
         Self {
@@ -143,7 +143,7 @@ impl Format {
         Self::MsgpackOld,
     ];
 
-    /// The name in studies and tables.
+    /// Returns the name in studies and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",

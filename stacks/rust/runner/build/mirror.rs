@@ -113,7 +113,7 @@ enum Style {
 }
 
 impl Style {
-    /// The field's name in Rust, where `type` is a keyword.
+    /// Returns the field's name in Rust, where `type` is a keyword.
     fn name(self, field: &FieldDescriptorProto) -> &str {
         match (field.name(), self) {
             ("type", Self::Same) => "r#type",

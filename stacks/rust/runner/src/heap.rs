@@ -11,7 +11,7 @@ pub(crate) const MEANING: &str = "bytes requested of the allocator; a block that
 /// where an atomic counter would lock the bus in every timed loop.
 pub(crate) struct Counting;
 
-/// The bytes that this thread has requested since it started.
+/// Returns the bytes that this thread has requested since it started.
 pub(crate) fn requested() -> u64 {
     REQUESTED.get()
 }

@@ -1,25 +1,25 @@
-//! `commute codec`: what the payload costs, in every runtime.
+//! `commute codec`: what encoding and decoding costs, in every runtime.
 
 mod payload;
-mod told;
-mod watch;
+mod payload_report;
+mod progress;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use codec::{Absent, Bench, Options, Program, Table};
+use codec::{Bench, Options, Program, Table, Unavailable};
 use wire::Name;
 
-use self::watch::Watch;
+use self::progress::TerminalProgress;
 use crate::{exit, out};
 
-/// Measure what encoding and decoding costs, in every runtime that an app may be written in.
+/// Benchmark serialisation formats across languages, or on your own JSON.
 ///
-/// Every runtime encodes the same values, with the libraries an app would ship. Encoding and
-/// decoding are timed apart, in random order and interleaved; bytes stand beside the times.
+/// Every runtime encodes the same values, mostly with the libraries an app would ship. Encoding and
+/// decoding are timed separately, interleaved in random order, and shown beside the encoded size.
 ///
-/// With files: your own payload. Infers its schema, prints it as .proto, and shows what each
-/// codec makes of it: bytes, packets, time on your users' networks.
+/// With FILE: infers the schema of your payload, prints it as .proto, and shows for every codec the
+/// size, the packets on the wire and the predicted time on your users' networks.
 #[derive(clap::Args)]
 #[command(after_help = "Try it:\n  \
     commute codec --message api-2kB\n  \
@@ -28,68 +28,69 @@ use crate::{exit, out};
     commute codec --check\n  \
     commute codec my.json another.json --network 4g-tether")]
 pub(crate) struct Args {
-    /// Your own JSON: one or more samples of one payload. Nothing is sent anywhere
+    /// Your own JSON: one or more samples of the same payload. Nothing is sent anywhere
     #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice", "html"])]
     file: Vec<PathBuf>,
-    /// With FILE: a network to predict transfer times for, may be repeated [default: a near and a
-    /// far one]
+    /// With FILE: a network to predict transfer times for; repeatable [default: 4g-tether and
+    /// lighthouse-slow4g]
     #[arg(long, value_name = "NAME", requires = "file")]
     network: Vec<String>,
-    /// A message to measure, may be repeated: small, address-book, newsfeed, large, large-dense,
-    /// large-sparse (study 1); diag-100kB, diag-1MB (study 3); big-N, perl-N (study 4);
-    /// api-100B, api-2kB, api-20kB, api-100kB [default: api-2kB]
+    /// A message to measure; repeatable: api-100B, api-2kB, api-20kB, api-100kB; or from published
+    /// studies: small, address-book, newsfeed, large, large-dense, large-sparse (mobile-grpc);
+    /// diag-100kB, diag-1MB (mtls-hmac); big-N, perl-N (unity-msgpack) [default: api-2kB]
     #[arg(long, value_name = "NAME")]
     message: Vec<Name>,
-    /// Every message
+    /// Measure every message
     #[arg(long, conflicts_with = "message")]
     all: bool,
-    /// The messages of this size only, as 2kB or 100kB; may be repeated
+    /// Measure the messages of this size, e.g. 2kB or 100kB; repeatable
     #[arg(long, value_name = "SIZE", conflicts_with = "message")]
     size: Vec<String>,
-    /// Runtimes, separated by commas [default: all that are here]
+    /// Runtimes, separated by commas, e.g. jvm,mono [default: all that are installed]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtime: Vec<String>,
-    /// Codecs, separated by commas, as json,json+gzip-6,protobuf [default: all]
+    /// Codecs, separated by commas, e.g. json,json+gzip-6,protobuf [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     codec: Vec<String>,
-    /// Where random messages and the order of measuring come from
+    /// Seed of the messages and of the random order
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Samples of each figure, if there is time; more of what varies
+    /// Samples per figure if time allows; figures that vary get more
     #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u16).range(6..=1000))]
     rounds: u16,
-    /// Seconds for all samples together; what varies gets more samples until they are spent
+    /// Seconds for all samples together; figures that vary get more samples until then
     #[arg(long, value_name = "SECONDS", default_value_t = 240)]
     budget: u64,
-    /// Fresh processes for each cold figure; with more than four messages, of api-2kB only
+    /// Fresh processes per cold figure; with more than four messages, for api-2kB only
     #[arg(long, value_name = "N", default_value_t = 3)]
     cold: u16,
-    /// Measure everything twice and compare: does the bench find differences that are not there?
+    /// Measure everything twice and compare, to check the bench itself
     #[arg(long)]
     twice: bool,
-    /// Measure nothing; check that every language reads what every other writes
+    /// Only check that every language reads what every other writes
     ///
-    /// Exits with 3 when one does not.
+    /// Exits with status 3 if one does not.
     #[arg(long, conflicts_with_all = ["twice", "html"])]
     check: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
-    /// Write a page with plots there, too
+    /// Also write an HTML page with plots to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Folder with stacks/ [default: nearest at or above this one]
+    /// Folder that contains stacks/ [default: the nearest one at or above the current folder]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people
+    /// Human-readable table
     Table,
-    /// All that is known
+    /// Full results as JSON
     Json,
-    /// A row for each message, codec, runtime and library
+    /// One row per message, codec, runtime and library; with FILE, per sample, codec, network and
+    /// protocol
     Csv,
 }
 
@@ -108,24 +109,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             known.join(", ")
         );
     }
-    let mut watch = Watch::new()?;
+    let mut progress = TerminalProgress::new()?;
     if args.check {
-        let matrix = bench.matrix(&mut watch)?;
-        watch.finish();
+        let matrix = bench.matrix(&mut progress)?;
+        progress.finish();
         match args.format {
             Format::Json => out::json(&matrix)?,
             Format::Table | Format::Csv => out::print(&matrix.text())?,
         }
-        return Ok(match (watch.stopped(), matrix.is_green()) {
+        return Ok(match (progress.is_stopped(), matrix.is_green()) {
             (true, _) => exit::INTERRUPTED,
             (false, true) => exit::PASS,
             (false, false) => exit::THRESHOLD,
         });
     }
-    let table = bench.run(&mut watch)?;
-    watch.finish();
+    let table = bench.run(&mut progress)?;
+    progress.finish();
     print(&table, args)?;
-    Ok(if watch.stopped() {
+    Ok(if progress.is_stopped() {
         exit::INTERRUPTED
     } else {
         exit::PASS
@@ -164,7 +165,7 @@ fn messages(args: &Args) -> anyhow::Result<Vec<Name>> {
         let messages: Vec<Name> = Name::ALL.into_iter().filter(sized).collect();
         anyhow::ensure!(
             !messages.is_empty(),
-            "no message has the size {}; there are 100B, 2kB, 20kB, 100kB, 1MB",
+            "no message has the size {}; known: 100B, 2kB, 20kB, 100kB, 1MB",
             args.size.join(", ")
         );
         return Ok(messages);
@@ -175,8 +176,8 @@ fn messages(args: &Args) -> anyhow::Result<Vec<Name>> {
     }
 }
 
-/// The runners that are here, and why the others are not.
-fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Absent>)> {
+/// Returns the runners that are installed, and the other runtimes with the reasons.
+fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
     let lab = crate::home::open(args.home.as_deref())?;
     let known: Vec<&str> = lab.stacks.runners().map(|r| r.runtime.as_str()).collect();
     if let Some(unknown) = args.runtime.iter().find(|r| !known.contains(&r.as_str())) {
@@ -193,9 +194,9 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Absent>)> {
         }
         match runner.missing() {
             Some(reason) if !args.runtime.is_empty() => {
-                anyhow::bail!("{} was asked for: {reason}", runner.runtime)
+                anyhow::bail!("{} is not available: {reason}", runner.runtime)
             }
-            Some(reason) => missing.push(Absent {
+            Some(reason) => missing.push(Unavailable {
                 runtime: runner.runtime.clone(),
                 reason,
             }),
@@ -207,10 +208,10 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Absent>)> {
     }
     anyhow::ensure!(
         !programs.is_empty(),
-        "no runtime is here: {}",
+        "no runtime is available: {}",
         missing
             .iter()
-            .map(|Absent { runtime, reason }| format!("{runtime}: {reason}"))
+            .map(|Unavailable { runtime, reason }| format!("{runtime}: {reason}"))
             .collect::<Vec<_>>()
             .join("; ")
     );

@@ -1,19 +1,25 @@
-//! `commute codec my.json`: the user's own payload.
+//! `commute codec FILE`: the user's own payload.
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
 use codec::Timed;
-use codec::measure::{Rule, Taken, measure};
+use codec::measure::{Measurement, SamplingPlan, measure};
 use link::Network;
 use payload::{MAX_SAMPLE_BYTES, Sample, Schema};
 use predict::packets::{self, Ip};
 use predict::{Connection, Protocol};
 
-use super::told::{Predicted, Told, ToldForm, ToldSample};
+use super::payload_report::{EncodingReport, PayloadReport, Predicted, SampleReport};
 use super::{Args, Format};
 use crate::{exit, out};
+
+/// A near network and a far one.
+const DEFAULT_NETWORKS: [&str; 2] = ["4g-tether", "lighthouse-slow4g"];
+const MTU: u32 = 1500;
+/// Larger samples are not timed: a tree and ten encodings take long and show nothing new.
+const MAX_TIMED_BYTES: usize = 16 << 20;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let files: Vec<(String, Vec<u8>)> =
@@ -24,44 +30,46 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         .collect();
     let networks = networks(&args.network)?;
     let schema = payload::infer(&samples)?;
-    let told = Told {
+    let report = PayloadReport {
         proto: schema.to_proto(),
         notes: schema.notes().iter().map(ToString::to_string).collect(),
         samples: samples
             .iter()
-            .map(|sample| told(&schema, sample, &networks, args))
+            .map(|sample| sample_report(&schema, sample, &networks, args))
             .collect::<anyhow::Result<_>>()?,
     };
     match args.format {
-        Format::Json => out::json(&told)?,
-        Format::Csv => out::print(&told.csv()?)?,
-        Format::Table => out::print(&told.text())?,
+        Format::Json => out::json(&report)?,
+        Format::Csv => out::print(&report.csv()?)?,
+        Format::Table => out::print(&report.text())?,
     }
     Ok(exit::PASS)
 }
 
-/// One sample in all forms.
-fn told(
+/// Reports on one sample in all encodings.
+fn sample_report(
     schema: &Schema,
     sample: &Sample<'_>,
     networks: &[Network],
     args: &Args,
-) -> anyhow::Result<ToldSample> {
+) -> anyhow::Result<SampleReport> {
     schema
         .check(sample)
         .with_context(|| format!("{} does not survive Protobuf", sample.name))?;
     let times = times(schema, sample, args)?;
-    let forms = payload::encodings(schema, sample)?;
-    let forms = forms.into_iter().map(|form| {
-        let bytes = form.bytes.len();
+    let encodings = payload::encodings(schema, sample)?;
+    let encodings = encodings.into_iter().map(|encoding| {
+        let bytes = encoding.bytes.len();
         let h2 = packets::over_h2(bytes as u64, Ip::V6, MTU);
         let h3 = packets::over_h3(bytes as u64, Ip::V6, packets::LARGEST_DATAGRAM);
-        let codec = form.codec();
+        let codec = encoding.codec();
         let [encode_ns, decode_ns] = [true, false].map(|encodes| {
-            let found = times.iter().find(|t| t.0 == codec && t.1 == encodes);
-            found.and_then(|t| t.2)
+            let time = times
+                .iter()
+                .find(|t| t.codec == codec && t.encodes == encodes);
+            time.and_then(|t| t.ns)
         });
-        ToldForm {
+        EncodingReport {
             codec,
             bytes,
             h2_bytes: h2.bytes,
@@ -73,10 +81,10 @@ fn told(
             predicted: predictions(networks, bytes as u64),
         }
     });
-    Ok(ToldSample {
+    Ok(SampleReport {
         name: sample.name.to_owned(),
         file_bytes: sample.json.len(),
-        forms: forms.collect(),
+        encodings: encodings.collect(),
     })
 }
 
@@ -84,10 +92,10 @@ fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     let name = file.display().to_string();
     let meta = std::fs::metadata(file).with_context(|| format!("cannot read {name}"))?;
     anyhow::ensure!(meta.is_file(), "{name} is not a file; give JSON files");
-    // Told before it is in memory.
+    // Checked before the file is in memory.
     anyhow::ensure!(
         meta.len() <= MAX_SAMPLE_BYTES as u64,
-        "{name} has {} bytes, and {MAX_SAMPLE_BYTES} are the most that is read; cut it",
+        "{name} has {} bytes; the limit is {MAX_SAMPLE_BYTES}",
         meta.len()
     );
     let json = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
@@ -103,15 +111,12 @@ fn networks(named: &[String]) -> anyhow::Result<Vec<Network>> {
 }
 
 fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
-    let both = |network: &Network, protocol| {
-        let of = |connection| predict::predict(network, bytes, protocol, connection).ok();
-        let (cold, warm) = (of(Connection::Cold), of(Connection::Warm));
+    let cold_and_warm = |network: &Network, protocol: Protocol| {
+        let total = |connection| predict::predict(network, bytes, protocol, connection).ok();
+        let (cold, warm) = (total(Connection::Cold), total(Connection::Warm));
         Predicted {
             network: network.name.clone(),
-            protocol: match protocol {
-                Protocol::H2 => "h2",
-                Protocol::H3 => "h3",
-            },
+            protocol: protocol.name(),
             cold_ns: cold.map(|p| p.total_ns),
             warm_ns: warm.map(|p| p.total_ns),
             excludes_random_loss: cold.or(warm).is_some_and(|p| p.excludes_random_loss),
@@ -119,52 +124,52 @@ fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
     };
     networks
         .iter()
-        .flat_map(|network| [Protocol::H2, Protocol::H3].map(|protocol| both(network, protocol)))
+        .flat_map(|network| Protocol::ALL.map(|protocol| cold_and_warm(network, protocol)))
         .collect()
 }
 
-/// Codec, whether it encodes, and the time of one.
-type Times = Vec<(String, bool, Option<f64>)>;
+/// The measured time of one operation.
+struct Time {
+    codec: String,
+    encodes: bool,
+    ns: Option<f64>,
+}
 
-fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Times> {
-    if sample.json.len() > MOST_TIMED_BYTES {
+fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Vec<Time>> {
+    if sample.json.len() > MAX_TIMED_BYTES {
         eprintln!(
-            "{}: above {MOST_TIMED_BYTES} bytes encoding and decoding are not timed",
+            "{}: encoding and decoding are not timed above {MAX_TIMED_BYTES} bytes",
             sample.name
         );
         return Ok(Vec::new());
     }
-    let mut work = payload::benchmarks(schema, sample)?;
-    let rule = Rule {
+    let mut benchmarks = payload::benchmarks(schema, sample)?;
+    let plan = SamplingPlan {
         sample_ns: 2_000_000,
         rounds: usize::from(args.rounds),
         budget_ns: 2_000_000_000,
         seed: args.seed,
     };
-    let subjects = work.len();
-    let found = measure::<std::convert::Infallible>(
-        subjects,
-        rule,
+    let series = measure::<std::convert::Infallible>(
+        benchmarks.len(),
+        plan,
         |subject, n| {
             let start = Instant::now();
-            (work[subject].run)(n);
-            Ok(Taken::from(Timed {
+            (benchmarks[subject].run)(n);
+            Ok(Measurement::from(Timed {
                 elapsed_ns: start.elapsed().as_nanos() as u64,
                 heap_bytes: None,
             }))
         },
         |_| true,
     );
-    let times = found.into_iter().zip(&work).map(|(found, work)| {
-        let Ok(found) = found;
-        let time = found.time_ns().and_then(|t| t.value.known());
-        (work.codec.clone(), work.encodes, time)
+    let times = series.into_iter().zip(&benchmarks).map(|(series, of)| {
+        let Ok(series) = series;
+        Time {
+            codec: of.codec.clone(),
+            encodes: of.encodes,
+            ns: series.time_ns().and_then(|t| t.value.known()),
+        }
     });
     Ok(times.collect())
 }
-
-/// One with and one without much distance.
-const DEFAULT_NETWORKS: [&str; 2] = ["4g-tether", "lighthouse-slow4g"];
-const MTU: u32 = 1500;
-/// A tree and ten forms of more would be slow to time and say nothing new.
-const MOST_TIMED_BYTES: usize = 16 << 20;

@@ -1,34 +1,36 @@
-//! What is said of a payload: as text and CSV; JSON is the struct itself.
+//! The report on a payload as text and CSV. As JSON it is the struct itself.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-/// Everything that is said of a payload.
+/// The schema, its notes, and the costs of each sample.
 #[derive(Serialize)]
-pub(super) struct Told {
+pub(super) struct PayloadReport {
+    /// The inferred schema as .proto text.
     pub(super) proto: String,
     pub(super) notes: Vec<String>,
-    pub(super) samples: Vec<ToldSample>,
+    pub(super) samples: Vec<SampleReport>,
 }
 
 #[derive(Serialize)]
-pub(super) struct ToldSample {
+pub(super) struct SampleReport {
     pub(super) name: String,
-    /// As it lies in the file, white space included.
+    /// The size of the file, white space included.
     pub(super) file_bytes: usize,
-    pub(super) forms: Vec<ToldForm>,
+    pub(super) encodings: Vec<EncodingReport>,
 }
 
 #[derive(Serialize)]
-pub(super) struct ToldForm {
+pub(super) struct EncodingReport {
     pub(super) codec: String,
     pub(super) bytes: usize,
     pub(super) h2_bytes: u64,
     pub(super) h2_packets: u64,
     pub(super) h3_bytes: u64,
     pub(super) h3_packets: u64,
-    /// Measured, with dynamic objects.
+    /// Measured with dynamic objects; absent if the sample is too large to be timed.
     pub(super) encode_ns: Option<f64>,
+    /// As `encode_ns`.
     pub(super) decode_ns: Option<f64>,
     pub(super) predicted: Vec<Predicted>,
 }
@@ -37,13 +39,15 @@ pub(super) struct ToldForm {
 pub(super) struct Predicted {
     pub(super) network: String,
     pub(super) protocol: &'static str,
+    /// Absent if the network blocks the protocol.
     pub(super) cold_ns: Option<u64>,
+    /// Absent if the network blocks the protocol.
     pub(super) warm_ns: Option<u64>,
-    /// The network loses or delays by chance, which was left out.
+    /// The network has random loss or jitter, which the prediction leaves out.
     pub(super) excludes_random_loss: bool,
 }
 
-impl Told {
+impl PayloadReport {
     pub(super) fn text(&self) -> String {
         let mut text = self.proto.clone();
         for note in &self.notes {
@@ -51,19 +55,20 @@ impl Told {
         }
         for sample in &self.samples {
             text += &format!(
-                "\n\n{} ({} bytes as it lies)\n{}",
+                "\n\n{} ({} bytes on disk)\n{}",
                 sample.name,
                 sample.file_bytes,
                 sample.grid()
             );
         }
-        text += "\n\nBytes and packets on the wire: of one response, IP headers included (IPv6, MTU \
-                 1500).\nEncode, decode: measured here with dynamic objects (JSON trees, Protobuf by \
-                 reflection); generated code is faster, see `commute codec --message api-2kB`.\n\
-                 Times on networks: predicted by known physics, on a connection in use / on a new \
-                 one; docs/codecs.md holds predictions against measurements.\n";
-        if self.samples.iter().any(ToldSample::excludes_random_loss) {
-            text += "* without the loss or jitter of that network, which add to it.\n";
+        text += "\n\nBytes and packets on the wire: one response, IP headers included (IPv6, MTU \
+                 1500).\nEncode, decode: measured on this machine with dynamic objects (JSON trees, \
+                 Protobuf by reflection);\ngenerated code is faster, see `commute codec --message \
+                 api-2kB`.\nTimes on networks: modelled from round-trip time, rate, queue and slow \
+                 start; warm / cold connection.\ndocs/codecs.md compares predictions with \
+                 measurements.\n";
+        if self.samples.iter().any(SampleReport::excludes_random_loss) {
+            text += "* without that network's random loss and jitter, which would add to it.\n";
         }
         text
     }
@@ -87,20 +92,20 @@ impl Told {
             "excludes_random_loss",
         ])?;
         for sample in &self.samples {
-            for form in &sample.forms {
-                for predicted in &form.predicted {
+            for encoding in &sample.encodings {
+                for predicted in &encoding.predicted {
                     let float = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.1}"));
                     let whole = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
                     out.write_record([
                         sample.name.clone(),
-                        form.codec.clone(),
-                        form.bytes.to_string(),
-                        form.h2_bytes.to_string(),
-                        form.h2_packets.to_string(),
-                        form.h3_bytes.to_string(),
-                        form.h3_packets.to_string(),
-                        float(form.encode_ns),
-                        float(form.decode_ns),
+                        encoding.codec.clone(),
+                        encoding.bytes.to_string(),
+                        encoding.h2_bytes.to_string(),
+                        encoding.h2_packets.to_string(),
+                        encoding.h3_bytes.to_string(),
+                        encoding.h3_packets.to_string(),
+                        float(encoding.encode_ns),
+                        float(encoding.decode_ns),
                         predicted.network.clone(),
                         predicted.protocol.to_owned(),
                         whole(predicted.cold_ns),
@@ -114,52 +119,56 @@ impl Told {
     }
 }
 
-impl ToldSample {
+impl SampleReport {
     fn grid(&self) -> Table {
         let mut grid = Table::new();
         grid.load_preset(presets::NOTHING);
-        let mut head: Vec<String> = [
+        let mut header: Vec<String> = [
             "codec", "bytes", "of JSON", "H2 wire", "packets", "H3 wire", "packets", "encode",
             "decode",
         ]
         .map(String::from)
         .into();
-        for predicted in self.forms.iter().take(1).flat_map(|form| &form.predicted) {
+        let first = self.encodings.iter().take(1);
+        for predicted in first.flat_map(|encoding| &encoding.predicted) {
             let mark = if predicted.excludes_random_loss {
                 "*"
             } else {
                 ""
             };
-            head.push(format!(
+            header.push(format!(
                 "{} {}{mark}",
                 predicted.network, predicted.protocol
             ));
         }
-        grid.set_header(head);
+        grid.set_header(header);
         for column in grid.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let json = self.forms.first().map_or(1, |form| form.bytes);
-        for form in &self.forms {
+        let json = self.encodings.first().map_or(1, |encoding| encoding.bytes);
+        for encoding in &self.encodings {
             let mut cells = vec![
-                form.codec.clone(),
-                form.bytes.to_string(),
-                format!("{:.0} %", 100.0 * form.bytes as f64 / json as f64),
-                form.h2_bytes.to_string(),
-                form.h2_packets.to_string(),
-                form.h3_bytes.to_string(),
-                form.h3_packets.to_string(),
+                encoding.codec.clone(),
+                encoding.bytes.to_string(),
+                format!("{:.0} %", 100.0 * encoding.bytes as f64 / json as f64),
+                encoding.h2_bytes.to_string(),
+                encoding.h2_packets.to_string(),
+                encoding.h3_bytes.to_string(),
+                encoding.h3_packets.to_string(),
             ];
             let time = |ns: Option<f64>| ns.map_or("-".into(), codec::duration);
-            cells.extend([form.encode_ns, form.decode_ns].map(time));
-            cells.extend(form.predicted.iter().map(Predicted::text));
+            cells.extend([encoding.encode_ns, encoding.decode_ns].map(time));
+            cells.extend(encoding.predicted.iter().map(Predicted::text));
             grid.add_row(cells);
         }
         grid
     }
 
     fn excludes_random_loss(&self) -> bool {
-        let mut predicted = self.forms.iter().flat_map(|form| &form.predicted);
+        let mut predicted = self
+            .encodings
+            .iter()
+            .flat_map(|encoding| &encoding.predicted);
         predicted.any(|predicted| predicted.excludes_random_loss)
     }
 }

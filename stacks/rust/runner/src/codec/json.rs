@@ -37,8 +37,8 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for SonicRs {
         Ok(sonic_rs::from_slice(bytes)?)
     }
 
-    /// sonic-rs limits the depth of values, but not of unknown fields: it skips those by recursion,
-    /// and a hundred kilobytes of `[` overflow the stack.
+    /// Checks the nesting depth. sonic-rs limits the depth of values, but not of unknown fields: it
+    /// skips those by recursion, and a hundred kilobytes of `[` overflow the stack.
     fn vet(&self, bytes: &[u8]) -> Result<(), Refused> {
         if depth(bytes) > DEPTH_LIMIT {
             return Err(Refused(format!("nested deeper than {DEPTH_LIMIT}")));
