@@ -3,26 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use driver::codec_runner::{
     CodecEntry, Decode, Encode, Hello, Part, Reply, Request, Task, Time, VERSION,
 };
+use driver::process::{Process, Started};
 use driver::{Channel, ChannelError, printable};
-use tempfile::TempDir;
 use wire::Name;
 
 /// Time for a start, or for one loop, on a slow and busy machine.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const LINE_LIMIT_BYTES: usize = 64 << 10;
-const LOG: &str = "runner.log";
-/// How much of the end of a log is searched for its last line.
-const LOG_TAIL_BYTES: usize = 4096;
 
 /// A runner that can be started.
 #[derive(Clone, Debug)]
@@ -36,9 +31,8 @@ pub struct Program {
 /// A running runner, after `hello` and `setup`.
 pub struct Runner {
     channel: Channel,
-    child: Child,
+    process: Process,
     hello: Hello,
-    home: TempDir,
 }
 
 /// The result of one timed loop.
@@ -109,22 +103,15 @@ impl Runner {
             runtime: runtime.clone(),
             source,
         };
-        let home = tempfile::tempdir().map_err(fail)?;
-        let log = File::create(home.path().join(LOG)).map_err(fail)?;
-        let mut command = Command::new(&program.command[0]);
-        command
-            .args(&program.command[1..])
-            .env_clear()
-            .envs(driver::process::surroundings(home.path()))
-            .current_dir(home.path())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().map_err(fail)?)
-            .stderr(log);
-        let started = driver::process::start(command).map_err(fail)?;
-        let channel = Channel::new(started.read, started.write, LINE_LIMIT_BYTES).map_err(fail)?;
+        let Started {
+            process,
+            read,
+            write,
+        } = Process::start(&program.command).map_err(fail)?;
+        let channel = Channel::new(read, write, LINE_LIMIT_BYTES).map_err(fail)?;
         let mut runner = Self {
             channel,
-            child: started.child,
+            process,
             hello: Hello {
                 version: 0,
                 runtime: runtime.clone(),
@@ -132,7 +119,6 @@ impl Runner {
                 codecs: Vec::new(),
                 heap: None,
             },
-            home,
         };
         let hello = runner.ask(&Request::Hello { version: VERSION }, "hello")?;
         runner.hello = match hello {
@@ -242,7 +228,7 @@ impl Runner {
 
     /// Reads how long each thread has run and waited for a core so far (`schedstat`).
     pub(crate) fn threads(&self) -> Threads {
-        let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
+        let tasks = PathBuf::from(format!("/proc/{}/task", self.process.id()));
         let Ok(tasks) = std::fs::read_dir(tasks) else {
             return Threads::new();
         };
@@ -259,10 +245,10 @@ impl Runner {
         let deadline = Instant::now() + REPLY_TIMEOUT;
         let reply = self
             .channel
-            .say(request, awaited, deadline)
-            .and_then(|()| self.channel.hear(awaited, deadline));
+            .send(request, awaited, deadline)
+            .and_then(|()| self.channel.receive(awaited, deadline));
         reply
-            .map(|heard| heard.said)
+            .map(|received| received.message)
             .map_err(|e: ChannelError| self.broken(&e.to_string()))
     }
 
@@ -285,35 +271,23 @@ impl Runner {
     }
 
     fn broken(&mut self, problem: &str) -> RunnerError {
-        self.child.kill().ok();
-        self.child.wait().ok();
-        let log = std::fs::read(self.home.path().join(LOG)).unwrap_or_default();
-        let tail = &log[log.len().saturating_sub(LOG_TAIL_BYTES)..];
-        let tail = String::from_utf8_lossy(tail).into_owned();
-        let last = tail.lines().rfind(|line| !line.trim().is_empty());
-        let problem = match last {
-            Some(last) => format!("{problem}; its log ends: {}", printable(last.trim())),
-            None => problem.to_owned(),
-        };
         RunnerError::Broken {
             runtime: self.hello.runtime.clone(),
-            problem,
+            problem: self.process.kill_and_explain(problem),
         }
     }
 }
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        let asked = self.channel.say(&Request::Close, "close", Instant::now());
-        let until = Instant::now() + CLOSE_TIMEOUT;
-        while asked.is_ok() && Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        // Dropping the process kills a runner that cannot be asked.
+        if self
+            .channel
+            .send(&Request::Close, "close", Instant::now())
+            .is_ok()
+        {
+            self.process.close(CLOSE_TIMEOUT).ok();
         }
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 

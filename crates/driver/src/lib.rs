@@ -30,6 +30,7 @@
 //! This crate has no network stack.
 
 pub mod clock;
+pub mod codec_runner;
 pub mod env;
 pub mod host;
 pub mod manifest;

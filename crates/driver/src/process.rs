@@ -265,33 +265,3 @@ fn lock(log: &Mutex<LogTail>) -> MutexGuard<'_, LogTail> {
     // A panic under this lock leaves plain bytes.
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// A program that was started by [`start`], and our ends of its pipes.
-#[derive(Debug)]
-pub struct Spawned {
-    /// The process, which the caller must end.
-    pub child: Child,
-    /// The end that its replies are read from.
-    pub read: OwnedFd,
-    /// The end that requests are written to.
-    pub write: OwnedFd,
-}
-
-/// Starts `command` with the paths of two pipes in its environment. The codec bench uses it;
-/// everything else uses [`Process::start`].
-pub fn start(mut command: Command) -> io::Result<Spawned> {
-    let (their_in, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (read, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    let path = |end: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), end.as_raw_fd());
-    let child = command
-        .env(ENV_IN, path(&their_in))
-        .env(ENV_OUT, path(&their_out))
-        .spawn()?;
-    let exited = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    std::thread::spawn(move || {
-        let mut events = [PollFd::new(&exited, PollFlags::IN)];
-        while poll(&mut events, None).is_err() {}
-        drop((their_in, their_out));
-    });
-    Ok(Spawned { child, read, write })
-}

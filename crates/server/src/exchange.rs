@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use tonic::Status;
 use tower::service_fn;
-use wire::{Codec, Coder, DecodeError, Form, Kind, PassThrough};
+use wire::{Codec, Coder, DecodeError, Format, Kind, PassThrough};
 
 use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
@@ -55,9 +55,9 @@ async fn over_http(
     let answer = reencode(codec, kind, &message, limits.exchange_bytes, &accounting);
     let answer = answer.map_err(|error| Rejection::bad_request(&error))?;
     let mut response = Response::builder()
-        .header(CONTENT_TYPE, codec.form.media_type())
+        .header(CONTENT_TYPE, codec.format.content_type())
         .header(CONTENT_LENGTH, answer.len());
-    if let Some(token) = codec.compression.token() {
+    if let Some(token) = codec.compression.content_encoding() {
         response = response.header(CONTENT_ENCODING, token);
     }
     Ok(response
@@ -82,7 +82,7 @@ async fn over_grpc(
     let service = service_fn(move |request: tonic::Request<Bytes>| {
         let message = request.into_inner();
         accounting.add_received(&message);
-        let codec = Codec::plain(Form::Protobuf);
+        let codec = Codec::plain(Format::Protobuf);
         let answer = reencode(codec, kind, &message, max_bytes, &accounting)
             .map_err(|error| Status::invalid_argument(error.to_string()));
         if let Ok(answer) = &answer {
@@ -118,7 +118,7 @@ fn codec_of(headers: &HeaderMap) -> Result<Codec, Rejection> {
     // Names of codecs are ASCII, so a value that is not names none.
     let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     let kind = text(CONTENT_TYPE).unwrap_or_default();
-    Codec::of_media(kind, text(CONTENT_ENCODING))
+    Codec::from_headers(kind, text(CONTENT_ENCODING))
         .map_err(|error| Rejection::UnsupportedMediaType(error.to_string()))
 }
 

@@ -11,7 +11,7 @@ use http::uri::PathAndQuery;
 use http::{Request, StatusCode};
 use server::Config;
 use tonic::transport::Channel;
-use wire::{Codec, Compression, Compressor, Form, Kind, Message, Name, PassThrough};
+use wire::{Codec, Compression, Compressor, Format, Kind, Message, Name, PassThrough};
 
 /// Every codec that the server distinguishes: it does not see compression levels.
 fn codecs() -> impl Iterator<Item = Codec> {
@@ -20,8 +20,13 @@ fn codecs() -> impl Iterator<Item = Codec> {
         Compression::Gzip(6),
         Compression::Zstd(3),
     ];
-    let with = move |form| compressions.map(|compression| Codec { form, compression });
-    Form::ALL.into_iter().flat_map(with)
+    let with = move |format| {
+        compressions.map(|compression| Codec {
+            format,
+            compression,
+        })
+    };
+    Format::ALL.into_iter().flat_map(with)
 }
 
 /// One message of every kind, except those too large to send this often.
@@ -39,9 +44,9 @@ fn exchange(codec: Codec, kind: Kind, id: u32, body: impl Into<Bytes>) -> Reques
     let path = format!("/exchange/{}", kind.name());
     let mut request = request("POST", &path, id, body);
     let headers = request.headers_mut();
-    let kind = codec.form.media_type();
+    let kind = codec.format.content_type();
     headers.insert("content-type", kind.parse().unwrap());
-    if let Some(token) = codec.compression.token() {
+    if let Some(token) = codec.compression.content_encoding() {
         headers.insert("content-encoding", token.parse().unwrap());
         headers.insert("accept-encoding", token.parse().unwrap());
     }
@@ -67,9 +72,9 @@ async fn every_codec_round_trips_over_every_protocol() {
                 let answer = http.call(request).await.unwrap();
                 assert_eq!(answer.status(), 200, "{protocol} {codec}");
                 let headers = answer.headers();
-                assert_eq!(headers["content-type"], codec.form.media_type());
+                assert_eq!(headers["content-type"], codec.format.content_type());
                 let encoding = headers.get("content-encoding").map(|v| v.to_str().unwrap());
-                assert_eq!(encoding, codec.compression.token());
+                assert_eq!(encoding, codec.compression.content_encoding());
                 assert_eq!(headers["content-length"], answer.body().len().to_string());
                 let decoded = coder.decode(message.kind(), answer.body()).unwrap();
                 assert_eq!(decoded, message, "{protocol} {codec}");
@@ -92,7 +97,7 @@ async fn every_codec_round_trips_over_every_protocol() {
 async fn grpc_exchanges_every_kind_and_logs_it_without_framing() {
     let server = start(Config::default()).await;
     let mut grpc = grpc(&server).await;
-    let mut coder = Codec::plain(Form::Protobuf).coder();
+    let mut coder = Codec::plain(Format::Protobuf).coder();
     let messages = [messages(), vec![message("diag-1MB")]].concat();
     for message in &messages {
         let body = coder.encode(message);
@@ -127,7 +132,7 @@ async fn grpc_exchanges_every_kind_and_logs_it_without_framing() {
 async fn invalid_exchanges_are_rejected_with_a_hint() {
     let server = start(Config::default()).await;
     let tls = client::tls(&server);
-    let json = Codec::plain(Form::Json);
+    let json = Codec::plain(Format::Json);
     let valid = json.coder().encode(&message("api-2kB"));
     let gzip = |bytes: Vec<u8>| Compressor::new(Compression::Gzip(6)).compress(bytes);
     let zstd = |bytes: Vec<u8>| Compressor::new(Compression::Zstd(3)).compress(bytes);
@@ -140,10 +145,13 @@ async fn invalid_exchanges_are_rejected_with_a_hint() {
         }
         request
     };
-    let of = |form, compression| Codec { form, compression };
+    let of = |format, compression| Codec {
+        format,
+        compression,
+    };
     let (gzipped, zstdded) = (
-        of(Form::Json, Compression::Gzip(6)),
-        of(Form::Protobuf, Compression::Zstd(3)),
+        of(Format::Json, Compression::Gzip(6)),
+        of(Format::Protobuf, Compression::Zstd(3)),
     );
     let truncated = |codec: Codec| {
         let bytes = codec.coder().encode(&message("api-2kB"));
@@ -161,8 +169,8 @@ async fn invalid_exchanges_are_rejected_with_a_hint() {
         (labelled("application/json", "gzip"), 400, "gzip"),
         (labelled("application/protobuf", ""), 400, "ApiPage"),
         (truncated(json), 400, "EOF"),
-        (truncated(Codec::plain(Form::Protobuf)), 400, "ApiPage"),
-        (truncated(Codec::plain(Form::Msgpack)), 400, "ApiPage"),
+        (truncated(Codec::plain(Format::Protobuf)), 400, "ApiPage"),
+        (truncated(Codec::plain(Format::Msgpack)), 400, "ApiPage"),
         (truncated(gzipped), 400, "gzip"),
         (truncated(zstdded), 400, "zstd"),
         (exchange(json, Kind::Big, 1, valid.clone()), 400, "Big"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use driver::protocol::{Action, Start, Step as DriverStep};
-use wire::{Codec, Form, Name};
+use wire::{Codec, Format, Name};
 
 use crate::study::Step;
 
@@ -213,7 +213,7 @@ fn about(messages: &[Name]) -> String {
 /// The length of a message as JSON, which is close enough for an estimate whatever the codec.
 fn json_bytes(message: &str) -> u64 {
     let name: Result<Name, _> = message.parse();
-    let mut coder = Codec::plain(Form::Json).coder();
+    let mut coder = Codec::plain(Format::Json).coder();
     name.map_or(0, |name| coder.encode(&name.message(1)).len() as u64)
 }
 
