@@ -215,9 +215,9 @@ fn runners_are_not_trusted() {
         ),
         (
             "dies",
-            Some("died: it closed its pipe before encoded; its log ends: I cannot go on"),
+            Some("closed its pipe before sending encoded; its log ends: I cannot go on"),
         ),
-        ("garbage", Some("sent a line that is no reply")),
+        ("garbage", Some("sent an invalid reply")),
     ];
     for (fault, problem) in expected {
         let house = House::new();
