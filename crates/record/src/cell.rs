@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `cells/<id>.<invocation>.<attempt>.json`.
+/// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// [`crate::FORMAT`] of the writer.
     pub format: u32,
-    /// Id in the plan.
+    /// Id of the cell in the plan.
     pub id: String,
     /// Name of the network.
     pub network: String,
@@ -18,28 +18,28 @@ pub struct Cell {
     pub block: u32,
     /// Name of the arm.
     pub arm: String,
-    /// From 1; a noisy cell is run again inside its block.
+    /// Attempt, from 1; a noisy cell is run again inside its block.
     pub attempt: u32,
-    /// Invocation of its block: raised when an interrupted block is run anew. Cells of an
-    /// earlier invocation are superseded.
+    /// Invocation of its block, from 1; raised when an interrupted block is started again from its
+    /// first cell. Cells of an earlier invocation are superseded.
     pub invocation: u32,
-    /// How it ended.
+    /// How the cell ended.
     pub outcome: Outcome,
     /// Every call that was planned and reached the driver, in order of id.
     pub calls: Vec<Call>,
     /// Bytes and packets on the wire.
     pub wire: Wire,
-    /// What it cost the endpoints.
+    /// CPU, memory and start-up time of the endpoints.
     pub cost: Cost,
-    /// What might have noisy it.
+    /// Signs of interference from outside the cell.
     pub audit: Audit,
     /// What client and server agreed on, per connection.
     pub connections: Vec<ConnectionSettings>,
-    /// What the driver said of itself.
+    /// The client library, as its driver reported it.
     pub stack: Stack,
     /// CLOCK_MONOTONIC at the first step.
     pub started_ns: u64,
-    /// From the first step to the last row.
+    /// Time from the first step to the last row.
     pub took_ns: u64,
 }
 
@@ -47,23 +47,36 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Measured, and nothing noisy it. Calls may still have failed or timed out.
+    /// Measured, and the audit passed. Calls may still have failed or timed out.
     Clean,
-    /// Measured, but the audit objects.
+    /// Measured, but the audit failed.
     Noisy {
-        /// Each objection, with its figures.
+        /// Each objection of the audit, with its figures.
         reasons: Vec<String>,
     },
-    /// Not measured: the driver lied, died or broke the protocol; or the lab failed.
+    /// Not measured: the driver contradicted the server's log, died or violated the protocol, or
+    /// the bench failed.
     Failed {
         /// The exact reason.
         reason: String,
     },
-    /// The stack cannot do this.
+    /// Not measured: the stack lacks something that the arm needs.
     Unsupported {
-        /// Why.
+        /// The missing capability.
         reason: String,
     },
+}
+
+impl Cell {
+    /// Returns the name of its file below `cells/`.
+    pub fn file_name(&self) -> String {
+        format!("{}.{}.{}.json", self.id, self.invocation, self.attempt)
+    }
+
+    /// Returns whether it contains measurements, i.e. it is clean or noisy.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
+    }
 }
 
 impl Outcome {
@@ -78,36 +91,39 @@ impl Outcome {
     }
 }
 
-/// One request and its response. Times are ns after `start_ns`, each the end of a phase.
+/// One request and its response. `dns_ns` to `end_ns` count from `start_ns`; each is the end of a
+/// phase, absent when the phase did not happen or the client cannot see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// Id of the step.
+    /// Id of the step that made it.
     pub id: u32,
     /// Name of its group in the study.
     pub group: String,
-    /// Which connection, from 1.
+    /// Number of the connection, from 1; 0 for imported calls.
     pub connection: u32,
-    /// First call on its connection.
+    /// Whether it is the first request on its connection.
     pub first: bool,
-    /// State it found the connection in.
+    /// State of the connection when the call started.
     pub state: State,
-    /// How well `state` and `protocol` are proven.
+    /// Who vouches for `state` and `protocol`.
     pub proof: Proof,
-    /// What was spoken, `h1`, `h2`, `h3` or `grpc`: the server's word where there is one.
+    /// Negotiated protocol, `h1`, `h2`, `h3` or `grpc`; from the server's log if the server saw
+    /// the call.
     pub protocol: String,
     /// Start, ns after the cell's first step.
     pub start_ns: u64,
-    /// Name resolved.
+    /// End of name resolution.
     pub dns_ns: Option<u64>,
-    /// TCP connected.
+    /// End of the TCP handshake.
     pub connect_ns: Option<u64>,
-    /// TLS or QUIC handshake done.
+    /// End of the TLS or QUIC handshake.
     pub tls_ns: Option<u64>,
-    /// Request handed over.
+    /// Hand-over of the request to the transport.
     pub request_sent_ns: Option<u64>,
-    /// First byte of the response.
+    /// Arrival of the response's first byte.
     pub first_byte_ns: Option<u64>,
-    /// End; of a call that timed out, the time it was given (censored).
+    /// End of the call. For a call that timed out, its timeout: the true time is at least that
+    /// (censored).
     pub end_ns: u64,
     /// Body bytes sent.
     pub request_bytes: u64,
@@ -115,27 +131,28 @@ pub struct Call {
     pub response_bytes: u64,
     /// How the call ended.
     pub result: CallResult,
-    /// How often the server saw it: 0 = not reached, 2 = a silent retry.
+    /// How many times the server saw the call: 0 if it was not reached, 2 after a silent retry.
     pub server_hits: u32,
-    /// Server's own time on it, when seen.
+    /// Time from the server reading the request's head to handing over its response; absent when
+    /// the server did not see the call.
     pub server_ns: Option<u64>,
-    /// Of an exchange: when its message was made, encoded, received; and what the server did.
+    /// Phases of an exchange; absent for other calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
 }
 
-/// The codec's part in a call. Times are ns after the call's `start_ns`.
+/// The codec phases of a call. `created_ns` to `received_ns` count from the call's `start_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
-    /// The message was made; absent if it was there before.
+    /// End of creating the message; absent if it was prebuilt.
     pub created_ns: Option<u64>,
-    /// The request's bytes were there, encoded and compressed.
+    /// End of encoding and compressing the request.
     pub encoded_ns: Option<u64>,
-    /// The last byte of the response's body was there; from then to the end it was decoded.
+    /// Arrival of the last byte of the response's body; from here to `end_ns` it is decoded.
     pub received_ns: Option<u64>,
-    /// How long the server decoded, by its own clock.
+    /// Time the server took to decode the request, by its own clock.
     pub server_decode_ns: Option<u64>,
-    /// How long the server encoded.
+    /// Time the server took to encode the response, by its own clock.
     pub server_encode_ns: Option<u64>,
 }
 
@@ -143,26 +160,37 @@ pub struct Exchange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum CallResult {
-    /// Answered, whole and right.
+    /// Answered completely and correctly.
     Ok,
-    /// Censored: it took at least as long as `end_ns`.
+    /// Timed out; it took at least `end_ns` (censored).
     TimedOut,
-    /// Failed before its time-out.
+    /// Failed before its timeout.
     Error {
-        /// Kind, as in the driver protocol.
+        /// Kind of error, as in the driver protocol.
         kind: String,
-        /// The stack's words.
+        /// The stack's own message.
         detail: String,
     },
 }
 
-/// What a call found.
+impl CallResult {
+    /// Returns the name used in records and CSV.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CallResult::Ok => "ok",
+            CallResult::TimedOut => "timed_out",
+            CallResult::Error { .. } => "error",
+        }
+    }
+}
+
+/// The state of the connection when a call started.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// First call of a process without warm-up.
+    /// None yet: the first call of a process that was not warmed up.
     ColdProcess,
     /// New connection, full handshake.
     ColdConnection,
@@ -170,7 +198,7 @@ pub enum State {
     Resumed,
     /// New connection, request sent as accepted early data.
     EarlyData,
-    /// A connection that had carried a call.
+    /// A connection that had carried a call before.
     Warm,
 }
 
@@ -187,13 +215,13 @@ impl State {
     }
 }
 
-/// Who says so.
+/// Who vouches for a call's protocol and connection state, weakest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// The driver only.
+    /// Only the driver.
     Client,
     /// The packets.
     Wire,
@@ -212,98 +240,102 @@ impl Proof {
     }
 }
 
-/// Bytes on the wire: IP bytes, both endpoints' view.
+/// IP bytes and packets on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wire {
-    /// IP bytes the client sent (before any loss).
+    /// IP bytes the client sent, before any loss.
     pub up_bytes: u64,
-    /// IP bytes the server sent (before any loss).
+    /// IP bytes the server sent, before any loss.
     pub down_bytes: u64,
     /// Packets the client sent.
     pub up_packets: u64,
     /// Packets the server sent.
     pub down_packets: u64,
-    /// Bytes of handshakes, both ways: on each connection, all until the client's first
-    /// packet of application data.
+    /// Bytes of handshakes, both ways: on each connection, all bytes until the client reported its
+    /// handshake done. With early data they include the request.
     pub handshake_bytes: u64,
-    /// TCP segments sent again, both ways (QUIC hides its own).
+    /// Retransmitted TCP segments, both ways; QUIC's cannot be seen.
     pub retransmitted_packets: u64,
-    /// Packets the model dropped, both ways.
+    /// Packets the link model dropped, both ways.
     pub dropped_packets: u64,
 }
 
-/// What a cell cost the endpoints, between first and last step, start-up apart.
+/// What a cell cost the endpoints. `client_cpu_ns` and `server_cpu_ns` cover the window: from the
+/// first step to the last row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// CPU of the client: its processes and its interface's kernel thread.
+    /// CPU of the client's processes, plus the kernel thread of its interface where that is
+    /// visible.
     pub client_cpu_ns: u64,
-    /// CPU of the server, the same.
+    /// CPU of the server's processes, plus the kernel thread of its interface where that is
+    /// visible.
     pub server_cpu_ns: u64,
-    /// Kernel thread's share of both was measured.
+    /// Whether the CPU of both kernel threads was visible.
     pub kernel_thread_seen: bool,
-    /// Most memory the client held, bytes.
+    /// Peak resident memory of the client.
     pub client_peak_bytes: u64,
-    /// From spawn to the driver's `ready`.
+    /// Time from spawning the driver to its `ready`.
     pub startup_ns: u64,
-    /// CPU of start-up.
+    /// CPU of the driver outside the window.
     pub startup_cpu_ns: u64,
 }
 
-/// What the audit saw during a cell.
+/// What the audit measured during a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
-    /// Time runnable threads of driver and server waited for a core.
+    /// Time that runnable threads of driver and server waited for a CPU core.
     pub run_queue_wait_ns: u64,
-    /// CPU that everything else on the machine used meanwhile; absent where that cannot be
-    /// seen.
+    /// CPU that everything else on the machine used meanwhile; absent where that is not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu_ns: Option<u64>,
-    /// Share of CPU time the hypervisor took, 0 to 1.
+    /// Share of the machine's CPU time that the hypervisor took, 0 to 1.
     pub steal: f64,
     /// Packets the link sent on.
     pub packets: u64,
-    /// Of those, later than the bound.
+    /// Of `packets`, those later than the bound of their direction.
     pub late_packets: u64,
-    /// That bound: max(1 ms, 2 % of the one-way delay).
+    /// The smaller of the two directions' bounds; a bound is the larger of 1 ms and 2 % of the
+    /// one-way delay.
     pub late_bound_ns: u64,
-    /// Median lateness; bias, subtracted before by calibration.
+    /// Median lateness of the packets the link sent on; the larger of the two directions.
     pub lateness_p50_ns: u64,
-    /// 99th percentile of lateness.
+    /// 99th percentile of lateness; the larger of the two directions.
     pub lateness_p99_ns: u64,
-    /// Worst lateness.
+    /// Largest lateness.
     pub lateness_max_ns: u64,
-    /// Drops that are not the model's: ring, device, softnet, receive buffers.
+    /// Packets dropped outside the link model: by rings, devices, softnet or receive buffers, or
+    /// for lack of space in the tap.
     pub foreign_drops: u64,
     /// Frames that were not TCP, UDP or ICMP errors.
     pub foreign_frames: u64,
-    /// Frames above the MTU.
+    /// Frames larger than the MTU.
     pub oversize_frames: u64,
-    /// How far the wall clock moved against the monotonic one.
+    /// How far the wall clock moved relative to the monotonic clock.
     pub clock_step_ns: u64,
     /// CPU of the link's own threads.
     pub link_cpu_ns: u64,
 }
 
-/// What one connection agreed on.
+/// What client and server agreed on for one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionSettings {
     /// `tcp` or `quic`.
     pub transport: String,
-    /// ALPN.
+    /// Protocol agreed on by ALPN, e.g. `h2`.
     pub alpn: String,
-    /// TLS version.
+    /// TLS version, e.g. `TLSv1_3`.
     pub tls_version: String,
-    /// Cipher suite.
+    /// TLS cipher suite.
     pub cipher: String,
     /// Key exchange group.
     pub group: String,
-    /// Resumed session.
+    /// Whether the TLS session was resumed.
     pub resumed: bool,
-    /// Server asked for another key share.
+    /// Whether the server asked for another key share (HelloRetryRequest), one more round trip.
     pub hello_retry: bool,
-    /// Bytes of the server's chain.
+    /// Size of the server's certificate chain; 0 when the session was resumed.
     pub chain_bytes: u64,
-    /// Server's congestion control.
+    /// The server's congestion control, read back.
     pub congestion: Option<String>,
     /// Kind of the server's key: `p256` or `rsa-2048`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -316,14 +348,14 @@ pub struct ConnectionSettings {
     pub server: Option<Socket>,
 }
 
-/// How a socket was set, read from the socket itself.
+/// The options of a socket, read from the socket itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Socket {
     /// Send buffer, as the kernel counts it.
     pub send_buffer_bytes: u64,
     /// Receive buffer, as the kernel counts it; TCP's grows with use.
     pub receive_buffer_bytes: u64,
-    /// TCP: Nagle's algorithm is off.
+    /// TCP: whether Nagle's algorithm is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<bool>,
     /// TCP: congestion control.
@@ -332,25 +364,25 @@ pub struct Socket {
     /// TCP: payload of a full segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss_bytes: Option<u32>,
-    /// UDP: several datagrams may be received as one (GRO).
+    /// UDP: whether several datagrams may be received as one (GRO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp_gro: Option<bool>,
 }
 
-/// What a driver said of itself.
+/// A client library, as its driver reported it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stack {
-    /// Library.
+    /// Name of the library.
     pub name: String,
-    /// Its version.
+    /// Version of the library.
     pub version: String,
-    /// TLS library and version.
+    /// TLS library and its version.
     pub tls: String,
-    /// `monotonic` or `own`.
+    /// The driver's clock: `monotonic` (CLOCK_MONOTONIC) or `own`.
     pub clock: String,
-    /// Smallest difference its clock shows.
+    /// Smallest difference the driver's clock shows.
     pub resolution_ns: u64,
-    /// What it ships or sets and no server can see.
+    /// Settings the library ships with or the driver set that no server can see, e.g. windows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
 }
@@ -359,31 +391,46 @@ pub struct Stack {
 mod tests {
     use super::*;
 
-    /// Renaming a variant must not change the names that records already hold.
+    /// Renaming a variant must not change the names in existing records.
     #[test]
     fn names_match_the_serialised_form() {
-        for state in [
-            State::ColdProcess,
-            State::ColdConnection,
-            State::Resumed,
-            State::EarlyData,
-            State::Warm,
+        for (state, name) in [
+            (State::ColdProcess, "cold_process"),
+            (State::ColdConnection, "cold_connection"),
+            (State::Resumed, "resumed"),
+            (State::EarlyData, "early_data"),
+            (State::Warm, "warm"),
         ] {
-            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
+            assert_eq!(state.name(), name);
+            assert_eq!(serde_json::to_value(state).unwrap(), name);
         }
-        for proof in [Proof::Client, Proof::Wire, Proof::Server] {
-            assert_eq!(serde_json::to_value(proof).unwrap(), proof.name());
+        for (proof, name) in [
+            (Proof::Client, "client"),
+            (Proof::Wire, "wire"),
+            (Proof::Server, "server"),
+        ] {
+            assert_eq!(proof.name(), name);
+            assert_eq!(serde_json::to_value(proof).unwrap(), name);
         }
-        let reason = String::new;
+        let text = String::new;
         let outcomes = [
             (Outcome::Clean, "clean"),
             (Outcome::Noisy { reasons: vec![] }, "noisy"),
-            (Outcome::Failed { reason: reason() }, "failed"),
-            (Outcome::Unsupported { reason: reason() }, "unsupported"),
+            (Outcome::Failed { reason: text() }, "failed"),
+            (Outcome::Unsupported { reason: text() }, "unsupported"),
         ];
         for (outcome, name) in outcomes {
             assert_eq!(outcome.name(), name);
             assert_eq!(serde_json::to_value(&outcome).unwrap()["outcome"], name);
+        }
+        let (kind, detail) = (text(), text());
+        for (result, name) in [
+            (CallResult::Ok, "ok"),
+            (CallResult::TimedOut, "timed_out"),
+            (CallResult::Error { kind, detail }, "error"),
+        ] {
+            assert_eq!(result.name(), name);
+            assert_eq!(serde_json::to_value(&result).unwrap()["result"], name);
         }
     }
 }

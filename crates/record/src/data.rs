@@ -1,28 +1,35 @@
-//! A run as read: its head and its cells, known to belong together.
+//! A run as read: its header and its cells, checked against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Cell, FORMAT, Outcome, Run};
+use crate::cell::Cell;
+use crate::run::{FORMAT, Run};
+
+/// Room for a hash in hex and a word, and far below the 255 bytes that a file name may have.
+const MAX_ID_BYTES: usize = 128;
 
 /// A run and its cells, checked and in the plan's order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunData {
-    pub(crate) heads: Vec<Run>,
+    /// At least one.
+    pub(crate) headers: Vec<Run>,
     pub(crate) cells: Vec<Cell>,
 }
 
 impl RunData {
-    /// Puts a run and its cells together, in any order; the same cell may come twice.
+    /// Combines a run's header with its cells, in any order; exact duplicates are dropped. Fails if
+    /// a record does not belong to the run.
     pub fn new(run: Run, cells: Vec<Cell>) -> Result<Self, DataError> {
-        Self::from_heads(vec![run], cells)
+        Self::from_headers(vec![run], cells)
     }
 
-    /// The heads are known to agree on all that [`crate::merge`] compares; there is one.
-    pub(crate) fn from_heads(heads: Vec<Run>, mut cells: Vec<Cell>) -> Result<Self, DataError> {
-        check_run(&heads[0])?;
-        let plan = places(&heads[0])?;
+    /// Combines headers, which must be at least one and agree on everything that [`crate::merge`]
+    /// compares, with the cells of their run.
+    pub(crate) fn from_headers(headers: Vec<Run>, mut cells: Vec<Cell>) -> Result<Self, DataError> {
+        check_run(&headers[0])?;
+        let plan = plan_order(&headers[0])?;
         for cell in &cells {
-            check_cell(&heads[0], &plan, cell)?;
+            check_cell(&headers[0], &plan, cell)?;
         }
         cells.sort_by_key(|cell| (plan[cell.id.as_str()], cell.invocation, cell.attempt));
         let mut unique: Vec<Cell> = Vec::with_capacity(cells.len());
@@ -39,29 +46,28 @@ impl RunData {
             }
         }
         Ok(Self {
-            heads,
+            headers,
             cells: unique,
         })
     }
 
-    /// The head of the run. Of a merged run, what all shards agree on; its host, self-test
-    /// and start are those of the first of [`RunData::heads`].
+    /// Returns the run's header. For a merged run, only what all shards agree on is meaningful;
+    /// host, self-test and start are those of the first of [`RunData::headers`].
     pub fn run(&self) -> &Run {
-        &self.heads[0]
+        &self.headers[0]
     }
 
-    /// One head for each place and time the run's shards were started at.
-    pub fn heads(&self) -> &[Run] {
-        &self.heads
+    /// Returns the distinct headers of the run's shards, the earliest first.
+    pub fn headers(&self) -> &[Run] {
+        &self.headers
     }
 
-    /// Every cell, every attempt, every invocation: in the plan's order, then by invocation and
-    /// attempt.
+    /// Returns every attempt of every cell: in the plan's order, then by invocation and attempt.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Every cell, and whether it counts.
+    /// Returns every attempt of every cell with its status.
     pub fn with_status(&self) -> Vec<(&Cell, CellStatus)> {
         let mut invocation: BTreeMap<(&str, u32), u32> = BTreeMap::new();
         for cell in &self.cells {
@@ -91,9 +97,10 @@ impl RunData {
 pub enum CellStatus {
     /// The last attempt in the last invocation of its block.
     Counted,
-    /// A later attempt in the same invocation replaced it.
+    /// Replaced by a later attempt in the same invocation.
     Repeated,
-    /// A later invocation of its block replaced it: it has no neighbours to be paired with.
+    /// Replaced by a later invocation of its block: the cells it could be paired with no longer
+    /// count.
     Superseded,
 }
 
@@ -108,54 +115,42 @@ impl CellStatus {
     }
 }
 
-/// Records that cannot be what a run wrote.
+/// Records that no single run can have written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// Written by another version.
+    /// A record of another format.
     #[error(
-        "{what} has record format {found}, this commute reads {FORMAT}; read it with the commute that wrote it"
+        "{what} has record format {found}, this commute reads {FORMAT}; read it with the version that wrote it"
     )]
     Format {
-        /// Which record.
+        /// The record.
         what: String,
         /// Its format.
         found: u32,
     },
-    /// The head contradicts itself.
-    #[error("run.json: {0}; it was edited or is damaged, restore it from where it was written")]
+    /// An inconsistent header.
+    #[error("run.json: {0}; the file was edited or is damaged, restore the original")]
     Run(String),
-    /// A cell that the plan does not hold.
+    /// A cell that does not match the plan.
     #[error("cell {cell}: {reason}; it belongs to another run, move it out of this folder")]
     Stray {
-        /// Which.
+        /// Id of the cell.
         cell: String,
-        /// What does not fit.
+        /// The mismatch.
         reason: String,
     },
-    /// Two different cells for one place.
+    /// Two different records of one attempt.
     #[error(
         "cell {cell} exists twice with different content: two machines ran the same shard; merge only one of them"
     )]
     Conflict {
-        /// Which.
+        /// File name of the record.
         cell: String,
     },
 }
 
-impl Cell {
-    /// The name of its file below `cells/`.
-    pub fn file_name(&self) -> String {
-        format!("{}.{}.{}.json", self.id, self.invocation, self.attempt)
-    }
-
-    /// It holds measurements: it neither failed nor was it unsupported.
-    pub fn is_measured(&self) -> bool {
-        matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
-    }
-}
-
-/// An id is part of a file's name, so it may hold nothing that means something there; a
-/// leading dot would hide its record from readers.
+/// Returns whether an id can be part of a file name. Characters with a meaning in paths are not
+/// allowed, and a leading dot would hide the record from readers.
 pub(crate) fn is_safe_id(id: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&id.len())
         && !id.starts_with('.')
@@ -163,9 +158,6 @@ pub(crate) fn is_safe_id(id: &str) -> bool {
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
-
-/// Room for a hash in hex and a word, and far below the 255 bytes of a file's name.
-const MAX_ID_BYTES: usize = 128;
 
 fn key(cell: &Cell) -> (&str, u32, u32) {
     (&cell.id, cell.invocation, cell.attempt)
@@ -190,10 +182,7 @@ fn check_run(run: &Run) -> Result<(), DataError> {
         }
     }
     if !run.arms.iter().any(|arm| arm.name == run.baseline) {
-        return wrong(format!(
-            "the baseline {:?} is not among the arms",
-            run.baseline
-        ));
+        return wrong(format!("the baseline {:?} is not an arm", run.baseline));
     }
     if run.self_test.iter().any(|c| {
         ![c.expected, c.measured, c.margin]
@@ -205,13 +194,13 @@ fn check_run(run: &Run) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Place of each planned cell, by id.
-fn places(run: &Run) -> Result<BTreeMap<&str, usize>, DataError> {
-    let mut places = BTreeMap::new();
-    for (place, planned) in run.plan.iter().enumerate() {
+/// Returns the position of each planned cell in the plan, by id.
+fn plan_order(run: &Run) -> Result<BTreeMap<&str, usize>, DataError> {
+    let mut order = BTreeMap::new();
+    for (position, planned) in run.plan.iter().enumerate() {
         if !is_safe_id(&planned.id) {
             return Err(DataError::Run(format!(
-                "{:?} is not an id of a cell",
+                "{:?} is not a valid cell id",
                 planned.id
             )));
         }
@@ -222,15 +211,15 @@ fn places(run: &Run) -> Result<BTreeMap<&str, usize>, DataError> {
                 .any(|network| network.name == planned.network)
         {
             return Err(DataError::Run(format!(
-                "{} names an unknown arm or network",
+                "planned cell {} has an unknown arm or network",
                 planned.id
             )));
         }
-        if places.insert(planned.id.as_str(), place).is_some() {
+        if order.insert(planned.id.as_str(), position).is_some() {
             return Err(DataError::Run(format!("{} is planned twice", planned.id)));
         }
     }
-    Ok(places)
+    Ok(order)
 }
 
 fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<(), DataError> {
@@ -246,10 +235,10 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
             reason,
         })
     };
-    let Some(&place) = plan.get(cell.id.as_str()) else {
-        return stray("the plan has no such cell".into());
+    let Some(&position) = plan.get(cell.id.as_str()) else {
+        return stray("it is not in the plan".into());
     };
-    let planned = &run.plan[place];
+    let planned = &run.plan[position];
     if (&planned.network, planned.block, &planned.arm) != (&cell.network, cell.block, &cell.arm) {
         return stray(format!(
             "planned as {} on {} in block {}",
@@ -265,7 +254,7 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
         .find(|c| run.groups.iter().all(|g| g.name != c.group))
     {
         return stray(format!(
-            "call {} is of an unknown group {:?}",
+            "call {} has an unknown group {:?}",
             call.id, call.group
         ));
     }

@@ -1,105 +1,115 @@
-//! Shards become one run again.
+//! Merges shards into one run.
 
-use crate::{DataError, Run, RunData};
+use crate::data::{DataError, RunData};
+use crate::run::Run;
 
-/// The union of all: commutative, associative, and the same shard twice is one. Refuses to
-/// put together what does not answer the same question.
+/// Returns the union of all shards. Merging is commutative, associative and idempotent. Fails if
+/// the shards do not belong to the same run.
 pub fn merge(shards: Vec<RunData>) -> Result<RunData, MergeError> {
-    let mut heads: Vec<Run> = Vec::new();
+    let mut headers: Vec<Run> = Vec::new();
     let mut cells = Vec::new();
     for shard in shards {
-        for head in shard.heads {
-            if let Some(first) = heads.first() {
-                comparable(first, &head)?;
+        for header in shard.headers {
+            if let Some(first) = headers.first() {
+                check_same_run(first, &header)?;
             }
-            if !heads.contains(&head) {
-                heads.push(head);
+            if !headers.contains(&header) {
+                headers.push(header);
             }
         }
         cells.extend(shard.cells);
     }
-    if heads.is_empty() {
-        return Err(MergeError::Nothing);
+    if headers.is_empty() {
+        return Err(MergeError::NoRuns);
     }
-    // By time and then by content, so that no order of arguments shows.
-    heads.sort_by_cached_key(|head| (head.started_unix_ns, format!("{head:?}")));
-    Ok(RunData::from_heads(heads, cells)?)
+    // By time and then by content, so that the order of the arguments makes no difference.
+    headers.sort_by_cached_key(|header| (header.started_unix_ns, format!("{header:?}")));
+    Ok(RunData::from_headers(headers, cells)?)
 }
 
-/// Why runs cannot be put together.
+/// Why runs cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// No run was given.
     #[error("no run to report: name at least one folder that `commute run` wrote")]
-    Nothing,
-    /// They differ in what makes a run.
+    NoRuns,
+    /// The runs differ in a setting that decides what was measured.
     #[error(
-        "these are different runs: {what} is {one} in one and {other} in another; report them apart"
+        "these are different runs: {what} is {one} in one and {other} in another; report them separately"
     )]
     Different {
-        /// What they differ in.
+        /// The setting, with its article.
         what: &'static str,
-        /// The first.
+        /// Its value in the first run.
         one: String,
-        /// The second.
+        /// Its value in the other run.
         other: String,
     },
-    /// Together they contradict each other.
+    /// The runs differ in a list that is too long to print.
+    #[error(
+        "these are different runs: their {what} differ ({one} in one, {other} in another); report them separately"
+    )]
+    DifferentLists {
+        /// What is listed, in the plural.
+        what: &'static str,
+        /// Length of the list in the first run.
+        one: usize,
+        /// Length of the list in the other run.
+        other: usize,
+    },
+    /// The merged records are inconsistent.
     #[error(transparent)]
     Data(#[from] DataError),
 }
 
-/// Two heads belong to one run when all is equal that decides what was measured. Where and
-/// when they ran, and how the self-test went there, may differ.
-fn comparable(one: &Run, other: &Run) -> Result<(), MergeError> {
-    let short = |what, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
-        let different = MergeError::Different {
-            what,
-            one: one.to_string(),
-            other: other.to_string(),
-        };
-        if one.to_string() == other.to_string() {
+/// Checks that two headers agree on everything that decides what was measured. Host, start and
+/// self-test may differ.
+fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
+    let same = |what, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
+        let (one, other) = (one.to_string(), other.to_string());
+        if one == other {
             Ok(())
         } else {
-            Err(different)
+            Err(MergeError::Different { what, one, other })
         }
     };
-    short("the record format", &one.format, &other.format)?;
-    short("the version of commute", &one.commute, &other.commute)?;
-    short("the study", &one.study, &other.study)?;
-    short("the question", &one.question, &other.question)?;
-    short("the seed", &one.seed, &other.seed)?;
-    short("the number of blocks", &one.blocks, &other.blocks)?;
-    short("the baseline", &one.baseline, &other.baseline)?;
-    short("the time-out", &one.timeout_ns, &other.timeout_ns)?;
-    let long = |what, equal: bool, sizes: (usize, usize)| {
-        let words = |n: usize| format!("one list of {n}");
-        let different = MergeError::Different {
-            what,
-            one: words(sizes.0),
-            other: words(sizes.1),
-        };
-        if equal { Ok(()) } else { Err(different) }
-    };
+    same("the record format", &one.format, &other.format)?;
+    same("the version of commute", &one.commute, &other.commute)?;
+    same("the study", &one.study, &other.study)?;
+    same("the question", &one.question, &other.question)?;
+    same("the seed", &one.seed, &other.seed)?;
+    same("the number of blocks", &one.blocks, &other.blocks)?;
+    same("the baseline", &one.baseline, &other.baseline)?;
+    same("the timeout", &one.timeout_ns, &other.timeout_ns)?;
     let margin = |run: &Run| {
         run.margin_ns
             .map_or("not set".into(), |ns| format!("{ns} ns"))
     };
-    short("the margin", &margin(one), &margin(other))?;
-    long(
-        "the arms",
+    same("the margin", &margin(one), &margin(other))?;
+    let same_list = |what, equal: bool, (one, other): (usize, usize)| {
+        if equal {
+            Ok(())
+        } else {
+            Err(MergeError::DifferentLists { what, one, other })
+        }
+    };
+    same_list(
+        "arms",
         one.arms == other.arms,
         (one.arms.len(), other.arms.len()),
     )?;
-    let networks = (one.networks.len(), other.networks.len());
-    long("the networks", one.networks == other.networks, networks)?;
-    long(
-        "the workload",
+    same_list(
+        "networks",
+        one.networks == other.networks,
+        (one.networks.len(), other.networks.len()),
+    )?;
+    same_list(
+        "groups of requests",
         one.groups == other.groups,
         (one.groups.len(), other.groups.len()),
     )?;
-    long(
-        "the plan",
+    same_list(
+        "planned cells",
         one.plan == other.plan,
         (one.plan.len(), other.plan.len()),
     )

@@ -1,77 +1,79 @@
-//! The head of a run: everything the cells have in common.
+//! The header of a run: what all its cells have in common.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of the record schema; raised when a reader of the old one would go wrong.
+/// Version of the record format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;
 
-/// `run.json`: the study as resolved, where it ran, and what was planned.
+/// The header of a run, `run.json`: the resolved study, the plan and the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// Version of commute.
+    /// Version of commute that wrote it.
     pub commute: String,
     /// The study's name.
     pub study: String,
-    /// The question it asks.
+    /// The question the study asks.
     pub question: String,
-    /// The one way in for randomness.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// Blocks per network, over all shards.
+    /// Number of blocks per network, over all shards.
     pub blocks: u32,
     /// Name of the baseline arm.
     pub baseline: String,
-    /// Smallest difference of interest in ns, when the study sets one.
+    /// Largest difference that still counts as no difference; absent when the study sets none.
     pub margin_ns: Option<u64>,
-    /// Time-out of a call.
+    /// Timeout of a call.
     pub timeout_ns: u64,
     /// Every arm, in the study's order.
     pub arms: Vec<Arm>,
     /// Every network, in the study's order.
     pub networks: Vec<Network>,
-    /// Groups of calls in the workload, in order (`echo`, `image`).
+    /// Groups of calls in the workload, in order of first use.
     pub groups: Vec<Group>,
-    /// Every cell of the unsharded plan, in the order of running.
+    /// Every cell of the plan before sharding, in the order of running.
     pub plan: Vec<Planned>,
-    /// Where it ran.
+    /// The machine it ran on.
     pub host: Host,
-    /// Known answers checked before the run; empty when skipped.
+    /// Checks of the emulator against known answers, made before the run; empty when skipped.
     pub self_test: Vec<Check>,
-    /// Wall clock at the start, ns since 1970 (for people; never for arithmetic).
+    /// Wall-clock time of the start, ns since 1970; for people only, no figure is derived from it.
     pub started_unix_ns: u64,
 }
 
-/// What is compared.
+/// One of the configurations that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// The arm's name, unique in the study.
     pub name: String,
-    /// Stack, as its manifest names it.
+    /// Name of its stack, as in the manifest.
     pub stack: String,
-    /// `h1`, `h2`, `h3` or `grpc`.
+    /// Protocol asked for: `h1`, `h2`, `h3` or `grpc`.
     pub protocol: String,
-    /// `json`, `protobuf`, ...
+    /// Codec of exchanged messages, e.g. `json` or `protobuf`.
     pub codec: String,
-    /// `tls` or `mtls`.
+    /// Security: `tls` or `mtls`.
     pub security: String,
-    /// Congestion control that was asked for.
+    /// Congestion control asked for; absent for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
-    /// Calls elsewhere that warmed the runtime up first; 0: a cold process.
+    /// Number of calls to another server that warmed up the runtime first; 0 for a cold process.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup_calls: u32,
-    /// `frame:HZ`: the application saw the end of a call at its next frame.
+    /// `frame:HZ` if the application sees the end of a call at its next frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observe: Option<String>,
-    /// How HTTP/3 was found, when it was not forced.
+    /// How HTTP/3 was discovered; absent when it was forced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<String>,
-    /// What every result of it must say.
+    /// A caveat that every result of this arm must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
-    /// This arm repeats the baseline: an A/A check.
+    /// Whether this is an A/A arm, i.e. a copy of the baseline.
     pub same_as_baseline: bool,
 }
 
@@ -79,34 +81,34 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// An emulated network, with its numbers.
+/// An emulated network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Network {
     /// The network's name.
     pub name: String,
-    /// Its numbers in one line, as printed wherever the name is.
+    /// Its parameters in one line, for people.
     pub numbers: String,
-    /// Round trip of an empty link, ns.
+    /// Round-trip time of the empty link.
     pub rtt_ns: u64,
-    /// Rate down, when constant.
+    /// Mean rate from server to client; absent when it is unlimited or unknown.
     pub down_bps: Option<u64>,
-    /// Rate up, when constant.
+    /// Mean rate from client to server; absent when it is unlimited or unknown.
     pub up_bps: Option<u64>,
-    /// The file, verbatim.
+    /// Its parameters as a network file.
     pub toml: String,
 }
 
 /// Calls that are reported together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
-    /// The name in the study.
+    /// Name in the study.
     pub name: String,
-    /// What its calls do, as `POST /echo 26 B`.
+    /// What its calls do, e.g. `POST /echo 26 B`.
     pub about: String,
-    /// Split into first and rest (small calls); a bulk group is reported whole,
-    /// with its goodput.
+    /// Whether it is a bulk group, which is reported as one, with its goodput. Other groups are
+    /// split into first and warm requests.
     pub bulk: bool,
-    /// Body bytes of one response in a bulk group.
+    /// Body bytes of one response of a bulk group; 0 for other groups.
     pub response_bytes: u64,
 }
 
@@ -123,50 +125,50 @@ pub struct Planned {
     pub block: u32,
     /// Name of the arm.
     pub arm: String,
-    /// Place in the random order of its block, from 0.
+    /// Position in the random order of its block, from 0.
     pub position: u32,
 }
 
-/// Where a run ran. No machine names.
+/// The machine a run ran on, without its name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Kernel release.
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Cores online.
+    /// Number of cores available.
     pub cores: u32,
-    /// Memory, bytes.
+    /// Physical memory.
     pub memory_bytes: u64,
-    /// Current clock source.
+    /// The kernel's clock source, e.g. `tsc`.
     pub clocksource: String,
-    /// Random id of this boot, from the kernel.
+    /// The kernel's random id of this boot.
     pub boot: String,
-    /// The bench ran in a user namespace.
+    /// Whether the bench ran in a user namespace, without root.
     pub rootless: bool,
-    /// The link ran under SCHED_FIFO.
+    /// Whether the link ran under SCHED_FIFO.
     pub realtime: bool,
-    /// Commit of commute, when known.
+    /// Git commit of commute; absent when unknown.
     pub git: Option<String>,
-    /// Hypervisor, when the processor says so.
+    /// Hypervisor; absent when the processor reports none.
     pub hypervisor: Option<String>,
-    /// Version of every stack used, by name.
-    pub stacks: std::collections::BTreeMap<String, String>,
+    /// Versions of stacks by name; always empty so far.
+    pub stacks: BTreeMap<String, String>,
 }
 
-/// A known answer, checked.
+/// A check of the emulator against a known answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// What was checked, as `new TCP + TLS 1.3 connection, h2`.
+    /// What was checked, e.g. `new TCP + TLS 1.3 connection, h2`.
     pub name: String,
-    /// What physics says, in `unit`.
+    /// The analytically known value.
     pub expected: f64,
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
-    /// How far off it may be.
+    /// Largest difference from `expected` that passes.
     pub margin: f64,
-    /// Unit of the three.
+    /// Unit of `expected`, `measured` and `margin`.
     pub unit: String,
-    /// Held or not.
+    /// Whether the check passed.
     pub pass: bool,
 }

@@ -1,14 +1,15 @@
-//! The published schema of the files.
+//! The published JSON Schema of the files.
 
 use schemars::{Schema, schema_for};
 
-use crate::{Cell, Run};
+use crate::cell::Cell;
+use crate::run::Run;
 
-/// JSON Schema of `run.json` and of a cell's file, as `docs/record.schema.json` has it.
+/// Returns the JSON Schemas of `run.json` and of a cell's file, as in `docs/record.schema.json`.
 pub fn schema() -> serde_json::Value {
-    let of = |schema: Schema| schema.to_value();
+    let value = |schema: Schema| schema.to_value();
     serde_json::json!({
-        "run.json": of(schema_for!(Run)),
-        "cells/<id>.<invocation>.<attempt>.json": of(schema_for!(Cell)),
+        "run.json": value(schema_for!(Run)),
+        "cells/<id>.<invocation>.<attempt>.json": value(schema_for!(Cell)),
     })
 }

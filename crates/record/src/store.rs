@@ -1,8 +1,7 @@
 //! The folder of a run.
 //!
-//! A record has its name only when it is whole: it is written under a name that no reader
-//! looks at, synced, renamed, and the folder is synced. After a crash there may be a
-//! temporary file too many, never half a record.
+//! A record is written under a temporary name that readers ignore, synced and renamed; then the
+//! folder is synced. A crash may leave a temporary file behind, but never a partial record.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,54 +10,64 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::data::is_safe_id;
-use crate::{Cell, DataError, FORMAT, Run, RunData};
+use crate::cell::Cell;
+use crate::data::{DataError, RunData, is_safe_id};
+use crate::run::{FORMAT, Run};
 
-/// A folder that holds, or will hold, one run or one shard of it.
+/// The largest record that is written or read: a cell of 100,000 calls has about 60 MB.
+pub const MAX_RECORD_BYTES: u64 = 256 << 20;
+
+/// The largest run that is read: 1,000 blocks of 50 arms on 20 networks.
+pub const MAX_RECORDS: usize = 1_000_000;
+
+const HEADER: &str = "run.json";
+const CELLS: &str = "cells";
+
+/// The folder of one run or of one shard of it.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
 }
 
 impl Store {
-    /// Makes the folder for a new run. It may exist, but not hold a run.
+    /// Creates the folder of a new run. Fails if it already contains a run.
     pub fn create(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let store = Self { dir: dir.into() };
-        let head = store.head();
-        match head.try_exists() {
+        let header = store.header();
+        match header.try_exists() {
             Ok(false) => {}
-            Ok(true) => return Err(StoreError::Taken { file: head }),
-            Err(source) => return Err(StoreError::read(&head, source)),
+            Ok(true) => return Err(StoreError::Exists { file: header }),
+            Err(source) => return Err(StoreError::read(&header, source)),
         }
         let cells = store.dir.join(CELLS);
         fs::create_dir_all(&cells)
-            .and_then(|()| sync_folder(&store.dir))
+            .and_then(|()| sync_parent(&store.dir))
             .map_err(|source| StoreError::write(&cells, source))?;
         Ok(store)
     }
 
-    /// Opens the folder of a run that was started before.
+    /// Opens the folder of an existing run. Fails if it contains none.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let store = Self { dir: dir.into() };
-        let head = store.head();
-        match head.try_exists() {
+        let header = store.header();
+        match header.try_exists() {
             Ok(true) => Ok(store),
             Ok(false) => Err(StoreError::NoRun { dir: store.dir }),
-            Err(source) => Err(StoreError::read(&head, source)),
+            Err(source) => Err(StoreError::read(&header, source)),
         }
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Writes the head, once; before any cell.
+    /// Writes the header. Fails if it exists. It must be written before any cell.
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
-        self.write_once(&self.head(), run)
+        self.write_once(&self.header(), run)
     }
 
-    /// Writes a cell, once.
+    /// Writes a cell. Fails if this attempt was written before.
     pub fn write_cell(&self, cell: &Cell) -> Result<(), StoreError> {
         let file = self.dir.join(CELLS).join(cell.file_name());
         if !is_safe_id(&cell.id) {
@@ -69,9 +78,9 @@ impl Store {
         self.write_once(&file, cell)
     }
 
-    /// Reads all that is there. Temporary files, taps and captures are passed over.
+    /// Reads the header and all cells. Files that are not records, e.g. temporary ones, are ignored.
     pub fn read(&self) -> Result<RunData, StoreError> {
-        let run: Run = read_record(&self.head())?;
+        let run: Run = read_record(&self.header())?;
         let dir = self.dir.join(CELLS);
         let mut cells = Vec::new();
         for entry in fs::read_dir(&dir).map_err(|source| StoreError::read(&dir, source))? {
@@ -88,7 +97,7 @@ impl Store {
             if path.file_name() != Some(cell.file_name().as_ref()) {
                 return Err(StoreError::Renamed {
                     file: path,
-                    inside: cell.file_name(),
+                    expected: cell.file_name(),
                 });
             }
             cells.push(cell);
@@ -99,127 +108,121 @@ impl Store {
         })
     }
 
-    fn head(&self) -> PathBuf {
-        self.dir.join("run.json")
+    fn header(&self) -> PathBuf {
+        self.dir.join(HEADER)
     }
 
     fn write_once<T: Serialize>(&self, file: &Path, record: &T) -> Result<(), StoreError> {
         let failed = |source| StoreError::write(file, source);
         if file.try_exists().map_err(failed)? {
-            return Err(StoreError::Taken { file: file.into() });
+            return Err(StoreError::Exists { file: file.into() });
         }
         let mut text = serde_json::to_vec_pretty(record)
             .map_err(|source| StoreError::write(file, source.into()))?;
         text.push(b'\n');
         if text.len() as u64 > MAX_RECORD_BYTES {
-            return Err(StoreError::TooLong { file: file.into() });
+            return Err(StoreError::TooLarge { file: file.into() });
         }
         let temporary = temporary_name(file);
-        let written = put(&temporary, &text).and_then(|()| fs::rename(&temporary, file));
+        let written = write_synced(&temporary, &text).and_then(|()| fs::rename(&temporary, file));
         if let Err(source) = written {
-            // Best effort: readers pass over it anyway, and the first error is the one to tell.
+            // Best effort: readers ignore it anyway, and the first error is the one to report.
             fs::remove_file(&temporary).ok();
             return Err(failed(source));
         }
-        sync_folder(file).map_err(failed)
+        sync_parent(file).map_err(failed)
     }
 }
 
-/// No record is longer: a cell of 100,000 calls is about 60 MB.
-pub const MAX_RECORD_BYTES: u64 = 256 << 20;
-
-/// No run is larger: 1,000 blocks of 50 arms on 20 networks.
-pub const MAX_RECORDS: usize = 1_000_000;
-
-/// What went wrong with a folder of records.
+/// Why a folder of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Records are never written over.
-    #[error("{} exists already: continue that run with --resume, or choose another folder with --out", file.display())]
-    Taken {
-        /// What is in the way.
+    /// The file exists already; records are never overwritten.
+    #[error("{} already exists: continue that run with --resume, or choose another folder with --out", file.display())]
+    Exists {
+        /// The existing file.
         file: PathBuf,
     },
-    /// Not a run's folder.
-    #[error("{} holds no run.json: name a folder that `commute run` wrote", dir.display())]
+    /// The folder contains no run.
+    #[error("{} contains no run.json: name a folder that `commute run` wrote", dir.display())]
     NoRun {
         /// The folder.
         dir: PathBuf,
     },
-    /// No room.
-    #[error("{}: no space left. Every cell written before is whole: free some space, then continue with --resume", file.display())]
+    /// The disk or the quota is full.
+    #[error("{}: no space left. Cells written before are complete: free some space, then continue with --resume", file.display())]
     Full {
-        /// What could not be written.
+        /// The file that could not be written.
         file: PathBuf,
-        /// The system's words.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Cannot be written for another reason.
+    /// The file cannot be written for another reason.
     #[error("cannot write {}: {source}", file.display())]
     Write {
-        /// What.
+        /// The file.
         file: PathBuf,
-        /// The system's words.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Cannot be read.
+    /// The file or folder cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read {
-        /// What.
+        /// The file or folder.
         file: PathBuf,
-        /// The system's words.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Longer than any record.
-    #[error("{} is longer than {} MiB, which no record is", file.display(), MAX_RECORD_BYTES >> 20)]
-    TooLong {
-        /// Which.
+    /// The record is larger than [`MAX_RECORD_BYTES`].
+    #[error("{} is larger than {} MiB, the limit for a record", file.display(), MAX_RECORD_BYTES >> 20)]
+    TooLarge {
+        /// The record.
         file: PathBuf,
     },
-    /// More than any run writes.
-    #[error("{} holds more than {MAX_RECORDS} records, which no run writes", dir.display())]
+    /// There are more than [`MAX_RECORDS`] records.
+    #[error("{} contains more than {MAX_RECORDS} records, the limit for a run", dir.display())]
     TooMany {
         /// The folder.
         dir: PathBuf,
     },
-    /// Not a record.
-    #[error("{} is not a record: {source}; it was edited or damaged, remove it and its cell will run again with --resume", file.display())]
+    /// The file is not a valid record.
+    #[error("{} is not a valid record: {source}; it was edited or damaged, remove it and run its cell again with --resume", file.display())]
     Malformed {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Where and why.
+        /// The syntax or schema error, with its position.
         source: serde_json::Error,
     },
-    /// Of another version.
-    #[error("{} has record format {found}, this commute reads {FORMAT}: read it with the commute that wrote it", file.display())]
+    /// The record has another format.
+    #[error("{} has record format {found}, this commute reads {FORMAT}: read it with the version that wrote it", file.display())]
     Format {
-        /// Which.
+        /// The record.
         file: PathBuf,
         /// Its format.
         found: u32,
     },
-    /// The name is not that of the content.
-    #[error("{} holds the cell {inside}: give it that name back", file.display())]
+    /// The file name does not match the content.
+    #[error("{} contains the cell {expected}: rename it back to that", file.display())]
     Renamed {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What it should be called.
-        inside: String,
+        /// The file name that belongs to the content.
+        expected: String,
     },
-    /// An id that cannot be a file's name.
+    /// The id cannot be part of a file name.
     #[error(
-        "{id:?} cannot name a file: ids are letters, digits, '-', '_' and '.', and do not begin with '.'"
+        "{id:?} is not a valid cell id: use letters, digits, '-', '_' and '.', and do not begin with '.'"
     )]
     Id {
-        /// Which.
+        /// The id.
         id: String,
     },
-    /// Whole records that do not belong together.
+    /// The records do not belong together.
     #[error("{}: {source}", dir.display())]
     Data {
         /// The folder.
         dir: PathBuf,
-        /// What contradicts what.
+        /// The inconsistency.
         source: DataError,
     },
 }
@@ -243,9 +246,7 @@ impl StoreError {
     }
 }
 
-const CELLS: &str = "cells";
-
-/// A leading dot keeps readers away; the process id keeps two writers apart.
+/// Returns a name that readers ignore, by its leading dot, and that no other process writes.
 fn temporary_name(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
@@ -256,7 +257,7 @@ fn is_record(path: &Path) -> bool {
     name.ends_with(".json") && !name.starts_with('.')
 }
 
-fn put(file: &Path, text: &[u8]) -> io::Result<()> {
+fn write_synced(file: &Path, text: &[u8]) -> io::Result<()> {
     let mut out = OpenOptions::new()
         .write(true)
         .create(true)
@@ -266,8 +267,8 @@ fn put(file: &Path, text: &[u8]) -> io::Result<()> {
     out.sync_all()
 }
 
-/// A new name is durable once the folder that holds it is.
-fn sync_folder(file: &Path) -> io::Result<()> {
+/// Syncs the folder that contains `file`, which makes the name of `file` durable.
+fn sync_parent(file: &Path) -> io::Result<()> {
     let folder = match file.parent() {
         None => return Ok(()),
         Some(here) if here.as_os_str().is_empty() => Path::new("."),
@@ -277,16 +278,16 @@ fn sync_folder(file: &Path) -> io::Result<()> {
 }
 
 fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
-    /// Enough to tell the version before the rest may fail to parse.
+    /// The version, which is checked before parsing the rest can fail.
     #[derive(Deserialize)]
     struct Versioned {
         format: u32,
     }
     let failed = |source| StoreError::read(file, source);
     let mut text = Vec::new();
-    // A pipe of that name would keep its reader waiting for ever.
+    // A named pipe would block the reader indefinitely.
     if !fs::metadata(file).map_err(failed)?.is_file() {
-        return Err(failed(io::Error::other("it is not a file")));
+        return Err(failed(io::Error::other("not a regular file")));
     }
     let opened = File::open(file).map_err(failed)?;
     opened
@@ -294,7 +295,7 @@ fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
         .read_to_end(&mut text)
         .map_err(failed)?;
     if text.len() as u64 > MAX_RECORD_BYTES {
-        return Err(StoreError::TooLong { file: file.into() });
+        return Err(StoreError::TooLarge { file: file.into() });
     }
     let malformed = |source| StoreError::Malformed {
         file: file.into(),
@@ -315,12 +316,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_says_what_to_do() {
+    fn full_disk_error_says_how_to_continue() {
         for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
-            let told = StoreError::write(Path::new("out/run.json"), kind.into()).to_string();
+            let message = StoreError::write(Path::new("out/run.json"), kind.into()).to_string();
             assert!(
-                told.contains("no space left") && told.contains("--resume"),
-                "{told}"
+                message.contains("no space left") && message.contains("--resume"),
+                "{message}"
             );
         }
     }

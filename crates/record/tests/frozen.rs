@@ -1,7 +1,7 @@
-//! What was once published stays readable: the schema and a folder of old records.
+//! The published schema, and a folder of old records that must stay readable.
 //!
-//! `COMMUTE_GOLDEN=write` writes both anew. From the first release on, every [`record::FORMAT`]
-//! keeps its folder.
+//! `COMMUTE_GOLDEN=write` rewrites both. From the first release on, every [`record::FORMAT`] keeps
+//! its folder.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,15 +17,15 @@ fn golden() -> PathBuf {
 }
 
 #[test]
-fn the_schema_is_the_published_one() {
+fn schema_matches_the_published_one() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
     let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     testing::golden(file, &schema);
 }
 
-/// Written byte for byte as before, and read back equal: no field was lost, added or renamed.
+/// Records are written byte for byte as before: no field was lost, added or renamed.
 #[test]
-fn records_are_written_and_read_as_before() {
+fn records_match_the_frozen_ones() {
     let data = invented();
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Shards come together the same way, however they were cut, ordered and repeated.
+//! Merging shards gives the same run however they were split, ordered or repeated.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use common::{cell, run};
 use proptest::prelude::*;
 use record::*;
 
-/// Cells of a run of four blocks: some run again, one block in a second invocation.
+/// Cells of a run of four blocks: some have a second attempt, one block a second invocation.
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for planned in &run(4).plan {
@@ -30,29 +30,29 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-fn whole() -> RunData {
+fn unsplit() -> RunData {
     RunData::new(run(4), cells()).unwrap()
 }
 
 proptest! {
     #[test]
-    fn any_cut_in_any_order_gives_the_whole(
+    fn any_split_in_any_order_gives_the_same_run(
         shard_of in prop::collection::vec(0usize..4, cells().len()),
         order in Just((0..4).collect::<Vec<usize>>()).prop_shuffle(),
-        twice in 0usize..4,
+        repeated in 0usize..4,
     ) {
         let shard = |k| {
             let mine = cells().into_iter().zip(&shard_of).filter(|(_, s)| **s == k);
             RunData::new(run(4), mine.map(|(cell, _)| cell).collect()).unwrap()
         };
         let mut shards: Vec<_> = order.into_iter().map(shard).collect();
-        shards.push(shard(twice));
-        prop_assert_eq!(merge(shards).unwrap(), whole());
+        shards.push(shard(repeated));
+        prop_assert_eq!(merge(shards).unwrap(), unsplit());
     }
 
-    /// Heads differ between machines; merging two and then the third is merging all three.
+    /// Headers differ between machines.
     #[test]
-    fn is_associative(starts in prop::collection::vec(0u64..3, 3)) {
+    fn merging_is_associative(starts in prop::collection::vec(0u64..3, 3)) {
         let shard = |k: usize| {
             let mut run = run(4);
             run.started_unix_ns = starts[k];
@@ -62,35 +62,35 @@ proptest! {
         let (a, b, c) = (shard(0), shard(1), shard(2));
         let left = merge(vec![merge(vec![a.clone(), b.clone()]).unwrap(), c.clone()]).unwrap();
         let right = merge(vec![merge(vec![c, b]).unwrap(), a]).unwrap();
-        prop_assert_eq!(left.heads().len(), 3);
+        prop_assert_eq!(left.headers().len(), 3);
         prop_assert_eq!(left, right);
     }
 }
 
 #[test]
-fn a_run_with_itself_is_itself() {
-    assert_eq!(merge(vec![whole(), whole()]).unwrap(), whole());
+fn merging_is_idempotent() {
+    assert_eq!(merge(vec![unsplit(), unsplit()]).unwrap(), unsplit());
 }
 
 #[test]
-fn the_last_attempt_of_the_last_sitting_counts() {
-    let data = whole();
-    let of = |block, invocation, attempt| {
+fn the_last_attempt_of_the_last_invocation_counts() {
+    let data = unsplit();
+    let status = |block, invocation, attempt| {
         let found = data.with_status().into_iter().find(|(c, _)| {
             (c.block, c.invocation, c.attempt, c.arm.as_str())
                 == (block, invocation, attempt, "one")
         });
         found.unwrap().1
     };
-    assert_eq!(of(0, 1, 1), CellStatus::Repeated);
-    assert_eq!(of(0, 1, 2), CellStatus::Counted);
-    assert_eq!(of(1, 1, 1), CellStatus::Counted);
-    assert_eq!(of(3, 1, 1), CellStatus::Superseded);
-    assert_eq!(of(3, 2, 1), CellStatus::Counted);
+    assert_eq!(status(0, 1, 1), CellStatus::Repeated);
+    assert_eq!(status(0, 1, 2), CellStatus::Counted);
+    assert_eq!(status(1, 1, 1), CellStatus::Counted);
+    assert_eq!(status(3, 1, 1), CellStatus::Superseded);
+    assert_eq!(status(3, 2, 1), CellStatus::Counted);
 }
 
 #[test]
-fn a_block_begun_anew_supersedes_also_the_cells_it_has_not_reached() {
+fn restarting_a_block_supersedes_cells_not_yet_run_again() {
     let run = run(1);
     let old = run.plan.iter().map(|p| cell(p, 1, 1, Outcome::Clean));
     let new = cell(&run.plan[0], 2, 1, Outcome::Clean);
@@ -107,29 +107,33 @@ fn a_block_begun_anew_supersedes_also_the_cells_it_has_not_reached() {
 }
 
 #[test]
-fn different_runs_are_refused_with_the_difference() {
+fn merging_different_runs_names_the_difference() {
     type Change = fn(&mut Run);
     let changes: [(&str, Change); 5] = [
         ("the seed is 7 in one and 8 in another", |r| r.seed = 8),
         ("the study", |r| r.study = "other".into()),
-        ("the plan", |r| r.plan.truncate(1)),
+        ("planned cells differ (8 in one, 1 in another)", |r| {
+            r.plan.truncate(1)
+        }),
         ("the margin is not set in one and 5 ns in another", |r| {
             r.margin_ns = Some(5);
         }),
-        ("the networks", |r| r.networks[0].rtt_ns += 1),
+        ("networks differ (1 in one, 1 in another)", |r| {
+            r.networks[0].rtt_ns += 1
+        }),
     ];
-    for (told, change) in changes {
+    for (difference, change) in changes {
         let mut other = run(4);
         change(&mut other);
         let other = RunData::new(other, Vec::new()).unwrap();
-        let error = merge(vec![whole(), other]).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        let error = merge(vec![unsplit(), other]).unwrap_err().to_string();
+        assert!(error.contains(difference), "{error}");
     }
-    assert_eq!(merge(Vec::new()), Err(MergeError::Nothing));
+    assert_eq!(merge(Vec::new()), Err(MergeError::NoRuns));
 }
 
 #[test]
-fn one_place_cannot_hold_two_cells() {
+fn conflicting_records_are_refused() {
     let run = run(1);
     let one = cell(&run.plan[0], 1, 1, Outcome::Clean);
     let mut other = one.clone();

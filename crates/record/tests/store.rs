@@ -1,4 +1,4 @@
-//! The folder of a run: round trips, half-written files, and files that are not records.
+//! The folder of a run: round trips, partial files and files that are not records.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use record::*;
 
 #[test]
-fn reads_back_what_was_written() {
+fn records_round_trip() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     let run = run(2);
@@ -29,12 +29,12 @@ fn reads_back_what_was_written() {
     assert_eq!(
         data.cells(),
         cells,
-        "in the plan's order, not the order of writing"
+        "in the order of the plan, not of writing"
     );
 }
 
 #[test]
-fn never_reads_what_is_half_written() {
+fn partial_files_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     store.write_run(&run(1)).unwrap();
@@ -45,12 +45,12 @@ fn never_reads_what_is_half_written() {
     )
     .unwrap();
     fs::write(cells.join(".hidden.json"), b"{").unwrap();
-    fs::write(cells.join("nowhere-0-one.1.1.tap"), b"\0\0").unwrap();
+    fs::write(cells.join("notes.txt"), b"\0\0").unwrap();
     assert_eq!(store.read().unwrap().cells(), []);
 }
 
 #[test]
-fn leaves_nothing_temporary_behind() {
+fn no_temporary_files_remain() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     let run = run(1);
@@ -71,29 +71,29 @@ fn leaves_nothing_temporary_behind() {
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn records_are_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     let run = run(1);
     store.write_run(&run).unwrap();
     assert!(matches!(
         store.write_run(&run),
-        Err(StoreError::Taken { .. })
+        Err(StoreError::Exists { .. })
     ));
     assert!(matches!(
         Store::create(dir.path()),
-        Err(StoreError::Taken { .. })
+        Err(StoreError::Exists { .. })
     ));
     let cell = cell(&run.plan[0], 1, 1, Outcome::Clean);
     store.write_cell(&cell).unwrap();
     assert!(matches!(
         store.write_cell(&cell),
-        Err(StoreError::Taken { .. })
+        Err(StoreError::Exists { .. })
     ));
 }
 
 #[test]
-fn an_id_cannot_leave_the_folder() {
+fn ids_cannot_escape_the_folder() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     let mut cell = cell(&run(1).plan[0], 1, 1, Outcome::Clean);
@@ -109,25 +109,25 @@ fn an_id_cannot_leave_the_folder() {
 }
 
 #[test]
-fn errors_name_the_file_and_the_way_out() {
+fn errors_name_the_file_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let missing = Store::open(dir.path()).unwrap_err().to_string();
-    assert!(missing.contains("holds no run.json"), "{missing}");
+    assert!(missing.contains("contains no run.json"), "{missing}");
 
-    let head = dir.path().join("run.json");
+    let header = dir.path().join("run.json");
     let store = Store::create(dir.path()).unwrap();
-    let told = |text: &str| {
-        fs::write(&head, text).unwrap();
+    let read = |text: &str| {
+        fs::write(&header, text).unwrap();
         let error = store.read().unwrap_err().to_string();
         assert!(error.contains("run.json"), "{error}");
         error
     };
-    assert!(told("{\"format\": 99}").contains("record format 99"));
-    // Format 1 had other names for many fields; nothing was released with it.
-    assert!(told("{\"format\": 1}").contains("record format 1, this commute reads 2"));
-    assert!(told("{\"format\": 2").contains("not a record"));
-    assert!(told("{\"format\": 2}").contains("missing field"));
-    assert!(told("").contains("not a record"));
+    assert!(read("{\"format\": 99}").contains("record format 99"));
+    // Format 1 was never released.
+    assert!(read("{\"format\": 1}").contains("record format 1, this commute reads 2"));
+    assert!(read("{\"format\": 2").contains("not a valid record"));
+    assert!(read("{\"format\": 2}").contains("missing field"));
+    assert!(read("").contains("not a valid record"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn cells_of_another_run_are_refused() {
 }
 
 #[test]
-fn a_renamed_record_is_told() {
+fn renamed_records_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     let run = run(1);
@@ -165,7 +165,7 @@ fn a_renamed_record_is_told() {
 }
 
 #[test]
-fn what_is_not_a_file_is_not_a_record() {
+fn folders_are_not_records() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("run.json")).unwrap();
     let error = Store::open(dir.path())
@@ -173,26 +173,26 @@ fn what_is_not_a_file_is_not_a_record() {
         .read()
         .unwrap_err()
         .to_string();
-    assert!(error.contains("it is not a file"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
 }
 
 #[test]
-fn heads_that_contradict_themselves_are_refused() {
+fn inconsistent_headers_are_refused() {
     type Change = fn(&mut Run);
     let changes: [(&str, Change); 5] = [
         ("the baseline", |r| r.baseline = "three".into()),
         ("two arms are named", |r| r.arms[1].name = "one".into()),
         ("is planned twice", |r| r.plan.push(r.plan[0].clone())),
-        ("names an unknown arm or network", |r| {
+        ("has an unknown arm or network", |r| {
             r.plan[0].arm = "three".into();
         }),
-        ("is not an id of a cell", |r| r.plan[0].id = "../x".into()),
+        ("is not a valid cell id", |r| r.plan[0].id = "../x".into()),
     ];
-    for (told, change) in changes {
+    for (message, change) in changes {
         let mut run = run(2);
         change(&mut run);
         let error = RunData::new(run, Vec::new()).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
@@ -234,11 +234,11 @@ fn call() -> impl Strategy<Value = Call> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a cell holds, in whatever words, it comes back the same.
+    /// Any cell, with any text in it, is read back unchanged.
     #[test]
-    fn any_cell_comes_back(
+    fn any_cell_round_trips(
         calls in prop::collection::vec(call(), 0..4),
-        words in "\\PC{0,40}",
+        text in "\\PC{0,40}",
         kind in 0u8..4,
         steal in 0.0f64..=1.0,
         (invocation, attempt) in (1u32.., 1u32..),
@@ -246,9 +246,9 @@ proptest! {
         let run = run(1);
         let outcome = match kind {
             0 => Outcome::Clean,
-            1 => Outcome::Noisy { reasons: vec![words.clone(), words] },
-            2 => Outcome::Failed { reason: words },
-            _ => Outcome::Unsupported { reason: words },
+            1 => Outcome::Noisy { reasons: vec![text.clone(), text] },
+            2 => Outcome::Failed { reason: text },
+            _ => Outcome::Unsupported { reason: text },
         };
         let mut cell = cell(&run.plan[1], invocation, attempt, outcome);
         cell.calls = calls;

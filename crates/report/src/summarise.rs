@@ -31,7 +31,7 @@ pub fn summarise(data: &RunData) -> Summary {
                 .saturating_add(cell.cost.startup_ns)
         }),
         self_test: data
-            .heads()
+            .headers()
             .iter()
             .flat_map(|head| head.self_test.clone())
             .collect(),
@@ -184,7 +184,7 @@ fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<St
         ));
     }
     let failed: Vec<&str> = data
-        .heads()
+        .headers()
         .iter()
         .flat_map(|head| {
             head.self_test

@@ -1,9 +1,9 @@
-//! An invented run. None of its figures was measured.
-#![allow(unreachable_pub, reason = "a module of tests has no other public")]
+//! An invented run; none of its figures was measured.
+#![allow(unreachable_pub, reason = "a test has no public API")]
 
 use record::*;
 
-/// Two arms on one network, `blocks` blocks, and the head that plans them.
+/// Returns the header of a run of two arms on one network.
 pub fn run(blocks: u32) -> Run {
     let arm = |name: &str, protocol: &str| Arm {
         name: name.into(),
@@ -18,7 +18,7 @@ pub fn run(blocks: u32) -> Run {
         format: FORMAT,
         commute: "0.0.0-invented".into(),
         study: "invented".into(),
-        question: "invented figures: does the reader still read old records?".into(),
+        question: "invented figures: can old records still be read?".into(),
         seed: 7,
         blocks,
         baseline: "one".into(),
@@ -69,7 +69,7 @@ pub fn run(blocks: u32) -> Run {
     run
 }
 
-/// A record of a planned cell, with two calls.
+/// Returns a record of a planned cell, with two calls.
 pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) -> Cell {
     let call = |id: u32, end_ms: u64, result| Call {
         id,

@@ -65,7 +65,7 @@ fn self_test(summary: &Summary) -> String {
 fn environment(data: &RunData) -> String {
     let word = |yes: bool| if yes { "yes" } else { "no" };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for head in data.heads() {
+    for head in data.headers() {
         let host = &head.host;
         let stacks: Vec<String> = host
             .stacks
