@@ -6,7 +6,8 @@
 use stats::Verdict;
 
 use crate::number::{count, duration, percent, size};
-use crate::{Advice, ArmSummary, Comparison, Family, Measure, Part, Role};
+use crate::summary::{Advice, ArmSummary, Comparison, Family, Measure, Part, Role};
+use crate::wording::verdict_words;
 
 /// Advice and sentence for one network.
 pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
@@ -321,16 +322,6 @@ impl Teller<'_> {
         !arm.measures.is_empty()
             && arm.measures.iter().all(level)
             && self.less_reliable(arm).is_none()
-    }
-}
-
-/// A verdict in words.
-pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::NoDifference => "no difference",
-        Verdict::CannotTell { .. } => "cannot tell",
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Cell, CellStatus, Outcome, RunData};
 
-use crate::CellCounts;
+use crate::summary::CellCounts;
 
 /// Cells of an arm on a network, one a block.
 pub(crate) type Blocks<'a> = BTreeMap<u32, &'a Cell>;

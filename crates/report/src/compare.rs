@@ -4,9 +4,10 @@ use record::Run;
 use stats::{Level, Rule, Span, Verdict};
 
 use crate::cells::{Blocks, Table};
-use crate::measure::Population;
 use crate::number::duration;
-use crate::{ArmSummary, Comparison, Family, Quantity, Role, Unit};
+use crate::population::Population;
+use crate::quantity::{Quantity, Unit};
+use crate::summary::{ArmSummary, Comparison, Family, Role};
 
 /// Times of arm and baseline in the blocks that have both.
 pub(crate) fn pairs(

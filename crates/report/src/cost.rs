@@ -4,7 +4,8 @@ use record::{Cell, Run};
 use stats::{Level, Span};
 
 use crate::cells::Blocks;
-use crate::{Costs, Quantity, Unit};
+use crate::quantity::{Quantity, Unit};
+use crate::summary::Costs;
 
 /// Medians over clean cells.
 pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {

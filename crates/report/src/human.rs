@@ -1,10 +1,14 @@
 //! The terminal: a sentence a person can act on, then the table behind it.
 
-use crate::advice::verdict_words;
-use crate::number::{count, duration, percent};
+use crate::number::{count, duration};
 use crate::parts;
+use crate::summary::{NetworkSummary, Summary};
 use crate::table::Table;
-use crate::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
+use crate::text::{INDENT, chars, plain, wrapped};
+use crate::wording::{a_a_line, cells_line, self_test_words, spread_note};
+
+/// Narrower, not even one column would fit beside the names.
+const MIN_WIDTH: usize = 60;
 
 /// The report for a terminal `width` characters wide. Colour only marks verdicts; nothing is
 /// said by it alone.
@@ -25,63 +29,6 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     }
     out
 }
-
-/// How the planned cells ended, in one line.
-pub(crate) fn cells_line(cells: &CellCounts) -> String {
-    let mut line = format!(
-        "{}: {} clean, {} noisy and re-run, {} failed, {} unsupported",
-        count(cells.planned, "cell"),
-        cells.clean,
-        cells.rerun,
-        cells.failed,
-        cells.unsupported
-    );
-    for (n, what) in [
-        (cells.noisy, "noisy to the last attempt"),
-        (cells.not_run, "not run"),
-        (cells.superseded, "superseded records"),
-    ] {
-        if n > 0 {
-            line += &format!(", {n} {what}");
-        }
-    }
-    line
-}
-
-/// The line that comes before all others when the lab found a difference that is not there.
-pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
-    match check {
-        AaCheck::Failed { objections } => Some(format!(
-            "THE A/A CHECK FAILED: the baseline differs from itself. {}.",
-            objections.join(". ")
-        )),
-        AaCheck::Absent | AaCheck::Passed => None,
-    }
-}
-
-/// `self-test 9/9`.
-pub(crate) fn self_test_words(summary: &Summary) -> String {
-    let passed = summary.self_test.iter().filter(|check| check.pass).count();
-    match summary.self_test.len() {
-        0 => "self-test skipped".into(),
-        all => format!("self-test {passed}/{all}"),
-    }
-}
-
-/// Without what a terminal would obey: control characters and marks that turn the line round.
-pub(crate) fn plain(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars()
-        .map(|c| if obeyed(c) { '\u{fffd}' } else { c })
-        .collect()
-}
-
-/// Narrower, not even one column would fit beside the names.
-const MIN_WIDTH: usize = 60;
-pub(crate) const INDENT: &str = "  ";
 
 struct Page {
     width: usize,
@@ -144,103 +91,4 @@ impl Page {
     fn wrapped(&self, text: &str, indent: &str) -> String {
         wrapped(text, indent, self.width)
     }
-}
-
-/// What stands beside an arm's figures or in their place.
-pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
-    let mut remarks = Vec::new();
-    match arm.role {
-        Role::Repeat => remarks.push("the baseline again: an A/A check".to_owned()),
-        Role::Baseline | Role::Arm => {}
-    }
-    remarks.extend(arm.caveat.clone());
-    remarks.extend(arm.reasons.iter().cloned());
-    let unlike = arm.differences.iter().filter(|d| d.on_the_wire);
-    let unlike: Vec<String> = unlike
-        .map(|d| format!("{} {} ({})", d.what, d.arm, d.baseline))
-        .collect();
-    if !unlike.is_empty() {
-        remarks.push(format!("unlike the baseline: {}", unlike.join("; ")));
-    }
-    for measure in &arm.measures {
-        let losses = [
-            (
-                measure.timed_out,
-                "timed out (counted as at least that long)",
-            ),
-            (measure.failed, "failed (counted as at least the time-out)"),
-            (measure.retried, "seen twice by the server"),
-        ];
-        for (n, what) in losses.into_iter().filter(|(n, _)| *n > 0) {
-            remarks.push(format!(
-                "{}: {n} of {} {what}",
-                measure.label,
-                count(measure.calls, "call")
-            ));
-        }
-        let words = measure.with_noisy.map(verdict_words);
-        match (
-            measure
-                .comparison
-                .as_ref()
-                .map(|c| verdict_words(c.verdict)),
-            words,
-        ) {
-            (Some(clean), Some(all)) if clean != all => remarks.push(format!(
-                "{}: {clean}, but {all} with noisy cells",
-                measure.label
-            )),
-            (None, Some(all)) => remarks.push(format!(
-                "{}: {all} with noisy cells, and no block is clean",
-                measure.label
-            )),
-            _ => {}
-        }
-    }
-    match arm.proof {
-        Some(record::Proof::Client) => remarks.push("protocol claimed by the client only".into()),
-        Some(record::Proof::Wire) => remarks.push("protocol known from packets only".into()),
-        Some(record::Proof::Server) | None => {}
-    }
-    remarks
-}
-
-/// What ± means here: with few blocks it is much less than 95 %.
-pub(crate) fn spread_note(network: &NetworkSummary) -> String {
-    let times = network
-        .arms
-        .iter()
-        .flat_map(|arm| &arm.measures)
-        .filter_map(|m| m.time.as_ref());
-    let fewest = times.min_by(|a, b| a.coverage.total_cmp(&b.coverage));
-    match fewest {
-        None => "No clean cell here.".into(),
-        Some(q) if q.blocks < 2 => "±?: one block has no interval.".into(),
-        Some(q) if q.coverage < 0.95 => format!(
-            "± is the wider side of the whole range: with {} it covers the median with {} only.",
-            count(q.blocks, "block"),
-            percent(q.coverage)
-        ),
-        Some(_) => "± is the wider side of the 95 % interval of the median over blocks.".into(),
-    }
-}
-
-/// Broken at spaces to `width`, every line behind `indent`.
-pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
-    let (mut out, mut line) = (String::new(), String::new());
-    for word in text.split(' ') {
-        if !line.is_empty() && chars(indent) + chars(&line) + 1 + chars(word) > width {
-            out += &format!("{indent}{}\n", line.trim_end());
-            line.clear();
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    out + &format!("{indent}{}\n", line.trim_end())
-}
-
-/// How many places a text takes; names are taken to be of single width.
-pub(crate) fn chars(text: &str) -> usize {
-    text.chars().count()
 }

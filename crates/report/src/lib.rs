@@ -30,16 +30,24 @@ mod human;
 mod measure;
 mod number;
 mod parts;
+mod population;
+mod quantity;
 mod summarise;
 mod summary;
 mod table;
+mod text;
+mod wording;
 
 pub use configuration::{Configuration, Difference};
 pub use csv::csv;
 pub use html::html;
 pub use human::human;
+pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::*;
+pub use summary::{
+    AaCheck, Advice, ArmSummary, CellCounts, Comparison, Costs, FORMAT, Family, Mean, Measure,
+    NetworkSummary, Part, Parts, Role, Summary,
+};
 
 /// The summary as JSON, as `docs/report.schema.json` describes it.
 pub fn json(summary: &Summary) -> String {

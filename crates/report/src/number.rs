@@ -1,6 +1,6 @@
 //! Numbers for people: one unit, as many digits as the interval warrants.
 
-use crate::{Bound, Quantity, Unit};
+use crate::quantity::{Bound, Quantity, Unit};
 
 /// The value and how far its interval reaches on its wider side: `265 ms ±9`.
 pub(crate) fn with_spread(q: &Quantity) -> String {
@@ -206,7 +206,7 @@ fn mark(bound: Bound) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Method;
+    use crate::quantity::Method;
 
     fn quantity(value: f64, low: f64, high: f64, unit: Unit) -> Quantity {
         Quantity {

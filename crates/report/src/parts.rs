@@ -3,8 +3,8 @@
 use record::{Call, CallResult, Exchange};
 
 use crate::cells::Blocks;
-use crate::measure::Population;
-use crate::{Mean, Parts};
+use crate::population::Population;
+use crate::summary::{Mean, Parts};
 
 /// Means over the exchanges of a population that went well; none if there is none. Means, for
 /// those of the parts add up to that of the whole, which medians do not.

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use record::{Arm, Network, Proof, Run, RunData};
 
 use crate::cells::{Blocks, Table};
-use crate::configuration;
-use crate::measure::{Population, populations};
-use crate::number::count;
-use crate::{
-    AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary, advice, compare, cost,
-};
+use crate::number::{count, percent};
+use crate::population::{Population, populations};
+use crate::summary::{AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary};
+use crate::{advice, compare, configuration, cost};
 
 /// Sums a run up. Shards are put together by [`record::merge`] before.
 pub fn summarise(data: &RunData) -> Summary {
@@ -178,9 +176,9 @@ fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<St
     if family.comparisons > 0 {
         notes.push(format!(
             "Intervals of differences hold all together with {}: {}, each made to hold with {}.",
-            crate::number::percent(family.together),
+            percent(family.together),
             count(family.comparisons, "comparison"),
-            crate::number::percent(family.each)
+            percent(family.each)
         ));
     }
     let failed: Vec<&str> = data

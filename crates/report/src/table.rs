@@ -2,11 +2,12 @@
 
 use stats::Verdict;
 
-use crate::advice::verdict_words;
-use crate::human::{INDENT, chars, plain, remarks, wrapped};
 use crate::number::with_spread;
 use crate::parts::{BYTES, TIMES, ms};
-use crate::{ArmSummary, NetworkSummary, Part, Parts, Quantity, Role};
+use crate::quantity::Quantity;
+use crate::summary::{ArmSummary, NetworkSummary, Part, Parts, Role};
+use crate::text::{INDENT, chars, plain, wrapped};
+use crate::wording::{remarks, verdict_words};
 
 /// All columns of a network's table.
 pub(crate) struct Table<'a> {

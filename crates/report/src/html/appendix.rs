@@ -3,8 +3,8 @@
 use record::{Outcome, RunData};
 
 use super::{Text, heads, table};
-use crate::Summary;
 use crate::number::{count, duration};
+use crate::summary::Summary;
 
 /// All appendices.
 pub(super) fn sections(summary: &Summary, data: &RunData) -> String {

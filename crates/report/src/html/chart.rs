@@ -4,8 +4,8 @@
 use stats::Span;
 
 use super::Text;
-use crate::Quantity;
 use crate::number::{duration, with_spread};
+use crate::quantity::Quantity;
 
 /// One arm's calls in a distribution.
 pub(super) struct Curve<'a> {

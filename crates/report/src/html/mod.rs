@@ -12,9 +12,10 @@ use std::fmt;
 
 use record::RunData;
 
-use crate::human::{a_a_line, cells_line, plain, self_test_words};
 use crate::number::{count, duration};
-use crate::{AaCheck, Summary};
+use crate::summary::{AaCheck, Summary};
+use crate::text::plain;
+use crate::wording::{a_a_line, cells_line, self_test_words};
 
 /// The report as one HTML file. `summary` is that of `data`.
 pub fn html(summary: &Summary, data: &RunData) -> String {

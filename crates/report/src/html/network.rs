@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 
 use record::RunData;
 
-use super::chart::{Bar, Curve, bars, ecdf};
+use super::chart::{Bar, Curve, bars, ecdf, look};
 use super::{Text, heads, table};
-use crate::advice::verdict_words;
 use crate::cells::Table;
-use crate::human::{remarks, spread_note};
-use crate::measure::{Population, populations, time};
 use crate::number::{duration, size, with_spread};
 use crate::parts;
-use crate::{Advice, Comparison, Mean, Measure, NetworkSummary, Part, Quantity, Role, Summary};
+use crate::population::{Population, populations, time};
+use crate::quantity::Quantity;
+use crate::summary::{
+    Advice, ArmSummary, Comparison, Mean, Measure, NetworkSummary, Part, Role, Summary,
+};
+use crate::wording::{remarks, spread_note, verdict_words};
 
 /// One card a network, with the sentence.
 pub(super) fn cards(summary: &Summary) -> String {
@@ -111,7 +113,7 @@ fn parts_tables(network: &NetworkSummary) -> String {
     let mut out = String::new();
     let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
     for (i, measure) in labels.iter().enumerate() {
-        let found = |arm: &crate::ArmSummary| arm.measures[i].parts.is_some();
+        let found = |arm: &ArmSummary| arm.measures[i].parts.is_some();
         if !network.arms.iter().any(found) {
             continue;
         }
@@ -119,7 +121,7 @@ fn parts_tables(network: &NetworkSummary) -> String {
         let named = parts::TIMES.iter().chain(&parts::BYTES);
         columns.extend(named.map(|(head, _)| (*head).to_owned()));
         columns.extend(heads(&["calls, blocks"]));
-        let row = |(place, arm): (usize, &crate::ArmSummary)| {
+        let row = |(place, arm): (usize, &ArmSummary)| {
             let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
             let Some(all) = &arm.measures[i].parts else {
                 return row;
@@ -203,7 +205,7 @@ fn figures(
         out += &ecdf(&title, &curves);
     }
     for group in run.groups.iter().filter(|group| !group.bulk) {
-        let bar = |(place, arm): (usize, &crate::ArmSummary)| {
+        let bar = |(place, arm): (usize, &ArmSummary)| {
             let of = |part: Part| {
                 let found = arm
                     .measures
@@ -237,7 +239,7 @@ fn configurations(network: &NetworkSummary) -> String {
         .collect();
     let mut columns = heads(&["Arm"]);
     columns.extend(named.iter().map(|what| Text(what).to_string()));
-    let row = |(place, arm): (usize, &crate::ArmSummary)| {
+    let row = |(place, arm): (usize, &ArmSummary)| {
         let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
         row.extend(named.iter().map(|what| {
             let values = arm.configuration.get(*what).into_iter().flatten();
@@ -318,6 +320,6 @@ fn swatch(place: usize) -> String {
     format!(
         "<svg class=\"swatch\" width=\"24\" height=\"10\" aria-hidden=\"true\">\
          <line x1=\"0\" y1=\"5\" x2=\"24\" y2=\"5\" class=\"curve {}\"/></svg> ",
-        super::chart::look(place)
+        look(place)
     )
 }
