@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
-    /// [`crate::FORMAT`] of the writer.
+    /// Version of the record format.
     pub format: u32,
     /// Id of the cell in the plan.
     pub id: String,

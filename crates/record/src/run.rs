@@ -11,7 +11,7 @@ pub const FORMAT: u32 = 2;
 /// The header of a run, `run.json`: the resolved study, the plan and the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// [`FORMAT`] of the writer.
+    /// Version of the record format.
     pub format: u32,
     /// Version of commute that wrote it.
     pub commute: String,

@@ -1,15 +1,17 @@
-//! What to do on a network, and the sentence that says so.
+//! The recommendation for a network, and the sentence that states it.
 //!
-//! Both come from the verdicts of the arms and from nothing else; the sentence repeats the
-//! sizes and intervals that the table shows.
+//! Both are derived from the verdicts of the arms alone. The sentence repeats the sizes and
+//! intervals that the table shows.
 
+use record::Proof;
 use stats::Verdict;
 
 use crate::number::{count, duration, percent, size};
-use crate::summary::{Advice, ArmSummary, Comparison, Family, Measure, Part, Role};
-use crate::wording::verdict_words;
+use crate::summary::measure::{Comparison, Measure, Part};
+use crate::summary::{Advice, ArmSummary, Family, Role};
+use crate::wording::{protocol_mismatch, verdict_words};
 
-/// Advice and sentence for one network.
+/// Returns the recommendation for one network, also as a sentence.
 pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
     let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline) else {
         return (
@@ -17,25 +19,25 @@ pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
             "Cannot tell: the baseline is missing.".into(),
         );
     };
-    let teller = Teller {
+    let writer = SentenceWriter {
         baseline,
-        together: family.together,
+        coverage: family.coverage,
     };
     if let Some(repeat) = arms.iter().find(|a| a.role == Role::Repeat && differs(a)) {
-        return (Advice::Broken, teller.broken(repeat));
+        return (Advice::Invalid, writer.invalid(repeat));
     }
     let arms: Vec<&ArmSummary> = arms.iter().filter(|arm| arm.role == Role::Arm).collect();
     let faster: Vec<&ArmSummary> = arms.iter().copied().filter(|a| has(a, is_faster)).collect();
     let mut better: Vec<&ArmSummary> = faster
         .iter()
         .copied()
-        .filter(|arm| !has(arm, is_slower) && teller.less_reliable(arm).is_none())
+        .filter(|arm| !has(arm, is_slower) && writer.lower_reliability(arm).is_none())
         .collect();
-    // Stable: of equals, the first in the study.
+    // The sort is stable: of equals, the first in the study wins.
     better.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     if let [best, also @ ..] = better.as_slice() {
         let also: Vec<String> = also.iter().map(|arm| arm.name.clone()).collect();
-        let sentence = teller.take(best, &also);
+        let sentence = writer.take(best, &also);
         (
             Advice::Take {
                 arm: best.name.clone(),
@@ -44,24 +46,24 @@ pub(crate) fn advise(arms: &[ArmSummary], family: &Family) -> (Advice, String) {
             sentence,
         )
     } else if !faster.is_empty() {
-        (Advice::Mixed, teller.mixed(&faster))
+        (Advice::Mixed, writer.mixed(&faster))
     } else if arms.iter().any(|arm| has(arm, is_slower)) {
-        (Advice::Stay, teller.stay(&arms))
-    } else if !arms.is_empty() && arms.iter().all(|arm| teller.is_level(arm)) {
-        (Advice::NoDifference, teller.no_difference(&arms))
+        (Advice::Stay, writer.stay(&arms))
+    } else if !arms.is_empty() && arms.iter().all(|arm| writer.is_equivalent(arm)) {
+        (Advice::NoDifference, writer.no_difference(&arms))
     } else {
-        (Advice::CannotTell, teller.cannot_tell(&arms))
+        (Advice::CannotTell, writer.cannot_tell(&arms))
     }
 }
 
-/// What the A/A arm's comparisons found that is not there.
-pub(crate) fn objections(repeat: &ArmSummary, baseline: &ArmSummary, together: f64) -> Vec<String> {
-    let teller = Teller { baseline, together };
+/// Returns the differences that the comparisons of an A/A arm found.
+pub(crate) fn objections(repeat: &ArmSummary, baseline: &ArmSummary, coverage: f64) -> Vec<String> {
+    let writer = SentenceWriter { baseline, coverage };
     let found = repeat
         .comparisons()
         .filter(|(_, c)| is_faster(c.verdict) || is_slower(c.verdict));
     found
-        .map(|(measure, comparison)| teller.claim(measure, comparison, false))
+        .map(|(measure, comparison)| writer.finding(measure, comparison, false))
         .collect()
 }
 
@@ -82,54 +84,58 @@ fn differs(arm: &ArmSummary) -> bool {
     has(arm, is_faster) || has(arm, is_slower)
 }
 
-/// How much there is to gain: the sum of the logarithms of what is surely faster.
+/// Returns how much an arm gains: the sum of the logarithms of its speedups in the measures that
+/// are faster.
 fn gain(arm: &ArmSummary) -> f64 {
-    let sure = arm.comparisons().filter(|(_, c)| is_faster(c.verdict));
-    sure.filter_map(|(_, c)| c.speedup.as_ref()?.value)
+    let faster = arm.comparisons().filter(|(_, c)| is_faster(c.verdict));
+    faster
+        .filter_map(|(_, c)| c.speedup.as_ref()?.value)
         .map(f64::ln)
         .sum()
 }
 
-struct Teller<'a> {
+/// Writes the sentence of a network, one method per kind of advice.
+struct SentenceWriter<'a> {
     baseline: &'a ArmSummary,
-    together: f64,
+    /// Coverage of all intervals together.
+    coverage: f64,
 }
 
-impl Teller<'_> {
+impl SentenceWriter<'_> {
     fn take(&self, best: &ArmSummary, also: &[String]) -> String {
-        let mut text = format!("Take {}: {}.", best.name, self.claims(best));
+        let mut text = format!("Take {}: {}.", best.name, self.findings(best));
         if !also.is_empty() {
             text += &format!(
-                " Also faster than {}, not compared with {}: {}.",
+                " Also faster than {}, but not compared with {}: {}.",
                 self.baseline.name,
                 best.name,
                 also.join(", ")
             );
         }
-        text + &self.reservations(best)
+        text + &self.caveats(best)
     }
 
     fn mixed(&self, arms: &[&ArmSummary]) -> String {
-        let mut text = "No arm is better all round.".to_owned();
+        let mut text = "No overall winner.".to_owned();
         for arm in arms {
-            text += &format!(" {}: {}", arm.name, self.claims(arm));
-            if let Some(losses) = self.less_reliable(arm) {
+            text += &format!(" {}: {}", arm.name, self.findings(arm));
+            if let Some(losses) = self.lower_reliability(arm) {
                 text += &format!("; but {losses}");
             }
             text.push('.');
-            text += &self.reservations(arm);
+            text += &self.caveats(arm);
         }
         text
     }
 
     fn stay(&self, arms: &[&ArmSummary]) -> String {
         let mut text = format!(
-            "Stay with {}: nothing is shown to be faster.",
+            "Stay with {}: no arm is shown to be faster.",
             self.baseline.name
         );
         for arm in arms.iter().filter(|arm| has(arm, is_slower)) {
-            text += &format!(" {}: {}.", arm.name, self.claims(arm));
-            text += &self.reservations(arm);
+            text += &format!(" {}: {}.", arm.name, self.findings(arm));
+            text += &self.caveats(arm);
         }
         text
     }
@@ -142,11 +148,11 @@ impl Teller<'_> {
             let widest = margins.map(|c| c.margin_ns).fold(0.0, f64::max);
             format!("{} within {}", measure.label, duration(widest))
         };
-        let parts: Vec<String> = arms[0].measures.iter().enumerate().map(within).collect();
+        let measures: Vec<String> = arms[0].measures.iter().enumerate().map(within).collect();
         format!(
             "No difference from {}: {} ({}, {}).",
             self.baseline.name,
-            parts.join(", "),
+            measures.join(", "),
             count(fewest_blocks(arms), "block"),
             count(arms.len(), "arm"),
         )
@@ -168,32 +174,32 @@ impl Teller<'_> {
             })
             .collect();
         let counts = || needs.iter().flatten();
-        let most = match (counts().min(), counts().max()) {
-            (Some(first), Some(all)) if needs.iter().any(Option::is_none) => {
-                format!("needs about {first} to {all}, and for some more blocks will not do")
-            }
+        let outlook = match (counts().min(), counts().max()) {
+            (Some(first), Some(all)) if needs.iter().any(Option::is_none) => format!(
+                "needs about {first} to {all}, but more blocks will not decide every comparison"
+            ),
             (Some(first), Some(all)) if first < all => {
-                format!("needs about {first} for a first answer, {all} for all")
+                format!("needs about {first} for a first verdict, {all} for all")
             }
             (Some(first), _) => format!("needs about {first}"),
-            (None, _) => "and more blocks will not settle it".into(),
+            (None, _) => "more blocks will not help".into(),
         };
         let blocks = count(fewest_blocks(arms), "block");
-        format!("Cannot tell whether anything beats {baseline}: {blocks}, {most}.")
+        format!("Cannot tell whether any arm beats {baseline}: {blocks}; {outlook}.")
     }
 
-    fn broken(&self, repeat: &ArmSummary) -> String {
+    fn invalid(&self, repeat: &ArmSummary) -> String {
         format!(
-            "Do not act on this network: {} repeats {} and yet came out different: {}. \
-             The machine or the lab is at fault.",
+            "Do not use the results of this network: {} is a copy of {} but differs from it: {}. \
+             The machine or the bench is at fault.",
             repeat.name,
             self.baseline.name,
-            self.claims(repeat)
+            self.findings(repeat)
         )
     }
 
-    /// All that was found of an arm, what is surest first.
-    fn claims(&self, arm: &ArmSummary) -> String {
+    /// Returns all findings about an arm, those with a difference first.
+    fn findings(&self, arm: &ArmSummary) -> String {
         let mut found: Vec<(&Measure, &Comparison)> = arm.comparisons().collect();
         found.sort_by_key(|(_, c)| match c.verdict {
             Verdict::Faster => 0,
@@ -201,43 +207,36 @@ impl Teller<'_> {
             Verdict::NoDifference => 2,
             Verdict::CannotTell { .. } => 3,
         });
-        let claim = |(i, (m, c)): (usize, &(&Measure, &Comparison))| self.claim(m, c, i == 0);
+        let finding = |(i, (m, c)): (usize, &(&Measure, &Comparison))| self.finding(m, c, i == 0);
         found
             .iter()
             .enumerate()
-            .map(claim)
+            .map(finding)
             .collect::<Vec<_>>()
             .join("; ")
     }
 
-    /// One finding. The first of a sentence names the baseline and the level.
-    fn claim(&self, measure: &Measure, comparison: &Comparison, first: bool) -> String {
+    /// Returns one finding. The first of a sentence names the baseline and the confidence level.
+    fn finding(&self, measure: &Measure, comparison: &Comparison, first: bool) -> String {
         let label = &measure.label;
         let faster = match comparison.verdict {
             Verdict::Faster => true,
             Verdict::Slower => false,
             Verdict::NoDifference => {
                 return format!(
-                    "{label} no difference within {}",
+                    "{label}: no difference within {}",
                     duration(comparison.margin_ns)
                 );
             }
-            Verdict::CannotTell { .. } => return format!("{label} cannot tell"),
+            Verdict::CannotTell { .. } => return format!("{label}: cannot tell"),
         };
-        let factor = || {
-            comparison
-                .speedup
-                .as_ref()
-                .filter(|_| measure.part == Part::Bulk)
-        };
-        let as_factor = factor().and_then(|q| size(q, !faster));
-        let (size, word) = match as_factor {
-            Some(size) => (Some(size), if faster { "faster" } else { "slower" }),
-            None => {
-                let size = size(&comparison.difference, faster);
-                (size, if faster { "sooner" } else { "later" })
-            }
-        };
+        let word = verdict_words(comparison.verdict);
+        let factor = comparison
+            .speedup
+            .as_ref()
+            .filter(|_| measure.part == Part::Bulk)
+            .and_then(|q| size(q, !faster));
+        let size = factor.or_else(|| size(&comparison.difference, faster));
         let than = if first {
             format!(" than {}", self.baseline.name)
         } else {
@@ -247,13 +246,13 @@ impl Teller<'_> {
             return format!("{label} {word}{than}");
         };
         let level = match first {
-            true => format!("{}: ", percent(self.together)),
+            true => format!("{}: ", percent(self.coverage)),
             false => String::new(),
         };
         let blocks = count(comparison.difference.blocks, "block");
         let doubt = match measure.with_noisy {
             Some(other) if other != comparison.verdict => {
-                format!("; with noisy cells: {}", verdict_words(other))
+                format!("; with noisy cells included: {}", verdict_words(other))
             }
             _ => String::new(),
         };
@@ -263,35 +262,42 @@ impl Teller<'_> {
         )
     }
 
-    /// What keeps a finding from being the protocol's, or proven.
-    fn reservations(&self, arm: &ArmSummary) -> String {
+    /// Returns the caveats of an arm's findings: other reasons for a difference than the protocol,
+    /// and protocols that are wrong or not verified.
+    fn caveats(&self, arm: &ArmSummary) -> String {
         let mut text = String::new();
         let caveats = arm
             .comparisons()
             .next()
             .map_or(&[][..], |(_, c)| &c.caveats);
         for caveat in caveats {
-            text += &format!(" Mind: {caveat}.");
+            text += &format!(" Note: {caveat}.");
         }
         for one in [arm, self.baseline] {
-            if let Some(spoke) = one.spoke_otherwise() {
-                text += &format!(" {spoke}");
+            if let Some(mismatch) = protocol_mismatch(one) {
+                text += &format!(" {mismatch}");
             }
             match one.proof {
-                Some(record::Proof::Client) => {
-                    text += &format!(" What {} spoke is only its own word.", one.name);
+                Some(Proof::Client) => {
+                    text += &format!(
+                        " The protocol of {} is reported by the client only, not verified.",
+                        one.name
+                    );
                 }
-                Some(record::Proof::Wire) => {
-                    text += &format!(" What {} spoke is known from packets only.", one.name);
+                Some(Proof::Wire) => {
+                    text += &format!(
+                        " The protocol of {} is verified from packets only.",
+                        one.name
+                    );
                 }
-                Some(record::Proof::Server) | None => {}
+                Some(Proof::Server) | None => {}
             }
         }
         text
     }
 
-    /// How an arm fails more than the baseline, if it does.
-    fn less_reliable(&self, arm: &ArmSummary) -> Option<String> {
+    /// Returns how an arm is less reliable than the baseline, if it is.
+    fn lower_reliability(&self, arm: &ArmSummary) -> Option<String> {
         let (calls, lost) = arm.calls_and_losses();
         let (base_calls, base_lost) = self.baseline.calls_and_losses();
         let (cells, base_cells) = (&arm.cells, &self.baseline.cells);
@@ -299,7 +305,7 @@ impl Teller<'_> {
         if lost * base_calls > base_lost * calls {
             words.push(format!(
                 "{lost} of {} failed or timed out",
-                count(calls, "call")
+                count(calls, "request")
             ));
         }
         if cells.failed > base_cells.failed {
@@ -312,16 +318,17 @@ impl Teller<'_> {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Everything of it was compared, and nothing differs; nor is it less reliable.
-    fn is_level(&self, arm: &ArmSummary) -> bool {
-        let level = |m: &Measure| {
+    /// Returns whether every measure of an arm was compared and shows no difference, and the arm
+    /// is no less reliable.
+    fn is_equivalent(&self, arm: &ArmSummary) -> bool {
+        let no_difference = |m: &Measure| {
             m.comparison
                 .as_ref()
                 .is_some_and(|c| c.verdict == Verdict::NoDifference)
         };
         !arm.measures.is_empty()
-            && arm.measures.iter().all(level)
-            && self.less_reliable(arm).is_none()
+            && arm.measures.iter().all(no_difference)
+            && self.lower_reliability(arm).is_none()
     }
 }
 

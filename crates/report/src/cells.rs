@@ -1,4 +1,4 @@
-//! Which cells count for what.
+//! Selects the cells that figures and verdicts are made from.
 
 use std::collections::BTreeMap;
 
@@ -6,43 +6,46 @@ use record::{Cell, CellStatus, Outcome, RunData};
 
 use crate::summary::CellCounts;
 
-/// Cells of an arm on a network, one a block.
+/// The cells of an arm on a network, at most one per block.
 pub(crate) type Blocks<'a> = BTreeMap<u32, &'a Cell>;
 
-/// The cells of a run by network and arm, under two rules.
-pub(crate) struct Table<'a> {
-    clean: BTreeMap<(&'a str, &'a str), Blocks<'a>>,
-    first: BTreeMap<(&'a str, &'a str), Blocks<'a>>,
+type Key<'a> = (&'a str, &'a str);
+
+/// The cells of a run, by network and arm.
+pub(crate) struct CellIndex<'a> {
+    clean: BTreeMap<Key<'a>, Blocks<'a>>,
+    first: BTreeMap<Key<'a>, Blocks<'a>>,
+    /// The last attempt of each cell by its id, and whether the cell was repeated.
     last: BTreeMap<&'a str, (&'a Cell, bool)>,
-    superseded: BTreeMap<(&'a str, &'a str), usize>,
+    superseded: BTreeMap<Key<'a>, usize>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> CellIndex<'a> {
     pub(crate) fn new(data: &'a RunData) -> Self {
         let (mut clean, mut first) = (BTreeMap::new(), BTreeMap::new());
         let (mut last, mut superseded) = (BTreeMap::new(), BTreeMap::new());
-        let mut rerun = false;
-        // In order of attempts, so that the first measured one is met first.
+        let mut repeated = false;
+        // Attempts of a cell come in order, so the first measured one is inserted first.
         for (cell, status) in data.with_status() {
-            let at = (cell.network.as_str(), cell.arm.as_str());
+            let key = (cell.network.as_str(), cell.arm.as_str());
             if status == CellStatus::Superseded {
-                *superseded.entry(at).or_default() += 1;
+                *superseded.entry(key).or_default() += 1;
                 continue;
             }
             if cell.is_measured() {
-                let blocks: &mut Blocks<'a> = first.entry(at).or_default();
+                let blocks: &mut Blocks<'a> = first.entry(key).or_default();
                 blocks.entry(cell.block).or_insert(cell);
             }
             if status == CellStatus::Repeated {
-                rerun = true;
+                repeated = true;
                 continue;
             }
             if cell.outcome == Outcome::Clean {
-                let blocks: &mut Blocks<'a> = clean.entry(at).or_default();
+                let blocks: &mut Blocks<'a> = clean.entry(key).or_default();
                 blocks.insert(cell.block, cell);
             }
-            last.insert(cell.id.as_str(), (cell, rerun));
-            rerun = false;
+            last.insert(cell.id.as_str(), (cell, repeated));
+            repeated = false;
         }
         Self {
             clean,
@@ -52,50 +55,50 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Cells whose last attempt is clean: what figures and verdicts are made from.
+    /// Returns the cells whose last attempt is clean: figures and verdicts are made from them.
     pub(crate) fn clean(&self, network: &str, arm: &str) -> Blocks<'a> {
         self.clean.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
-    /// The first measured attempt of each cell, noisy or not: nothing was selected by how
-    /// it went.
+    /// Returns the first measured attempt of each cell, clean or noisy, so that nothing is selected
+    /// by its result.
     pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
-    /// Why cells gave no figures: each reason once, with the number of cells. The audit's
-    /// objections differ in their figures, so of noisy cells one speaks for all.
+    /// Returns why cells gave no figures: each reason once, with the number of cells. Of noisy cells
+    /// only one reason is given, because the audit's objections differ in their figures.
     pub(crate) fn reasons(&self, network: &str, arm: &str) -> Vec<String> {
-        let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut noisy: (usize, Option<&str>) = (0, None);
         for (cell, _) in self.last.values() {
             if (cell.network.as_str(), cell.arm.as_str()) != (network, arm) {
                 continue;
             }
-            let at = match &cell.outcome {
+            let reason = match &cell.outcome {
                 Outcome::Clean => continue,
                 Outcome::Noisy { reasons } => {
-                    let one = noisy.1.or(reasons.first().map(String::as_str));
-                    noisy = (noisy.0 + 1, one);
+                    let example = noisy.1.or(reasons.first().map(String::as_str));
+                    noisy = (noisy.0 + 1, example);
                     continue;
                 }
-                Outcome::Failed { reason } => ("failed", reason.as_str()),
-                Outcome::Unsupported { reason } => ("unsupported", reason.as_str()),
+                Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.as_str(),
             };
-            *reasons.entry(at).or_default() += 1;
+            *counts.entry((cell.outcome.name(), reason)).or_default() += 1;
         }
-        let told = |((what, reason), n): ((&str, &str), usize)| format!("{n} {what}: {reason}");
-        let mut told: Vec<String> = reasons.into_iter().map(told).collect();
-        if let (n @ 1.., one) = noisy {
-            told.push(format!(
-                "{n} noisy to the last attempt, as by: {}",
-                one.unwrap_or("?")
+        let line =
+            |((outcome, reason), n): ((&str, &str), usize)| format!("{n} {outcome}: {reason}");
+        let mut lines: Vec<String> = counts.into_iter().map(line).collect();
+        if let (n @ 1.., example) = noisy {
+            lines.push(format!(
+                "{n} noisy in every attempt, e.g.: {}",
+                example.unwrap_or("?")
             ));
         }
-        told
+        lines
     }
 
-    /// How the planned cells for which `wanted` holds ended.
+    /// Counts the outcomes of the planned cells whose network and arm are `wanted`.
     pub(crate) fn counts(&self, data: &RunData, wanted: impl Fn(&str, &str) -> bool) -> CellCounts {
         let mut counts = CellCounts::default();
         for planned in data
@@ -107,9 +110,9 @@ impl<'a> Table<'a> {
             counts.planned += 1;
             *match self.last.get(planned.id.as_str()) {
                 None => &mut counts.not_run,
-                Some((cell, rerun)) => match (&cell.outcome, rerun) {
+                Some((cell, repeated)) => match (&cell.outcome, repeated) {
                     (Outcome::Clean, false) => &mut counts.clean,
-                    (Outcome::Clean, true) => &mut counts.rerun,
+                    (Outcome::Clean, true) => &mut counts.clean_on_retry,
                     (Outcome::Noisy { .. }, _) => &mut counts.noisy,
                     (Outcome::Failed { .. }, _) => &mut counts.failed,
                     (Outcome::Unsupported { .. }, _) => &mut counts.unsupported,

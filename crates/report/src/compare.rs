@@ -1,15 +1,20 @@
-//! Arms against the baseline, block by block.
+//! Compares arms with the baseline, block by block.
 
 use record::Run;
 use stats::{Level, Rule, Span, Verdict};
 
-use crate::cells::{Blocks, Table};
+use crate::cells::{Blocks, CellIndex};
 use crate::number::duration;
 use crate::population::Population;
 use crate::quantity::{Quantity, Unit};
-use crate::summary::{ArmSummary, Comparison, Family, Role};
+use crate::summary::measure::Comparison;
+use crate::summary::{ArmSummary, Family, Role};
 
-/// Times of arm and baseline in the blocks that have both.
+/// Half of the smallest default margin: a difference in CPU wait of this size may explain much of a
+/// difference in time.
+const CPU_WAIT_CAVEAT_NS: f64 = 1e6;
+
+/// Returns the times of arm and baseline in the blocks that have both.
 pub(crate) fn pairs(
     population: &Population,
     arm: &Blocks<'_>,
@@ -23,12 +28,12 @@ pub(crate) fn pairs(
         .collect()
 }
 
-/// How many comparisons of `role` the records allow, with noisy cells or without. Arms that
-/// were never measured cost the others nothing: whether a stack was there does not depend on how
-/// it would have done.
+/// Counts the comparisons of `role` that the records allow, with or without noisy cells. Arms that
+/// were never measured are left out and cost the others nothing: whether a stack is installed does
+/// not depend on its speed.
 pub(crate) fn family(
     run: &Run,
-    table: &Table<'_>,
+    cells: &CellIndex<'_>,
     populations: &[Population],
     role: Role,
 ) -> Family {
@@ -39,37 +44,37 @@ pub(crate) fn family(
     };
     let mut comparisons = 0;
     for network in &run.networks {
-        // Wherever there is a clean cell, there is a first measured attempt.
-        let baseline = table.first(&network.name, &run.baseline);
+        // A cell with a clean attempt also has a first measured attempt.
+        let baseline = cells.first(&network.name, &run.baseline);
         for arm in arms() {
-            let blocks = table.first(&network.name, &arm.name);
-            let told = |p: &&Population| !pairs(p, &blocks, &baseline, run).is_empty();
-            comparisons += populations.iter().filter(told).count();
+            let blocks = cells.first(&network.name, &arm.name);
+            let comparable = |p: &&Population| !pairs(p, &blocks, &baseline, run).is_empty();
+            comparisons += populations.iter().filter(comparable).count();
         }
     }
     let each = Level::NINETY_FIVE.shared_by(comparisons);
     Family {
         comparisons,
-        together: Level::NINETY_FIVE.coverage(),
-        each: each.coverage(),
+        coverage: Level::NINETY_FIVE.coverage(),
+        coverage_each: each.coverage(),
     }
 }
 
-/// The part of an arm in the study.
+/// Returns the role of an arm in the study.
 pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
-    let repeat = |a: &record::Arm| a.name == arm && a.same_as_baseline;
+    let is_repeat = |a: &record::Arm| a.name == arm && a.same_as_baseline;
     match arm == run.baseline {
         true => Role::Baseline,
-        false if run.arms.iter().any(repeat) => Role::Repeat,
+        false if run.arms.iter().any(is_repeat) => Role::Repeat,
         false => Role::Arm,
     }
 }
 
-/// An arm against the baseline, twice.
+/// An arm compared with the baseline, without and with noisy cells.
 pub(crate) struct Compared {
-    /// From clean cells; `None` when no block has clean cells of both.
+    /// From clean cells; `None` if no block has clean cells of both.
     pub(crate) clean: Option<Comparison>,
-    /// The verdict from first attempts, noisy or not.
+    /// The verdict from first measured attempts, clean or noisy.
     pub(crate) with_noisy: Option<Verdict>,
 }
 
@@ -77,38 +82,38 @@ pub(crate) struct Compared {
 pub(crate) fn compare(
     population: &Population,
     run: &Run,
-    table: &Table<'_>,
+    cells: &CellIndex<'_>,
     family: &Family,
     (network, arm): (&str, &str),
 ) -> Compared {
     let baseline = run.baseline.as_str();
-    let clean = (table.clean(network, arm), table.clean(network, baseline));
-    let first = (table.first(network, arm), table.first(network, baseline));
+    let clean = (cells.clean(network, arm), cells.clean(network, baseline));
+    let first = (cells.first(network, arm), cells.first(network, baseline));
     let rule = Rule {
         margin: margin_ns(population, run, &clean).max(margin_ns(population, run, &first)),
         level: Level::NINETY_FIVE.shared_by(family.comparisons),
         seed: run.seed,
     };
-    let pairs = |cells: &(Blocks<'_>, Blocks<'_>)| pairs(population, &cells.0, &cells.1, run);
-    let all = stats::compare(&pairs(&first), &rule);
+    let pairs = |(arm, baseline): &(Blocks<'_>, Blocks<'_>)| pairs(population, arm, baseline, run);
+    let with_noisy = stats::compare(&pairs(&first), &rule);
     let clean = pairs(&clean);
-    let comparison = stats::compare(&clean, &rule).map(|got| Comparison {
-        difference: Quantity::new(&got.difference, Unit::Ns),
+    let comparison = stats::compare(&clean, &rule).map(|compared| Comparison {
+        difference: Quantity::new(&compared.difference, Unit::Ns),
         speedup: stats::speedup(&clean, rule.level, rule.seed)
             .map(|factor| Quantity::new(&factor, Unit::Factor)),
         margin_ns: rule.margin,
-        verdict: got.verdict,
+        verdict: compared.verdict,
         correlation: stats::correlation(&clean),
         caveats: Vec::new(),
     });
     Compared {
         clean: comparison,
-        with_noisy: all.map(|got| got.verdict),
+        with_noisy: with_noisy.map(|compared| compared.verdict),
     }
 }
 
-/// Differences up to this are of no interest: the study's word or the default, and never less
-/// than the clocks of both arms can show.
+/// Returns the largest difference that still counts as no difference: the study's margin or the
+/// default, but not less than the resolution of both arms' clocks.
 fn margin_ns(
     population: &Population,
     run: &Run,
@@ -117,46 +122,42 @@ fn margin_ns(
     let base = population.by_block(baseline, run.timeout_ns);
     let base = stats::median(&base.into_values().collect::<Vec<_>>());
     let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
-    let wanted = run.margin_ns.map_or(default, |ns| ns as f64);
+    let margin = run.margin_ns.map_or(default, |ns| ns as f64);
     let cells = arm.values().chain(baseline.values());
     let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
-    wanted.max(resolution.unwrap_or(0) as f64)
+    margin.max(resolution.unwrap_or(0) as f64)
 }
 
-/// Why a difference between two arms may not be the protocol's.
+/// Returns other reasons than the protocol for a difference between two arms.
 pub(crate) fn caveats(arm: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
     let mut caveats = Vec::new();
     if arm.transports != baseline.transports {
-        let told = |arm: &ArmSummary| match arm.congestion.is_empty() {
+        let congestion = |arm: &ArmSummary| match arm.congestion.is_empty() {
             true => "unknown".to_owned(),
             false => arm.congestion.join(" and "),
         };
-        let (one, other) = (told(arm), told(baseline));
+        let (one, other) = (congestion(arm), congestion(baseline));
         if one != other || arm.congestion.is_empty() {
             let transports = |arm: &ArmSummary| match arm.transports.is_empty() {
                 true => "an unknown transport".to_owned(),
                 false => arm.transports.join(" and ").to_uppercase(),
             };
             caveats.push(format!(
-                "congestion control differs: {one} over {} against {other} over {}",
+                "congestion control differs: {one} over {} instead of {other} over {}",
                 transports(arm),
                 transports(baseline)
             ));
         }
     }
-    let wait_ns = |arm: &ArmSummary| arm.costs.core_wait.as_ref().and_then(|q| q.value);
+    let wait_ns = |arm: &ArmSummary| arm.costs.cpu_wait.as_ref().and_then(|q| q.value);
     if let (Some(one), Some(other)) = (wait_ns(arm), wait_ns(baseline))
-        && (one - other).abs() > UNLIKE_WAIT_NS
+        && (one - other).abs() > CPU_WAIT_CAVEAT_NS
     {
         caveats.push(format!(
-            "waiting for a core differs: up to {} a call against {}",
+            "CPU wait differs: up to {} per request instead of {}",
             duration(one),
             duration(other)
         ));
     }
     caveats
 }
-
-/// Half of the least margin a verdict has by default: a difference in waiting of this size may
-/// be much of a difference in time.
-const UNLIKE_WAIT_NS: f64 = 1e6;

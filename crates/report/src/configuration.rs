@@ -1,4 +1,4 @@
-//! What arms have in common and what not, beside the protocol they are compared for.
+//! The configuration of each arm, and how it differs from the baseline's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,25 +6,29 @@ use record::Cell;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is known of an arm's set-up: a name, and every value that was seen.
+const LIBRARY: &str = "library";
+const TLS_LIBRARY: &str = "TLS library";
+const SETTING: &str = "setting: ";
+
+/// What is known of an arm's configuration: every value that was seen, by name.
 pub type Configuration = BTreeMap<String, BTreeSet<String>>;
 
-/// Something in which an arm is unlike the baseline.
+/// A setting in which an arm differs from the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// What differs.
+    /// Name of the setting.
     pub what: String,
-    /// The arm's.
+    /// The arm's values.
     pub arm: String,
-    /// The baseline's.
+    /// The baseline's values.
     pub baseline: String,
-    /// It shows on the wire or in the kernel, so that it may explain a difference in time;
-    /// the rest is the library's name and what it says of itself.
+    /// Whether the setting affects the wire or the kernel, so that it may explain a difference in
+    /// time. Others are names, versions and settings that the library reports of itself.
     pub on_the_wire: bool,
 }
 
-/// Everything seen in these cells of an arm with this codec, which is of interest where
-/// messages were exchanged in it.
+/// Returns every setting seen in these cells of an arm. The codec counts only where messages were
+/// exchanged.
 pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Configuration {
     let mut found = Configuration::new();
     for cell in cells {
@@ -49,10 +53,10 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
             add("ALPN", of.alpn.clone());
             add("server's key", of.certificate.clone());
             if of.hello_retry {
-                add("hello retry", "one more round trip".to_owned());
+                add("HelloRetryRequest", "one more round trip".to_owned());
             }
             if !of.resumed {
-                // An ECDSA signature is a byte or two longer or shorter each time.
+                // The length of an ECDSA signature varies by a byte or two.
                 let tens = (of.chain_bytes + 5) / 10 * 10;
                 add("certificate chain", format!("about {tens} B"));
             }
@@ -66,14 +70,20 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
                     add(&format!("{side}'s {what}"), value.unwrap_or_default());
                 };
                 of_side("TCP_NODELAY", socket.nodelay.map(on_off));
-                of_side("segment", socket.mss_bytes.map(|mss| format!("{mss} B")));
+                of_side(
+                    "segment size",
+                    socket.mss_bytes.map(|mss| format!("{mss} B")),
+                );
                 of_side("UDP GRO", socket.udp_gro.map(on_off));
                 if side == "client" {
                     of_side("congestion control", socket.congestion.clone());
                 }
                 if socket.udp_gro.is_some() {
-                    let (out, into) = (socket.send_buffer_bytes, socket.receive_buffer_bytes);
-                    of_side("UDP buffers", Some(format!("{out} B out, {into} B in")));
+                    let (send, receive) = (socket.send_buffer_bytes, socket.receive_buffer_bytes);
+                    of_side(
+                        "UDP buffers",
+                        Some(format!("send {send} B, receive {receive} B")),
+                    );
                 }
             }
         }
@@ -81,18 +91,18 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
     found
 }
 
-/// In what `arm` is unlike `baseline`. What only one of them has, as a UDP buffer, is told by
-/// the transport and not again.
+/// Returns the settings that both have with different values. Settings that only one of them has,
+/// e.g. UDP buffers, follow from its transport.
 pub(crate) fn differences(arm: &Configuration, baseline: &Configuration) -> Vec<Difference> {
-    let told = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(" and ");
+    let list = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(" and ");
     let both = arm
         .iter()
         .filter_map(|(what, values)| Some((what, values, baseline.get(what)?)));
     both.filter(|(_, one, other)| one != other)
         .map(|(what, one, other)| Difference {
             what: what.clone(),
-            arm: told(one),
-            baseline: told(other),
+            arm: list(one),
+            baseline: list(other),
             on_the_wire: ![LIBRARY, TLS_LIBRARY, "ALPN"].contains(&what.as_str())
                 && !what.starts_with(SETTING),
         })
@@ -102,10 +112,6 @@ pub(crate) fn differences(arm: &Configuration, baseline: &Configuration) -> Vec<
 fn on_off(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
-
-const LIBRARY: &str = "library";
-const TLS_LIBRARY: &str = "TLS library";
-const SETTING: &str = "setting: ";
 
 #[cfg(test)]
 mod tests {
@@ -123,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_both_have_and_differs_is_told() {
+    fn only_common_settings_that_differ_are_differences() {
         let arm = configuration(&[
             ("TLS", "TLSv1_2"),
             ("cipher", "a"),

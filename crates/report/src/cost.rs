@@ -1,4 +1,4 @@
-//! What an arm cost: bytes, CPU, memory, start-up.
+//! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
 use record::{Cell, Run};
 use stats::{Level, Span};
@@ -7,27 +7,27 @@ use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::Costs;
 
-/// Medians over clean cells.
+/// Returns the medians over clean cells.
 pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {
-    let median = |unit, of: &dyn Fn(&Cell) -> Option<f64>| {
+    let median = |unit, cost: &dyn Fn(&Cell) -> Option<f64>| {
         let values: Vec<Span> = blocks
             .values()
-            // Nothing is free: a zero was not measured, as of calls from elsewhere.
-            .filter_map(|cell| of(cell).filter(|cost| *cost > 0.0).map(Span::exact))
+            // Zero means not measured, e.g. in imported calls.
+            .filter_map(|cell| cost(cell).filter(|cost| *cost > 0.0).map(Span::exact))
             .collect();
         let estimate = stats::estimate(&values, Level::NINETY_FIVE, run.seed)?;
         Some(Quantity::new(&estimate, unit))
     };
-    let a_call = |cell: &Cell, total: u64| {
+    let per_request = |cell: &Cell, total: u64| {
         (!cell.calls.is_empty()).then(|| total as f64 / cell.calls.len() as f64)
     };
     Costs {
-        wire_up: median(Unit::Bytes, &|c| Some(c.wire.up_bytes as f64)),
-        wire_down: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),
-        handshake: median(Unit::Bytes, &|c| Some(c.wire.handshake_bytes as f64)),
-        client_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.client_cpu_ns)),
-        server_cpu: median(Unit::Ns, &|c| a_call(c, c.cost.server_cpu_ns)),
-        core_wait: median(Unit::Ns, &|c| a_call(c, c.audit.run_queue_wait_ns)),
+        up_bytes: median(Unit::Bytes, &|c| Some(c.wire.up_bytes as f64)),
+        down_bytes: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),
+        handshake_bytes: median(Unit::Bytes, &|c| Some(c.wire.handshake_bytes as f64)),
+        client_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.client_cpu_ns)),
+        server_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.server_cpu_ns)),
+        cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
         memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
         startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),
         kernel_thread_seen: !blocks.is_empty()

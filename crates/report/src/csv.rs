@@ -1,19 +1,6 @@
-//! Calls as CSV (RFC 4180): one row a call of every attempt of every cell.
+//! Calls as CSV (RFC 4180): one row per call of every attempt of every cell.
 
 use record::{Call, CallResult, Cell, CellStatus, RunData};
-
-/// Every call of a run, in the plan's order. Absent times are empty.
-pub fn csv(data: &RunData) -> String {
-    let mut out = HEADER.join(",") + "\r\n";
-    for (cell, status) in data.with_status() {
-        for call in &cell.calls {
-            let row = row(data, cell, status, call).map(|field| quote(&field));
-            out += &row.join(",");
-            out += "\r\n";
-        }
-    }
-    out
-}
 
 const HEADER: [&str; 35] = [
     "study",
@@ -53,14 +40,26 @@ const HEADER: [&str; 35] = [
     "server_encode_ns",
 ];
 
+/// Returns every call of a run, in the plan's order. Absent times are empty fields.
+pub fn csv(data: &RunData) -> String {
+    let mut out = HEADER.join(",") + "\r\n";
+    for (cell, status) in data.with_status() {
+        for call in &cell.calls {
+            let row = row(data, cell, status, call).map(|field| quote(&field));
+            out += &row.join(",");
+            out += "\r\n";
+        }
+    }
+    out
+}
+
 fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String; HEADER.len()] {
     let run = data.run();
     let optional = |ns: Option<u64>| ns.map_or(String::new(), |ns| ns.to_string());
     let exchange = call.exchange.clone().unwrap_or_default();
-    let (result, error) = match &call.result {
-        CallResult::Ok => ("ok", String::new()),
-        CallResult::TimedOut => ("timed_out", String::new()),
-        CallResult::Error { kind, detail } => ("error", format!("{kind}: {detail}")),
+    let error = match &call.result {
+        CallResult::Ok | CallResult::TimedOut => String::new(),
+        CallResult::Error { kind, detail } => format!("{kind}: {detail}"),
     };
     [
         run.study.clone(),
@@ -89,7 +88,7 @@ fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String;
         call.end_ns.to_string(),
         call.request_bytes.to_string(),
         call.response_bytes.to_string(),
-        result.into(),
+        call.result.name().into(),
         error,
         call.server_hits.to_string(),
         optional(call.server_ns),

@@ -1,17 +1,17 @@
-//! The terminal: a sentence a person can act on, then the table behind it.
+//! The report for a terminal: for each network a sentence, then the table behind it.
 
 use crate::number::{count, duration};
-use crate::parts;
+use crate::phases;
 use crate::summary::{NetworkSummary, Summary};
 use crate::table::Table;
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{a_a_line, cells_line, self_test_words, spread_note};
 
-/// Narrower, not even one column would fit beside the names.
+/// In a narrower terminal, not even one column would fit beside the names.
 const MIN_WIDTH: usize = 60;
 
-/// The report for a terminal `width` characters wide. Colour only marks verdicts; nothing is
-/// said by it alone.
+/// Returns the report for a terminal that is `width` characters wide. Colour only marks verdicts;
+/// it carries no information of its own.
 pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     let page = Page {
         width: width.max(MIN_WIDTH),
@@ -67,23 +67,23 @@ impl Page {
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
         out += &self.wrapped(&spread_note(network), INDENT);
-        out + &self.parts(network)
+        out + &self.phases(network)
     }
 
-    /// A table for each measure of exchanges.
-    fn parts(&self, network: &NetworkSummary) -> String {
+    /// Returns a table of phases for each measure that has exchanges.
+    fn phases(&self, network: &NetworkSummary) -> String {
         let mut out = String::new();
         let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
-            if let Some(table) = Table::of_parts(&network.arms, i) {
-                let heading = plain(&parts::heading(&measure.label));
+            if let Some(table) = Table::of_phases(&network.arms, i) {
+                let heading = plain(&phases::heading(&measure.label));
                 out.push('\n');
                 out += &self.wrapped(&heading, INDENT);
                 out += &table.lines(self.width, self.color);
             }
         }
         if !out.is_empty() {
-            out += &self.wrapped(parts::NOTE, INDENT);
+            out += &self.wrapped(phases::NOTE, INDENT);
         }
         out
     }

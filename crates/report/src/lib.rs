@@ -1,23 +1,23 @@
-//! Records to terminal, HTML, JSON and CSV.
+//! Reports on records: for the terminal, as HTML, JSON and CSV.
 //!
 //! The life of a report:
 //!
-//! 1. [`summarise`] takes a run as read from its folders. It picks the cells that count
-//!    (`cells`), turns calls into one number a block and measure (`measure`), asks `stats` how
-//!    well the medians are known and how arms compare with the baseline (`compare`), adds
-//!    what it cost (`cost`), and draws a conclusion for each network (`advice`).
-//! 2. The [`Summary`] holds every figure that any format prints. It is a pure function of the
-//!    records: the same records give the same bytes, however they were cut into shards.
-//! 3. A format only lays it out: [`human`] for the terminal, [`json`] with a published schema
-//!    (`docs/report.schema.json`), [`html`] as one offline page. [`csv`] is not a summary but
-//!    the calls themselves, one a row, for other tools.
+//! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
+//!    (`cells`), splits calls into populations with one number per block (`population`), estimates
+//!    their figures (`measure`, `phases`), compares the arms with the baseline (`compare`), adds
+//!    costs (`cost`), and derives a recommendation for each network (`advice`).
+//! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
+//!    records: the same records give the same bytes, however they were split into shards.
+//! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
+//!    (`docs/report.schema.json`), [`html`] as one offline page. [`csv`] is not a summary but the
+//!    calls themselves, one per row, for other tools.
 //!
-//! Two rules shape all of it. A number is printed with its n, its interval and its unit, or
-//! not at all; and what did not work stands where the number would be. Sentence and table come
-//! from the same verdicts, so the one cannot promise what the other does not show.
+//! Two rules apply to all formats. A number is printed with its n, its interval and its unit, or
+//! not at all; where something failed, the failure takes the number's place. And sentence and table
+//! are derived from the same verdicts, so that they cannot contradict each other.
 //!
-//! Names come from files that anyone may write: the terminal gets them without control
-//! characters, the page gets them escaped.
+//! Names come from files that anyone may write: the terminal gets them without control characters,
+//! the page gets them escaped.
 
 mod advice;
 mod cells;
@@ -29,7 +29,7 @@ mod html;
 mod human;
 mod measure;
 mod number;
-mod parts;
+mod phases;
 mod population;
 mod quantity;
 mod summarise;
@@ -44,18 +44,18 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
+pub use summary::measure::{Comparison, Mean, Measure, Part, Phases};
 pub use summary::{
-    AaCheck, Advice, ArmSummary, CellCounts, Comparison, Costs, FORMAT, Family, Mean, Measure,
-    NetworkSummary, Part, Parts, Role, Summary,
+    AaCheck, Advice, ArmSummary, CellCounts, Costs, FORMAT, Family, NetworkSummary, Role, Summary,
 };
 
-/// The summary as JSON, as `docs/report.schema.json` describes it.
+/// Returns the summary as JSON, as specified by `docs/report.schema.json`.
 pub fn json(summary: &Summary) -> String {
     let text = serde_json::to_string_pretty(summary);
-    text.expect("a summary holds strings, finite numbers and lists") + "\n"
+    text.expect("a summary contains only strings, finite numbers and lists") + "\n"
 }
 
-/// JSON Schema of [`json`], as `docs/report.schema.json` has it.
+/// Returns the JSON Schema of [`json`], as in `docs/report.schema.json`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Summary).to_value()
 }

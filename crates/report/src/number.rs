@@ -1,8 +1,11 @@
-//! Numbers for people: one unit, as many digits as the interval warrants.
+//! Formats numbers for people: one unit, and as many digits as the interval warrants.
 
 use crate::quantity::{Bound, Quantity, Unit};
 
-/// The value and how far its interval reaches on its wider side: `265 ms ±9`.
+/// Absorbs floating-point error before rounding up or down: 104.00000000000001 is 104.
+const ROUNDING_NOISE: f64 = 1e-9;
+
+/// Formats the value with the distance to the farther end of its interval, e.g. `265 ms ±9`.
 pub(crate) fn with_spread(q: &Quantity) -> String {
     let Some(value) = q.value else {
         return "unknown".into();
@@ -16,7 +19,7 @@ pub(crate) fn with_spread(q: &Quantity) -> String {
     let decimals = scale.decimals(reach, value);
     let number = format!(
         "{}{} {}",
-        mark(q.bound),
+        bound_mark(q.bound),
         scale.bounded(value, decimals, q.bound),
         scale.unit
     );
@@ -27,16 +30,16 @@ pub(crate) fn with_spread(q: &Quantity) -> String {
     }
 }
 
-/// A size and the interval it lies in, both above zero: (`118 ms`, `104 to 133`).
+/// A formatted size and its interval, e.g. `118 ms` and `104 to 133`.
 pub(crate) struct Size {
     pub(crate) value: String,
     pub(crate) range: String,
 }
 
-/// The size of a difference or factor. `flip` turns it round: its negative, or for a factor
-/// its inverse.
+/// Formats a difference or a factor. `flip` inverts it: it negates a difference and takes the
+/// reciprocal of a factor.
 pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
-    let turn = |x: f64| match (flip, q.unit) {
+    let oriented = |x: f64| match (flip, q.unit) {
         (false, _) => x,
         (true, Unit::Factor) => 1.0 / x,
         (true, _) => -x,
@@ -46,7 +49,7 @@ pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
     } else {
         (q.low, q.high)
     };
-    let (value, low, high) = (turn(q.value?), low.map(turn), high.map(turn));
+    let (value, low, high) = (oriented(q.value?), low.map(oriented), high.map(oriented));
     let finite = |x: Option<f64>| x.filter(|x| x.is_finite());
     let (low, high) = (finite(low), finite(high));
     let largest = [low, high]
@@ -75,20 +78,20 @@ pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
         (Some(low), Some(high)) => format!("{low} to {high}"),
         (Some(low), None) => format!("{low} or more"),
         (None, Some(high)) => format!("{high} or less"),
-        (None, None) => "no bound".into(),
+        (None, None) => "unbounded".into(),
     };
     let digits = scale.bounded(value, decimals, bound);
     let value = format!("{words}{digits}{join}{}", scale.unit);
     Some(Size { value, range })
 }
 
-/// A plain duration, two or three digits: `6 ms`, `3 m 41 s`.
+/// Formats a duration with two or three digits, e.g. `6 ms` or `3 min 41 s`.
 pub(crate) fn duration(ns: f64) -> String {
     if ns >= 60e9 {
         let s = (ns / 1e9).round() as u64;
         return match (s / 3600, s / 60 % 60, s % 60) {
-            (0, m, s) => format!("{m} m {s} s"),
-            (h, m, _) => format!("{h} h {m} m"),
+            (0, m, s) => format!("{m} min {s} s"),
+            (h, m, _) => format!("{h} h {m} min"),
         };
     }
     let scale = Scale::of(Unit::Ns, ns);
@@ -101,7 +104,7 @@ pub(crate) fn duration(ns: f64) -> String {
     )
 }
 
-/// A share as per cent, with the digits that tell it from 100 %.
+/// Formats a share as a percentage, with enough digits to distinguish it from 100 %.
 pub(crate) fn percent(share: f64) -> String {
     let missing = 100.0 * (1.0 - share);
     let decimals = if missing >= 0.95 || missing <= 0.0 {
@@ -118,7 +121,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{digits} %")
 }
 
-/// `1 call`, `2 calls`.
+/// Formats a count, e.g. `1 block` or `2 blocks`.
 pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -129,7 +132,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// The unit in which a number of this size has one to three digits before the point.
+    /// Returns the unit in which a number of this size has one to three digits before the point.
     fn of(unit: Unit, value: f64) -> Self {
         let steps: &[(&str, f64)] = match unit {
             Unit::Ns => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
@@ -147,9 +150,9 @@ impl Scale {
         Self { unit, factor }
     }
 
-    /// Digits behind the point that the reach of the interval leaves meaning in, so that
-    /// rounding it up makes it half as wide again at most; without a reach, as many as make
-    /// two digits.
+    /// Returns the number of decimals that are meaningful with an interval of this reach: few
+    /// enough, but so many that rounding the reach up widens it by at most half. Without a reach,
+    /// as many as make two significant digits.
     fn decimals(&self, reach: Option<f64>, value: f64) -> usize {
         let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 5.0) / self.factor;
         [1.95, 0.195, 0.0195]
@@ -160,14 +163,14 @@ impl Scale {
 
     fn digits(&self, value: f64, decimals: usize) -> String {
         let digits = format!("{:.decimals$}", value / self.factor);
-        // Rounding to zero must not leave a sign behind.
+        // No negative zero.
         match digits.strip_prefix('-') {
             Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
             _ => digits,
         }
     }
 
-    /// Rounded so that a bound stays true.
+    /// Rounds so that a bound stays true.
     fn bounded(&self, value: f64, decimals: usize, bound: Bound) -> String {
         match bound {
             Bound::AtLeast => self.down(value, decimals),
@@ -176,26 +179,23 @@ impl Scale {
         }
     }
 
-    /// Rounded down: an interval printed wider than it is still covers what it says.
+    /// Rounds down. An interval that is printed too wide still covers what it claims.
     fn down(&self, value: f64, decimals: usize) -> String {
         self.toward(value, decimals, |x| (x + ROUNDING_NOISE).floor())
     }
 
-    /// Rounded up.
+    /// Rounds up.
     fn up(&self, value: f64, decimals: usize) -> String {
         self.toward(value, decimals, |x| (x - ROUNDING_NOISE).ceil())
     }
 
-    fn toward(&self, value: f64, decimals: usize, whole: fn(f64) -> f64) -> String {
+    fn toward(&self, value: f64, decimals: usize, round: fn(f64) -> f64) -> String {
         let step = self.factor / 10f64.powi(decimals as i32);
-        self.digits(whole(value / step) * step, decimals)
+        self.digits(round(value / step) * step, decimals)
     }
 }
 
-/// 104.0 that became 104.00000000000001 on the way is still 104.
-const ROUNDING_NOISE: f64 = 1e-9;
-
-fn mark(bound: Bound) -> &'static str {
+fn bound_mark(bound: Bound) -> &'static str {
     match bound {
         Bound::AtLeast => "≥ ",
         Bound::AtMost => "≤ ",
@@ -251,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn turned_round() {
-        let sooner = size(&quantity(-118e6, -133e6, -104e6, Unit::Ns), true).unwrap();
+    fn differences_and_factors_are_inverted() {
+        let faster = size(&quantity(-118e6, -133e6, -104e6, Unit::Ns), true).unwrap();
         assert_eq!(
-            (sooner.value.as_str(), sooner.range.as_str()),
+            (faster.value.as_str(), faster.range.as_str()),
             ("118 ms", "104 to 133")
         );
         let slower = size(&quantity(0.5, 0.4, 0.8, Unit::Factor), true).unwrap();
@@ -265,8 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_ones() {
-        assert_eq!(duration(221e9), "3 m 41 s");
+    fn durations_and_percentages() {
+        assert_eq!(duration(221e9), "3 min 41 s");
         assert_eq!(duration(6e6), "6 ms");
         assert_eq!(duration(5.55e6), "5.5 ms");
         assert_eq!(percent(0.95), "95 %");

@@ -3,22 +3,22 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A number with all it needs to be printed.
+/// An estimate over blocks: a number with its interval, its unit and the number of blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Quantity {
-    /// The estimate, or the bound that is known; absent when nothing is.
+    /// The estimate, or a bound on it; absent when nothing is known.
     pub value: Option<f64>,
-    /// What `value` is.
+    /// Whether `value` is exact or a bound.
     pub bound: Bound,
-    /// Lower end of the interval; absent when it has none.
+    /// Lower end of the interval; absent when it is unbounded below.
     pub low: Option<f64>,
-    /// Upper end; absent when it has none.
+    /// Upper end of the interval; absent when it is unbounded above.
     pub high: Option<f64>,
-    /// Probability that an interval made like this holds the true value.
+    /// Probability that an interval made like this contains the true value.
     pub coverage: f64,
     /// How the interval was made.
     pub interval: Method,
-    /// Blocks behind it.
+    /// Number of blocks it is estimated from.
     pub blocks: usize,
     /// Unit of value and interval.
     pub unit: Unit,
@@ -28,13 +28,13 @@ pub struct Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The value itself.
+    /// The estimate is the value.
     Exact,
-    /// It is that or more.
+    /// The estimate is at least the value.
     AtLeast,
-    /// It is that or less.
+    /// The estimate is at most the value.
     AtMost,
-    /// Nothing.
+    /// There is no value.
     Unknown,
 }
 
@@ -42,13 +42,13 @@ pub enum Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Between order statistics; its coverage is exact.
+    /// From order statistics; the coverage is exact.
     OrderStatistics,
-    /// By resampling blocks; its coverage is nominal.
+    /// By resampling blocks; the coverage is nominal.
     Bootstrap,
 }
 
-/// A unit.
+/// The unit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Unit {
     /// Nanoseconds.
@@ -60,7 +60,7 @@ pub enum Unit {
     /// Bits per second.
     #[serde(rename = "bit/s")]
     BitsPerSecond,
-    /// A ratio.
+    /// A dimensionless ratio.
     #[serde(rename = "factor")]
     Factor,
 }
@@ -71,7 +71,7 @@ impl Quantity {
         let (lo, hi) = (estimate.value.lo, estimate.value.hi);
         let (value, bound) = match (finite(lo), finite(hi)) {
             (Some(lo), Some(hi)) if lo == hi => (Some(lo), Bound::Exact),
-            // Known on both sides yet not exact does not come of time-outs; the worse end.
+            // Timeouts bound a value on one side only; should both bounds be known, take the worse.
             (Some(_), Some(hi)) => (Some(hi), Bound::AtMost),
             (Some(lo), None) => (Some(lo), Bound::AtLeast),
             (None, Some(hi)) => (Some(hi), Bound::AtMost),
@@ -89,6 +89,75 @@ impl Quantity {
             },
             blocks: estimate.blocks,
             unit,
+        }
+    }
+}
+
+impl Bound {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Exact => "exact",
+            Bound::AtLeast => "at_least",
+            Bound::AtMost => "at_most",
+            Bound::Unknown => "unknown",
+        }
+    }
+}
+
+impl Method {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::OrderStatistics => "order_statistics",
+            Method::Bootstrap => "bootstrap",
+        }
+    }
+}
+
+impl Unit {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Bytes => "bytes",
+            Unit::BitsPerSecond => "bit/s",
+            Unit::Factor => "factor",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renaming a variant must not change the published names.
+    #[test]
+    fn names_match_the_serialised_form() {
+        for (bound, name) in [
+            (Bound::Exact, "exact"),
+            (Bound::AtLeast, "at_least"),
+            (Bound::AtMost, "at_most"),
+            (Bound::Unknown, "unknown"),
+        ] {
+            assert_eq!(bound.name(), name);
+            assert_eq!(serde_json::to_value(bound).unwrap(), name);
+        }
+        for (method, name) in [
+            (Method::OrderStatistics, "order_statistics"),
+            (Method::Bootstrap, "bootstrap"),
+        ] {
+            assert_eq!(method.name(), name);
+            assert_eq!(serde_json::to_value(method).unwrap(), name);
+        }
+        for (unit, name) in [
+            (Unit::Ns, "ns"),
+            (Unit::Bytes, "bytes"),
+            (Unit::BitsPerSecond, "bit/s"),
+            (Unit::Factor, "factor"),
+        ] {
+            assert_eq!(unit.name(), name);
+            assert_eq!(serde_json::to_value(unit).unwrap(), name);
         }
     }
 }

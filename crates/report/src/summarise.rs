@@ -1,21 +1,24 @@
-//! From records to the summary.
+//! Turns records into the summary.
 
 use std::collections::BTreeSet;
 
 use record::{Arm, Network, Proof, Run, RunData};
 
-use crate::cells::{Blocks, Table};
+use crate::cells::{Blocks, CellIndex};
+use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
 use crate::summary::{AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary};
+use crate::wording::protocol_mismatch;
 use crate::{advice, compare, configuration, cost};
 
-/// Sums a run up. Shards are put together by [`record::merge`] before.
+/// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
     let run = data.run();
-    let maker = Maker::new(data);
-    let networks: Vec<NetworkSummary> = run.networks.iter().map(|n| maker.network(n)).collect();
-    let cells = maker.table.counts(data, |_, _| true);
+    let summariser = Summariser::new(data);
+    let networks: Vec<NetworkSummary> =
+        run.networks.iter().map(|n| summariser.network(n)).collect();
+    let cells = summariser.cells.counts(data, |_, _| true);
     Summary {
         format: FORMAT,
         commute: run.commute.clone(),
@@ -31,40 +34,41 @@ pub fn summarise(data: &RunData) -> Summary {
         self_test: data
             .headers()
             .iter()
-            .flat_map(|head| head.self_test.clone())
+            .flat_map(|header| header.self_test.clone())
             .collect(),
-        a_a: a_a(&networks, maker.repeats.together),
-        notes: notes(data, &networks, &maker.arms),
-        family: maker.arms,
+        a_a: a_a(&networks, summariser.a_a_family.coverage),
+        notes: notes(data, &networks, &summariser.family),
+        family: summariser.family,
         cells,
         networks,
     }
 }
 
-/// What the summaries of all networks have in common.
-struct Maker<'a> {
+/// Summarises one network after the other.
+struct Summariser<'a> {
     data: &'a RunData,
     run: &'a Run,
-    table: Table<'a>,
+    cells: CellIndex<'a>,
     populations: Vec<Population>,
-    /// Comparisons of arms, and those of A/A arms: a check of its own, with its own error.
-    arms: Family,
-    repeats: Family,
+    /// The comparisons of arms.
+    family: Family,
+    /// The comparisons of A/A arms, a check with an error probability of its own.
+    a_a_family: Family,
 }
 
-impl<'a> Maker<'a> {
+impl<'a> Summariser<'a> {
     fn new(data: &'a RunData) -> Self {
-        let (run, table) = (data.run(), Table::new(data));
+        let (run, cells) = (data.run(), CellIndex::new(data));
         let populations = populations(run);
-        let arms = compare::family(run, &table, &populations, Role::Arm);
-        let repeats = compare::family(run, &table, &populations, Role::Repeat);
+        let family = compare::family(run, &cells, &populations, Role::Arm);
+        let a_a_family = compare::family(run, &cells, &populations, Role::Repeat);
         Self {
             data,
             run,
-            table,
+            cells,
             populations,
-            arms,
-            repeats,
+            family,
+            a_a_family,
         }
     }
 
@@ -87,7 +91,7 @@ impl<'a> Maker<'a> {
                 }
             }
         }
-        let (advice, sentence) = advice::advise(&arms, &self.arms);
+        let (advice, sentence) = advice::advise(&arms, &self.family);
         let (name, numbers) = (network.name.clone(), network.numbers.clone());
         NetworkSummary {
             name,
@@ -99,18 +103,18 @@ impl<'a> Maker<'a> {
     }
 
     fn arm(&self, network: &Network, arm: &Arm) -> ArmSummary {
-        let at = (network.name.as_str(), arm.name.as_str());
-        let blocks = self.table.clean(at.0, at.1);
+        let key = (network.name.as_str(), arm.name.as_str());
+        let blocks = self.cells.clean(key.0, key.1);
         let role = compare::role_of(self.run, &arm.name);
         let family = if role == Role::Repeat {
-            &self.repeats
+            &self.a_a_family
         } else {
-            &self.arms
+            &self.family
         };
         let measures = self.populations.iter().map(|population| {
-            let mut measure = population.measure(&blocks, self.run);
+            let mut measure = measure(population, &blocks, self.run);
             if role != Role::Baseline {
-                let compared = compare::compare(population, self.run, &self.table, family, at);
+                let compared = compare::compare(population, self.run, &self.cells, family, key);
                 measure.comparison = compared.clean;
                 measure.with_noisy = compared.with_noisy;
             }
@@ -122,25 +126,27 @@ impl<'a> Maker<'a> {
             stack: arm.stack.clone(),
             protocol: arm.protocol.clone(),
             role,
-            spoken: set(blocks
-                .values()
-                .flat_map(|c| c.calls.iter().map(|call| &call.protocol))),
-            transports: set(connections().map(|p| &p.transport)),
-            congestion: set(connections().filter_map(|p| p.congestion.as_ref())),
+            negotiated_protocols: distinct(
+                blocks
+                    .values()
+                    .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
+            ),
+            transports: distinct(connections().map(|c| &c.transport)),
+            congestion: distinct(connections().filter_map(|c| c.congestion.as_ref())),
             caveat: arm.caveat.clone(),
             configuration: configuration::of(blocks.values().copied(), &arm.codec),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
-            cells: self.table.counts(self.data, |n, a| (n, a) == at),
-            reasons: self.table.reasons(at.0, at.1),
+            cells: self.cells.counts(self.data, |n, a| (n, a) == key),
+            reasons: self.cells.reasons(key.0, key.1),
             measures: measures.collect(),
             costs: cost::costs(&blocks, self.run),
         }
     }
 }
 
-/// Distinct words, sorted; empty ones say nothing.
-fn set<'a>(words: impl Iterator<Item = &'a String>) -> Vec<String> {
+/// Returns the distinct words, sorted and without empty ones.
+fn distinct<'a>(words: impl Iterator<Item = &'a String>) -> Vec<String> {
     let distinct: BTreeSet<&String> = words.filter(|word| !word.is_empty()).collect();
     distinct.into_iter().cloned().collect()
 }
@@ -152,7 +158,7 @@ fn weakest_proof(blocks: &Blocks<'_>) -> Option<Proof> {
         .min()
 }
 
-fn a_a(networks: &[NetworkSummary], together: f64) -> AaCheck {
+fn a_a(networks: &[NetworkSummary], coverage: f64) -> AaCheck {
     let (mut compared, mut objections) = (0, Vec::new());
     for network in networks {
         let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
@@ -160,7 +166,7 @@ fn a_a(networks: &[NetworkSummary], together: f64) -> AaCheck {
         };
         for repeat in network.arms.iter().filter(|arm| arm.role == Role::Repeat) {
             compared += repeat.comparisons().count();
-            let found = advice::objections(repeat, baseline, together);
+            let found = advice::objections(repeat, baseline, coverage);
             objections.extend(found.iter().map(|o| format!("{}: {o}", network.name)));
         }
     }
@@ -175,17 +181,18 @@ fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<St
     let mut notes = Vec::new();
     if family.comparisons > 0 {
         notes.push(format!(
-            "Intervals of differences hold all together with {}: {}, each made to hold with {}.",
-            percent(family.together),
+            "Family-wise confidence {} over {} (Bonferroni, {} each).",
+            percent(family.coverage),
             count(family.comparisons, "comparison"),
-            percent(family.each)
+            percent(family.coverage_each)
         ));
     }
     let failed: Vec<&str> = data
         .headers()
         .iter()
-        .flat_map(|head| {
-            head.self_test
+        .flat_map(|header| {
+            header
+                .self_test
                 .iter()
                 .filter(|c| !c.pass)
                 .map(|c| c.name.as_str())
@@ -193,25 +200,26 @@ fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<St
         .collect();
     if !failed.is_empty() {
         notes.push(format!(
-            "The self-test failed: {}. The lab is not sound.",
+            "The self-test failed: {}. The results are not trustworthy.",
             failed.join(", ")
         ));
     }
-    let measured = |arm: &&ArmSummary| arm.costs.client_cpu.is_some();
+    let has_cpu = |arm: &&ArmSummary| arm.costs.client_cpu.is_some();
     let mut arms = networks
         .iter()
         .flat_map(|n| &n.arms)
-        .filter(measured)
+        .filter(has_cpu)
         .peekable();
     if arms.peek().is_some() && !arms.all(|arm| arm.costs.kernel_thread_seen) {
         notes.push(
-            "CPU leaves out the kernel's share in some cells: TCP looks cheaper than it is.".into(),
+            "In some cells the CPU figures lack the kernel's share: TCP looks cheaper than it is."
+                .into(),
         );
     }
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
-        let spoke = arm.spoke_otherwise();
-        notes.extend(spoke.filter(|note| told.insert(note.clone())));
+        let mismatch = protocol_mismatch(arm);
+        notes.extend(mismatch.filter(|note| seen.insert(note.clone())));
     }
     notes
 }

@@ -1,25 +1,30 @@
-//! The table of a network: an arm a row, its verdicts below it, cut into parts that fit.
+//! The terminal's table of a network: one row per arm, its verdicts below it, split to fit.
 
 use stats::Verdict;
 
 use crate::number::with_spread;
-use crate::parts::{BYTES, TIMES, ms};
+use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
-use crate::summary::{ArmSummary, NetworkSummary, Part, Parts, Role};
+use crate::summary::measure::{Part, Phases};
+use crate::summary::{ArmSummary, NetworkSummary, Role};
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{remarks, verdict_words};
 
-/// All columns of a network's table.
+const GAP: &str = "   ";
+const REMARK_INDENT: &str = "      ";
+const RESET: &str = "\x1b[0m";
+
+/// A table with one row per arm.
 pub(crate) struct Table<'a> {
     arms: &'a [ArmSummary],
     columns: Vec<Column>,
-    /// Figures alone: verdicts and remarks stand elsewhere.
-    bare: bool,
+    /// Whether verdicts and remarks are left out.
+    figures_only: bool,
 }
 
-/// A column: its figures and what was concluded from them, an entry an arm.
+/// A column: figures and verdicts, one per arm.
 struct Column {
-    head: String,
+    heading: String,
     figures: Vec<String>,
     verdicts: Vec<Option<Verdict>>,
 }
@@ -30,7 +35,7 @@ impl<'a> Table<'a> {
         let mut table = Self {
             arms,
             columns: Vec::new(),
-            bare: false,
+            figures_only: false,
         };
         let measures = arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
@@ -51,92 +56,93 @@ impl<'a> Table<'a> {
                 });
             }
         }
-        table.add("blocks · calls", |arm| {
+        table.add("blocks · requests", |arm| {
             format!(
                 "{} · {}",
-                arm.cells.clean + arm.cells.rerun,
+                arm.cells.clean + arm.cells.clean_on_retry,
                 arm.calls_and_losses().0
             )
         });
-        table.add("wire up / down", |arm| {
+        table.add("IP bytes up / down", |arm| {
             let costs = &arm.costs;
             format!(
                 "{} / {}",
-                shown(costs.wire_up.as_ref()),
-                shown(costs.wire_down.as_ref())
+                shown(costs.up_bytes.as_ref()),
+                shown(costs.down_bytes.as_ref())
             )
         });
-        table.add("of it handshakes", |arm| {
-            shown(arm.costs.handshake.as_ref())
+        table.add("handshake bytes", |arm| {
+            shown(arm.costs.handshake_bytes.as_ref())
         });
-        table.add("client CPU/call", |arm| {
+        table.add("client CPU/request", |arm| {
             shown(arm.costs.client_cpu.as_ref())
         });
-        table.add("server CPU/call", |arm| {
+        table.add("server CPU/request", |arm| {
             shown(arm.costs.server_cpu.as_ref())
         });
         table.add("memory", |arm| shown(arm.costs.memory.as_ref()));
-        table.add("start-up", |arm| shown(arm.costs.startup.as_ref()));
+        table.add("start-up time", |arm| shown(arm.costs.startup.as_ref()));
         table
     }
 
-    /// The parts of the exchanges of a measure; none if it has none.
-    pub(crate) fn of_parts(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
+    /// Returns the table of an exchange's phases, if the measure has any.
+    pub(crate) fn of_phases(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
         let mut table = Self {
             arms,
             columns: Vec::new(),
-            bare: true,
+            figures_only: true,
         };
-        let all = arms.iter().filter_map(|arm| parts_of(arm, measure));
+        let all = arms.iter().filter_map(|arm| phases_of(arm, measure));
         all.clone().next()?;
-        for (head, of) in TIMES {
-            // A message that was there before has no such part.
-            if all.clone().any(|parts| of(parts).greatest > 0.0) {
-                table.add(head, |arm| {
-                    parts_of(arm, measure).map_or("-".into(), |parts| ms(of(parts).mean))
+        for (heading, of) in TIMES {
+            // A prebuilt message is not created.
+            if all.clone().any(|phases| of(phases).max > 0.0) {
+                table.add(heading, |arm| {
+                    phases_of(arm, measure).map_or("-".into(), |phases| ms(of(phases).mean))
                 });
             }
         }
-        for (head, of) in BYTES {
-            table.add(head, |arm| {
-                let bytes = |parts: &Parts| format!("{:.0} B", of(parts).mean);
-                parts_of(arm, measure).map_or("-".into(), bytes)
+        for (heading, of) in BYTES {
+            table.add(heading, |arm| {
+                let bytes = |phases: &Phases| format!("{:.0} B", of(phases).mean);
+                phases_of(arm, measure).map_or("-".into(), bytes)
             });
         }
-        table.add("blocks · calls", |arm| {
-            let counts = |parts: &Parts| format!("{} · {}", parts.blocks, parts.calls);
-            parts_of(arm, measure).map_or("-".into(), counts)
+        table.add("blocks · requests", |arm| {
+            let counts = |phases: &Phases| format!("{} · {}", phases.blocks, phases.calls);
+            phases_of(arm, measure).map_or("-".into(), counts)
         });
         Some(table)
     }
 
-    /// The table as lines of at most `width` characters, in as many parts as that takes.
+    /// Returns the table as lines of at most `width` characters, split into as many tables as that
+    /// takes.
     pub(crate) fn lines(&self, width: usize, color: bool) -> String {
         let mut out = String::new();
         let mut rest = &self.columns[..];
         while !rest.is_empty() {
-            let (part, later) = rest.split_at(self.fitting(rest, width));
+            let (fitting, remaining) = rest.split_at(self.fitting(rest, width));
             let first = rest.len() == self.columns.len();
             if !first {
                 out.push('\n');
             }
-            out += &self.part(part, first && !self.bare, width, color);
-            rest = later;
+            out += &self.section(fitting, first && !self.figures_only, width, color);
+            rest = remaining;
         }
         out
     }
 
-    fn add(&mut self, head: &str, figure: impl Fn(&ArmSummary) -> String) {
+    fn add(&mut self, heading: &str, figure: impl Fn(&ArmSummary) -> String) {
         self.columns.push(Column {
-            head: head.to_owned(),
+            heading: heading.to_owned(),
             figures: self.arms.iter().map(figure).collect(),
             verdicts: vec![None; self.arms.len()],
         });
     }
 
-    /// How many columns fit beside the names; one always does, fitting or not.
+    /// Returns how many columns fit beside the names, but at least one.
     fn fitting(&self, columns: &[Column], width: usize) -> usize {
-        let mut used = chars(INDENT) + self.names();
+        let mut used = chars(INDENT) + self.name_width();
         let fits = |column: &&Column| {
             used += chars(GAP) + column.width();
             used <= width
@@ -144,17 +150,17 @@ impl<'a> Table<'a> {
         columns.iter().take_while(fits).count().max(1)
     }
 
-    fn names(&self) -> usize {
+    fn name_width(&self) -> usize {
         let widest = self.arms.iter().map(|arm| chars(&plain(&arm.name))).max();
         widest.unwrap_or(0).max(chars("arm"))
     }
 
-    fn part(&self, columns: &[Column], first: bool, width: usize, color: bool) -> String {
+    fn section(&self, columns: &[Column], first: bool, width: usize, color: bool) -> String {
         let row = |name: &str, texts: Vec<(&str, &str)>| {
-            let mut line = format!("{INDENT}{name}{}", blank(self.names(), name));
+            let mut line = format!("{INDENT}{name}{}", blank(self.name_width(), name));
             for ((text, code), column) in texts.into_iter().zip(columns) {
                 let (on, off) = match color && !code.is_empty() {
-                    true => (code, "\x1b[0m"),
+                    true => (code, RESET),
                     false => ("", ""),
                 };
                 line += &format!("{GAP}{on}{text}{off}{}", blank(column.width(), text));
@@ -163,11 +169,11 @@ impl<'a> Table<'a> {
         };
         let mut out = row(
             "arm",
-            columns.iter().map(|c| (c.head.as_str(), "")).collect(),
+            columns.iter().map(|c| (c.heading.as_str(), "")).collect(),
         );
         for (i, arm) in self.arms.iter().enumerate() {
             let name = plain(&arm.name);
-            if arm.cells.clean + arm.cells.rerun > 0 {
+            if arm.cells.clean + arm.cells.clean_on_retry > 0 {
                 out += &row(
                     &name,
                     columns
@@ -216,18 +222,15 @@ impl Column {
             .chain(verdicts)
             .max()
             .unwrap_or(0)
-            .max(chars(&self.head))
+            .max(chars(&self.heading))
     }
 }
 
-const GAP: &str = "   ";
-const REMARK_INDENT: &str = "      ";
-
-fn parts_of(arm: &ArmSummary, measure: usize) -> Option<&Parts> {
-    arm.measures[measure].parts.as_ref()
+fn phases_of(arm: &ArmSummary, measure: usize) -> Option<&Phases> {
+    arm.measures[measure].phases.as_ref()
 }
 
-/// A verdict in a column, and the colour it may have.
+/// Returns a verdict's words and its colour.
 fn words(verdict: Verdict) -> (String, &'static str) {
     let words = match verdict {
         Verdict::CannotTell { needs: Some(n), .. } => format!("cannot tell (~{n} blocks)"),

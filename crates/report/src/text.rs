@@ -1,19 +1,20 @@
-//! Text for a terminal: safe, measured and wrapped.
+//! Text for a terminal: made safe, measured and wrapped.
 
 pub(crate) const INDENT: &str = "  ";
 
-/// Without what a terminal would obey: control characters and marks that turn the line round.
+/// Replaces everything that a terminal would interpret: control characters and marks that change
+/// the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
-    let obeyed = |c: char| {
+    let interpreted = |c: char| {
         c.is_control()
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars()
-        .map(|c| if obeyed(c) { '\u{fffd}' } else { c })
+        .map(|c| if interpreted(c) { '\u{fffd}' } else { c })
         .collect()
 }
 
-/// Broken at spaces to `width`, every line behind `indent`.
+/// Breaks text at spaces into lines of at most `width` characters, each behind `indent`.
 pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let (mut out, mut line) = (String::new(), String::new());
     for word in text.split(' ') {
@@ -28,7 +29,7 @@ pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     out + &format!("{indent}{}\n", line.trim_end())
 }
 
-/// How many places a text takes; names are taken to be of single width.
+/// Returns the width of a text in columns, assuming that every character is one column wide.
 pub(crate) fn chars(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,11 +1,12 @@
 //! Sentences that the terminal and the page share.
 
+use record::Proof;
 use stats::Verdict;
 
 use crate::number::{count, percent};
 use crate::summary::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
 
-/// A verdict in words.
+/// Returns the words for a verdict.
 pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
@@ -15,18 +16,18 @@ pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// How the planned cells ended, in one line.
+/// Returns one line on how the planned cells ended.
 pub(crate) fn cells_line(cells: &CellCounts) -> String {
     let mut line = format!(
-        "{}: {} clean, {} noisy and re-run, {} failed, {} unsupported",
+        "{}: {} clean, {} clean on retry, {} failed, {} unsupported",
         count(cells.planned, "cell"),
         cells.clean,
-        cells.rerun,
+        cells.clean_on_retry,
         cells.failed,
         cells.unsupported
     );
     for (n, what) in [
-        (cells.noisy, "noisy to the last attempt"),
+        (cells.noisy, "noisy in every attempt"),
         (cells.not_run, "not run"),
         (cells.superseded, "superseded records"),
     ] {
@@ -37,7 +38,7 @@ pub(crate) fn cells_line(cells: &CellCounts) -> String {
     line
 }
 
-/// The line that comes before all others when the lab found a difference that is not there.
+/// Returns the warning that precedes everything else when the A/A check failed.
 pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
     match check {
         AaCheck::Failed { objections } => Some(format!(
@@ -48,7 +49,7 @@ pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
     }
 }
 
-/// `self-test 9/9`.
+/// Returns the result of the self-test, e.g. `self-test 9/9`.
 pub(crate) fn self_test_words(summary: &Summary) -> String {
     let passed = summary.self_test.iter().filter(|check| check.pass).count();
     match summary.self_test.len() {
@@ -57,66 +58,85 @@ pub(crate) fn self_test_words(summary: &Summary) -> String {
     }
 }
 
-/// What stands beside an arm's figures or in their place.
+/// Returns a sentence if the arm negotiated another protocol than the one asked for.
+pub(crate) fn protocol_mismatch(arm: &ArmSummary) -> Option<String> {
+    let negotiated = arm.negotiated_protocols.iter().map(String::as_str);
+    let other: Vec<&str> = negotiated.filter(|name| *name != arm.protocol).collect();
+    (!other.is_empty()).then(|| {
+        format!(
+            "{} was configured for {} and negotiated {}.",
+            arm.name,
+            arm.protocol,
+            other.join(", ")
+        )
+    })
+}
+
+/// Returns the remarks that accompany an arm's figures or replace them.
 pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     match arm.role {
-        Role::Repeat => remarks.push("the baseline again: an A/A check".to_owned()),
+        Role::Repeat => remarks.push("A/A arm: a copy of the baseline".to_owned()),
         Role::Baseline | Role::Arm => {}
     }
     remarks.extend(arm.caveat.clone());
     remarks.extend(arm.reasons.iter().cloned());
-    let unlike = arm.differences.iter().filter(|d| d.on_the_wire);
-    let unlike: Vec<String> = unlike
-        .map(|d| format!("{} {} ({})", d.what, d.arm, d.baseline))
+    let differences = arm.differences.iter().filter(|d| d.on_the_wire);
+    let differences: Vec<String> = differences
+        .map(|d| format!("{} {} instead of {}", d.what, d.arm, d.baseline))
         .collect();
-    if !unlike.is_empty() {
-        remarks.push(format!("unlike the baseline: {}", unlike.join("; ")));
+    if !differences.is_empty() {
+        remarks.push(format!(
+            "differs from the baseline: {}",
+            differences.join("; ")
+        ));
     }
     for measure in &arm.measures {
         let losses = [
             (
                 measure.timed_out,
-                "timed out (counted as at least that long)",
+                "timed out (counted as at least the timeout)",
             ),
-            (measure.failed, "failed (counted as at least the time-out)"),
-            (measure.retried, "seen twice by the server"),
+            (measure.failed, "failed (counted as at least the timeout)"),
+            (
+                measure.retried,
+                "seen more than once by the server (silent retry)",
+            ),
         ];
         for (n, what) in losses.into_iter().filter(|(n, _)| *n > 0) {
             remarks.push(format!(
                 "{}: {n} of {} {what}",
                 measure.label,
-                count(measure.calls, "call")
+                count(measure.calls, "request")
             ));
         }
-        let words = measure.with_noisy.map(verdict_words);
+        let clean = measure.comparison.as_ref().map(|c| c.verdict);
         match (
-            measure
-                .comparison
-                .as_ref()
-                .map(|c| verdict_words(c.verdict)),
-            words,
+            clean.map(verdict_words),
+            measure.with_noisy.map(verdict_words),
         ) {
-            (Some(clean), Some(all)) if clean != all => remarks.push(format!(
-                "{}: {clean}, but {all} with noisy cells",
+            (Some(clean), Some(with_noisy)) if clean != with_noisy => remarks.push(format!(
+                "{}: {clean}, but {with_noisy} with noisy cells included",
                 measure.label
             )),
-            (None, Some(all)) => remarks.push(format!(
-                "{}: {all} with noisy cells, and no block is clean",
+            (None, Some(with_noisy)) => remarks.push(format!(
+                "{}: no block is clean; {with_noisy} with noisy cells included",
                 measure.label
             )),
             _ => {}
         }
     }
     match arm.proof {
-        Some(record::Proof::Client) => remarks.push("protocol claimed by the client only".into()),
-        Some(record::Proof::Wire) => remarks.push("protocol known from packets only".into()),
-        Some(record::Proof::Server) | None => {}
+        Some(Proof::Client) => {
+            remarks.push("protocol reported by the client only, not verified".into());
+        }
+        Some(Proof::Wire) => remarks.push("protocol verified from packets only".into()),
+        Some(Proof::Server) | None => {}
     }
     remarks
 }
 
-/// What ± means here: with few blocks it is much less than 95 %.
+/// Returns a note on what ± means on a network: with few blocks, much less than 95 %.
 pub(crate) fn spread_note(network: &NetworkSummary) -> String {
     let times = network
         .arms
@@ -125,13 +145,16 @@ pub(crate) fn spread_note(network: &NetworkSummary) -> String {
         .filter_map(|m| m.time.as_ref());
     let fewest = times.min_by(|a, b| a.coverage.total_cmp(&b.coverage));
     match fewest {
-        None => "No clean cell here.".into(),
-        Some(q) if q.blocks < 2 => "±?: one block has no interval.".into(),
+        None => "No clean cells.".into(),
+        Some(q) if q.blocks < 2 => "±?: a single block has no interval.".into(),
         Some(q) if q.coverage < 0.95 => format!(
-            "± is the wider side of the whole range: with {} it covers the median with {} only.",
+            "± is the distance from the median to the farthest block; the range of {} contains the \
+             true median with a probability of only {}.",
             count(q.blocks, "block"),
             percent(q.coverage)
         ),
-        Some(_) => "± is the wider side of the 95 % interval of the median over blocks.".into(),
+        Some(_) => "± is the distance from the median over blocks to the farther end of its 95 % \
+                    interval."
+            .into(),
     }
 }

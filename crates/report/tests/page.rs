@@ -1,4 +1,4 @@
-//! The HTML page: whole, offline, escaped; and read by a real browser where there is one.
+//! The HTML page: well-formed, offline and escaped; loaded by a real browser if there is one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -19,12 +19,12 @@ fn page(data: &RunData) -> String {
 
 fn quickstart_page() -> String {
     let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
-    // Exchanges, so that their tables are looked at with all others.
+    // With exchanges, so that their tables are checked too.
     page(&exchanging(&data))
 }
 
 #[test]
-fn nothing_leaves_the_file() {
+fn page_has_no_external_references() {
     let page = quickstart_page();
     for outside in [
         "http://", "https://", "//cdn", "src=", "@import", "url(", "<script", "<link",
@@ -34,24 +34,24 @@ fn nothing_leaves_the_file() {
 }
 
 #[test]
-fn names_from_files_are_only_ever_text() {
+fn names_from_files_are_escaped() {
     let evil = "<img src=x onerror=alert(1)>\"'&";
     let mut arms = quickstart();
     arms[2].name = evil;
-    let whole = data(&arms, &["<b>net</b>"], 10, 1);
-    let mut run = whole.run().clone();
+    let invented = data(&arms, &["<b>net</b>"], 10, 1);
+    let mut run = invented.run().clone();
     for text in [&mut run.study, &mut run.question, &mut run.host.kernel] {
         *text = format!("{evil} (invented)");
     }
     run.networks[0].toml = "</pre><script>alert(1)</script>\n".into();
     run.networks[0].numbers = evil.into();
     run.self_test[0].name = evil.into();
-    let page = page(&RunData::new(run, whole.cells().to_vec()).unwrap());
+    let page = page(&RunData::new(run, invented.cells().to_vec()).unwrap());
     assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<b>"));
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#x27;&amp;"));
 }
 
-/// Every element that was opened is closed, in order: a browser would repair it silently.
+/// A browser would repair unbalanced tags silently.
 #[test]
 fn tags_are_balanced() {
     let page = quickstart_page();
@@ -72,7 +72,7 @@ fn tags_are_balanced() {
 }
 
 #[test]
-fn every_table_has_caption_and_headings_and_every_figure_a_name() {
+fn tables_have_captions_and_headings_and_figures_have_names() {
     let page = quickstart_page();
     let tables = page.matches("<table>").count();
     assert!(tables > 4);
@@ -90,7 +90,7 @@ fn every_table_has_caption_and_headings_and_every_figure_a_name() {
 }
 
 #[test]
-fn a_run_without_a_single_clean_cell_still_makes_a_page() {
+fn run_without_cells_makes_a_page() {
     let empty = RunData::new(
         data(&quickstart(), &["true-metro"], 2, 1).run().clone(),
         Vec::new(),
@@ -102,9 +102,9 @@ fn a_run_without_a_single_clean_cell_still_makes_a_page() {
     );
 }
 
-/// `COMMUTE_BROWSER` names one; else the usual names are looked for.
+/// Uses `COMMUTE_BROWSER`, or the first of the usual names on PATH.
 #[test]
-fn a_browser_shows_every_arm_and_complains_of_nothing() {
+fn browser_shows_every_arm_without_complaints() {
     let Some(browser) = browser() else {
         testing::skip("no Chromium on PATH, and COMMUTE_BROWSER is not set");
         return;
@@ -114,11 +114,11 @@ fn a_browser_shows_every_arm_and_complains_of_nothing() {
     fs::write(&file, quickstart_page()).unwrap();
     let (dom, log) = dump_dom(&browser, dir.path(), &file);
     for arm in quickstart() {
-        // Once in each network's tables of times and of costs, at least.
+        // At least once in the tables of times and of costs, on both networks.
         let shown = dom.matches(arm.name).count();
         assert!(
             shown >= 4,
-            "{} is shown {shown} times; the browser said:\n{log}",
+            "{} is shown {shown} times; the browser's log:\n{log}",
             arm.name
         );
     }
@@ -128,7 +128,7 @@ fn a_browser_shows_every_arm_and_complains_of_nothing() {
         .collect();
     assert!(complaints.is_empty(), "{complaints:?}");
 
-    // The test can fail: a page that breaks its own policy is complained of.
+    // A page that violates its own policy must fail this test.
     let broken = quickstart_page().replace("</main>", "<script>1</script></main>");
     fs::write(&file, broken).unwrap();
     let (_, log) = dump_dom(&browser, dir.path(), &file);
@@ -146,7 +146,7 @@ fn browser() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// What the browser makes of a page, and all it has to say about it.
+/// Returns the DOM of a page after loading, and the browser's log.
 fn dump_dom(browser: &Path, dir: &Path, page: &Path) -> (String, String) {
     let (out, log) = (dir.join("dom"), dir.join("log"));
     let mut child = Command::new(browser)
@@ -168,13 +168,13 @@ fn dump_dom(browser: &Path, dir: &Path, page: &Path) -> (String, String) {
         .stderr(File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    let patience = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while child.try_wait().unwrap().is_none() {
-        if Instant::now() > patience {
+        if Instant::now() > deadline {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!(
-                "the browser did not end: {}",
+                "the browser did not exit: {}",
                 fs::read_to_string(&log).unwrap()
             );
         }

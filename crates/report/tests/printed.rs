@@ -1,5 +1,5 @@
-//! What is printed, as text in the tree: the terminal's report, CSV and the schema.
-//! All figures are invented.
+//! The printed formats against golden files: the terminal's report, CSV and the schema. All figures
+//! are invented.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,12 +10,12 @@ use std::path::Path;
 use invented::{data, exchanging, quickstart};
 use record::{Outcome, RunData};
 
-fn compare(file: &str, actual: &str) {
+fn golden(file: &str, actual: &str) {
     testing::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), actual);
 }
 
-/// Three cells noisy, of which two were run again and one did not come clean.
-fn run() -> RunData {
+/// Returns a run with three noisy cells, of which two were clean on retry.
+fn run_with_noise() -> RunData {
     let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
     let mut cells = Vec::new();
     for cell in data.cells() {
@@ -38,59 +38,59 @@ fn run() -> RunData {
 }
 
 #[test]
-fn the_terminal() {
-    let summary = report::summarise(&run());
-    compare(
+fn terminal_report() {
+    let summary = report::summarise(&run_with_noise());
+    golden(
         "tests/golden/human-100.txt",
         &report::human(&summary, 100, false),
     );
-    compare(
+    golden(
         "tests/golden/human-160.txt",
         &report::human(&summary, 160, false),
     );
 }
 
 #[test]
-fn the_terminal_with_two_blocks() {
+fn terminal_report_of_two_blocks() {
     let summary = report::summarise(&data(&quickstart(), &["true-metro"], 2, 1));
-    compare(
+    golden(
         "tests/golden/human-two-blocks.txt",
         &report::human(&summary, 100, false),
     );
 }
 
 #[test]
-fn the_terminal_with_exchanges() {
+fn terminal_report_of_exchanges() {
     let data = exchanging(&data(&quickstart(), &["true-metro"], 10, 1));
     let summary = report::summarise(&data);
-    compare(
+    golden(
         "tests/golden/human-exchanges.txt",
         &report::human(&summary, 100, false),
     );
     let measures = summary.networks.iter().flat_map(|n| &n.arms);
-    let parts: Vec<_> = measures
+    let phases: Vec<_> = measures
         .flat_map(|arm| &arm.measures)
-        .filter_map(|measure| measure.parts.as_ref())
+        .filter_map(|measure| measure.phases.as_ref())
         .collect();
-    // First calls and later ones, of every arm but the one that was not measured.
-    assert_eq!(parts.len(), 2 * (quickstart().len() - 1));
-    for p in parts {
+    // First and warm requests of every arm but the one that was not measured.
+    assert_eq!(phases.len(), 2 * (quickstart().len() - 1));
+    for p in phases {
         let sum = p.create_ns.mean + p.encode_ns.mean + p.transport_ns.mean + p.decode_ns.mean;
-        assert!((sum - p.whole_ns.mean).abs() < 1e-3, "{p:?}");
+        assert!((sum - p.total_ns.mean).abs() < 1e-3, "{p:?}");
         assert!(p.server_decode_ns.mean + p.server_encode_ns.mean < p.transport_ns.mean);
-        assert!(p.whole_ns.least <= p.whole_ns.mean && p.whole_ns.mean <= p.whole_ns.greatest);
+        assert!(p.total_ns.min <= p.total_ns.mean && p.total_ns.mean <= p.total_ns.max);
     }
 }
 
 #[test]
-fn the_schema_is_the_published_one() {
+fn schema_matches_the_published_one() {
     let schema = serde_json::to_string_pretty(&report::schema()).unwrap() + "\n";
-    compare("../../docs/report.schema.json", &schema);
+    golden("../../docs/report.schema.json", &schema);
 }
 
 #[test]
-fn no_line_is_wider_than_asked_for() {
-    let summary = report::summarise(&exchanging(&run()));
+fn no_line_is_wider_than_the_terminal() {
+    let summary = report::summarise(&exchanging(&run_with_noise()));
     for width in [60, 80, 100, 200] {
         let text = report::human(&summary, width, false);
         let widest = text
@@ -102,8 +102,8 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 #[test]
-fn colour_says_nothing_that_words_do_not() {
-    let summary = report::summarise(&run());
+fn colour_carries_no_information_of_its_own() {
+    let summary = report::summarise(&run_with_noise());
     let mut plain = report::human(&summary, 120, true);
     for code in ["\u{1b}[32m", "\u{1b}[31m", "\u{1b}[2m", "\u{1b}[0m"] {
         assert!(plain.contains(code));
@@ -113,7 +113,7 @@ fn colour_says_nothing_that_words_do_not() {
 }
 
 #[test]
-fn csv_has_a_row_a_call_and_quotes_what_it_must() {
+fn csv_has_one_row_per_call_and_quotes_fields() {
     let mut arms = quickstart();
     arms[2].name = "quinn \"h3\", new";
     let data = data(&arms, &["true-metro"], 2, 1);

@@ -1,4 +1,4 @@
-//! The sentence never says what the table does not show, whatever was measured.
+//! The sentence never contradicts the table, whatever was measured.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use record::{Outcome, RunData};
 use report::{AaCheck, Advice, ArmSummary, NetworkSummary, Role, human, summarise};
 use stats::Verdict;
 
-/// Verdict words of an arm as the printed table shows them, in the order of its measures.
+/// Returns the verdicts of an arm as the printed table shows them, in the order of its measures.
 fn printed_verdicts(text: &str, arm: &str) -> Vec<&'static str> {
     let lines: Vec<&str> = text.lines().collect();
     let row = |l: &&str| {
@@ -41,20 +41,20 @@ fn printed_verdicts(text: &str, arm: &str) -> Vec<&'static str> {
     found
 }
 
-/// The same from the summary.
+/// Returns the verdicts of an arm from the summary.
 fn verdicts(arm: &ArmSummary) -> Vec<Verdict> {
     arm.comparisons().map(|(_, c)| c.verdict).collect()
 }
 
-/// Holds the sentence, as printed, against the table, as printed.
+/// Compares the printed sentence with the printed table.
 fn check(data: &RunData) -> Result<(), TestCaseError> {
     let summary = summarise(data);
-    let broken = matches!(summary.a_a, AaCheck::Failed { .. });
+    let a_a_failed = matches!(summary.a_a, AaCheck::Failed { .. });
     for network in &summary.networks {
         let mut alone = summary.clone();
         alone.networks = vec![network.clone()];
         let text = human(&alone, 2_000, false);
-        prop_assert_eq!(text.starts_with("THE A/A CHECK FAILED"), broken);
+        prop_assert_eq!(text.starts_with("THE A/A CHECK FAILED"), a_a_failed);
         check_network(network, &text)?;
     }
     Ok(())
@@ -64,7 +64,7 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
     let sentence = &network.sentence;
     prop_assert!(
         text.contains(sentence.as_str()),
-        "the sentence is printed whole"
+        "the sentence is printed completely"
     );
     let arms = || network.arms.iter().filter(|arm| arm.role == Role::Arm);
     let shows = |arm: &str, word: &str| printed_verdicts(text, arm).contains(&word);
@@ -75,30 +75,27 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
             shows(arm, "faster") && !shows(arm, "slower"),
             "{sentence}\n{text}"
         );
-        // As often as the sentence says it, the table shows it.
+        // The sentence and the table have the same number of findings.
         let own = sentence.split(". ").next().unwrap();
-        let said = own.matches(" sooner").count() + own.matches("x faster").count();
+        let stated = own.matches(" faster").count();
         let shown = printed_verdicts(text, arm)
             .iter()
             .filter(|v| **v == "faster")
             .count();
-        prop_assert_eq!(said, shown, "{}\n{}", sentence, text);
+        prop_assert_eq!(stated, shown, "{}\n{}", sentence, text);
         let baseline = network
             .arms
             .iter()
             .find(|a| a.role == Role::Baseline)
             .unwrap();
-        let (taken, ours) = (
-            network.arms.iter().find(|a| a.name == arm).unwrap(),
-            baseline,
-        );
-        prop_assert!(taken.cells.failed <= ours.cells.failed);
+        let taken = network.arms.iter().find(|a| a.name == arm).unwrap();
+        prop_assert!(taken.cells.failed <= baseline.cells.failed);
     } else if sentence.starts_with("Stay with ") {
         prop_assert!(
             !anywhere("faster") && anywhere("slower"),
             "{sentence}\n{text}"
         );
-    } else if sentence.starts_with("No arm is better all round") {
+    } else if sentence.starts_with("No overall winner") {
         prop_assert!(anywhere("faster"), "{sentence}\n{text}");
     } else if sentence.starts_with("No difference") {
         let all = |arm: &ArmSummary| verdicts(arm).iter().all(|v| *v == Verdict::NoDifference);
@@ -112,7 +109,7 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
             "{sentence}\n{text}"
         );
     } else {
-        prop_assert!(sentence.starts_with("Do not act"), "{sentence}");
+        prop_assert!(sentence.starts_with("Do not use"), "{sentence}");
         let repeats = || network.arms.iter().filter(|arm| arm.role == Role::Repeat);
         let differs = |v: &Verdict| matches!(v, Verdict::Faster | Verdict::Slower);
         prop_assert!(repeats().any(|arm| verdicts(arm).iter().any(differs)));
@@ -127,23 +124,32 @@ fn any_arm(name: &'static str) -> impl Strategy<Value = Invented> {
         1 => Just(Some(Outcome::Unsupported { reason: "invented".into() })),
         1 => Just(Some(Outcome::Failed { reason: "invented".into() })),
     ];
-    let lost = prop_oneof![4 => Just(0u32), 1 => 1u32..9];
+    let time_out_every = prop_oneof![4 => Just(0u32), 1 => 1u32..9];
     let h3 = any::<bool>();
-    (speed(), speed(), speed(), 0.0f64..0.5, outcome, lost, h3).prop_map(
-        move |(first, rest, bulk, noise, outcome, time_out_every, h3)| Invented {
-            noise,
-            outcome,
-            time_out_every,
-            congestion: if first < 1.0 { "bbr" } else { "cubic" },
-            ..arm(
-                name,
-                if h3 { "h3" } else { "h2" },
-                300.0 * first,
-                100.0 * rest,
-                900.0 * bulk,
-            )
-        },
+    (
+        speed(),
+        speed(),
+        speed(),
+        0.0f64..0.5,
+        outcome,
+        time_out_every,
+        h3,
     )
+        .prop_map(
+            move |(first, warm, bulk, noise, outcome, time_out_every, h3)| Invented {
+                noise,
+                outcome,
+                time_out_every,
+                congestion: if first < 1.0 { "bbr" } else { "cubic" },
+                ..arm(
+                    name,
+                    if h3 { "h3" } else { "h2" },
+                    300.0 * first,
+                    100.0 * warm,
+                    900.0 * bulk,
+                )
+            },
+        )
 }
 
 proptest! {
@@ -155,8 +161,8 @@ proptest! {
         two in any_arm("two"),
         repeat_ms in prop_oneof![3 => Just(300.0), 1 => Just(500.0)],
         blocks in prop_oneof![1u32..6, 6u32..16],
-        luck in any::<u32>(),
-        lost in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        seed in any::<u32>(),
+        changed in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {
         let baseline = Invented { noise: 0.05, ..arm("base", "h2", 300.0, 100.0, 900.0) };
         let again = Invented {
@@ -164,9 +170,9 @@ proptest! {
         };
         let arms = [baseline, again, one, two];
         let run = run(&arms, &["somewhere", "elsewhere"], blocks);
-        let mut cells = cells(&run, &arms, u64::from(luck));
-        // Some cells are noisy and some missing, any of them.
-        for (i, at) in lost.iter().enumerate() {
+        let mut cells = cells(&run, &arms, u64::from(seed));
+        // Some cells are missing and some noisy.
+        for (i, at) in changed.iter().enumerate() {
             let at = at.index(cells.len());
             if i % 2 == 0 {
                 cells.swap_remove(at);
@@ -177,61 +183,61 @@ proptest! {
         check(&RunData::new(run, cells).unwrap())?;
     }
 
-    /// However the records were cut into shards, and in whatever order they come.
+    /// Shards in any split and order.
     #[test]
     fn any_split_gives_the_same_bytes(shard_of in prop::collection::vec(0usize..3, 120), rotate in 0usize..3) {
-        let whole = data(&quickstart(), &["somewhere", "elsewhere"], 10, 1);
+        let unsplit = data(&quickstart(), &["somewhere", "elsewhere"], 10, 1);
         let mut shards: Vec<RunData> = (0..3)
             .map(|k| {
-                let mine = whole.cells().iter().zip(&shard_of).filter(|(_, s)| **s == k);
-                RunData::new(whole.run().clone(), mine.map(|(c, _)| c.clone()).collect()).unwrap()
+                let mine = unsplit.cells().iter().zip(&shard_of).filter(|(_, s)| **s == k);
+                RunData::new(unsplit.run().clone(), mine.map(|(c, _)| c.clone()).collect()).unwrap()
             })
             .collect();
         shards.rotate_left(rotate);
         let merged = record::merge(shards).unwrap();
-        let (one, other) = (summarise(&whole), summarise(&merged));
+        let (one, other) = (summarise(&unsplit), summarise(&merged));
         prop_assert_eq!(report::json(&one), report::json(&other));
         prop_assert_eq!(human(&one, 100, true), human(&other, 100, true));
-        prop_assert_eq!(report::csv(&whole), report::csv(&merged));
-        prop_assert_eq!(report::html(&one, &whole), report::html(&other, &merged));
+        prop_assert_eq!(report::csv(&unsplit), report::csv(&merged));
+        prop_assert_eq!(report::html(&one, &unsplit), report::html(&other, &merged));
     }
 }
 
-/// Arms that are all the same, and no margin to hide behind: anything but "no difference" and
-/// "cannot tell" may come in one report of twenty. Over 200 reports that is 10, standard
-/// deviation 3.1; four of them. Without the correction for many comparisons it is about 25.
+/// With equal arms and no margin, one report of twenty may find a difference: of 200 reports that
+/// is 10, with a standard deviation of 3.1. The limit is four of those above. Without the correction
+/// for many comparisons it would be about 25.
 #[test]
-fn on_a_against_a_the_report_is_modest() {
+fn equal_arms_rarely_differ() {
     let same = |name| Invented {
         noise: 0.3,
         ..arm(name, "h2", 300.0, 100.0, 900.0)
     };
     let arms = [same("base"), same("one"), same("two")];
-    let modest = |luck| {
+    let finds_difference = |seed| {
         let mut run = run(&arms, &["somewhere"], 16);
         run.margin_ns = Some(0);
-        let cells = cells(&run, &arms, luck);
+        let cells = cells(&run, &arms, seed);
         let summary = summarise(&RunData::new(run, cells).unwrap());
         let network = &summary.networks[0];
-        let told = network.sentence.starts_with("Cannot tell")
+        let undecided = network.sentence.starts_with("Cannot tell")
             || network.sentence.starts_with("No difference");
         assert_eq!(
-            told,
+            undecided,
             matches!(network.advice, Advice::CannotTell | Advice::NoDifference)
         );
-        told
+        !undecided
     };
-    let bold = (0..200).filter(|&luck| !modest(luck)).count();
+    let false_positives = (0..200).filter(|&seed| finds_difference(seed)).count();
     assert!(
-        (1..=22).contains(&bold),
-        "{bold} of 200 reports found what is not there"
+        (1..=22).contains(&false_positives),
+        "{false_positives} of 200 reports found a difference"
     );
 }
 
 #[test]
-fn an_arm_that_spoke_something_else_says_so_in_the_sentence() {
-    let whole = data(&quickstart(), &["true-metro"], 10, 1);
-    let mut cells = whole.cells().to_vec();
+fn sentence_names_a_protocol_mismatch() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
     for call in cells
         .iter_mut()
         .filter(|c| c.arm == "quinn h3")
@@ -239,67 +245,70 @@ fn an_arm_that_spoke_something_else_says_so_in_the_sentence() {
     {
         call.protocol = "h2".into();
     }
-    let data = RunData::new(whole.run().clone(), cells).unwrap();
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
     let sentence = &summarise(&data).networks[0].sentence;
     assert!(
-        sentence.contains("quinn h3 was to speak h3 and spoke h2."),
+        sentence.contains("quinn h3 was configured for h3 and negotiated h2."),
         "{sentence}"
     );
 }
 
 #[test]
-fn a_failed_a_a_check_comes_first_and_forbids_advice() {
+fn failed_a_a_check_comes_first_and_replaces_advice() {
     let mut arms = quickstart();
     arms[1].first_ms *= 1.5;
     let data = data(&arms, &["true-metro"], 10, 1);
     let text = human(&summarise(&data), 100, false);
     assert!(text.starts_with("THE A/A CHECK FAILED"), "{text}");
-    assert!(text.contains("Do not act on this network"), "{text}");
+    assert!(
+        text.contains("Do not use the results of this network"),
+        "{text}"
+    );
     assert!(!text.contains("Take "), "{text}");
 }
 
 #[test]
-fn unlike_congestion_control_is_in_the_sentence() {
+fn sentence_names_different_congestion_control() {
     let mut arms = quickstart();
     arms[2].congestion = "bbr";
     let summary = summarise(&data(&arms, &["true-metro"], 10, 1));
     let sentence = &summary.networks[0].sentence;
     assert!(
         sentence
-            .contains("Mind: congestion control differs: bbr over QUIC against cubic over TCP."),
+            .contains("Note: congestion control differs: bbr over QUIC instead of cubic over TCP."),
         "{sentence}"
     );
 }
 
 #[test]
-fn an_arm_that_loses_calls_is_not_recommended() {
+fn less_reliable_arm_is_not_recommended() {
     let mut arms = quickstart();
     arms[2].time_out_every = 9;
     let summary = summarise(&data(&arms, &["true-metro"], 10, 1));
     let sentence = &summary.networks[0].sentence;
     assert_eq!(summary.networks[0].advice, Advice::Mixed);
     assert!(
-        sentence.contains("10 of 160 calls failed or timed out"),
+        sentence.contains("10 of 160 requests failed or timed out"),
         "{sentence}"
     );
 }
 
 #[test]
-fn a_median_of_time_outs_is_at_least() {
+fn median_of_timeouts_is_a_lower_bound() {
     let mut arms = quickstart();
     arms[2].time_out_every = 1;
     let text = human(&summarise(&data(&arms, &["true-metro"], 10, 1)), 160, false);
     assert!(text.contains("≥ 10 s"), "{text}");
     assert!(
-        text.contains("first call: 30 of 30 calls timed out"),
+        text.contains("first request: 30 of 30 requests timed out"),
         "{text}"
     );
 }
 
 #[test]
-fn a_call_that_fails_at_once_is_not_quick() {
-    let whole = data(&quickstart(), &["true-metro"], 10, 1);
-    let mut cells = whole.cells().to_vec();
+fn early_failures_are_not_fast() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
     for call in cells
         .iter_mut()
         .filter(|c| c.arm == "quinn h3")
@@ -311,16 +320,19 @@ fn a_call_that_fails_at_once_is_not_quick() {
             detail: "invented".into(),
         };
     }
-    let data = RunData::new(whole.run().clone(), cells).unwrap();
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
     let text = human(&summarise(&data), 160, false);
     assert!(text.contains("Stay with hyper h2"), "{text}");
-    assert!(text.contains("first call: 30 of 30 calls failed"), "{text}");
+    assert!(
+        text.contains("first request: 30 of 30 requests failed"),
+        "{text}"
+    );
 }
 
 #[test]
-fn weak_proof_is_told() {
-    let whole = data(&quickstart(), &["true-metro"], 10, 1);
-    let mut cells = whole.cells().to_vec();
+fn sentence_names_weak_proof() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
     for call in cells
         .iter_mut()
         .filter(|c| c.arm == "quinn h3")
@@ -328,20 +340,20 @@ fn weak_proof_is_told() {
     {
         call.proof = record::Proof::Client;
     }
-    let data = RunData::new(whole.run().clone(), cells).unwrap();
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
     let sentence = &summarise(&data).networks[0].sentence;
     assert!(
-        sentence.contains("What quinn h3 spoke is only its own word."),
+        sentence.contains("The protocol of quinn h3 is reported by the client only, not verified."),
         "{sentence}"
     );
 }
 
-/// An arm that was noisy only when it did badly must not gain from being run again.
+/// An arm whose slow cells were all noisy must not gain from repeating them.
 #[test]
-fn a_verdict_that_hangs_on_run_again_cells_says_so() {
-    let whole = data(&quickstart(), &["true-metro"], 10, 1);
+fn verdict_that_depends_on_repeated_cells_says_so() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = Vec::new();
-    for cell in whole.cells() {
+    for cell in unsplit.cells() {
         if cell.arm == "quinn h3" && cell.block < 3 {
             let mut first = cell.clone();
             first.outcome = Outcome::Noisy {
@@ -355,42 +367,42 @@ fn a_verdict_that_hangs_on_run_again_cells_says_so() {
             cells.push(cell.clone());
         }
     }
-    let data = RunData::new(whole.run().clone(), cells).unwrap();
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
     let summary = summarise(&data);
     assert!(
         summary.networks[0]
             .sentence
-            .contains("with noisy cells: cannot tell")
+            .contains("with noisy cells included: cannot tell")
     );
-    assert_eq!(summary.cells.rerun, 3);
+    assert_eq!(summary.cells.clean_on_retry, 3);
 }
 
-/// On a noisy machine nothing may be clean; then nothing is concluded, and nothing is hidden.
+/// Without a clean cell there is no verdict, but the noisy ones are still reported.
 #[test]
-fn without_a_clean_cell_the_disturbed_ones_are_still_told() {
-    let whole = data(&quickstart(), &["true-metro"], 10, 1);
-    let mut cells = whole.cells().to_vec();
+fn noisy_cells_are_reported_without_a_clean_one() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
     for cell in cells.iter_mut().filter(|cell| cell.is_measured()) {
         cell.outcome = Outcome::Noisy {
             reasons: vec!["steal 9 % (invented)".into()],
         };
     }
     let text = human(
-        &summarise(&RunData::new(whole.run().clone(), cells).unwrap()),
+        &summarise(&RunData::new(unsplit.run().clone(), cells).unwrap()),
         120,
         false,
     );
-    for told in [
+    for line in [
         "Cannot tell: no block has clean cells of both hyper h2 and another arm.",
-        "10 noisy to the last attempt, as by: steal 9 % (invented)",
-        "first call: faster with noisy cells, and no block is clean",
+        "10 noisy in every attempt, e.g.: steal 9 % (invented)",
+        "first request: no block is clean; faster with noisy cells included",
     ] {
-        assert!(text.contains(told), "{told}\n{text}");
+        assert!(text.contains(line), "{line}\n{text}");
     }
 }
 
 #[test]
-fn names_cannot_command_the_terminal() {
+fn names_cannot_control_the_terminal() {
     let mut arms = quickstart();
     arms[2].name = "evil\u{1b}[2J\r\u{202e}arm";
     let text = human(&summarise(&data(&arms, &["true-metro"], 10, 1)), 100, false);

@@ -1,12 +1,22 @@
-//! How far the lab can be believed: self-test, environment, every cell.
+//! The appendices: how to read the report, self-test, environment, every cell.
 
 use record::{Outcome, RunData};
 
-use super::{Text, heads, table};
+use super::element::{Text, headings, table};
 use crate::number::{count, duration};
 use crate::summary::Summary;
 
-/// All appendices.
+/// Notes that apply to every report.
+const METHOD: &str = "\
+<li>Each figure is the median over blocks of the block's median. The arms of a block ran back to \
+back, and differences are taken within blocks.</li>\n\
+<li>Faster or slower: the whole interval of the difference is beyond zero, and its median is beyond \
+the margin. No difference: the whole interval is within the margin. Otherwise: cannot tell.</li>\n\
+<li>A request that timed out took at least its timeout; one that failed counts the same. None is \
+dropped. Noisy cells were run again; verdicts \"with noisy cells\" use the first attempts.</li>\n\
+<li>Arms were compared with the baseline, not with each other.</li>\n";
+
+/// Returns all appendices.
 pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
     let notes: String = summary
         .notes
@@ -26,26 +36,17 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
     )
 }
 
-/// What holds of every report.
-const METHOD: &str = "\
-<li>Each figure is the median over blocks of the block's median; in a block all arms ran back to \
-back, so differences are taken within blocks.</li>\n\
-<li>Faster or slower: the whole interval of the difference is beyond zero, and its median beyond \
-the margin. No difference: the whole interval is within the margin. Anything else: cannot tell.</li>\n\
-<li>A call that timed out took at least its time-out, one that failed counts the same; none is \
-dropped. Noisy cells were run again; \"with noisy cells\" takes the first attempts.</li>\n\
-<li>Arms were compared with the baseline, not with each other.</li>\n";
-
 fn self_test(summary: &Summary) -> String {
     if summary.self_test.is_empty() {
-        return "<p>Skipped: nothing vouches for the lab in this run.</p>\n".into();
+        return "<p>Self-test skipped: the emulator's accuracy was not verified in this run.</p>\n"
+            .into();
     }
     let rows: Vec<Vec<String>> = summary
         .self_test
         .iter()
         .map(|check| {
             let unit = Text(&check.unit);
-            let word = match check.pass {
+            let result = match check.pass {
                 true => "<strong class=\"faster\">passed</strong>",
                 false => "<strong class=\"slower\">failed</strong>",
             };
@@ -54,19 +55,23 @@ fn self_test(summary: &Summary) -> String {
                 format!("{} {unit}", check.expected),
                 format!("{} {unit}", check.measured),
                 format!("±{} {unit}", check.margin),
-                word.into(),
+                result.into(),
             ]
         })
         .collect();
-    let columns = heads(&["Known answer", "Expected", "Got", "Margin", "Result"]);
-    table("Known answers, checked before the run", &columns, &rows)
+    let columns = headings(&["Check", "Expected", "Measured", "Margin", "Result"]);
+    table(
+        "Checks against known answers, before the run",
+        &columns,
+        &rows,
+    )
 }
 
 fn environment(data: &RunData) -> String {
-    let word = |yes: bool| if yes { "yes" } else { "no" };
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for head in data.headers() {
-        let host = &head.host;
+    for header in data.headers() {
+        let host = &header.host;
         let stacks: Vec<String> = host
             .stacks
             .iter()
@@ -75,7 +80,7 @@ fn environment(data: &RunData) -> String {
         for (what, value) in [
             (
                 "commute",
-                format!("{} {}", head.commute, host.git.as_deref().unwrap_or("")),
+                format!("{} {}", header.commute, host.git.as_deref().unwrap_or("")),
             ),
             ("Kernel", host.kernel.clone()),
             (
@@ -87,20 +92,20 @@ fn environment(data: &RunData) -> String {
                 "Hypervisor",
                 host.hypervisor
                     .clone()
-                    .unwrap_or_else(|| "none seen".into()),
+                    .unwrap_or_else(|| "none detected".into()),
             ),
             ("Clock source", host.clocksource.clone()),
-            ("Rootless", word(host.rootless).into()),
+            ("Rootless", yes_no(host.rootless).into()),
             (
                 "Link under real-time scheduling",
-                word(host.realtime).into(),
+                yes_no(host.realtime).into(),
             ),
             ("Stacks", stacks.join(", ")),
         ] {
             rows.push(vec![what.into(), Text(&value).to_string()]);
         }
     }
-    table("Where it ran", &heads(&["What", "Value"]), &rows)
+    table("Where it ran", &headings(&["Property", "Value"]), &rows)
 }
 
 fn networks(data: &RunData) -> String {
@@ -109,7 +114,7 @@ fn networks(data: &RunData) -> String {
         out += &format!(
             "<details>\n<summary>{}</summary>\n<pre>{}</pre>\n</details>\n",
             Text(&network.name),
-            // Line by line: a line break is the one control character that belongs here.
+            // Escaped line by line, because escaping replaces line breaks.
             network
                 .toml
                 .lines()
@@ -126,7 +131,7 @@ fn cells(data: &RunData) -> String {
         .with_status()
         .into_iter()
         .map(|(cell, status)| {
-            let why = match &cell.outcome {
+            let reason = match &cell.outcome {
                 Outcome::Clean => String::new(),
                 Outcome::Noisy { reasons } => reasons.join("; "),
                 Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.clone(),
@@ -138,13 +143,13 @@ fn cells(data: &RunData) -> String {
                 Text(&cell.arm).to_string(),
                 status.name().to_owned(),
                 cell.outcome.name().to_owned(),
-                format!("<small>{}</small>", Text(&why)),
+                format!("<small>{}</small>", Text(&reason)),
                 duration(cell.took_ns as f64),
             ]
         })
         .collect();
-    let columns = heads(&[
-        "Record", "Network", "Block", "Arm", "Status", "Outcome", "Why", "Took",
+    let columns = headings(&[
+        "Record", "Network", "Block", "Arm", "Status", "Outcome", "Reason", "Duration",
     ]);
     table("Every attempt of every cell", &columns, &rows)
 }

@@ -1,22 +1,34 @@
-//! Figures as inline SVG. Sizes are in the SVG's own units; colours come from the style sheet,
-//! and each arm has dashes of its own for those who cannot tell them apart.
+//! Figures as inline SVG. Sizes are in SVG user units; colours come from the style sheet, and arms
+//! also differ by their dashes, for readers who cannot distinguish the colours.
 
 use stats::Span;
 
-use super::Text;
-use crate::number::{duration, with_spread};
+use super::element::{Text, line_classes, line_sample};
+use crate::number::{count, duration, with_spread};
 use crate::quantity::Quantity;
+use crate::summary::measure::Part;
 
-/// One arm's calls in a distribution.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 280.0;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 34.0;
+const ROW: f64 = 48.0;
+
+/// More steps are indistinguishable on [`WIDTH`] units.
+const MAX_STEPS: usize = 500;
+
+/// One arm's requests in a distribution.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
-    /// Place of the arm in the study, which decides its look.
-    pub(super) place: usize,
+    /// Index of the arm in the study, which decides its line.
+    pub(super) index: usize,
     pub(super) times: Vec<Span>,
 }
 
-/// The empirical distribution of each arm's calls. Calls that are only known to have taken
-/// longer never reach the top: their curve ends below it.
+/// Returns the empirical cumulative distribution of each arm's request times. The curve of an arm
+/// with censored times ends below 100 %.
 pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> String {
     let known = |curve: &Curve<'_>| -> Vec<f64> {
         let mut known: Vec<f64> = curve.times.iter().filter_map(|t| t.known()).collect();
@@ -48,33 +60,29 @@ pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> String {
             path += &format!("H{:.1}V{:.1}", axis.x(value), y_of(share));
         }
         path += &format!("H{:.1}", WIDTH - RIGHT);
-        let beyond = curve.times.len() - known.len();
-        let name = match beyond {
-            0 => format!("{} ({} calls)", curve.name, curve.times.len()),
-            n => format!(
-                "{} ({} calls, {n} of them beyond)",
-                curve.name,
-                curve.times.len()
-            ),
+        let requests = count(curve.times.len(), "request");
+        let name = match curve.times.len() - known.len() {
+            0 => format!("{} ({requests})", curve.name),
+            n => format!("{} ({requests}, {n} timed out or failed)", curve.name),
         };
-        let look = look(curve.place);
+        let classes = line_classes(curve.index);
         let name = Text(&name);
         body +=
-            &format!("<path class=\"curve {look}\" d=\"{path}\"><title>{name}</title></path>\n");
-        legend += &legend_entry(&look, &name);
+            &format!("<path class=\"curve {classes}\" d=\"{path}\"><title>{name}</title></path>\n");
+        legend += &format!("<li>{}{name}</li>\n", line_sample(curve.index));
     }
     figure(title, HEIGHT, &body, &legend)
 }
 
-/// First and later calls of one arm.
+/// First and warm requests of one arm.
 pub(super) struct Bar {
     pub(super) name: String,
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) first: Quantity,
-    pub(super) rest: Quantity,
+    pub(super) warm: Quantity,
 }
 
-/// First against later calls: two bars an arm, each with its interval.
+/// Returns two bars per arm, for first and warm requests, each with its interval.
 pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
     let ends = |q: &Quantity| {
         [q.value, q.low, q.high]
@@ -84,9 +92,9 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
     };
     let mut all: Vec<f64> = arms
         .iter()
-        .flat_map(|a| [ends(&a.first), ends(&a.rest)].concat())
+        .flat_map(|a| [ends(&a.first), ends(&a.warm)].concat())
         .collect();
-    // A bar's length means its value only if it starts at zero.
+    // Bars start at zero, so that their lengths are proportional.
     all.push(0.0);
     let Some(axis) = Axis::over(&all).filter(|_| !arms.is_empty()) else {
         return String::new();
@@ -95,27 +103,27 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
     let mut body = axis.grid(height);
     for (i, arm) in arms.iter().enumerate() {
         let top = TOP + ROW * i as f64;
-        let look = look(arm.place);
+        let classes = line_classes(arm.index);
         body += &format!(
             "<text x=\"{LEFT}\" y=\"{:.1}\">{}</text>\n",
             top + 11.0,
             Text(&arm.name)
         );
-        for (quantity, what, y) in [
-            (&arm.first, "first call", top + 15.0),
-            (&arm.rest, "later calls", top + 28.0),
+        for (quantity, part, requests, y) in [
+            (&arm.first, Part::First, "first request", top + 15.0),
+            (&arm.warm, Part::Warm, "warm requests", top + 28.0),
         ] {
             let Some(value) = quantity.value else {
                 continue;
             };
             let (x, end) = (axis.x(0.0), axis.x(value));
-            let told = format!("{}, {what}: {}", arm.name, with_spread(quantity));
-            let faded = if what == "first call" { "" } else { " later" };
+            let label = format!("{}, {requests}: {}", arm.name, with_spread(quantity));
             body += &format!(
-                "<rect class=\"bar{faded} {look}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
+                "<rect class=\"bar {} {classes}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
                  height=\"11\"><title>{}</title></rect>\n",
+                part.name(),
                 (end - x).max(0.0),
-                Text(&told)
+                Text(&label)
             );
             if let (Some(low), Some(high)) = (quantity.low, quantity.high) {
                 let middle = y + 5.5;
@@ -131,31 +139,13 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
         title,
         height,
         &body,
-        "<li>upper bar: first call; lower, paler bar: later calls</li>\n",
+        "<li>upper bar: first request; lower, paler bar: warm requests</li>\n",
     )
 }
 
-/// Classes of an arm: its colour and, from the second round of colours on, its dashes.
-pub(super) fn look(place: usize) -> String {
-    format!("arm-{} dash-{}", place % COLORS, place % DASHES)
-}
-
-const COLORS: usize = 8;
-const DASHES: usize = 5;
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 280.0;
-const LEFT: f64 = 52.0;
-const RIGHT: f64 = 30.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 34.0;
-const ROW: f64 = 48.0;
-
-/// More steps than this cannot be seen apart on [`WIDTH`] units.
-const MOST_STEPS: usize = 500;
-
-/// Ranks and values of a curve's steps: all of them, or evenly chosen ones with both ends.
+/// Returns ranks and values of a curve's steps: all of them, or evenly chosen ones with both ends.
 fn steps(sorted: &[f64]) -> impl Iterator<Item = (usize, f64)> {
-    let stride = sorted.len().div_ceil(MOST_STEPS).max(1);
+    let stride = sorted.len().div_ceil(MAX_STEPS).max(1);
     let last = sorted.len().saturating_sub(1);
     let chosen = move |i: &usize| i.is_multiple_of(stride) || *i == last;
     (0..sorted.len()).filter(chosen).map(|i| (i + 1, sorted[i]))
@@ -165,7 +155,7 @@ fn y_of(share: f64) -> f64 {
     HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 }
 
-/// A linear axis of times with round marks.
+/// A linear axis of times with ticks at round values.
 struct Axis {
     low: f64,
     high: f64,
@@ -173,11 +163,11 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds all `values`; `None` when there are none.
+    /// Returns an axis that covers all `values`, or `None` without a value.
     fn over(values: &[f64]) -> Option<Self> {
         let low = values.iter().copied().min_by(f64::total_cmp)?;
         let high = values.iter().copied().max_by(f64::total_cmp)?;
-        // A width for values that are all the same.
+        // Equal values need a width too.
         let rough = ((high - low).max(high.abs() / 100.0).max(1_000.0)) / 5.0;
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
@@ -197,9 +187,9 @@ impl Axis {
     }
 
     fn grid(&self, height: f64) -> String {
-        let marks = ((self.high - self.low) / self.step).round() as usize;
+        let ticks = ((self.high - self.low) / self.step).round() as usize;
         let mut out = String::new();
-        for i in 0..=marks {
+        for i in 0..=ticks {
             let value = self.low + self.step * i as f64;
             let x = self.x(value);
             let text = if value == 0.0 {
@@ -218,13 +208,6 @@ impl Axis {
     }
 }
 
-fn legend_entry(look: &str, name: &Text<'_>) -> String {
-    format!(
-        "<li><svg width=\"24\" height=\"10\" aria-hidden=\"true\"><line x1=\"0\" y1=\"5\" x2=\"24\" \
-         y2=\"5\" class=\"curve {look}\"/></svg> {name}</li>\n"
-    )
-}
-
 fn figure(title: &str, height: f64, body: &str, legend: &str) -> String {
     let title = Text(title);
     format!(
@@ -239,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_hold_their_values_between_round_marks() {
+    fn axes_cover_their_values_between_round_ticks() {
         for (values, low, high, step) in [
             (vec![103e6, 397e6], 100e6, 400e6, 100e6),
             (vec![0.0, 1.8e9], 0.0, 2e9, 500e6),
@@ -254,26 +237,26 @@ mod tests {
     }
 
     #[test]
-    fn censored_calls_keep_a_curve_from_the_top() {
+    fn curves_with_censored_times_end_below_the_top() {
         let times = vec![Span::exact(1e6), Span::at_least(9e6)];
         let svg = ecdf(
             "t",
             &[Curve {
                 name: "a",
-                place: 0,
+                index: 0,
                 times,
             }],
         );
-        assert!(svg.contains("2 calls, 1 of them beyond"));
+        assert!(svg.contains("2 requests, 1 timed out or failed"));
         assert!(svg.contains(&format!("V{:.1}H", y_of(0.5))));
         assert!(!svg.contains(&format!("V{:.1}", y_of(1.0))));
     }
 
     #[test]
-    fn many_calls_make_few_steps_and_keep_both_ends() {
+    fn steps_are_thinned_but_keep_both_ends() {
         let sorted: Vec<f64> = (0..10_000).map(f64::from).collect();
         let steps: Vec<_> = steps(&sorted).collect();
-        assert!(steps.len() <= MOST_STEPS + 1);
+        assert!(steps.len() <= MAX_STEPS + 1);
         assert_eq!(
             (steps[0], steps[steps.len() - 1]),
             ((1, 0.0), (10_000, 9_999.0))

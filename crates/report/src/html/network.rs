@@ -1,34 +1,28 @@
-//! A network: its card, its verdicts, the shapes behind them and what the arms cost.
+//! A network: its card, verdicts, distributions, costs and configurations.
 
 use std::collections::BTreeSet;
 
 use record::RunData;
 
-use super::chart::{Bar, Curve, bars, ecdf, look};
-use super::{Text, heads, table};
-use crate::cells::Table;
-use crate::number::{duration, size, with_spread};
-use crate::parts;
+use super::chart::{Bar, Curve, bars, ecdf};
+use super::element::{Text, headings, line_sample, table};
+use crate::cells::CellIndex;
+use crate::number::{count, duration, size, with_spread};
+use crate::phases;
 use crate::population::{Population, populations, time};
 use crate::quantity::Quantity;
-use crate::summary::{
-    Advice, ArmSummary, Comparison, Mean, Measure, NetworkSummary, Part, Role, Summary,
-};
+use crate::summary::measure::{Comparison, Mean, Measure, Part};
+use crate::summary::{ArmSummary, NetworkSummary, Role, Summary};
 use crate::wording::{remarks, spread_note, verdict_words};
 
-/// One card a network, with the sentence.
+/// Returns one card per network, with its sentence.
 pub(super) fn cards(summary: &Summary) -> String {
     let mut out = String::from("<div class=\"cards\">\n");
     for (i, network) in summary.networks.iter().enumerate() {
-        let kind = match network.advice {
-            Advice::Take { .. } => "take",
-            Advice::Stay => "stay",
-            Advice::Broken => "broken",
-            Advice::Mixed | Advice::NoDifference | Advice::CannotTell => "open",
-        };
         out += &format!(
-            "<article class=\"card {kind}\">\n<h2><a href=\"#network-{i}\">{}</a></h2>\n\
+            "<article class=\"card {}\">\n<h2><a href=\"#network-{i}\">{}</a></h2>\n\
              <p class=\"numbers\">{}</p>\n<p class=\"sentence\">{}</p>\n</article>\n",
+            network.advice.name(),
             Text(&network.name),
             Text(&network.numbers),
             Text(&network.sentence)
@@ -37,9 +31,9 @@ pub(super) fn cards(summary: &Summary) -> String {
     out + "</div>\n"
 }
 
-/// One section a network, with everything.
+/// Returns one section per network.
 pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
-    let cells = Table::new(data);
+    let cells = CellIndex::new(data);
     let populations = populations(data.run());
     let mut out = String::new();
     for (i, network) in summary.networks.iter().enumerate() {
@@ -49,7 +43,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
         );
         out += &verdicts(network, &summary.baseline);
         out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
-        out += &parts_tables(network);
+        out += &phase_tables(network);
         out += &figures(network, data, &cells, &populations);
         out += &costs(network);
         out += &configurations(network);
@@ -60,10 +54,10 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
 }
 
 fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
-    let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    let mut columns = heads(&["Arm"]);
+    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    let mut columns = headings(&["Arm"]);
     columns.extend(
-        labels
+        measures
             .iter()
             .map(|measure| Text(&measure.label).to_string()),
     );
@@ -74,21 +68,21 @@ fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
         .map(|(i, arm)| {
             let role = match arm.role {
                 Role::Baseline => " <small>baseline</small>",
-                Role::Repeat => " <small>A/A check</small>",
+                Role::Repeat => " <small>A/A arm</small>",
                 Role::Arm => "",
             };
-            let mut row = vec![format!("{}{}{role}", swatch(i), Text(&arm.name))];
+            let mut row = vec![format!("{}{}{role}", line_sample(i), Text(&arm.name))];
             for measure in &arm.measures {
                 let Some(time) = &measure.time else {
-                    let why = arm.reasons.first().map_or("no clean cell", String::as_str);
-                    row.push(format!("<small>{}</small>", Text(why)));
+                    let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
+                    row.push(format!("<small>{}</small>", Text(reason)));
                     continue;
                 };
                 let mut cell = format!(
-                    "{}<br><small>{} calls, {} blocks</small>",
+                    "{}<br><small>{}, {}</small>",
                     with_spread(time),
-                    measure.calls,
-                    time.blocks
+                    count(measure.calls, "request"),
+                    count(time.blocks, "block")
                 );
                 if let Some(p95) = &measure.p95 {
                     cell += &format!("<br><small>p95 {}</small>", with_spread(p95));
@@ -104,79 +98,82 @@ fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
             row
         })
         .collect();
-    let caption = format!("Times, and verdicts against {}", Text(baseline));
+    let caption = format!("Times, with verdicts against {}", Text(baseline));
     table(&caption, &columns, &rows)
 }
 
-/// Where the time of exchanges went, a table for each measure of them.
-fn parts_tables(network: &NetworkSummary) -> String {
+/// Returns a table of phases for each measure that has exchanges.
+fn phase_tables(network: &NetworkSummary) -> String {
     let mut out = String::new();
-    let labels = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    for (i, measure) in labels.iter().enumerate() {
-        let found = |arm: &ArmSummary| arm.measures[i].parts.is_some();
-        if !network.arms.iter().any(found) {
+    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    for (m, measure) in measures.iter().enumerate() {
+        let has_phases = |arm: &ArmSummary| arm.measures[m].phases.is_some();
+        if !network.arms.iter().any(has_phases) {
             continue;
         }
-        let mut columns = heads(&["Arm"]);
-        let named = parts::TIMES.iter().chain(&parts::BYTES);
-        columns.extend(named.map(|(head, _)| (*head).to_owned()));
-        columns.extend(heads(&["calls, blocks"]));
-        let row = |(place, arm): (usize, &ArmSummary)| {
-            let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
-            let Some(all) = &arm.measures[i].parts else {
+        let mut columns = headings(&["Arm"]);
+        let figures = phases::TIMES.iter().chain(&phases::BYTES);
+        columns.extend(figures.map(|(heading, _)| (*heading).to_owned()));
+        columns.extend(headings(&["requests, blocks"]));
+        let row = |(i, arm): (usize, &ArmSummary)| {
+            let mut row = vec![format!("{}{}", line_sample(i), Text(&arm.name))];
+            let Some(all) = &arm.measures[m].phases else {
                 return row;
             };
             let range = |shown: fn(f64) -> String, of: &Mean| {
-                let (least, greatest) = (shown(of.least), shown(of.greatest));
-                format!("{}<br><small>{least} to {greatest}</small>", shown(of.mean))
+                let (min, max) = (shown(of.min), shown(of.max));
+                format!("{}<br><small>{min} to {max}</small>", shown(of.mean))
             };
-            row.extend(parts::TIMES.map(|(_, of)| range(parts::ms, of(all))));
-            row.extend(parts::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
+            row.extend(phases::TIMES.map(|(_, of)| range(phases::ms, of(all))));
+            row.extend(phases::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
             row.push(format!("{}, {}", all.calls, all.blocks));
             row
         };
         let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
-        let caption = Text(&parts::heading(&measure.label)).to_string();
+        let caption = Text(&phases::heading(&measure.label)).to_string();
         out += &table(&caption, &columns, &rows);
     }
     if !out.is_empty() {
         out += &format!(
-            "<p class=\"note\">{} Small: the least and the greatest of the blocks' means.</p>\n",
-            Text(parts::NOTE)
+            "<p class=\"note\">{} In small print: the smallest and the largest mean of a block.</p>\n",
+            Text(phases::NOTE)
         );
     }
     out
 }
 
-/// A verdict with the difference it rests on.
+/// Returns a verdict with the difference it is based on.
 fn verdict(measure: &Measure, comparison: &Comparison) -> String {
     let words = verdict_words(comparison.verdict);
     let class = words.replace(' ', "-");
-    let later = comparison.difference.value.is_some_and(|d| d > 0.0);
-    let difference = size(&comparison.difference, !later).map_or(String::new(), |size| {
-        let word = if later { "later" } else { "sooner" };
-        format!(" {} {word} ({})", size.value, size.range)
-    });
-    let mut out = format!(
-        "<br><strong class=\"{class}\">{words}</strong><br><small>{difference}; margin {}",
-        duration(comparison.margin_ns)
-    );
-    if let Some(all) = measure.with_noisy {
-        let other = verdict_words(all);
-        let told = if other == words { "the same" } else { other };
-        out += &format!("; with noisy cells {told}");
+    let slower = comparison.difference.value.is_some_and(|d| d > 0.0);
+    let mut details = Vec::new();
+    if let Some(size) = size(&comparison.difference, !slower) {
+        let word = if slower { "slower" } else { "faster" };
+        details.push(format!("{} {word} ({})", size.value, size.range));
+    }
+    details.push(format!("margin {}", duration(comparison.margin_ns)));
+    if let Some(verdict) = measure.with_noisy {
+        let with_noisy = verdict_words(verdict);
+        details.push(match with_noisy == words {
+            true => "the same with noisy cells included".to_owned(),
+            false => format!("with noisy cells included: {with_noisy}"),
+        });
     }
     if let Some(correlation) = comparison.correlation {
-        out += &format!("; correlation {correlation:.2}");
+        details.push(format!("correlation {correlation:.2}"));
     }
-    out + "</small>"
+    format!(
+        "<br><strong class=\"{class}\">{words}</strong><br><small>{}</small>",
+        details.join("; ")
+    )
 }
 
-/// Distributions of every population, and first against later calls.
+/// Returns the distribution of every population, and bars of first and warm requests.
 fn figures(
     network: &NetworkSummary,
     data: &RunData,
-    cells: &Table<'_>,
+    cells: &CellIndex<'_>,
     populations: &[Population],
 ) -> String {
     let run = data.run();
@@ -186,27 +183,27 @@ fn figures(
             .arms
             .iter()
             .enumerate()
-            .map(|(place, arm)| {
+            .map(|(index, arm)| {
                 let blocks = cells.clean(&network.name, &arm.name);
                 let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
                 let times = calls.map(|call| time(call, run.timeout_ns)).collect();
                 Curve {
                     name: &arm.name,
-                    place,
+                    index,
                     times,
                 }
             })
             .filter(|curve| !curve.times.is_empty())
             .collect();
         let title = format!(
-            "{}, {}: share of calls that took no longer",
+            "{}, {}: cumulative distribution (ECDF) of request time",
             network.name, population.label
         );
         out += &ecdf(&title, &curves);
     }
     for group in run.groups.iter().filter(|group| !group.bulk) {
-        let bar = |(place, arm): (usize, &ArmSummary)| {
-            let of = |part: Part| {
+        let bar = |(index, arm): (usize, &ArmSummary)| {
+            let time = |part: Part| {
                 let found = arm
                     .measures
                     .iter()
@@ -215,48 +212,45 @@ fn figures(
             };
             Some(Bar {
                 name: arm.name.clone(),
-                place,
-                first: of(Part::First)?,
-                rest: of(Part::Rest)?,
+                index,
+                first: time(Part::First)?,
+                warm: time(Part::Warm)?,
             })
         };
-        let found: Vec<Bar> = network.arms.iter().enumerate().filter_map(bar).collect();
-        let title = format!(
-            "{}, {}: first call against later calls",
-            network.name, group.name
-        );
-        out += &bars(&title, &found);
+        let arm_bars: Vec<Bar> = network.arms.iter().enumerate().filter_map(bar).collect();
+        let title = format!("{}, {}: first and warm requests", network.name, group.name);
+        out += &bars(&title, &arm_bars);
     }
     out + "</div>\n"
 }
 
-/// How each arm was set up; what is unlike the baseline stands out.
+/// Returns the configuration of each arm; differences from the baseline are bold.
 fn configurations(network: &NetworkSummary) -> String {
-    let named: BTreeSet<&String> = network
+    let settings: BTreeSet<&String> = network
         .arms
         .iter()
         .flat_map(|arm| arm.configuration.keys())
         .collect();
-    let mut columns = heads(&["Arm"]);
-    columns.extend(named.iter().map(|what| Text(what).to_string()));
-    let row = |(place, arm): (usize, &ArmSummary)| {
-        let mut row = vec![format!("{}{}", swatch(place), Text(&arm.name))];
-        row.extend(named.iter().map(|what| {
+    let mut columns = headings(&["Arm"]);
+    columns.extend(settings.iter().map(|what| Text(what).to_string()));
+    let row = |(i, arm): (usize, &ArmSummary)| {
+        let mut row = vec![format!("{}{}", line_sample(i), Text(&arm.name))];
+        row.extend(settings.iter().map(|what| {
             let values = arm.configuration.get(*what).into_iter().flatten();
-            let told = values
+            let values = values
                 .map(|v| Text(v).to_string())
                 .collect::<Vec<_>>()
                 .join("<br>");
             match arm.differences.iter().any(|d| d.what == **what) {
-                true => format!("<strong>{told}</strong>"),
-                false => told,
+                true => format!("<strong>{values}</strong>"),
+                false => values,
             }
         }));
         row
     };
     let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
     table(
-        "Set-up; what is unlike the baseline is bold",
+        "Configuration; differences from the baseline are bold",
         &columns,
         &rows,
     )
@@ -271,34 +265,34 @@ fn costs(network: &NetworkSummary) -> String {
         .map(|(i, arm)| {
             let costs = &arm.costs;
             vec![
-                format!("{}{}", swatch(i), Text(&arm.name)),
-                shown(&costs.wire_up),
-                shown(&costs.wire_down),
-                shown(&costs.handshake),
+                format!("{}{}", line_sample(i), Text(&arm.name)),
+                shown(&costs.up_bytes),
+                shown(&costs.down_bytes),
+                shown(&costs.handshake_bytes),
                 shown(&costs.client_cpu),
                 shown(&costs.server_cpu),
-                shown(&costs.core_wait),
+                shown(&costs.cpu_wait),
                 shown(&costs.memory),
                 shown(&costs.startup),
-                Text(&arm.spoken.join(", ")).to_string(),
+                Text(&arm.negotiated_protocols.join(", ")).to_string(),
                 Text(&arm.congestion.join(", ")).to_string(),
             ]
         })
         .collect();
-    let columns = heads(&[
+    let columns = headings(&[
         "Arm",
-        "Wire up, a cell",
-        "Wire down, a cell",
-        "Of it handshakes",
-        "Client CPU, a call",
-        "Server CPU, a call",
-        "Waited for a core, a call",
+        "Bytes sent by client per cell (IP)",
+        "Bytes sent by server per cell (IP)",
+        "Of which handshake",
+        "Client CPU per request",
+        "Server CPU per request",
+        "CPU wait per request",
         "Memory",
-        "Start-up",
-        "Spoken",
+        "Start-up time",
+        "Negotiated protocol",
         "Congestion control",
     ]);
-    table("What it cost: medians over blocks", &columns, &rows)
+    table("Costs: medians over blocks", &columns, &rows)
 }
 
 fn remarks_list(network: &NetworkSummary) -> String {
@@ -313,13 +307,4 @@ fn remarks_list(network: &NetworkSummary) -> String {
     } else {
         format!("<ul class=\"remarks\">\n{items}</ul>\n")
     }
-}
-
-/// The arm's colour and dashes, as in the figures.
-fn swatch(place: usize) -> String {
-    format!(
-        "<svg class=\"swatch\" width=\"24\" height=\"10\" aria-hidden=\"true\">\
-         <line x1=\"0\" y1=\"5\" x2=\"24\" y2=\"5\" class=\"curve {}\"/></svg> ",
-        look(place)
-    )
 }

@@ -1,22 +1,22 @@
-//! Invented runs. None of their figures was measured, and every one says so.
-#![allow(dead_code, reason = "each test takes what it needs")]
-#![allow(unreachable_pub, reason = "a module of tests has no other public")]
+//! Invented runs; none of their figures was measured, and their names say so.
+#![allow(dead_code, reason = "each test uses its part")]
+#![allow(unreachable_pub, reason = "a test has no public API")]
 
 use record::*;
 
-/// How an invented arm does.
+/// An invented arm.
 #[derive(Clone, Debug)]
 pub struct Invented {
     pub name: &'static str,
     pub protocol: &'static str,
     pub first_ms: f64,
-    pub rest_ms: f64,
+    pub warm_ms: f64,
     pub bulk_ms: f64,
-    /// Uniform, plus and minus, of each figure.
+    /// Relative half-width of the uniform noise on each time.
     pub noise: f64,
     pub repeat: bool,
     pub outcome: Option<Outcome>,
-    /// Every n-th call times out; 0 is none.
+    /// Every n-th call times out; 0 for none.
     pub time_out_every: u32,
     pub congestion: &'static str,
 }
@@ -25,14 +25,14 @@ pub fn arm(
     name: &'static str,
     protocol: &'static str,
     first: f64,
-    rest: f64,
+    warm: f64,
     bulk: f64,
 ) -> Invented {
     Invented {
         name,
         protocol,
         first_ms: first,
-        rest_ms: rest,
+        warm_ms: warm,
         bulk_ms: bulk,
         noise: 0.02,
         repeat: false,
@@ -42,8 +42,8 @@ pub fn arm(
     }
 }
 
-/// The quickstart's shape: a baseline, the same again, one faster, one slower,
-/// one too noisy to tell, one missing.
+/// Returns arms like the quickstart's: a baseline, its copy, one faster, one slower, one too noisy
+/// for a verdict, one not installed.
 pub fn quickstart() -> Vec<Invented> {
     let baseline = arm("hyper h2", "h2", 383.0, 133.0, 1_800.0);
     vec![
@@ -68,13 +68,13 @@ pub fn quickstart() -> Vec<Invented> {
     ]
 }
 
-/// A run of `arms`, the first of them the baseline, on invented networks.
+/// Returns the header of a run of `arms`, the first of them the baseline.
 pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
     let mut run = Run {
         format: FORMAT,
         commute: "0.0.0-invented".into(),
         study: "invented".into(),
-        question: "figures nobody measured".into(),
+        question: "figures made up for tests".into(),
         seed: 7,
         blocks,
         baseline: arms[0].name.into(),
@@ -151,14 +151,14 @@ fn group(name: &str, about: &str, bulk: bool, response_bytes: u64) -> Group {
     }
 }
 
-/// Every planned cell of `run`, measured by nobody.
-pub fn cells(run: &Run, arms: &[Invented], luck: u64) -> Vec<Cell> {
+/// Returns an invented record of every planned cell of `run`.
+pub fn cells(run: &Run, arms: &[Invented], seed: u64) -> Vec<Cell> {
     let of = |(i, planned): (usize, &Planned)| {
         let arm = arms
             .iter()
             .find(|a| a.name == planned.arm)
-            .expect("planned arms are given");
-        let mut draw = luck.wrapping_mul(1_000_003).wrapping_add(i as u64 * 1_000);
+            .expect("every planned arm is in `arms`");
+        let mut draw = seed.wrapping_mul(1_000_003).wrapping_add(i as u64 * 1_000);
         let mut around = |ms: f64| {
             draw += 1;
             (ms * (1.0 + arm.noise * (2.0 * unit(draw) - 1.0)) * 1e6) as u64
@@ -178,7 +178,7 @@ pub fn cells(run: &Run, arms: &[Invented], luck: u64) -> Vec<Cell> {
                 let ms = match (group, first) {
                     ("image", _) => arm.bulk_ms,
                     (_, true) => arm.first_ms,
-                    (_, false) => arm.rest_ms,
+                    (_, false) => arm.warm_ms,
                 };
                 let censored = arm.time_out_every > 0 && id % arm.time_out_every == 0;
                 calls.push(call(
@@ -196,14 +196,14 @@ pub fn cells(run: &Run, arms: &[Invented], luck: u64) -> Vec<Cell> {
     run.plan.iter().enumerate().map(of).collect()
 }
 
-/// The two together.
-pub fn data(arms: &[Invented], networks: &[&str], blocks: u32, luck: u64) -> RunData {
+/// Returns a run with all its cells.
+pub fn data(arms: &[Invented], networks: &[&str], blocks: u32, seed: u64) -> RunData {
     let run = run(arms, networks, blocks);
-    let cells = cells(&run, arms, luck);
-    RunData::new(run, cells).expect("an invented run belongs to itself")
+    let cells = cells(&run, arms, seed);
+    RunData::new(run, cells).expect("the cells belong to the run")
 }
 
-/// The same, its small calls exchanges, quinn's in MessagePack.
+/// Turns the calls of the group `echo` into exchanges, quinn's in MessagePack.
 pub fn exchanging(data: &RunData) -> RunData {
     let mut run = data.run().clone();
     if let Some(arm) = run.arms.iter_mut().find(|arm| arm.name.contains("quinn")) {
@@ -220,7 +220,7 @@ pub fn exchanging(data: &RunData) -> RunData {
             server_encode_ns: Some(30_000),
         });
     }
-    RunData::new(run, cells).expect("only calls and a codec were changed")
+    RunData::new(run, cells).expect("only calls and a codec have changed")
 }
 
 fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Option<u64>) -> Call {
@@ -306,7 +306,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
     }
 }
 
-/// A fixed number in 0..1 for each index.
+/// Returns a fixed pseudo-random number in 0..1 for each index.
 fn unit(index: u64) -> f64 {
     let mut x = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..3 {

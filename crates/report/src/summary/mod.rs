@@ -1,0 +1,294 @@
+//! Everything a report says, before layout.
+
+pub(crate) mod measure;
+
+use record::{Check, Proof};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::configuration::{Configuration, Difference};
+use crate::quantity::Quantity;
+use measure::{Comparison, Measure};
+
+/// Version of this format; raised when a reader of the old format would misread the new one.
+pub const FORMAT: u32 = 2;
+
+/// The summary of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Version of the format of this summary.
+    pub format: u32,
+    /// Version of commute that measured.
+    pub commute: String,
+    /// The study's name.
+    pub study: String,
+    /// The question the study asks.
+    pub question: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Number of blocks planned on each network.
+    pub blocks: u32,
+    /// The arm that all others are compared with.
+    pub baseline: String,
+    /// Time all cells took, including repeated and superseded ones.
+    pub measured_ns: u64,
+    /// Checks against known answers, made before the run on every machine it ran on.
+    pub self_test: Vec<Check>,
+    /// Result of the A/A check.
+    pub a_a: AaCheck,
+    /// The comparisons that share one error probability.
+    pub family: Family,
+    /// How the cells ended.
+    pub cells: CellCounts,
+    /// One entry per network, in the study's order.
+    pub networks: Vec<NetworkSummary>,
+    /// What a reader must know to interpret the figures.
+    pub notes: Vec<String>,
+}
+
+/// Result of the A/A check: comparing the baseline with its copies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "a_a", rename_all = "snake_case")]
+pub enum AaCheck {
+    /// The study has no A/A arm, or it was not measured.
+    Absent,
+    /// No comparison found a difference.
+    Passed,
+    /// A comparison found a difference where there is none, so differences found elsewhere are not
+    /// trustworthy.
+    Failed {
+        /// Each difference that was found.
+        objections: Vec<String>,
+    },
+}
+
+/// The comparisons that share one error probability (Bonferroni).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Family {
+    /// Number of comparisons with the baseline, without those of A/A arms.
+    pub comparisons: usize,
+    /// Probability that all their intervals contain the true values.
+    pub coverage: f64,
+    /// Coverage of each interval, which makes that so.
+    pub coverage_each: f64,
+}
+
+/// Planned cells by the outcome of their last attempt in the last invocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CellCounts {
+    /// All cells of the plan; the sum of the counts up to `not_run`.
+    pub planned: usize,
+    /// Clean in the first attempt.
+    pub clean: usize,
+    /// Clean in a later attempt.
+    pub clean_on_retry: usize,
+    /// Noisy in every attempt; not used for verdicts.
+    pub noisy: usize,
+    /// Not measured: driver or bench failed.
+    pub failed: usize,
+    /// Not measured: the stack lacks something that the arm needs.
+    pub unsupported: usize,
+    /// Not in these records.
+    pub not_run: usize,
+    /// Records of earlier invocations; not part of `planned`.
+    pub superseded: usize,
+}
+
+/// The results on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct NetworkSummary {
+    /// The network's name.
+    pub name: String,
+    /// Its parameters in one line.
+    pub numbers: String,
+    /// The recommendation.
+    pub advice: Advice,
+    /// The recommendation as a sentence, with sizes and intervals.
+    pub sentence: String,
+    /// All arms, in the study's order.
+    pub arms: Vec<ArmSummary>,
+}
+
+/// A recommendation for one network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "advice", rename_all = "snake_case")]
+pub enum Advice {
+    /// One arm is faster than the baseline in something, slower in nothing, and no less reliable.
+    Take {
+        /// The recommended arm.
+        arm: String,
+        /// Other arms of which the same is true; they were not compared with `arm`.
+        also: Vec<String>,
+    },
+    /// No arm is shown to be faster than the baseline, and at least one is slower.
+    Stay,
+    /// Every arm that is faster in something is slower in something else, or less reliable.
+    Mixed,
+    /// Every arm was compared with the baseline, and none differs.
+    NoDifference,
+    /// The records do not suffice to decide.
+    CannotTell,
+    /// The A/A check failed on this network.
+    Invalid,
+}
+
+/// The results of one arm on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmSummary {
+    /// The arm's name.
+    pub name: String,
+    /// Name of its stack.
+    pub stack: String,
+    /// The protocol asked for.
+    pub protocol: String,
+    /// The arm's role in the study.
+    pub role: Role,
+    /// The protocols that its requests negotiated.
+    pub negotiated_protocols: Vec<String>,
+    /// The transports it used: `tcp` or `quic`.
+    pub transports: Vec<String>,
+    /// The server's congestion controls, as read back.
+    pub congestion: Vec<String>,
+    /// A caveat that every result of this arm must carry.
+    pub caveat: Option<String>,
+    /// Everything known of its configuration.
+    pub configuration: Configuration,
+    /// Its differences from the baseline.
+    pub differences: Vec<Difference>,
+    /// The weakest proof among its calls; absent without a call.
+    pub proof: Option<Proof>,
+    /// How its cells ended.
+    pub cells: CellCounts,
+    /// Why cells were noisy, failed or were unsupported.
+    pub reasons: Vec<String>,
+    /// The populations of calls: one per bulk group, two for every other group.
+    pub measures: Vec<Measure>,
+    /// Bytes, CPU, memory and start-up time.
+    pub costs: Costs,
+}
+
+/// An arm's role in the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The arm that all others are compared with.
+    Baseline,
+    /// An A/A arm: a copy of the baseline.
+    Repeat,
+    /// An arm that is compared with the baseline.
+    Arm,
+}
+
+/// What an arm cost; each figure is a median over blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Costs {
+    /// IP bytes the client sent per cell, before any loss.
+    pub up_bytes: Option<Quantity>,
+    /// IP bytes the server sent per cell, before any loss.
+    pub down_bytes: Option<Quantity>,
+    /// Of both, the bytes of handshakes.
+    pub handshake_bytes: Option<Quantity>,
+    /// CPU of the client per request.
+    pub client_cpu: Option<Quantity>,
+    /// CPU of the server per request.
+    pub server_cpu: Option<Quantity>,
+    /// Time per request that threads of client and server waited for a CPU core, summed over both;
+    /// an upper bound on its effect on the request's time.
+    pub cpu_wait: Option<Quantity>,
+    /// Peak resident memory of the client.
+    pub memory: Option<Quantity>,
+    /// Time from spawning the driver to its `ready`.
+    pub startup: Option<Quantity>,
+    /// Whether the kernel's share of CPU was measured in every cell.
+    pub kernel_thread_seen: bool,
+}
+
+impl AaCheck {
+    /// Returns the name used in JSON and HTML.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AaCheck::Absent => "absent",
+            AaCheck::Passed => "passed",
+            AaCheck::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl Advice {
+    /// Returns the name used in JSON and HTML.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Advice::Take { .. } => "take",
+            Advice::Stay => "stay",
+            Advice::Mixed => "mixed",
+            Advice::NoDifference => "no_difference",
+            Advice::CannotTell => "cannot_tell",
+            Advice::Invalid => "invalid",
+        }
+    }
+}
+
+impl Role {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Baseline => "baseline",
+            Role::Repeat => "repeat",
+            Role::Arm => "arm",
+        }
+    }
+}
+
+impl ArmSummary {
+    /// Returns the measures that were compared with the baseline.
+    pub fn comparisons(&self) -> impl Iterator<Item = (&Measure, &Comparison)> {
+        self.measures
+            .iter()
+            .filter_map(|m| Some((m, m.comparison.as_ref()?)))
+    }
+
+    /// Returns the number of calls, and of those that timed out or failed.
+    pub fn calls_and_losses(&self) -> (usize, usize) {
+        let calls = self.measures.iter().map(|m| m.calls).sum();
+        let losses = self.measures.iter().map(|m| m.timed_out + m.failed).sum();
+        (calls, losses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renaming a variant must not change the published names.
+    #[test]
+    fn names_match_the_serialised_form() {
+        for (role, name) in [
+            (Role::Baseline, "baseline"),
+            (Role::Repeat, "repeat"),
+            (Role::Arm, "arm"),
+        ] {
+            assert_eq!(role.name(), name);
+            assert_eq!(serde_json::to_value(role).unwrap(), name);
+        }
+        let (arm, also, objections) = (String::new(), Vec::new(), Vec::new());
+        for (advice, name) in [
+            (Advice::Take { arm, also }, "take"),
+            (Advice::Stay, "stay"),
+            (Advice::Mixed, "mixed"),
+            (Advice::NoDifference, "no_difference"),
+            (Advice::CannotTell, "cannot_tell"),
+            (Advice::Invalid, "invalid"),
+        ] {
+            assert_eq!(advice.name(), name);
+            assert_eq!(serde_json::to_value(&advice).unwrap()["advice"], name);
+        }
+        for (check, name) in [
+            (AaCheck::Absent, "absent"),
+            (AaCheck::Passed, "passed"),
+            (AaCheck::Failed { objections }, "failed"),
+        ] {
+            assert_eq!(check.name(), name);
+            assert_eq!(serde_json::to_value(&check).unwrap()["a_a"], name);
+        }
+    }
+}
