@@ -103,7 +103,7 @@ fn an_exchange_is_measured_in_its_parts() {
         assert!(
             report
                 .out
-                .contains("record later calls: parts of an exchange"),
+                .contains("record warm requests: phases of an exchange"),
             "{report}"
         );
         let json = house.run(&["report", "run", "--format", "json"]).code(0);

@@ -4,7 +4,7 @@ mod common;
 
 use common::House;
 
-/// Twelve blocks in which h3 is 30 ms sooner; invented.
+/// Twelve blocks in which h3 is 30 ms faster; invented.
 fn field() -> String {
     let mut text = String::from("network,arm,protocol,block,group,tls_ns,end_ns,result\n");
     for block in 0..12 {
@@ -35,7 +35,7 @@ fn the_report_of_imported_calls_has_verdicts_and_says_where_they_are_from() {
         .code(0)
         .prints("Take ios h3")
         .prints("measured elsewhere")
-        .prints("protocol claimed by the client only");
+        .prints("protocol reported by the client only");
     // What was exported is what was imported.
     let csv = house
         .run(&["report", "field", "--format", "csv"])

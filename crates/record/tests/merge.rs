@@ -113,13 +113,13 @@ fn merging_different_runs_names_the_difference() {
         ("the seed is 7 in one and 8 in another", |r| r.seed = 8),
         ("the study", |r| r.study = "other".into()),
         ("planned cells differ (8 in one, 1 in another)", |r| {
-            r.plan.truncate(1)
+            r.plan.truncate(1);
         }),
         ("the margin is not set in one and 5 ns in another", |r| {
             r.margin_ns = Some(5);
         }),
         ("networks differ (1 in one, 1 in another)", |r| {
-            r.networks[0].rtt_ns += 1
+            r.networks[0].rtt_ns += 1;
         }),
     ];
     for (difference, change) in changes {

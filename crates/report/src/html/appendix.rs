@@ -13,7 +13,7 @@ back, and differences are taken within blocks.</li>\n\
 <li>Faster or slower: the whole interval of the difference is beyond zero, and its median is beyond \
 the margin. No difference: the whole interval is within the margin. Otherwise: cannot tell.</li>\n\
 <li>A request that timed out took at least its timeout; one that failed counts the same. None is \
-dropped. Noisy cells were run again; verdicts \"with noisy cells\" use the first attempts.</li>\n\
+dropped. Noisy cells were run again; verdicts \"with noisy cells included\" use the first attempts.</li>\n\
 <li>Arms were compared with the baseline, not with each other.</li>\n";
 
 /// Returns all appendices.
