@@ -1,11 +1,12 @@
-"""One fetch(): asked for in the page, timed by the events that DevTools reports of it."""
+"""One fetch(): called in the page, timed by DevTools' events."""
 
 import base64
 import json
+import time
 
-from bodies import seeded
+from commute_driver import polling, seeded
 
-# net::ERR_... in the protocol's words; certificates are one family.
+# Error kinds of the driver protocol by the beginning of net::ERR_...
 KINDS = {
     "dns": ("NAME_NOT_RESOLVED", "NAME_RESOLUTION_FAILED"),
     "connect": ("CONNECTION_REFUSED", "CONNECTION_FAILED", "ADDRESS_UNREACHABLE",
@@ -17,42 +18,46 @@ KINDS = {
 }
 
 
-class Call:
-    def __init__(self, step):
-        self.id = step["id"]
-        self.content_type, self.body, self.awaited_bytes = None, b"", 0
+class Call(polling.Call):
+    def __init__(self, session, step):
+        self.session, self.id = session, step["id"]
+        self.content_type, self.body, self.expected_bytes = None, b"", 0
         kind = step["step"]
         if kind == "call":
             self.method, self.path, self.body = "POST", "/echo", step["body"].encode()
-            self.content_type, self.awaited_bytes = "application/json", len(self.body)
+            self.content_type, self.expected_bytes = "application/json", len(self.body)
         elif kind == "put":
             self.method, self.path, self.body = "PUT", "/upload", seeded(step["bytes"])
             self.content_type = "application/octet-stream"
         else:
             self.method, self.path = "GET", f"/bytes/{step['bytes']}"
-            self.awaited_bytes = step["bytes"]
+            self.expected_bytes = step["bytes"]
         self.started = self.response = self.finished = self.failed = None  # events
-        self.sent, self.received = False, 0
+        self.sent, self.received_bytes = False, 0
         self.redirected = False
         self.given_up = None  # the error's kind, if this driver ended the call
-        self.answered = False
+        self.answered = False  # the page has its response
 
-    def give_body(self, page):
+    def set_body(self, page):
         if self.content_type:
-            page.evaluate(f"give({self.id}, {json.dumps(base64.b64encode(self.body).decode())})")
+            page.evaluate(f"setBody({self.id}, {json.dumps(base64.b64encode(self.body).decode())})")
 
     def start(self):
+        start_ns = time.monotonic_ns()
         self.page = self.session.page
         self.page.enter()
         arguments = json.dumps([self.id, self.method, self.path, self.content_type])
-        self.session.calls[self.page.start(f"ask(...{arguments})")] = self
+        self.session.calls[self.page.start(f"send(...{arguments})")] = self
+        return start_ns
 
     def give_up(self, kind):
         self.given_up = self.given_up or kind
         self.page.start(f"giveUp({self.id})")
+        return False
 
-    def hear(self, event, parameters):
-        if "redirectResponse" in parameters:  # what DevTools takes for the next request is not sent
+    def note(self, event, parameters):
+        """Keeps what an event reports of this call."""
+        if "redirectResponse" in parameters:  # DevTools announces another request, which is not sent
             self.response, self.redirected = parameters["redirectResponse"], True
         elif event == "Network.requestWillBeSent":
             self.started = parameters
@@ -61,29 +66,29 @@ class Call:
         elif event == "Network.responseReceived":
             self.response = parameters["response"]
         elif event == "Network.dataReceived":
-            self.received += parameters["dataLength"]
+            self.received_bytes += parameters["dataLength"]
         elif event == "Network.loadingFinished":
             self.finished = parameters
         elif event == "Network.loadingFailed":
             self.failed = parameters
 
-    def is_over(self):
-        """The page has its answer, and DevTools has told of the end."""
+    def has_ended(self):
+        """Returns whether the page has its response and DevTools has reported the end."""
         return self.answered and (self.finished or self.failed)
 
     def settle(self):
         """Takes the body's digest from the page and finds the connection's number.
 
         DevTools names the connection with the response. A request that was sent and had none was
-        on the connection last seen; if there was none, it had one opened that others find later.
+        on the connection seen last; if there was none, it had one opened that others find later.
         """
         self.response_bytes, self.digest = self.page.evaluate(f"digest({self.id})")
         page, self.number, self.reused = self.page, 0, False
         if self.response:
-            theirs, self.reused = self.response["connectionId"], self.response["connectionReused"]
-            if theirs not in page.wires:
-                page.wires[theirs] = (self.reused and page.unnamed) or self.session.new_number()
-            self.number = page.latest = page.wires[theirs]
+            chromiums, self.reused = self.response["connectionId"], self.response["connectionReused"]
+            if chromiums not in page.numbers:
+                page.numbers[chromiums] = (self.reused and page.unnamed) or self.session.new_number()
+            self.number = page.latest = page.numbers[chromiums]
         elif self.sent:
             self.reused = page.latest > 0
             page.latest = self.number = page.latest or self.session.new_number()
@@ -91,11 +96,11 @@ class Call:
 
     def row(self):
         row = {
-            "type": "row", "id": self.id, "connection": self.number,
+            "id": self.id, "connection": self.number,
             "start_ns": ns(self.started["timestamp"]),
             "end_ns": ns((self.finished or self.failed)["timestamp"]),
             "request_bytes": len(self.body) if self.response else 0,
-            "response_bytes": self.response_bytes or self.received,
+            "response_bytes": self.response_bytes or self.received_bytes,
             "reused": self.reused, "attempts": 1 if self.number else 0, "error": self.error(),
         }
         if self.response:
@@ -113,7 +118,7 @@ class Call:
             if not self.reused:
                 row |= {"dns_ns": at("dnsEnd"), "tls_ns": at("sslEnd"),
                         "connect_ns": at("sslStart") if row["protocol"] == "h2" else None}
-        return {key: value for key, value in row.items() if value is not None}
+        return row
 
     def error(self):
         if self.redirected:
@@ -125,14 +130,14 @@ class Call:
             if "CERTIFICATE" in text:
                 return {"kind": "tls", "detail": text}
             if "QUIC" in text and not self.response:
-                return {"kind": "reset", "detail": text}  # the peer closed it, why is not told
+                return {"kind": "reset", "detail": text}  # the peer closed it; the reason is not reported
             name = text.removeprefix("net::ERR_")
             kinds = [kind for kind, names in KINDS.items() if name.startswith(names)]
             return {"kind": kinds[0] if kinds else "other", "detail": text}
         if self.response["status"] >= 400:
             return {"kind": "status", "detail": f"status {self.response['status']}"}
-        if self.response["status"] == 200 and self.response_bytes < self.awaited_bytes:
-            detail = f"{self.response_bytes} of {self.awaited_bytes} bytes, which Chromium lets pass"
+        if self.response["status"] == 200 and self.response_bytes < self.expected_bytes:
+            detail = f"{self.response_bytes} of {self.expected_bytes} bytes, which Chromium accepts"
             return {"kind": "protocol", "detail": detail}
         return None
 

@@ -1,4 +1,4 @@
-"""The DevTools protocol over a pipe: commands out, replies and events in, no port opened."""
+"""The DevTools protocol over a pipe: commands out, replies and events in. No port is opened."""
 
 import json
 import os
@@ -6,29 +6,29 @@ import select
 import subprocess
 import time
 
-from refusals import Failed
+from commute_driver import Failed
 
 
 class Browser:
     """One Chromium process."""
 
     def __init__(self, arguments):
-        (theirs, self.commands), (self.messages, theirs_too) = os.pipe(), os.pipe()
+        (commands_in, self.commands), (self.messages, messages_out) = os.pipe(), os.pipe()
 
-        def place():  # where Chromium looks for them
-            os.dup2(theirs, 3)
-            os.dup2(theirs_too, 4)
+        def place_pipes():  # at the descriptors where Chromium expects them
+            os.dup2(commands_in, 3)
+            os.dup2(messages_out, 4)
 
-        self.process = subprocess.Popen([*arguments, "--remote-debugging-pipe"], preexec_fn=place,
+        self.process = subprocess.Popen([*arguments, "--remote-debugging-pipe"], preexec_fn=place_pipes,
                                         pass_fds=(3, 4), stdin=subprocess.DEVNULL)
-        os.close(theirs)
-        os.close(theirs_too)
-        self.pending = b""  # of a message not yet whole
-        self.heard = []     # messages not yet asked for
+        os.close(commands_in)
+        os.close(messages_out)
+        self.partial = b""  # the beginning of the next message
+        self.received = []  # messages not yet returned
         self.sent = 0
 
     def send(self, method, session=None, **parameters):
-        """Sends a command; its number, by which the reply is known."""
+        """Sends a command; returns its number, which its reply carries."""
         self.sent += 1
         command = {"id": self.sent, "method": method, "params": parameters}
         if session:
@@ -39,7 +39,7 @@ class Browser:
         return self.sent
 
     def call(self, method, session=None, **parameters):
-        """Sends a command and waits for its result; what comes before it is kept."""
+        """Sends a command and waits for its result; messages that come before it are kept."""
         number = self.send(method, session, **parameters)
         message = self.wait_for(lambda message: message.get("id") == number)
         if "error" in message:
@@ -47,26 +47,26 @@ class Browser:
         return message["result"]
 
     def wait_for(self, wanted, timeout_s=30):
-        """The first message that is wanted; the others stay in order."""
-        seen, until = [], time.monotonic() + timeout_s
-        while time.monotonic() < until:
+        """Returns the first message for which `wanted` is true; the others stay in order."""
+        others, deadline = [], time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
             message = self.next(int(1e9))
             if message and wanted(message):
-                self.heard = seen + self.heard
+                self.received = others + self.received
                 return message
             if message:
-                seen.append(message)
+                others.append(message)
         raise Failed("Chromium does not answer")
 
     def next(self, timeout_ns):
-        """The next message, or None when the time has passed."""
-        if not self.heard and select.select([self.messages], [], [], timeout_ns / 1e9)[0]:
+        """Returns the next message, or None after the timeout."""
+        if not self.received and select.select([self.messages], [], [], timeout_ns / 1e9)[0]:
             data = os.read(self.messages, 1 << 20)
             if not data:
-                raise Failed("Chromium has gone")
-            *whole, self.pending = (self.pending + data).split(b"\0")
-            self.heard = [json.loads(message) for message in whole]
-        return self.heard.pop(0) if self.heard else None
+                raise Failed("Chromium has exited")
+            *whole, self.partial = (self.partial + data).split(b"\0")
+            self.received = [json.loads(message) for message in whole]
+        return self.received.pop(0) if self.received else None
 
     def close(self):
         try:

@@ -1,17 +1,15 @@
 """Drives Chromium by commute's driver protocol, version 2 (docs/driver-protocol.md)."""
 
-import os
 import re
 import subprocess
 import sys
 
-# Conversation, steps, bodies and trust are the same as the Cronet driver's.
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cronet", "common"))
+try:
+    from commute_driver import Failed, nss, serve
 
-import trust
-from conversation import converse
-from refusals import Failed
-from session import SETTINGS, Session
+    from session import SETTINGS, Session
+except ImportError as error:
+    sys.exit(f"{error}; run: commute stacks install chromium")
 
 
 class Driver:
@@ -19,10 +17,27 @@ class Driver:
         self.home = None
 
     def hello(self):
-        return hello()
+        try:
+            output = subprocess.run(["chromium", "--version"], capture_output=True, text=True).stdout
+            version = re.search(r"[\d.]{5,}", output)[0]
+        except (FileNotFoundError, TypeError) as error:
+            raise Failed("no chromium; on Debian: apt-get install chromium") from error
+        network = "DevTools, Network.ResourceTiming"
+        return {
+            "stack": "Chromium", "stack_version": version,
+            "tls": f"BoringSSL (in Chromium {version})",
+            "protocols": ["h2", "h3"], "capabilities": ["parallel", "cancel"],
+            "clock": "monotonic", "resolution_ns": 1000,
+            "phases": {
+                "dns": f"{network} dnsEnd", "connect": f"{network} sslStart", "tls": f"{network} sslEnd",
+                "request_sent": f"{network} sendEnd, of requests without a body",
+                "first_byte": f"{network} receiveHeadersStart",
+                "end": "DevTools, timestamp of loadingFinished or loadingFailed"},
+            "settings": SETTINGS,
+        }
 
     def open(self, setup):
-        self.home = self.home or trust.private_home()
+        self.home = self.home or nss.private_home()
         return Session(setup)
 
     def close(self):
@@ -30,26 +45,5 @@ class Driver:
             self.home.cleanup()
 
 
-def hello():
-    try:
-        said = subprocess.run(["chromium", "--version"], capture_output=True, text=True).stdout
-        version = re.search(r"[\d.]{5,}", said)[0]
-    except (FileNotFoundError, TypeError) as missing:
-        raise Failed("no chromium; on Debian: apt-get install chromium") from missing
-    network = "DevTools, Network.ResourceTiming"
-    return {
-        "type": "hello", "version": 2, "stack": "Chromium", "stack_version": version,
-        "tls": f"BoringSSL (in Chromium {version})",
-        "protocols": ["h2", "h3"], "capabilities": ["parallel", "cancel"],
-        "clock": "monotonic", "resolution_ns": 1000,
-        "phases": {
-            "dns": f"{network} dnsEnd", "connect": f"{network} sslStart", "tls": f"{network} sslEnd",
-            "request_sent": f"{network} sendEnd, of requests without a body",
-            "first_byte": f"{network} receiveHeadersStart",
-            "end": "DevTools, timestamp of loadingFinished or loadingFailed"},
-        "settings": SETTINGS,
-    }
-
-
 if __name__ == "__main__":
-    converse(Driver())
+    serve(Driver())

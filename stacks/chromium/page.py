@@ -1,4 +1,4 @@
-"""A page of the origin that was never fetched from it, in a browser context of its own: its own
+"""A page of the origin that was not fetched from it, in a browser context of its own, with its own
 sockets, tickets and cache."""
 
 import base64
@@ -17,14 +17,14 @@ class Page:
                                     flatten=True)["sessionId"]
         self.navigate(origin)
         self.command("Network.enable")
-        self.wires = {}  # Chromium's number of a connection: ours
-        self.latest = 0   # our number of the one last seen
-        self.unnamed = 0  # our number of one whose opening call had no response
+        self.numbers = {}  # our numbers of connections, by Chromium's
+        self.latest = 0    # our number of the connection seen last
+        self.unnamed = 0   # our number of a connection whose opening call had no response
         self.under_way = 0
         self.retired = False
 
     def navigate(self, origin):
-        """Has DevTools answer in the server's place, so that the origin is not touched."""
+        """Lets DevTools answer in the server's place, so that the origin is not touched."""
         self.command("Page.enable")
         self.command("Fetch.enable", patterns=[{"urlPattern": "*"}])
         self.browser.send("Page.navigate", self.session, url=origin + "/blank")
@@ -46,7 +46,7 @@ class Page:
         )["params"]
 
     def start(self, expression):
-        """Begins to evaluate; the reply's number."""
+        """Starts to evaluate an expression; returns the number of the command."""
         return self.browser.send("Runtime.evaluate", self.session, expression=expression,
                                  awaitPromise=True, returnByValue=True)
 
@@ -62,7 +62,7 @@ class Page:
         self.close_if_done()
 
     def retire(self):
-        """No new calls: closes, with its connections, when the last has ended."""
+        """Takes no more calls, and closes with its connections when the last has ended."""
         self.retired = True
         self.close_if_done()
 

@@ -1,4 +1,4 @@
-"""One origin: the browser, the page that asks it, and the calls under way."""
+"""One origin: the browser, the page that fetches from it, and the calls under way."""
 
 import json
 import os
@@ -6,11 +6,11 @@ import tempfile
 import time
 from urllib.parse import urlsplit
 
-import trust
+from commute_driver import Failed, Unsupported, nss, polling
+
 from call import Call
 from devtools import Browser
 from page import Page
-from refusals import Failed, Unsupported
 
 CALLS = ("call", "get", "put")
 
@@ -24,17 +24,17 @@ SETTINGS = {
 }
 
 
-class Session:
+class Session(polling.Session):
     def __init__(self, setup):
         refuse(setup)
-        trust.trust(setup["ca_file"])
+        nss.trust(setup["ca_file"])
         self.origin, self.timeout_ns = setup["url"], setup["timeout_ns"]
         self.setup = setup
-        self.calls = {}  # by the number of the command that asked
-        self.requests = {}  # by DevTools' name of the request
-        self.numbered = 0
+        self.calls = {}  # by the number of the command that sent them
+        self.requests = {}  # calls by DevTools' id of the request
+        self.opened = 0
         self.profile = tempfile.TemporaryDirectory(prefix="profile.", ignore_cleanup_errors=True)
-        predict_nothing(self.profile.name)
+        disable_prediction(self.profile.name)
         self.browser = Browser(["chromium", *flags(setup, self.profile.name)])
         self.page = None
         if setup.get("warmup_url"):
@@ -42,10 +42,10 @@ class Session:
         self.page = Page(self.browser, self.origin)
 
     def warm_up(self):
+        """Makes small downloads from another origin, on a page of their own."""
         self.page = Page(self.browser, self.setup["warmup_url"])
         for _ in range(self.setup.get("warmup_calls", 1)):
-            call = Call({"id": 0, "step": "get", "bytes": 1})
-            call.session = self
+            call = Call(self, {"id": 0, "step": "get", "bytes": 1})
             call.start()
             while not self.next_ended(self.timeout_ns):
                 call.give_up("timeout")
@@ -54,61 +54,68 @@ class Session:
                 raise Failed(f"warm-up: {call.error()['detail']}")
             call.free()
         self.page.retire()
-        self.numbered = 0
+        self.opened = 0
 
     def prepare(self, steps):
-        """The calls of a run, made but not started; None for steps that are none."""
         for step in steps:
             refuse_step(step)
-        self.prepared = [Call(step) if step["step"] in CALLS else None for step in steps]
+        self.prepared = [Call(self, step) if step["step"] in CALLS else None for step in steps]
         self.steps = steps
-        self.give_bodies(0)
+        self.set_bodies(0)
         return self.prepared
 
-    def give_bodies(self, place):
-        """To the page at hand, of the calls from here to the next reconnect."""
-        for step, call in zip(self.steps[place:], self.prepared[place:]):
+    def set_bodies(self, index):
+        """Gives the present page the bodies of the calls from here to the next reconnect."""
+        for step, call in zip(self.steps[index:], self.prepared[index:]):
             if step["step"] == "reconnect":
                 break
             if call:
-                call.session = self
-                call.give_body(self.page)
+                call.set_body(self.page)
 
-    def reconnect(self, place, mode):
+    def reconnect(self, index, mode):
         self.page.retire()
         self.page = Page(self.browser, self.origin)
-        self.give_bodies(place + 1)
+        self.set_bodies(index + 1)
         return 0
 
+    def wait(self, calls, timeout_ns):
+        ended = []
+        call = self.next_ended(timeout_ns)
+        while call:
+            ended.append(call)
+            call = self.next_ended(0)
+        return ended
+
     def next_ended(self, timeout_ns):
-        until_ns = time.monotonic_ns() + max(0, timeout_ns)
+        """Returns the next call that has ended, or None after the timeout."""
+        deadline_ns = time.monotonic_ns() + max(0, timeout_ns)
         while True:
-            message = self.browser.next(max(0, until_ns - time.monotonic_ns()))
+            message = self.browser.next(max(0, deadline_ns - time.monotonic_ns()))
             if message is None:
                 return None
-            call = self.concerned(message)
-            if call and call.is_over():
-                # Events may trail behind; they concern nobody.
+            call = self.dispatch(message)
+            if call and call.has_ended():
+                # Ignore the events that may still follow.
                 self.requests[call.started["requestId"]] = None
                 return call
 
-    def concerned(self, message):
-        """The call a message is about, which has heard it."""
+    def dispatch(self, message):
+        """Gives a message to the call that it is about, and returns the call."""
         if "id" in message:
             call = self.calls.pop(message["id"], None)
             if call:
                 call.answered = True
             return call
         event, parameters = message["method"], message["params"]
-        name = parameters.get("requestId")
-        if event == "Network.requestWillBeSent" and name not in self.requests:
+        request = parameters.get("requestId")
+        if event == "Network.requestWillBeSent" and request not in self.requests:
             headers = {key.lower(): value for key, value in parameters["request"]["headers"].items()}
             number = headers.get("x-commute-id")
-            asked = (call for call in self.calls.values() if str(call.id) == number)
-            self.requests[name] = next(asked, None)
-        call = self.requests.get(name)
+            matching = (call for call in self.calls.values() if str(call.id) == number)
+            self.requests[request] = next(matching, None)
+        call = self.requests.get(request)
         if call:
-            call.hear(event, parameters)
+            call.note(event, parameters)
         return call
 
     def settle(self, calls):
@@ -116,8 +123,8 @@ class Session:
             call.settle()
 
     def new_number(self):
-        self.numbered += 1
-        return self.numbered
+        self.opened += 1
+        return self.opened
 
     def close(self):
         self.browser.close()
@@ -134,15 +141,15 @@ def flags(setup, profile):
             *(["--no-sandbox"] if os.geteuid() == 0 else [])]
 
 
-def predict_nothing(profile):
-    """Keeps Chromium from opening connections that nobody has asked for."""
+def disable_prediction(profile):
+    """Keeps Chromium from opening connections that no call needs."""
     os.mkdir(os.path.join(profile, "Default"))
     with open(os.path.join(profile, "Default", "Preferences"), "w", encoding="ascii") as file:
         json.dump({"net": {"network_prediction_options": 2}}, file)
 
 
 def refuse(setup):
-    """What this driver cannot do, and what is not there."""
+    """Raises for what this driver cannot do and for files that cannot be read."""
     if setup["protocol"] not in ("h2", "h3"):
         raise Unsupported(f"protocol {setup['protocol']}", "this driver does h2 and h3")
     if setup["codec"] != "json":
@@ -151,7 +158,7 @@ def refuse(setup):
         raise Unsupported("client_cert_file", "Chromium asks the user which to show")
     for key in ("discovery", "congestion", "observe"):
         if setup.get(key):
-            raise Unsupported(f"{key} {setup[key]}", "this driver has no way to it")
+            raise Unsupported(f"{key} {setup[key]}", "this driver does not offer it")
     if not os.access(setup["ca_file"], os.R_OK):
         raise Failed(f"cannot read {setup['ca_file']}")
 
@@ -160,6 +167,6 @@ def refuse_step(step):
     kind = step["step"]
     if kind == "reconnect":
         if step["mode"] != "cold":
-            raise Unsupported(f"reconnect {step['mode']}", "Chromium does not tell if it resumed")
-    elif kind not in CALLS + ("pause",):
+            raise Unsupported(f"reconnect {step['mode']}", "Chromium does not report whether it resumed")
+    elif kind not in (*CALLS, "pause"):
         raise Unsupported(f"step {kind}", "fetch() has no messages to stream")

@@ -3,15 +3,13 @@
 import os
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-# Exchanges are of the codecs of stacks/python; this driver can do without.
-sys.path += [os.path.join(HERE, "common"), os.path.join(HERE, "..", "python")]
+try:
+    from commute_driver import Failed, nss, serve
 
-import library
-import trust
-from conversation import converse
-from refusals import Failed
-from session import SETTINGS, Session, codecs
+    import library
+    from session import CODECS, SETTINGS, Session
+except ImportError as error:
+    sys.exit(f"{error}; run: commute stacks install cronet")
 
 # shim/verifier.c knows the memory layout of this build and of no other.
 BUILD = "133.0.6943.98"
@@ -21,7 +19,7 @@ def main():
     if sys.argv[1:] == ["--version"]:
         print("libcronet", load().cronet_version().decode())
     else:
-        converse(Driver())
+        serve(Driver())
 
 
 class Driver:
@@ -30,11 +28,22 @@ class Driver:
 
     def hello(self):
         self.shim = self.shim or load()
-        return hello(self.shim)
+        version = self.shim.cronet_version().decode()
+        return {
+            "stack": "Cronet", "stack_version": version,
+            "tls": f"BoringSSL (in Cronet {version})",
+            "protocols": ["h2", "h3"], "codecs": CODECS,
+            "capabilities": ["early_data", "parallel", "cancel", "alt_svc"],
+            "clock": "monotonic", "resolution_ns": 1,
+            # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.
+            "phases": {"first_byte": "onResponseStarted or onRedirectReceived, on the app's executor",
+                       "end": "onSucceeded, onFailed or onCanceled, on the app's executor"},
+            "settings": SETTINGS,
+        }
 
     def open(self, setup):
         self.shim = self.shim or load()
-        self.home = self.home or trust.private_home()
+        self.home = self.home or nss.private_home()
         return Session(self.shim, setup)
 
     def close(self):
@@ -43,33 +52,18 @@ class Driver:
 
 
 def load():
-    """Cronet, in an environment that cannot steer it past the emulated link."""
+    """Loads Cronet, in an environment that cannot direct it past the emulated link."""
     os.environ["GSETTINGS_BACKEND"] = "memory"  # or GLib looks for a desktop's proxy settings
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
     try:
         shim = library.load()
     except (OSError, AttributeError) as error:
-        raise Failed(f"{error}; run stacks/cronet/install") from error
+        raise Failed(f"{error}; run: commute stacks install cronet") from error
     version = shim.cronet_version().decode()
     if version != BUILD:
         raise Failed(f"this is Cronet {version}, but the certificate verifier is made for {BUILD}")
     return shim
-
-
-def hello(shim):
-    version = shim.cronet_version().decode()
-    return {
-        "type": "hello", "version": 2, "stack": "Cronet", "stack_version": version,
-        "tls": f"BoringSSL (in Cronet {version})",
-        "protocols": ["h2", "h3"], "codecs": codecs(),
-        "capabilities": ["early_data", "parallel", "cancel", "alt_svc"],
-        "clock": "monotonic", "resolution_ns": 1,
-        # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.
-        "phases": {"first_byte": "onResponseStarted or onRedirectReceived, on the app's executor",
-                   "end": "onSucceeded, onFailed or onCanceled, on the app's executor"},
-        "settings": SETTINGS,
-    }
 
 
 if __name__ == "__main__":

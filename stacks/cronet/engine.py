@@ -4,19 +4,21 @@ import json
 from collections import namedtuple
 from urllib.parse import urlsplit
 
+from commute_driver import Failed
+
 import library
-from refusals import Failed
 
-# No call of Cronet's closes a connection. A cold one is opened by a new engine; but a ticket
-# lives and dies with its engine, so to use one the old connection must idle out in it.
+# Cronet has no function that closes a connection. A new engine opens a cold one; but a ticket
+# lives and dies with its engine, so to use one the old connection must idle out in that engine.
 SHORT_IDLE_S = 1
-IDLE_OUT_S = 2.0  # by then both ends have let go, also after a last late packet
+IDLE_OUT_S = 2.0  # by then both ends have closed it, even after a last late packet
 
-# Of the time a full handshake took to show a certificate: less, and it came from a ticket.
+# Fraction of the time that a full handshake took to show a certificate: one that was shown
+# earlier than that came from a ticket.
 FROM_A_TICKET = 0.75
 
-Wire = namedtuple("Wire", "number reused resumed early_data")
-NOWHERE = Wire(0, False, False, False)
+Connection = namedtuple("Connection", "number reused resumed early_data")
+NO_CONNECTION = Connection(0, False, False, False)
 
 
 class Engine:
@@ -37,8 +39,8 @@ class Engine:
             raise Failed("Cronet did not start its engine")
         self.under_way = 0
         self.used = self.retired = False
-        self.wires = []  # (protocol, start of the opening call, its Wire), oldest first
-        self.full_ns = None  # what a QUIC handshake without a ticket took to show a certificate
+        self.connections = []  # (protocol, start of the opening call, Connection), oldest first
+        self.full_ns = None  # how long a QUIC handshake without a ticket took to show a certificate
 
     def enter(self):
         self.used = True
@@ -49,7 +51,7 @@ class Engine:
         self.close_if_done()
 
     def retire(self):
-        """No new calls. Closes once none is under way: Cronet does not earlier."""
+        """Takes no more calls, and closes once none is under way: Cronet refuses to earlier."""
         self.retired = True
         self.close_if_done()
 
@@ -58,26 +60,26 @@ class Engine:
             self.shim.engine_close(self.handle)
 
     def opened(self, call, number):
-        """Notes the connection that a settled call opened."""
+        """Notes the connection that a settled call opened; returns it."""
         protocol = call.protocol or self.protocol
-        wire = Wire(number, False, *self.spent_ticket(call))
-        self.wires.append((protocol, call.facts.start_ns, wire))
-        return wire
+        connection = Connection(number, False, *self.spent_ticket(call))
+        self.connections.append((protocol, call.facts.start_ns, connection))
+        return connection
 
     def found(self, call):
-        """The connection of a settled call that opened none, if any was opened before its end."""
-        for protocol, start_ns, wire in reversed(self.wires):
+        """Returns the connection of a settled call that opened none, if one was opened before its end."""
+        for protocol, start_ns, connection in reversed(self.connections):
             if call.protocol in (protocol, None) and start_ns < call.facts.end_ns:
-                return Wire(wire.number, True, wire.resumed, False)
+                return Connection(connection.number, True, connection.resumed, False)
         return None
 
     def spent_ticket(self, call):
-        """Whether the QUIC session that a call opened resumed one, and took the call early.
+        """Returns whether the QUIC session that a call opened resumed one, and took the call early.
 
-        Cronet does not say. But it has the certificate verified once for each it is shown:
-        in a full handshake when the server's arrives, a round trip after the session began;
-        with a ticket at once, from the ticket; and a second time if the server then refuses
-        the ticket and shows its own.
+        Cronet does not report it, but it has every certificate that it is shown verified once: in
+        a full handshake when the server's arrives, a round trip after the session began; with a
+        ticket at once, from the ticket; and a second time if the server then refuses the ticket
+        and shows its own.
         """
         facts = call.facts
         shown = [v for v in self.verifications()
@@ -92,11 +94,11 @@ class Engine:
             return False, False
         limit_ns = FROM_A_TICKET * self.full_ns
         resumed = len(last) == 1 and took_ns < limit_ns
-        # Metrics are cut to milliseconds; sent before a round trip was over is sent early.
+        # Metrics are truncated to milliseconds. A request sent within a round trip was sent early.
         sent_ns = facts.sending_ns + 1_000_000
         return resumed, resumed and call.may_go_early and sent_ns < began_ns + limit_ns
 
     def verifications(self):
-        """Of this engine, newest first."""
+        """Returns the engine's certificate verifications, newest first."""
         latest = (library.Verification * 64)()
         return latest[:self.shim.engine_verifications(self.handle, latest, len(latest))]

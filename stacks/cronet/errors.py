@@ -1,4 +1,4 @@
-"""Cronet's errors in the protocol's words."""
+"""Cronet's errors as kinds of the driver protocol."""
 
 # net/base/net_error_list.h
 KINDS = {

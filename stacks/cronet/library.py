@@ -1,4 +1,4 @@
-"""The shim's C interface (shim/shim.h), as Python sees it."""
+"""The shim's C interface (shim/shim.h) for ctypes."""
 
 import ctypes
 import os
@@ -36,7 +36,7 @@ class Verification(Structure):
 
 
 def load():
-    """The shim with Cronet in it; OSError says what is missing."""
+    """Returns the shim, linked with Cronet. Raises OSError with what is missing."""
     shim = CDLL(os.path.join(HERE, "build", "libshim.so"))
     for name, result, *arguments in (
             ("cronet_version", c_char_p),
@@ -44,7 +44,7 @@ def load():
             ("engine_close", None, c_void_p),
             ("engine_verifications", c_int32, c_void_p, POINTER(Verification), c_int32),
             ("call_new", c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_char_p, c_uint64),
-            ("call_give", None, c_void_p, c_char_p, c_uint64),
+            ("call_set_body", None, c_void_p, c_char_p, c_uint64),
             ("call_start", c_int32, c_void_p, c_void_p),
             ("call_cancel", None, c_void_p),
             ("call_next_ended", c_void_p, c_int64),
@@ -57,7 +57,7 @@ def load():
 
 
 def response_of(facts):
-    """A view of the response's body, valid until the call is freed."""
+    """Returns a view of the response's body, valid until the call is freed."""
     if not facts.response_bytes:
         return b""
     address = ctypes.addressof(facts.response.contents)

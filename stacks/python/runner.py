@@ -1,6 +1,6 @@
 """Runs Python's codec libraries for the codec bench (docs/codec-runner.md, version 2).
 
-This file holds the conversation and the timed loops; codec/ calls the libraries.
+This file holds the conversation and the timed loops; commute_codecs calls the libraries.
 """
 
 import json
@@ -10,18 +10,18 @@ import sys
 import time
 from itertools import repeat
 
-import codec
-import valuefile
-from schema import Schema
+from commute_codecs import valuefile
+from commute_codecs.offers import MESSAGES, offers
+from commute_codecs.schema import Schema
 
-LONGEST = 64 << 20  # what may be decoded
+LONGEST = 64 << 20  # bytes of an encoded message
 VALUES_KEPT = 32
-REASON_LENGTH = 4096  # a line has 64 KiB
+REASON_LENGTH = 4096  # characters; a line may have 65,536 bytes
 
 
 def main():
     if sys.argv[1:] == ["--versions"]:
-        print(*(f"{offer.library} {offer.library_version}" for offer in codec.offers()), sep="\n")
+        print(*(f"{offer.library} {offer.library_version}" for offer in offers()), sep="\n")
         return
     runner = Runner()
     with open(os.environ["COMMUTE_IN"], "rb") as requests, open(os.environ["COMMUTE_OUT"], "wb") as replies:
@@ -34,22 +34,22 @@ def main():
 
 
 class Unsupported(Exception):
-    """The runner does not know or cannot do it; args are what and why."""
+    """The runner does not know or cannot do something; the arguments are what, and the reason."""
 
 
 class Refused(Exception):
-    """The library did not take its input."""
+    """The library did not accept its input."""
 
 
 class Runner:
     def __init__(self):
-        self.offers = {(offer.codec, offer.library): offer for offer in codec.offers()}
+        self.offers = {(offer.codec, offer.library): offer for offer in offers()}
         self.schema = None
         self.codecs = {}
         self.values = {}
 
     def answer(self, line):
-        """The reply to one line of the bench, None to close."""
+        """Returns the reply to one line from the bench, or None to close."""
         try:
             request = json.loads(line)
             kind = request["type"]
@@ -59,14 +59,14 @@ class Runner:
                 raise Unsupported(f"request {kind}", "the runner does not know it")
             return getattr(self, kind)(request)
         except Unsupported as unsupported:
-            what, why = unsupported.args
-            return {"type": "unsupported", "what": what, "reason": why}
-        except Refused as refusal:
-            return {"type": "refused", "error": one_line(refusal)}
-        except (OSError, valuefile.BadValue) as failure:
-            return {"type": "failed", "reason": one_line(failure)}
-        except (KeyError, TypeError, ValueError) as malformed:
-            return {"type": "failed", "reason": one_line(f"not a request: {malformed!r}")}
+            what, reason = unsupported.args
+            return {"type": "unsupported", "what": what, "reason": reason}
+        except Refused as refused:
+            return {"type": "refused", "error": one_line(refused)}
+        except (OSError, valuefile.BadValue) as error:
+            return {"type": "failed", "reason": one_line(error)}
+        except (KeyError, TypeError, ValueError) as error:
+            return {"type": "failed", "reason": one_line(f"not a request: {error!r}")}
 
     def hello(self, request):
         return {"type": "hello", "version": 2, "runtime": "python", "runtime_version": platform.python_version(),
@@ -78,27 +78,27 @@ class Runner:
         return {"type": "ready"}
 
     def encode(self, request):
-        chosen = self.codec(request)
+        codec = self.codec(request)
         plain = self.read_value(request)
-        encoded = guarded(lambda: chosen.encode(chosen.populate(plain)))
+        encoded = guarded(lambda: codec.encode(codec.populate(plain)))
         with open(request["encoded_file"], "wb") as file:
             file.write(encoded)
         return {"type": "encoded", "bytes": len(encoded)}
 
     def decode(self, request):
-        chosen = self.codec(request)
+        codec = self.codec(request)
         encoded = read_encoded(request["encoded_file"])
         if len(encoded) > LONGEST:
             raise Refused(f"longer than {LONGEST} bytes")
-        plain = guarded(lambda: chosen.convert(chosen.decode(encoded)))
-        # Python's decoders take any types; whether they are the schema's, writing tells.
+        plain = guarded(lambda: codec.convert(codec.decode(encoded)))
+        # Python's decoders accept any types; writing the value checks them against the schema.
         text = guarded(lambda: valuefile.write(self.schema, request["message"], plain))
         with open(request["value_file"], "w", encoding="ascii") as file:
             file.write(text)
         return {"type": "decoded"}
 
     def time(self, request):
-        chosen, part, iterations = self.codec(request), request["part"], request["iterations"]
+        codec, part, iterations = self.codec(request), request["part"], request["iterations"]
         parts = self.offers[request["codec"], request["library"]].parts
         if part not in parts:
             raise Unsupported(f"part {part}", f"{request['library']} has {', '.join(parts)}")
@@ -109,11 +109,11 @@ class Runner:
             plain = self.read_value(request)
         encoded_file = request.get("encoded_file")
         encoded = read_encoded(encoded_file) if encoded_file else None
-        elapsed_ns, sink = guarded(lambda: measure(chosen, part, iterations, plain, encoded))
+        elapsed_ns, sink = guarded(lambda: measure(codec, part, iterations, plain, encoded))
         return {"type": "timed", "elapsed_ns": elapsed_ns, "sink": sink}
 
     def codec(self, request):
-        """The codec that a request names, made for its message."""
+        """Returns the codec that a request names, prepared for its message."""
         name, library, message = request.get("codec"), request.get("library"), request.get("message")
         if not any(name == offered for offered, _ in self.offers):
             raise Unsupported(f"codec {name}", "no library here has it")
@@ -121,7 +121,7 @@ class Runner:
             raise Unsupported(f"library {library}", f"it is not offered for {name}")
         if self.schema is None:
             raise ValueError(f"{request['type']} came before setup")
-        if message not in codec.MESSAGES or message not in self.schema.messages:
+        if message not in MESSAGES or message not in self.schema.messages:
             raise Unsupported(f"message {message}", "the runner does not know it")
         key = name, library, message
         if key not in self.codecs:
@@ -129,7 +129,7 @@ class Runner:
         return self.codecs[key]
 
     def read_value(self, request):
-        """Reads a value file, and keeps what it holds while it is among the last that were read."""
+        """Reads a value file and keeps its value until VALUES_KEPT others have been read."""
         key = request["value_file"], request["message"]
         with open(key[0], encoding="ascii", newline="\n") as file:
             plain = valuefile.read(self.schema, key[1], file.read())
@@ -140,37 +140,37 @@ class Runner:
         return plain
 
 
-def measure(chosen, part, iterations, plain, encoded):
-    """Times a part, whose input is made here; gives nanoseconds and the sink."""
+def measure(codec, part, iterations, plain, encoded):
+    """Times one part, after making its input; returns nanoseconds and the sink."""
     if part in ("decode", "convert") and encoded is None:
-        encoded = chosen.encode(chosen.populate(plain))
+        encoded = codec.encode(codec.populate(plain))
     if part == "populate":
-        return loop(chosen.populate, plain, iterations)
+        return loop(codec.populate, plain, iterations)
     if part == "encode":
-        return encode_loop(chosen.encode, chosen.populate(plain), iterations)
+        return encode_loop(codec.encode, codec.populate(plain), iterations)
     if part == "decode":
-        return loop(chosen.decode, encoded, iterations)
-    return loop(chosen.convert, chosen.decode(encoded), iterations)
+        return loop(codec.decode, encoded, iterations)
+    return loop(codec.convert, codec.decode(encoded), iterations)
 
 
-def encode_loop(encode, own, iterations):
+def encode_loop(encode, populated, iterations):
     sink = 0
     start = time.monotonic_ns()
     for _ in repeat(None, iterations):
-        sink += len(encode(own))
+        sink += len(encode(populated))
     return time.monotonic_ns() - start, sink
 
 
-def loop(step, given, iterations):
+def loop(step, argument, iterations):
     sink = 0
     start = time.monotonic_ns()
     for _ in repeat(None, iterations):
-        sink += step(given) is not None
+        sink += step(argument) is not None
     return time.monotonic_ns() - start, sink
 
 
 def guarded(call):
-    """What a library raises, whatever it is, is a refusal of what it was given."""
+    """Calls a library; whatever it raises counts as a refusal of its input."""
     try:
         return call()
     except Exception as error:

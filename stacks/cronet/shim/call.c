@@ -1,5 +1,5 @@
-/* The life of one call: made before the run, started in it, stamped in Cronet's callbacks on
- * the executor's thread, read when it has ended. */
+/* One call: prepared before the run, started in it, timestamped in Cronet's callbacks on the
+ * executor's thread, read when it has ended. */
 #include "shim.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ struct call {
     Cronet_UrlRequestParamsPtr params;
     Cronet_UrlRequestCallbackPtr callback;
     Cronet_RequestFinishedInfoListenerPtr listener;
-    Cronet_UploadDataProviderPtr upload; /* NULL: a GET */
+    Cronet_UploadDataProviderPtr upload; /* NULL for a GET */
     char *url;
     const uint8_t *body;
     uint64_t body_bytes, room;
@@ -24,7 +24,7 @@ struct call {
     struct call *next_ended;
 };
 
-/* Guards the queue of ended calls and what settles after a call's end. */
+/* Guards the queue of ended calls and the fields that Cronet sets after a call's end. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static struct call *ended, **ended_last = &ended;
@@ -38,7 +38,7 @@ static void read_info(struct facts *facts, Cronet_UrlResponseInfoPtr info)
              Cronet_UrlResponseInfo_negotiated_protocol_get(info));
 }
 
-static struct call *of(Cronet_UrlRequestCallbackPtr callback)
+static struct call *call_of(Cronet_UrlRequestCallbackPtr callback)
 {
     return Cronet_UrlRequestCallback_GetClientContext(callback);
 }
@@ -47,10 +47,10 @@ static void on_redirect(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr 
                         Cronet_UrlResponseInfoPtr info, const char *location)
 {
     (void)location;
-    struct call *call = of(self);
+    struct call *call = call_of(self);
     call->facts.first_byte_ns = now_ns();
     read_info(&call->facts, info);
-    call->redirected = true; /* reported as it is: Cronet hands up no body of a redirect */
+    call->redirected = true; /* not followed; Cronet gives no body of a redirect */
     Cronet_UrlRequest_Cancel(request);
 }
 
@@ -58,18 +58,18 @@ static void on_response_started(Cronet_UrlRequestCallbackPtr self, Cronet_UrlReq
                                 Cronet_UrlResponseInfoPtr info)
 {
     (void)info;
-    struct call *call = of(self);
+    struct call *call = call_of(self);
     call->facts.first_byte_ns = now_ns();
     Cronet_BufferPtr buffer = Cronet_Buffer_Create();
     Cronet_Buffer_InitWithAlloc(buffer, READ_BYTES);
-    Cronet_UrlRequest_Read(request, buffer); /* owns the buffer from here on */
+    Cronet_UrlRequest_Read(request, buffer); /* takes over the buffer */
 }
 
 static void on_read_completed(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
                               Cronet_UrlResponseInfoPtr info, Cronet_BufferPtr buffer, uint64_t bytes)
 {
     (void)info;
-    struct call *call = of(self);
+    struct call *call = call_of(self);
     struct facts *facts = &call->facts;
     if (facts->response_bytes + bytes > call->room) {
         call->room = 2 * (facts->response_bytes + bytes);
@@ -86,14 +86,14 @@ static void on_succeeded(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr
                          Cronet_UrlResponseInfoPtr info)
 {
     (void)request;
-    end(of(self), SUCCEEDED, info);
+    end(call_of(self), SUCCEEDED, info);
 }
 
 static void on_failed(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr request,
                       Cronet_UrlResponseInfoPtr info, Cronet_ErrorPtr error)
 {
     (void)request;
-    struct call *call = of(self);
+    struct call *call = call_of(self);
     call->facts.net_error = Cronet_Error_internal_error_code_get(error);
     call->facts.quic_error = Cronet_Error_quic_detailed_error_code_get(error);
     snprintf(call->facts.message, sizeof call->facts.message, "%s", Cronet_Error_message_get(error));
@@ -104,7 +104,7 @@ static void on_canceled(Cronet_UrlRequestCallbackPtr self, Cronet_UrlRequestPtr 
                         Cronet_UrlResponseInfoPtr info)
 {
     (void)request;
-    struct call *call = of(self);
+    struct call *call = call_of(self);
     end(call, call->redirected ? REDIRECTED : CANCELED, info);
 }
 
@@ -122,6 +122,7 @@ static void end(struct call *call, enum outcome outcome, Cronet_UrlResponseInfoP
     pthread_mutex_unlock(&lock);
 }
 
+/* Converts wall-clock time to CLOCK_MONOTONIC. */
 static int64_t monotonic_ns(int64_t since_1970_ms)
 {
     struct timespec wall;
@@ -157,9 +158,9 @@ static void upload_read(Cronet_UploadDataProviderPtr self, Cronet_UploadDataSink
                         Cronet_BufferPtr buffer)
 {
     struct call *call = Cronet_UploadDataProvider_GetClientContext(self);
-    uint64_t left = call->body_bytes - call->facts.request_bytes;
+    uint64_t remaining = call->body_bytes - call->facts.request_bytes;
     uint64_t room = Cronet_Buffer_GetSize(buffer);
-    uint64_t bytes = left < room ? left : room;
+    uint64_t bytes = remaining < room ? remaining : room;
     memcpy(Cronet_Buffer_GetData(buffer), call->body + call->facts.request_bytes, bytes);
     call->facts.request_bytes += bytes;
     Cronet_UploadDataSink_OnReadSucceeded(sink, bytes, false);
@@ -227,7 +228,7 @@ struct call *call_new(uint32_t id, const char *url, const char *method, const ch
     return call;
 }
 
-void call_give(struct call *call, const uint8_t *body, uint64_t body_bytes)
+void call_set_body(struct call *call, const uint8_t *body, uint64_t body_bytes)
 {
     call->body = body;
     call->body_bytes = body_bytes;
@@ -297,7 +298,7 @@ int64_t now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-__attribute__((constructor)) static void wait_on_the_monotonic_clock(void)
+__attribute__((constructor)) static void init_condition(void)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);

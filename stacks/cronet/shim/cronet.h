@@ -1,5 +1,6 @@
-/* What this driver uses of Cronet's C API, for which the wheel has no header: the names and
- * types of components/cronet/native in Chromium 133. Objects are opaque on both sides. */
+/* The part of Cronet's C API that this driver uses, with the names and types of
+ * components/cronet/native in Chromium 133; the wheel has no header. Objects are opaque on both
+ * sides. */
 #pragma once
 
 #include <stdbool.h>
@@ -75,7 +76,7 @@ Cronet_RESULT Cronet_UrlRequest_Start(Cronet_UrlRequestPtr);
 Cronet_RESULT Cronet_UrlRequest_Read(Cronet_UrlRequestPtr, Cronet_BufferPtr);
 void Cronet_UrlRequest_Cancel(Cronet_UrlRequestPtr);
 
-/* What Cronet calls back */
+/* Callbacks */
 Cronet_UrlRequestCallbackPtr Cronet_UrlRequestCallback_CreateWith(
     void (*on_redirect)(Cronet_UrlRequestCallbackPtr, Cronet_UrlRequestPtr, Cronet_UrlResponseInfoPtr,
                         const char *location),
@@ -107,7 +108,7 @@ void Cronet_RequestFinishedInfoListener_Destroy(Cronet_RequestFinishedInfoListen
 void Cronet_RequestFinishedInfoListener_SetClientContext(Cronet_RequestFinishedInfoListenerPtr, void *);
 void *Cronet_RequestFinishedInfoListener_GetClientContext(Cronet_RequestFinishedInfoListenerPtr);
 
-/* What can be read */
+/* Results */
 Cronet_BufferPtr Cronet_Buffer_Create(void);
 void Cronet_Buffer_InitWithAlloc(Cronet_BufferPtr, uint64_t size);
 uint64_t Cronet_Buffer_GetSize(Cronet_BufferPtr);

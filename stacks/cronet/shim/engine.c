@@ -1,4 +1,4 @@
-/* Cronet engines: each has its own connections, tickets and knowledge of servers. */
+/* Cronet engines. Each has its own connections, tickets and server properties. */
 #include "shim.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 struct engine {
     Cronet_EnginePtr cronet;
-    struct verifier *verifier; /* Cronet's to free; NULL: Cronet verifies by itself */
+    struct verifier *verifier; /* freed by Cronet; NULL if Cronet verifies by itself */
 };
 
 const char *cronet_version(void)

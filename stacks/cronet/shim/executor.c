@@ -1,4 +1,4 @@
-/* The executor that an app must give Cronet: one thread that runs callbacks in order. */
+/* The executor that an app must give to Cronet: one thread that runs callbacks in order. */
 #include "shim.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ struct task {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t some = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
 static struct task *first, **last = &first;
 
 static void execute(Cronet_ExecutorPtr self, Cronet_RunnablePtr runnable)
@@ -21,17 +21,17 @@ static void execute(Cronet_ExecutorPtr self, Cronet_RunnablePtr runnable)
     pthread_mutex_lock(&lock);
     *last = task;
     last = &task->next;
-    pthread_cond_signal(&some);
+    pthread_cond_signal(&not_empty);
     pthread_mutex_unlock(&lock);
 }
 
-static void *work(void *unused)
+static void *run_tasks(void *unused)
 {
     (void)unused;
     for (;;) {
         pthread_mutex_lock(&lock);
         while (!first)
-            pthread_cond_wait(&some, &lock);
+            pthread_cond_wait(&not_empty, &lock);
         struct task *task = first;
         first = task->next;
         if (!first)
@@ -46,10 +46,10 @@ static void *work(void *unused)
 
 static Cronet_ExecutorPtr the_executor;
 
-static void begin(void)
+static void start_thread(void)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL))
+    if (pthread_create(&thread, NULL, run_tasks, NULL))
         abort();
     pthread_detach(thread);
     the_executor = Cronet_Executor_CreateWith(execute);
@@ -58,6 +58,6 @@ static void begin(void)
 Cronet_ExecutorPtr executor(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, begin);
+    pthread_once(&once, start_thread);
     return the_executor;
 }

@@ -1,7 +1,7 @@
-/* Cronet's QUIC trusts known roots only, never one that the user has added, and its C API has
- * no way to name another. What is left is a verifier object, which Cronet takes "for testing".
- * It is a C++ class, net::CertVerifier; this is its layout in Chromium 133 under the Itanium
- * ABI, by hand. The driver refuses any other version before it comes here. */
+/* Cronet's QUIC trusts known roots only, never one that the user has added, and its C API cannot
+ * name another. Cronet does accept a verifier object "for testing": a C++ object of the class
+ * net::CertVerifier, whose layout in Chromium 133 under the Itanium ABI is written out here. The
+ * driver refuses any other version before it gets here. */
 #include "verifier.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct verify_result {
 
 /* net::CertVerifier::RequestParams begins with its scoped_refptr<X509Certificate>. */
 struct request_params {
-    int32_t *certificate; /* the object begins with its count of references */
+    int32_t *certificate; /* the object begins with its reference count */
 };
 
 /* net::NetLogWithSource begins with its net::NetLogSource. */
@@ -33,7 +33,7 @@ struct verifier {
     void *const *virtual_functions;
     pthread_mutex_t lock;
     uint32_t count;
-    struct verification seen[KEPT]; /* a ring */
+    struct verification seen[KEPT]; /* a ring buffer */
 };
 
 static void destroy_in_place(struct verifier *self)
@@ -62,18 +62,18 @@ static int verify(struct verifier *self, const struct request_params *params,
     __atomic_add_fetch(params->certificate, 1, __ATOMIC_SEQ_CST);
     result->verified_cert = params->certificate;
     result->cert_status = 0;
-    result->is_issued_by_known_root = true; /* what QUIC insists on */
+    result->is_issued_by_known_root = true; /* QUIC requires this */
     return 0;                               /* net::OK, at once */
 }
 
-static void ignore(void)
+static void do_nothing(void)
 {
 }
 
-/* ~CertVerifier (twice, as the ABI has it), Verify, SetConfig, AddObserver, RemoveObserver. */
+/* ~CertVerifier (twice, as the ABI requires), Verify, SetConfig, AddObserver, RemoveObserver. */
 static void *const virtual_functions[] = {
-    (void *)destroy_in_place, (void *)destroy, (void *)verify,
-    (void *)ignore,           (void *)ignore,  (void *)ignore,
+    (void *)destroy_in_place, (void *)destroy,    (void *)verify,
+    (void *)do_nothing,       (void *)do_nothing, (void *)do_nothing,
 };
 
 struct verifier *verifier_new(void)

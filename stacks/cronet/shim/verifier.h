@@ -1,4 +1,4 @@
-/* A certificate verifier for QUIC, for the lab only: it accepts whatever it is shown. */
+/* A certificate verifier for QUIC that accepts any certificate; for the lab only. */
 #pragma once
 
 #include "shim.h"

@@ -1,4 +1,4 @@
-"""MessagePack by the msgpack package, whose C extension packs dicts and lists as they are."""
+"""MessagePack by the msgpack package, whose C extension packs dicts and lists directly."""
 
 import msgpack
 
@@ -19,15 +19,15 @@ def make_array(schema, message):
 
 
 def make_old(schema, message):
-    """The specification of before 2013, in which text and bytes are one: raw.
+    """Makes a codec for the specification from before 2013, with one type, raw, for text and bytes.
 
-    Raw is read as the package's documentation says: as text in which bytes that are not UTF-8
-    survive; where the schema has bytes, those are made of it again.
+    Decodes raw as the package's documentation advises: as text that keeps bytes which are not
+    UTF-8. Fields of bytes are then turned back into bytes.
     """
-    restore = schema.converter(message, "bytes", to_bytes)
-    if restore is None:
+    restore_bytes = schema.converter(message, "bytes", to_bytes)
+    if restore_bytes is None:
         return Codec(encode=encode_old, decode=decode_old)
-    return Codec(encode=encode_old, decode=lambda encoded: restore(decode_old(encoded)))
+    return Codec(encode=encode_old, decode=lambda encoded: restore_bytes(decode_old(encoded)))
 
 
 def encode_old(plain):

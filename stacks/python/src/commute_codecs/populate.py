@@ -1,6 +1,6 @@
-"""Plain objects to Protobuf's, as an app writes it by hand."""
+"""Plain objects to Protobuf objects, by hand, as an app writes it."""
 
-import bench_pb2 as pb
+from . import bench_pb2 as pb
 
 
 def small(m):

@@ -1,7 +1,4 @@
-"""Python's codec libraries, called as their authors advise an app to (docs/codec-runner.md).
-
-An offer's `make` takes a schema and the name of a message, and gives a Codec for it.
-"""
+"""The codecs offered, each called as its library's authors advise an app to (docs/codec-runner.md)."""
 
 import platform
 import zlib
@@ -13,20 +10,21 @@ import msgpack
 import zstandard
 from google.protobuf.internal import api_implementation
 
-from schema import Schema
-
 from . import compression, json_, msgpack_, protobuf_
 from .codec import Codec
+from .schema import Schema
 
-MESSAGES = list(protobuf_.OWN)
+MESSAGES = list(protobuf_.CLASSES)
 
 TWO_PARTS = ["encode", "decode"]
 FOUR_PARTS = ["populate", "encode", "decode", "convert"]
 
+EMPTY = Codec(encode=lambda plain: b"", decode=lambda encoded: {})
+
 
 @dataclass
 class Offer:
-    """A codec of one library, as hello names it."""
+    """A codec of one library, as `hello` lists it. `make` prepares it for one kind of message."""
 
     codec: str
     library: str
@@ -36,8 +34,8 @@ class Offer:
     caveat: str | None = None
 
     def hello(self):
-        said = {name: getattr(self, name) for name in ("codec", "library", "library_version", "parts")}
-        return said | ({"caveat": self.caveat} if self.caveat else {})
+        fields = {name: getattr(self, name) for name in ("codec", "library", "library_version", "parts")}
+        return fields | ({"caveat": self.caveat} if self.caveat else {})
 
 
 def offers():
@@ -47,7 +45,7 @@ def offers():
     pb = f"{google.protobuf.__version__} {api_implementation.Type()}"
     mp = ".".join(map(str, msgpack.version[:3]))
     doubles = "every float is written as a double"
-    no_old_ints = "integers from 128 up are written unsigned; " + doubles
+    unsigned = "integers from 128 up are written unsigned; " + doubles
     return [
         Offer("json", "json", python, TWO_PARTS, json_.make),
         Offer("json+gzip-1", "json + zlib", f"{python}, {gzip}", TWO_PARTS, compression.gzip(json_.make, 1)),
@@ -59,9 +57,6 @@ def offers():
               compression.zstd(protobuf_.make, 3)),
         Offer("msgpack", "msgpack", mp, TWO_PARTS, msgpack_.make, doubles),
         Offer("msgpack-array", "msgpack", mp, FOUR_PARTS, msgpack_.make_array, doubles),
-        Offer("msgpack-old", "msgpack", mp, TWO_PARTS, msgpack_.make_old, no_old_ints),
+        Offer("msgpack-old", "msgpack", mp, TWO_PARTS, msgpack_.make_old, unsigned),
         Offer("empty", "none", "none", TWO_PARTS, lambda schema, message: EMPTY),
     ]
-
-
-EMPTY = Codec(encode=lambda own: b"", decode=lambda encoded: {})

@@ -1,4 +1,4 @@
-"""Protobuf's objects to plain ones, as an app writes it by hand."""
+"""Protobuf objects to plain ones, by hand, as an app writes it."""
 
 
 def small(m):

@@ -1,8 +1,8 @@
-"""Value files (docs/codec-runner.md) to plain objects and back.
+"""Reads value files (docs/codec-runner.md) into plain objects and writes them from those.
 
-A plain object is a dict by the names of JSON, as json.loads gives it to an app. Its floats are
+A plain object is a dict with JSON's names, as json.loads returns it to an app. Its floats are
 doubles: one of kind `float` is the double of the shortest decimal that reads back as the same
-float, so that it prints as that.
+float, so that it prints as that decimal.
 """
 
 import math
@@ -10,7 +10,7 @@ import struct
 
 
 class BadValue(Exception):
-    """The file, or the object, is no such message; says why."""
+    """The file or the object does not match the schema; the message says where."""
 
 
 def read(schema, message, text):
@@ -51,72 +51,74 @@ def read_field(schema, field, lines):
 
 
 def rest(letter, lines):
-    """What follows the letter on the next line."""
+    """Returns what follows the letter on the next line."""
     line = next(lines)
     if not line.startswith(letter + " "):
-        raise ValueError(f"{line[:40]!r} where {letter!r} belongs")
+        raise ValueError(f"expected {letter!r}, got {line[:40]!r}")
     return line[2:]
 
 
 def expect(want, lines):
     line = next(lines)
     if line != want:
-        raise ValueError(f"{line[:40]!r} where {want!r} belongs")
+        raise ValueError(f"expected {want!r}, got {line[:40]!r}")
 
 
-def write_message(schema, message, plain, line):
+def write_message(schema, message, plain, add_line):
     if not isinstance(plain, dict):
-        raise BadValue(f"{type(plain).__name__} where a {message} belongs")
-    line("{")
+        raise BadValue(f"expected a {message}, got {type(plain).__name__}")
+    add_line("{")
     for field in schema.messages[message]:
-        missing = [] if field.repeated else {} if field.kind == "message" else DEFAULTS[field.kind]
-        value = plain.get(field.json, missing)
+        default = [] if field.repeated else {} if field.kind == "message" else DEFAULTS[field.kind]
+        value = plain.get(field.json, default)
         if field.repeated:
             if not isinstance(value, list):
-                raise BadValue(f"{type(value).__name__} where the array {message}.{field.json} belongs")
-            line(f"[ {len(value)}")
-        for one in value if field.repeated else [value]:
+                raise BadValue(f"expected the array {message}.{field.json}, got {type(value).__name__}")
+            add_line(f"[ {len(value)}")
+        for element in value if field.repeated else [value]:
             if field.kind == "message":
-                write_message(schema, field.type, one, line)
+                write_message(schema, field.type, element, add_line)
             else:
-                line(leaf(message, field, one))
-    line("}")
+                add_line(leaf(message, field, element))
+    add_line("}")
 
 
 def leaf(message, field, value):
     if field.kind == "null" and value is None:
         return "z"
-    letter, _, form = KINDS[field.kind]
+    letter, _, write_leaf = KINDS[field.kind]
     try:
-        text = form(value)
+        text = write_leaf(value)
     except (TypeError, ValueError, OverflowError, struct.error) as error:
-        raise BadValue(f"{message}.{field.json} is no {field.kind}: {error}") from error
+        raise BadValue(f"{message}.{field.json} is not a {field.kind}: {error}") from error
     return f"{letter} {text}"
 
 
 def integer(low, high):
+    """Returns the reader and the writer of integers from `low` to `high`."""
     def check(value):
-        if type(value) is not int:  # a bool is an int too
+        if type(value) is not int:  # not isinstance: a bool is an int too
             raise TypeError(type(value).__name__)
         if not low <= value <= high:
-            raise ValueError("beyond its range")
+            raise ValueError("out of range")
         return value
     return (lambda text: check(int(text))), (lambda value: str(check(value)))
 
 
-def number(form):
-    def write(value):
+def number(struct_format):
+    """Returns the writer of floating-point numbers in a format of the struct module."""
+    def write_number(value):
         if type(value) not in (int, float):
             raise TypeError(type(value).__name__)
-        return struct.pack(form, value).hex()
-    return write
+        return struct.pack(struct_format, value).hex()
+    return write_number
 
 
 def read_float(text):
     (value,) = struct.unpack(">f", bytes.fromhex(text))
     if not math.isfinite(value):
         return value
-    # Nine digits always do.
+    # Nine digits are always enough.
     decimals = (float(f"{value:.{digits}g}") for digits in range(1, 10))
     return next(short for short in decimals if is_float(short, text))
 
@@ -124,7 +126,7 @@ def read_float(text):
 def is_float(value, text):
     try:
         return struct.pack(">f", value).hex() == text
-    except OverflowError:  # a largest float, rounded up
+    except OverflowError:  # the largest float, rounded up
         return False
 
 
@@ -141,7 +143,7 @@ def write_bool(value):
 def write_string(value):
     if not isinstance(value, str):
         raise TypeError(type(value).__name__)
-    return value.encode().hex()  # refuses what UTF-8 cannot say
+    return value.encode().hex()  # raises on surrogates, which UTF-8 cannot encode
 
 
 def write_bytes(value):
@@ -150,6 +152,7 @@ def write_bytes(value):
     return value.hex()
 
 
+# Below the functions that they name.
 INT32 = ("i", *integer(-1 << 31, (1 << 31) - 1))
 # Letter, reader and writer of each kind.
 KINDS = {
@@ -161,7 +164,7 @@ KINDS = {
     "bool": ("b", {"0": False, "1": True}.__getitem__, write_bool),
     "string": ("s", lambda text: bytes.fromhex(text).decode(), write_string),
     "bytes": ("x", bytes.fromhex, write_bytes),
-    "null": INT32,  # never set; but a decoder may find it so
+    "null": INT32,  # never set by the bench, but a decoder may produce a number
 }
 DEFAULTS = {"int32": 0, "int64": 0, "uint64": 0, "float": 0, "double": 0, "bool": False, "string": "",
             "bytes": b"", "null": None}

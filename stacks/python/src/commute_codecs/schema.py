@@ -1,4 +1,4 @@
-"""The schema of the bench's messages, and what is done by walking it."""
+"""The schema of the codec bench's messages, and the conversions that walk it."""
 
 import json
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Field:
 
 
 class Schema:
-    """Every message's fields, in the order of their numbers."""
+    """The fields of every message, ordered by number."""
 
     def __init__(self, text):
         self.messages = {
@@ -26,7 +26,10 @@ class Schema:
         }
 
     def converter(self, message, kind, function):
-        """What applies a function to every field of a kind, in place; None if there is none."""
+        """Returns a function that applies `function` to every field of a kind, in place.
+
+        Returns None if the message has no such field.
+        """
         steps = []
         for field in self.messages[message]:
             step = function if field.kind == kind else None
@@ -44,7 +47,7 @@ class Schema:
         return convert if steps else None
 
     def to_arrays(self, message):
-        """What makes arrays, fields by position, of plain objects."""
+        """Returns a function that turns plain objects into arrays of fields by position."""
         steps = self._steps(message, self.to_arrays)
 
         def walk(plain):
@@ -53,12 +56,12 @@ class Schema:
         return walk
 
     def from_arrays(self, message):
-        """What makes plain objects of arrays; what is not there is left out."""
+        """Returns a function that turns arrays into plain objects; absent fields are left out."""
         steps = self._steps(message, self.from_arrays)
 
         def walk(array):
             if not isinstance(array, list):
-                raise TypeError(f"{type(array).__name__} where the array of a {message} belongs")
+                raise TypeError(f"expected the array of a {message}, got {type(array).__name__}")
             return {name: step(value) if step else value for (name, step), value in zip(steps, array)}
 
         return walk

@@ -1,4 +1,5 @@
-"""The standard library's json. Bytes are base64: a hook when writing, a walk when reading."""
+"""The standard library's json. Bytes travel as base64: a hook encodes them, a walk over the
+message decodes them."""
 
 import base64
 import binascii
@@ -8,10 +9,10 @@ from .codec import Codec
 
 
 def make(schema, message):
-    restore = schema.converter(message, "bytes", from_base64)
-    if restore is None:
+    restore_bytes = schema.converter(message, "bytes", from_base64)
+    if restore_bytes is None:
         return Codec(encode=encode, decode=decode)
-    return Codec(encode=encode, decode=lambda encoded: restore(decode(encoded)))
+    return Codec(encode=encode, decode=lambda encoded: restore_bytes(decode(encoded)))
 
 
 def encode(plain):
@@ -20,7 +21,7 @@ def encode(plain):
 
 
 def decode(encoded):
-    return json.loads(encoded, parse_constant=no_number)
+    return json.loads(encoded, parse_constant=refuse_constant)
 
 
 def to_base64(raw):
@@ -31,8 +32,8 @@ def from_base64(text):
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError) as error:
-        raise ValueError(f"no base64: {error}") from error
+        raise ValueError(f"not base64: {error}") from error
 
 
-def no_number(name):
+def refuse_constant(name):
     raise ValueError(f"JSON has no {name}")
