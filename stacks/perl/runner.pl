@@ -13,9 +13,9 @@ use Codecs;
 use Schema;
 use ValueFile;
 
-my $LONGEST       = 64 << 20;    # what may be decoded
+my $LONGEST       = 64 << 20;    # bytes of an encoded message
 my $VALUES_KEPT   = 32;
-my $REASON_LENGTH = 4096;        # a line has 64 KiB
+my $REASON_LENGTH = 4096;        # characters; a line may have 65,536 bytes
 my %ANSWERS       = (
     hello => \&hello, setup => \&setup, encode => \&encode, decode => \&decode, time => \&timed,
 );
@@ -23,7 +23,7 @@ my %ANSWERS       = (
 my @offers = Codecs::offers();
 my $schema;
 my %codecs;
-my (%values, @read);
+my (%values, @values_read);
 
 if (@ARGV && $ARGV[0] eq '--versions') {
     say "$_->{hello}{library} $_->{hello}{library_version}" for @offers;
@@ -44,7 +44,7 @@ sub serve {
         }
         my $type = $request->{type} // '';
         last if $type eq 'close';
-        my $answer = $ANSWERS{$type} // sub ($of) { unsupported("request $type", 'the runner does not know it') };
+        my $answer = $ANSWERS{$type} // sub ($unknown) { unsupported("request $type", 'the runner does not know it') };
         my $reply  = eval { $answer->($request) } // { type => 'failed', reason => one_line($@) };
         print $replies $json->encode($reply), "\n";
     }
@@ -63,8 +63,8 @@ sub setup ($request) {
 }
 
 sub encode ($request) {
-    my ($codec, undef, $problem) = find($request);
-    return $problem if $problem;
+    my ($codec, undef, $unsupported) = find($request);
+    return $unsupported if $unsupported;
     return cannot_write($request) if !$codec->{encode};
     my $plain  = read_value($request);
     my $octets = eval { $codec->{encode}->($plain) } // return refused($@);
@@ -73,11 +73,11 @@ sub encode ($request) {
 }
 
 sub decode ($request) {
-    my ($codec, undef, $problem) = find($request);
-    return $problem if $problem;
+    my ($codec, undef, $unsupported) = find($request);
+    return $unsupported if $unsupported;
     my $octets = slurp($request->{encoded_file}, $LONGEST + 1);
     return refused("longer than $LONGEST bytes") if length $octets > $LONGEST;
-    # Perl's decoders take any types; whether they are the schema's, writing tells.
+    # Perl's decoders accept any types; writing the value checks them against the schema.
     my $text = eval { ValueFile::write_value($schema, $request->{message}, $codec->{decode}->($octets)) }
       // return refused($@);
     spew($request->{value_file}, $text);
@@ -85,25 +85,25 @@ sub decode ($request) {
 }
 
 sub timed ($request) {
-    my ($codec, $offer, $problem) = find($request);
-    return $problem if $problem;
+    my ($codec, $offer, $unsupported) = find($request);
+    return $unsupported if $unsupported;
     my ($part, $iterations) = $request->@{qw(part iterations)};
     my @parts = $offer->{hello}{parts}->@*;
     return unsupported("part $part", "$request->{library} has @parts") if !grep { $_ eq $part } @parts;
     die "$iterations iterations cannot be timed\n"                     if $iterations !~ /\A[1-9][0-9]{0,17}\z/;
     return cannot_write($request) if !$codec->{$part};
-    my $given = $values{ value_key($request) } // read_value($request);
+    my $input = $values{ value_key($request) } // read_value($request);
     if ($part eq 'decode') {
         if (defined $request->{encoded_file}) {
-            $given = slurp($request->{encoded_file}, $LONGEST + 1);
+            $input = slurp($request->{encoded_file}, $LONGEST + 1);
         } elsif ($codec->{encode}) {
-            $given = eval { $codec->{encode}->($given) } // return refused($@);
+            $input = eval { $codec->{encode}->($input) } // return refused($@);
         } else {
             return cannot_write($request);
         }
     }
-    my ($elapsed, $sink) = eval { $part eq 'encode' ? encode_loop($codec->{encode}, $given, $iterations)
-                                                    : decode_loop($codec->{decode}, $given, $iterations) };
+    my ($elapsed, $sink) = eval { $part eq 'encode' ? encode_loop($codec->{encode}, $input, $iterations)
+                                                    : decode_loop($codec->{decode}, $input, $iterations) };
     return refused($@) if !defined $elapsed;
     return { type => 'timed', elapsed_ns => int($elapsed * 1e9 + 0.5), sink => $sink };
 }
@@ -126,8 +126,8 @@ sub decode_loop ($decode, $octets, $iterations) {
     return (clock_gettime(CLOCK_MONOTONIC) - $start, $sink);
 }
 
-# The codec that a request names, made for its message, and its offer; or the reply that says
-# what of it is not there.
+# Returns the codec that a request names, prepared for its message, and its offer; or, as the third
+# value, the reply that says what is unsupported.
 sub find ($request) {
     my ($name, $library, $message) = map { $_ // '' } $request->@{qw(codec library message)};
     my @of_codec = grep { $_->{hello}{codec} eq $name } @offers;
@@ -141,13 +141,13 @@ sub find ($request) {
     return ($codec, $offer, undef);
 }
 
-# Reads a value file, and keeps what it holds while it is among the last that were read.
+# Reads a value file and keeps its value until $VALUES_KEPT others have been read.
 sub read_value ($request) {
     my $plain = ValueFile::read_value($schema, $request->{message}, slurp($request->{value_file}));
     my $key   = value_key($request);
-    push @read, $key if !exists $values{$key};
+    push @values_read, $key if !exists $values{$key};
     $values{$key} = $plain;
-    delete $values{ shift @read } if @read > $VALUES_KEPT;
+    delete $values{ shift @values_read } if @values_read > $VALUES_KEPT;
     return $plain;
 }
 
@@ -155,11 +155,11 @@ sub value_key ($request) {
     return "$request->{message}\0$request->{value_file}";
 }
 
-sub slurp ($name, $most = undef) {
+sub slurp ($name, $max_length = undef) {
     open my $file, '<:raw', $name or die "$name: $!\n";
     my $octets = '';
-    if (defined $most) {
-        defined read $file, $octets, $most or die "$name: $!\n";
+    if (defined $max_length) {
+        defined read $file, $octets, $max_length or die "$name: $!\n";
     } else {
         local $/ = undef;
         $octets = readline($file) // '';
@@ -173,19 +173,19 @@ sub spew ($name, $octets) {
     close $file or die "$name: $!\n";
 }
 
-sub refused ($why) {
-    return { type => 'refused', error => one_line($why) };
+sub refused ($error) {
+    return { type => 'refused', error => one_line($error) };
 }
 
 sub cannot_write ($request) {
     return unsupported('part encode', "$request->{library} cannot write this message as $request->{codec}");
 }
 
-sub unsupported ($what, $why) {
-    return { type => 'unsupported', what => $what, reason => $why };
+sub unsupported ($what, $reason) {
+    return { type => 'unsupported', what => $what, reason => $reason };
 }
 
-# Without the place in this program, which says nothing of what was asked.
+# Drops the position in this program, which tells the reader of the reply nothing.
 sub one_line ($text) {
     $text =~ s/ at \S+ line \d+(?:, <\$requests> line \d+)?\.?$//mg;
     return substr join(' ', split ' ', $text), 0, $REASON_LENGTH;

@@ -1,6 +1,6 @@
 package Schema;
 
-# The schema of the bench's messages, and what is done by walking it.
+# The schema of the codec bench's messages, and the conversions that walk it.
 
 use v5.36;
 use JSON::XS ();
@@ -17,8 +17,8 @@ sub fields ($self, $message) {
     return @{ $self->{messages}{$message} };
 }
 
-# What gives a copy of a message in which every field of a kind went through a function; undef
-# if the message has none.
+# Returns a function that copies a message with $function applied to every field of $kind; undef if
+# the message has no such field.
 sub converter ($self, $message, $kind, $function) {
     my @steps;
     for my $field ($self->fields($message)) {

@@ -1,11 +1,11 @@
 package ValueFile;
 
-# Value files (docs/codec-runner.md) to plain objects and back.
+# Reads value files (docs/codec-runner.md) into plain objects and writes them from those.
 #
-# A plain object is a hash by the names of JSON, as a decoder gives it to an app. Its numbers are
-# numbers, its text is decoded, its bytes are not; true and false are \1 and \0, which encoders
-# of JSON and MessagePack take alike. A float is held as the number of the shortest decimal that
-# reads back as the same float, so that it prints as that.
+# A plain object is a hash with JSON's names, as a decoder returns it to an app. Its numbers are
+# numbers, its text is decoded, its bytes are not; true and false are \1 and \0, which the encoders
+# of both JSON and MessagePack accept. A float is kept as the number of the shortest decimal that
+# reads back as the same float, so that it prints as that decimal.
 
 use v5.36;
 use B ();
@@ -15,7 +15,7 @@ use Scalar::Util qw(blessed);
 my $LARGEST_FLOAT = unpack 'f>', "\x7f\x7f\xff\xff";
 my @INT32         = ('i', sub ($text) { integer($text) }, sub ($value) { written_integer($value, -2**31, 2**31 - 1) });
 
-# Letter, reader and writer of each kind, and what a field is that was left out.
+# Letter, reader and writer of each kind, and its default.
 my %KINDS = (
     int32 => [@INT32, 0],
     int64 => ['i', \&integer, sub ($value) { written_integer($value, -9223372036854775808, 9223372036854775807) }, 0],
@@ -25,19 +25,19 @@ my %KINDS = (
     bool   => ['b', \&bool,    \&written_bool,    \0],
     string => ['s', sub ($text) { text(octets($text)) }, \&written_string, ''],
     bytes  => ['x', sub ($text) { octets($text) }, \&written_bytes, ''],
-    null   => [@INT32, undef],    # never set; but a decoder may find it so
+    null   => [@INT32, undef],    # never set by the bench, but a decoder may produce a number
 );
 
-# Dies with the reason if the text is no such message.
+# Dies with the reason if the text does not match the schema.
 sub read_value ($schema, $message, $text) {
-    die "the file was cut short\n" if $text !~ /\n\z/;
+    die "the file is truncated\n" if $text !~ /\n\z/;
     my @lines = split /\n/, $text;
     my $plain = read_message($schema, $message, \@lines);
     die "more lines follow the message\n" if @lines;
     return $plain;
 }
 
-# Dies with the reason if the plain object is no such message.
+# Dies with the reason if the plain object does not match the schema.
 sub write_value ($schema, $message, $plain) {
     my @lines;
     write_message($schema, $message, $plain, \@lines);
@@ -50,14 +50,14 @@ sub read_message ($schema, $message, $lines) {
     for my $field ($schema->fields($message)) {
         $plain{ $field->{json} } =
           $field->{repeated}
-          ? [map { read_one($schema, $field, $lines) } 1 .. integer(rest('[', $lines))]
-          : read_one($schema, $field, $lines);
+          ? [map { read_element($schema, $field, $lines) } 1 .. integer(rest('[', $lines))]
+          : read_element($schema, $field, $lines);
     }
     expect('}', $lines);
     return \%plain;
 }
 
-sub read_one ($schema, $field, $lines) {
+sub read_element ($schema, $field, $lines) {
     return read_message($schema, $field->{type}, $lines) if $field->{kind} eq 'message';
     return expect('z', $lines)                           if $field->{kind} eq 'null';
     my ($letter, $read) = $KINDS{ $field->{kind} }->@*;
@@ -66,18 +66,18 @@ sub read_one ($schema, $field, $lines) {
 
 sub rest ($letter, $lines) {
     my $line = shift @$lines // '';
-    die "'" . substr($line, 0, 40) . "' where '$letter ...' belongs\n" if $line !~ /\A\Q$letter\E /;
+    die "expected '$letter ...', got '" . substr($line, 0, 40) . "'\n" if $line !~ /\A\Q$letter\E /;
     return substr $line, 2;
 }
 
 sub expect ($want, $lines) {
     my $line = shift @$lines // '';
-    die "'" . substr($line, 0, 40) . "' where '$want' belongs\n" if $line ne $want;
+    die "expected '$want', got '" . substr($line, 0, 40) . "'\n" if $line ne $want;
     return undef;
 }
 
 sub integer ($text) {
-    die "'$text' is no integer\n" if $text !~ /\A-?[0-9]{1,20}\z/;
+    die "'$text' is not an integer\n" if $text !~ /\A-?[0-9]{1,20}\z/;
     return 0 + $text;
 }
 
@@ -94,7 +94,7 @@ sub float ($text) {
         my $short = 0 + sprintf "%.${digits}g", $value;
         return $short if unpack('H*', pack 'f>', $short) eq $text;
     }
-    return $value;    # nine would do, but Perl makes 0 of -0, and infinity of a largest float's decimal
+    return $value;    # nine are always enough, but Perl turns -0 into 0, and the largest float's decimal into infinity
 }
 
 sub bool ($text) {
@@ -106,32 +106,32 @@ sub text ($octets) {
 }
 
 sub write_message ($schema, $message, $plain, $lines) {
-    die "no $message, which is a map\n" if ref $plain ne 'HASH';
+    die "expected the map of a $message\n" if ref $plain ne 'HASH';
     push @$lines, '{';
     for my $field ($schema->fields($message)) {
         my $name    = "$message.$field->{json}";
-        my $missing = $field->{repeated} ? [] : $field->{kind} eq 'message' ? {} : $KINDS{ $field->{kind} }[3];
-        my $value   = exists $plain->{ $field->{json} } ? $plain->{ $field->{json} } : $missing;
+        my $default = $field->{repeated} ? [] : $field->{kind} eq 'message' ? {} : $KINDS{ $field->{kind} }[3];
+        my $value   = exists $plain->{ $field->{json} } ? $plain->{ $field->{json} } : $default;
         if ($field->{repeated}) {
-            die "$name is no array\n" if ref $value ne 'ARRAY';
+            die "$name is not an array\n" if ref $value ne 'ARRAY';
             push @$lines, '[ ' . @$value;
         }
-        write_one($schema, $field, $name, $_, $lines) for $field->{repeated} ? @$value : $value;
+        write_element($schema, $field, $name, $_, $lines) for $field->{repeated} ? @$value : $value;
     }
     push @$lines, '}';
 }
 
-sub write_one ($schema, $field, $name, $value, $lines) {
+sub write_element ($schema, $field, $name, $value, $lines) {
     return write_message($schema, $field->{type}, $value, $lines) if $field->{kind} eq 'message';
     if ($field->{kind} eq 'null' && !defined $value) {
         push @$lines, 'z';
         return;
     }
     my ($letter, undef, $written) = $KINDS{ $field->{kind} }->@*;
-    push @$lines, "$letter " . ($written->($value) // die "$name is no $field->{kind}\n");
+    push @$lines, "$letter " . ($written->($value) // die "$name is not a $field->{kind}\n");
 }
 
-# The writers give undef for what is not of their kind.
+# The writers return undef for a value that is not of their kind.
 
 sub written_integer ($value, $low, $high) {
     return undef if !is_number($value, B::SVf_IOK) || $value < $low || $value > $high;
@@ -156,7 +156,7 @@ sub written_bool ($value) {
 }
 
 sub written_string ($value) {
-    # Text that is beyond ASCII is flagged as text; what is not is octets that are no UTF-8.
+    # Decoded text beyond ASCII carries the UTF-8 flag; without it these are octets that are not UTF-8.
     return undef if !is_string($value) || !utf8::is_utf8($value) && $value =~ /[^\x00-\x7f]/;
     my $octets = eval { Encode::encode('UTF-8', $value, Encode::FB_CROAK | Encode::LEAVE_SRC) };
     return defined $octets ? unpack 'H*', $octets : undef;
@@ -167,7 +167,7 @@ sub written_bytes ($value) {
     return unpack 'H*', $value;
 }
 
-# A scalar says by its flags what it was made as.
+# A scalar's flags show whether it was made as a number or as a string.
 
 sub is_number ($value, $flags) {
     my $own = ref $value ? 0 : B::svref_2object(\$value)->FLAGS;
