@@ -1,4 +1,8 @@
-# Two commands matter: `make run` runs the main job, `make test` passes the tests.
+# `make run` runs a study, `make test` runs the tests. Variables:
+#   STUDY=studies/NAME.toml  the study that `make run` runs
+#   QUICK=1                  two blocks only
+#   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
+#   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
 
 CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
@@ -9,6 +13,7 @@ CODECS = rust jvm go mono python perl
 COMMA = ,
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 BLOCKS = $(if $(QUICK),--quick,)
+PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
 .PHONY: run test codecs conformance lint bench doctor stacks build clean
 
@@ -18,29 +23,29 @@ run: build stacks
 build:
 	$(CARGO) build --release --workspace --bins
 
-# The tests run the real binaries, and a driver that lies (an example), so those are built first.
+# The tests run the real binaries, so they are built first.
 test: stacks
-	$(CARGO) build --workspace --bins --examples
+	$(CARGO) build --workspace --bins
 	$(CARGO) test --workspace
 
-# Never fails: where Python is missing, the libcurl arms are unsupported cells that say so.
+# Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
 
-# Every language's codecs against every other's: what one writes, all must read to the same value.
-# Before that, the tests that lie with the codecs in their own language.
-# `SYSTEM=--system`: install the Debian packages they want without asking.
+# Checks that every language's codecs decode what every other's encode, to the same value. Before
+# that, runs the unit tests of the code in Go and Python.
 codecs:
 	$(CARGO) build --workspace --bins
 	$(TARGET)/debug/commute stacks install $(CODECS) $(SYSTEM)
 	cd stacks/go && go test ./...
-	stacks/python/.venv/bin/python3 stacks/python/test_codecs.py
+	$(PYTHON_TESTS) stacks/python/tests
+	$(PYTHON_TESTS) stacks/python-engine/tests
 	$(TARGET)/debug/commute codec --check --runtime $(subst $() $(),$(COMMA),$(CODECS))
 
-# Every driver against its contract, held against what is known of it. `STACKS="rust curl"`: those.
+# Runs the conformance suite on drivers and compares the results with docs/stacks-matrix.
 conformance:
 	$(CARGO) build --workspace --bins
-	$(TARGET)/debug/commute stacks install $(STACKS)
+	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
 
 lint:
@@ -48,7 +53,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-# The link's exactness and capacity beside its peers', then the server under a crowd.
+# Measures the link's accuracy and capacity next to its peers', then the server under load.
 bench:
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
