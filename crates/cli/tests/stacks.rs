@@ -111,12 +111,13 @@ fn the_list_says_what_is_there_and_what_is_not() {
     house.stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
     house.stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
     house.stack("silent", r#""h1""#, &["sh", "-c", "echo going; exit 3"]);
-    house
-        .run(&["stacks"])
-        .code(0)
-        .prints("rustls")
+    let said = house.run(&["stacks"]).code(0);
+    said.prints("rustls")
         .prints("can: mtls resume early_data")
-        .prints("absent  h1         not usable: no-such-driver is not there: make absent")
+        .prints(
+            "absent  h1         not usable: \
+             not installed (stacks/absent/no-such-driver is missing); needs: make absent",
+        )
         .prints("its log ends: going");
     let json = house.run(&["stacks", "--json"]).code(0).out;
     let list: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, Stack};
+use driver::manifest::{Certificate, ChannelKind, Entry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
@@ -40,7 +40,7 @@ pub struct Runner {
 #[derive(Clone, Debug)]
 pub struct Driver {
     /// As its manifest says.
-    pub entry: DriverEntry,
+    pub entry: Entry,
     /// Program and arguments.
     pub command: Vec<String>,
     /// Where it belongs.
@@ -163,8 +163,8 @@ impl Driver {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let command = vec![path.display().to_string()];
         Ok(Driver {
-            entry: DriverEntry {
-                name: crate::slug::slug(&name),
+            entry: Entry {
+                name: crate::plan::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),
                 channel: ChannelKind::default(),
@@ -205,7 +205,7 @@ impl Folder {
     }
 
     /// How to get what is in it.
-    pub fn install_hint(&self) -> String {
+    pub fn way_in(&self) -> String {
         let needs = &self.stack.needs;
         match self.stack.install {
             Some(_) => format!("commute stacks install {} (needs {needs})", self.name()),
@@ -218,7 +218,84 @@ impl Folder {
             .iter()
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
-        let name = absent.file_name().unwrap_or_default().display();
-        Some(format!("{name} is not there: {}", self.install_hint()))
+        let hint = match self.stack.install {
+            Some(_) => format!("run: {}", self.way_in()),
+            None => format!("needs: {}", self.stack.needs),
+        };
+        let missing = self.first_missing(absent);
+        Some(format!(
+            "not installed ({} is missing); {hint}",
+            missing.display()
+        ))
+    }
+
+    /// The outermost file or folder on the way to `absent` that does not exist, from `stacks/` on;
+    /// `absent` itself if it is not in this folder.
+    fn first_missing(&self, absent: &Path) -> PathBuf {
+        let Ok(inside) = absent.strip_prefix(&self.path) else {
+            return absent.to_owned();
+        };
+        let mut path = self.path.clone();
+        for part in inside {
+            path.push(part);
+            if !path.exists() {
+                break;
+            }
+        }
+        let inside = path.strip_prefix(&self.path).unwrap_or(inside);
+        Path::new("stacks").join(self.name()).join(inside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: PathBuf, install: Option<&str>) -> Folder {
+        Folder {
+            path,
+            stack: Stack {
+                needs: "Python 3".into(),
+                install: install.map(Into::into),
+                debian: Vec::new(),
+            },
+        }
+    }
+
+    fn command(program: &Path) -> Vec<String> {
+        vec![program.display().to_string(), "--flag".into()]
+    }
+
+    #[test]
+    fn the_outermost_missing_part_is_named_with_the_install_command() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("stacks/curl");
+        let program = path.join(".venv/bin/python3");
+        let folder = folder(path, Some("install"));
+        let missing = || folder.missing(&command(&program));
+
+        let not_installed = "not installed (stacks/curl/.venv is missing); \
+            run: commute stacks install curl (needs Python 3)";
+        fs::create_dir_all(&folder.path).unwrap();
+        assert_eq!(missing().as_deref(), Some(not_installed));
+
+        let half = not_installed.replace(".venv", ".venv/bin/python3");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        assert_eq!(missing(), Some(half));
+
+        fs::write(&program, "").unwrap();
+        assert_eq!(missing(), None);
+    }
+
+    #[test]
+    fn programs_outside_the_folder_are_named_by_their_path() {
+        let folder = folder("/nowhere/stacks/rust".into(), None);
+        assert_eq!(
+            folder
+                .missing(&command(Path::new("/nowhere/bin/driver")))
+                .unwrap(),
+            "not installed (/nowhere/bin/driver is missing); needs: Python 3"
+        );
+        assert_eq!(folder.missing(&command(Path::new("found-in-path"))), None);
     }
 }
