@@ -112,6 +112,7 @@ fn the_list_says_what_is_there_and_what_is_not() {
     house.stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
     house.stack("silent", r#""h1""#, &["sh", "-c", "echo going; exit 3"]);
     let said = house.run(&["stacks"]).code(0);
+    assert_eq!(said.err, "", "progress is for terminals");
     said.prints("rustls")
         .prints("can: mtls resume early_data")
         .prints(

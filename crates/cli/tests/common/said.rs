@@ -106,6 +106,12 @@ impl Running {
             Some(libc::SIGABRT),
             "no command aborts: {said}"
         );
+        assert!(
+            ![&said.out, &said.err]
+                .iter()
+                .any(|text| text.contains('\x1b')),
+            "escape codes in output that is not a terminal: {said:?}"
+        );
         said
     }
 }

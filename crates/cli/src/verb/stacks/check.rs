@@ -1,12 +1,13 @@
 //! The conformance suite on drivers, and the matrix that comes of it.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use lab::{Conformance, Driver, Finding, Lab, Matrix, Verdict};
+use lab::{Conformance, Driver, Finding, Lab, Verdict};
 
-use super::selected;
+use super::chosen;
+use super::matrix::{Examined, Matrix};
+use super::status::StatusLine;
 use crate::{exit, out};
 
 /// Run the conformance suite: does each driver do what it is told, and tell what it did?
@@ -50,27 +51,27 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         .collect::<anyhow::Result<_>>()?;
     let mut drivers: Vec<&Driver> = strangers.iter().collect();
     if !names.is_empty() || paths.is_empty() {
-        drivers.extend(selected(lab, &names)?);
+        drivers.extend(chosen(lab, &names)?);
     }
-    let mut suite = Conformance::start(lab).map_err(crate::home::classify)?;
+    let mut suite = Conformance::open(lab).map_err(crate::home::judge)?;
     let mut matrix = Matrix::default();
     let mut absent = Vec::new();
     for (index, driver) in drivers.iter().enumerate() {
         let name = &driver.entry.name;
         let progress = Progress::new(index + 1, drivers.len());
-        match suite.examine(driver, args.case.as_deref(), &|f| progress.tell(f)) {
+        match suite.examine(driver, args.case.as_deref(), &|f| progress.report(f)) {
             Ok(report) => {
-                progress.clear();
+                progress.status.clear();
                 eprintln!("{} {name}: {} cases", progress.head, report.findings.len());
-                matrix.add(name, &report.hello, report.findings);
+                matrix.add(Examined::new(name, &report.hello), report.findings);
             }
             Err(reason) => {
-                progress.clear();
+                progress.status.clear();
                 eprintln!("{name}: NOT TRIED: {reason}");
                 absent.push((name.as_str(), reason));
             }
         }
-        progress.clear();
+        progress.status.clear();
     }
     let asked: Vec<&str> = drivers.iter().map(|d| d.entry.name.as_str()).collect();
     let mut wrong = Vec::new();
@@ -94,28 +95,28 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let held = wrong.is_empty() && !matrix.has_failures();
     if let Some(dir) = &args.out {
         if let Ok(earlier) = Matrix::read(dir) {
-            matrix.keep_untested(earlier, args.case.as_deref());
+            matrix.keep_others(earlier, args.case.as_deref());
         }
         matrix.write(dir)?;
     }
     Ok(if held { exit::PASS } else { exit::THRESHOLD })
 }
 
-/// One line that changes on a terminal; elsewhere only what is not a pass.
+/// The case that was tried last, on a status line; failures on lines of their own.
 struct Progress {
     head: String,
-    terminal: bool,
+    status: StatusLine,
 }
 
 impl Progress {
     fn new(index: usize, of: usize) -> Progress {
         Progress {
             head: format!("[{index}/{of}]"),
-            terminal: std::io::stderr().is_terminal(),
+            status: StatusLine::new(),
         }
     }
 
-    fn tell(&self, finding: &Finding) {
+    fn report(&self, finding: &Finding) {
         let Finding {
             driver,
             protocol,
@@ -123,16 +124,11 @@ impl Progress {
             outcome,
         } = finding;
         if let Verdict::Fail(why) = outcome {
-            self.clear();
+            self.status.clear();
             eprintln!("{driver} {protocol} {case}: FAIL: {why}");
-        } else if self.terminal {
-            eprint!("\r\x1b[K{} {driver} {protocol} {case}", self.head);
-        }
-    }
-
-    fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[K");
+        } else {
+            self.status
+                .show(&format!("{} {driver} {protocol} {case}", self.head));
         }
     }
 }

@@ -1,25 +1,25 @@
 //! Every stack with what it says of itself.
 
-use lab::{Driver, DriverHello, Lab};
+use lab::{Driver, Introduced, Lab};
 use serde::Serialize;
 
+use super::status::StatusLine;
 use crate::{exit, out};
 
 pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
     let drivers: Vec<&Driver> = lab.stacks.all().collect();
+    let status = StatusLine::new();
     let rows: Vec<Row> = drivers
         .iter()
         .map(|driver| {
-            if !json {
-                eprint!("\r\x1b[Kasking {} ...", driver.entry.name);
-            }
-            Row::new(driver, driver.query_hello())
+            status.show(&format!("starting {} ...", driver.entry.name));
+            Row::new(driver, driver.introduce())
         })
         .collect();
+    status.clear();
     if json {
         out::json(&rows)?;
     } else {
-        eprint!("\r\x1b[K");
         out::print(&(table(&rows) + &runners(lab)))?;
     }
     Ok(exit::PASS)
@@ -34,7 +34,7 @@ struct Row {
     stack: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<String>,
-    capabilities: Vec<&'static str>,
+    capabilities: Vec<String>,
     /// From spawning the driver to its first words.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_ms: Option<u64>,
@@ -44,7 +44,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(driver: &Driver, queried: Result<DriverHello, String>) -> Row {
+    fn new(driver: &Driver, introduced: Result<Introduced, String>) -> Row {
         let caveats = driver.entry.caveats.iter();
         let mut row = Row {
             name: driver.entry.name.clone(),
@@ -56,10 +56,13 @@ impl Row {
             missing: None,
             caveats: caveats.map(|(of, text)| format!("{of}: {text}")).collect(),
         };
-        match queried {
+        match introduced {
             Err(reason) => row.missing = Some(reason),
-            Ok(DriverHello { hello, startup }) => {
-                row.capabilities = hello.capabilities.iter().map(|c| c.name()).collect();
+            Ok(Introduced { hello, startup }) => {
+                let words = hello.capabilities.iter().map(serde_json::to_value);
+                row.capabilities = words
+                    .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
+                    .collect();
                 row.stack = Some(format!("{} {}", hello.stack, hello.stack_version));
                 row.tls = Some(hello.tls);
                 row.startup_ms = Some(startup.as_millis() as u64);
