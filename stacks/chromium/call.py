@@ -79,8 +79,9 @@ class Call(polling.Call):
     def settle(self):
         """Takes the body's digest from the page and finds the connection's number.
 
-        DevTools names the connection with the response. A request that was sent and had none was
-        on the connection seen last; if there was none, it had one opened that others find later.
+        DevTools names the connection with the response. A request that was sent but had no response
+        used the connection seen last; if there was none, it caused one to be opened, which later
+        calls find.
         """
         self.response_bytes, self.digest = self.page.evaluate(f"digest({self.id})")
         page, self.number, self.reused = self.page, 0, False

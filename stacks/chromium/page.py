@@ -20,7 +20,7 @@ class Page:
         self.numbers = {}  # our numbers of connections, by Chromium's
         self.latest = 0    # our number of the connection seen last
         self.unnamed = 0   # our number of a connection whose opening call had no response
-        self.under_way = 0
+        self.in_flight = 0
         self.retired = False
 
     def navigate(self, origin):
@@ -55,10 +55,10 @@ class Page:
                             returnByValue=True)["result"].get("value")
 
     def enter(self):
-        self.under_way += 1
+        self.in_flight += 1
 
     def leave(self):
-        self.under_way -= 1
+        self.in_flight -= 1
         self.close_if_done()
 
     def retire(self):
@@ -67,5 +67,5 @@ class Page:
         self.close_if_done()
 
     def close_if_done(self):
-        if self.retired and not self.under_way:
+        if self.retired and not self.in_flight:
             self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)

@@ -1,4 +1,4 @@
-"""One origin: the browser, the page that fetches from it, and the calls under way."""
+"""One origin: the browser, the page that fetches from it, and the calls in flight."""
 
 import json
 import os
@@ -149,7 +149,7 @@ def disable_prediction(profile):
 
 
 def refuse(setup):
-    """Raises for what this driver cannot do and for files that cannot be read."""
+    """Raises Unsupported for what this driver cannot do and Failed for files that cannot be read."""
     if setup["protocol"] not in ("h2", "h3"):
         raise Unsupported(f"protocol {setup['protocol']}", "this driver does h2 and h3")
     if setup["codec"] != "json":

@@ -13,7 +13,7 @@ ROOM = 4096  # bytes for a response of unknown length; the shim makes more when 
 
 
 class Call(polling.Call):
-    under_way = {}  # by the shim's handle
+    in_flight = {}  # by the shim's handle
 
     def __init__(self, session, step):
         self.session, self.shim, self.id = session, session.shim, step["id"]
@@ -42,7 +42,7 @@ class Call(polling.Call):
     @classmethod
     def next_ended(cls, shim, timeout_ns):
         """Returns the next call that has ended, or None after the timeout."""
-        call = cls.under_way.pop(shim.call_next_ended(max(0, timeout_ns)), None)
+        call = cls.in_flight.pop(shim.call_next_ended(max(0, timeout_ns)), None)
         if call and call.exchange:
             call.decode()
         return call
@@ -53,7 +53,7 @@ class Call(polling.Call):
         self.engine.enter()
         if self.exchange:
             self.encode()
-        Call.under_way[self.handle] = self
+        Call.in_flight[self.handle] = self
         # Cronet reports a call that cannot be started by its callback, except for bad arguments.
         if self.shim.call_start(self.handle, self.engine.handle):
             raise ValueError(f"Cronet refuses such a request: {self.session.setup['url']}")

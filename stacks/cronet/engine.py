@@ -37,26 +37,26 @@ class Engine:
             accept_any_certificate=quic))
         if not self.handle:
             raise Failed("Cronet did not start its engine")
-        self.under_way = 0
+        self.in_flight = 0
         self.used = self.retired = False
         self.connections = []  # (protocol, start of the opening call, Connection), oldest first
         self.full_ns = None  # how long a QUIC handshake without a ticket took to show a certificate
 
     def enter(self):
         self.used = True
-        self.under_way += 1
+        self.in_flight += 1
 
     def leave(self):
-        self.under_way -= 1
+        self.in_flight -= 1
         self.close_if_done()
 
     def retire(self):
-        """Takes no more calls, and closes once none is under way: Cronet refuses to earlier."""
+        """Takes no more calls, and closes once none is in flight: Cronet refuses to earlier."""
         self.retired = True
         self.close_if_done()
 
     def close_if_done(self):
-        if self.retired and not self.under_way:
+        if self.retired and not self.in_flight:
             self.shim.engine_close(self.handle)
 
     def opened(self, call, number):
@@ -74,12 +74,12 @@ class Engine:
         return None
 
     def spent_ticket(self, call):
-        """Returns whether the QUIC session that a call opened resumed one, and took the call early.
+        """Returns whether a call resumed the QUIC session that it opened, and went as early data.
 
-        Cronet does not report it, but it has every certificate that it is shown verified once: in
+        Cronet does not report either, but it has every certificate that it gets verified once: in
         a full handshake when the server's arrives, a round trip after the session began; with a
         ticket at once, from the ticket; and a second time if the server then refuses the ticket
-        and shows its own.
+        and sends its own.
         """
         facts = call.facts
         shown = [v for v in self.verifications()

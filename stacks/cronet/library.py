@@ -36,7 +36,7 @@ class Verification(Structure):
 
 
 def load():
-    """Returns the shim, linked with Cronet. Raises OSError with what is missing."""
+    """Returns the shim, linked with Cronet. Raises OSError, naming what is missing."""
     shim = CDLL(os.path.join(HERE, "build", "libshim.so"))
     for name, result, *arguments in (
             ("cronet_version", c_char_p),

@@ -114,8 +114,8 @@ class Session(polling.Session):
     def settle(self, calls):
         """Finds the connection of each ended call: openers first, so that the others find theirs.
 
-        Cronet reports nothing of a call that was given up before its answer. If there was a
-        connection, the call was on it; otherwise the call had one opened.
+        Cronet reports nothing about a call that was given up before its answer. If there was a
+        connection, the call used it; otherwise the call caused one to be opened.
         """
         for call in calls:
             call.settle()
@@ -130,7 +130,7 @@ class Session(polling.Session):
 
 
 def refuse(setup):
-    """Raises for what Cronet cannot do and for files that cannot be read."""
+    """Raises Unsupported for what Cronet cannot do and Failed for files that cannot be read."""
     if setup["protocol"] not in ("h2", "h3"):
         raise Unsupported(f"protocol {setup['protocol']}", "this driver drives Cronet's h2 and h3")
     if setup.get("discovery") not in (None, "alt_svc"):

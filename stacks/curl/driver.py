@@ -51,7 +51,7 @@ class Driver:
 
 
 def refuse(setup):
-    """Raises for what libcurl cannot do and for files that cannot be read."""
+    """Raises Unsupported for what libcurl cannot do and Failed for files that cannot be read."""
     if setup["protocol"] not in HTTP_VERSIONS:
         raise Unsupported(f"protocol {setup['protocol']}", "libcurl does not speak it")
     if setup["codec"] not in CODECS:
@@ -165,7 +165,7 @@ class Connections:
     def __init__(self):
         self.multi = pycurl.CurlMulti()
         self.numbers = {}  # by libcurl's id
-        self.calls = 0  # under way
+        self.calls = 0  # in flight
         self.retired = False
 
     def release(self):

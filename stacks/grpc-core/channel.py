@@ -65,7 +65,7 @@ class Channel:
             service + "Upload", Chunk.SerializeToString, UploadReply.FromString)
         self.chat = self.channel.stream_stream(
             service + "Chat", EchoRequest.SerializeToString, EchoReply.FromString)
-        self.under_way, self.retired = [], False
+        self.in_flight, self.retired = [], False
         self.openers = {}  # by socket: the call that opened it
         self.latest = None  # the connection seen last
         self.ready_ns, self.watcher = None, None
@@ -75,14 +75,14 @@ class Channel:
         return self.channel.unary_unary("/commute.bench.v1.Exchange/" + kind)
 
     def enter(self, call):
-        self.under_way.append(call)
+        self.in_flight.append(call)
         if self.channel.get_state() is not grpc.ChannelConnectivity.READY:
             self.latest = None
         if self.watcher is None:
             self.watcher = asyncio.create_task(self.watch())
 
     async def leave(self, call):
-        self.under_way.remove(call)
+        self.in_flight.remove(call)
         await self.close_if_done()
 
     async def watch(self):
@@ -99,7 +99,7 @@ class Channel:
         await self.close_if_done()
 
     async def close_if_done(self):
-        if self.retired and not self.under_way:
+        if self.retired and not self.in_flight:
             if self.watcher is not None:
                 self.watcher.cancel()
             await self.channel.close()
@@ -128,7 +128,7 @@ class Channel:
         if newest == 0:
             return None
         # First seen at the end of a call; it was opened for the one that had waited longest.
-        opener = self.openers.setdefault(newest, self.under_way[0])
+        opener = self.openers.setdefault(newest, self.in_flight[0])
         return self.numbers.of(newest), local_port(newest), opener
 
 

@@ -58,7 +58,7 @@ class Driver:
 
 
 def refuse(setup):
-    """Raises for what C-core cannot do."""
+    """Raises Unsupported for what C-core cannot do."""
     if setup["protocol"] != "grpc":
         raise Unsupported(f"protocol {setup['protocol']}", "gRPC C-core speaks gRPC only")
     if setup["codec"] != "protobuf":

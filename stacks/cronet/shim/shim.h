@@ -4,7 +4,7 @@
 
 #include "cronet.h"
 
-enum outcome { UNDER_WAY, SUCCEEDED, FAILED, CANCELED, REDIRECTED };
+enum outcome { IN_FLIGHT, SUCCEEDED, FAILED, CANCELED, REDIRECTED };
 
 /* What is known of a call. Times are CLOCK_MONOTONIC; 0 if it did not happen. */
 struct facts {

@@ -20,9 +20,9 @@ sub messages { return $MESSAGES }
 
 sub offers {
     my $parts    = [qw(encode decode)];
-    my $no_order = "a hash's keys stand in no order";
+    my $no_order = "a hash's keys have no fixed order";
     my $digits   = 'a double is written with 15 digits';
-    my $reads    = "$digits and may be read as a neighbour of the nearest";
+    my $reads    = "$digits and may be read as a neighbour of the nearest double";
     my $doubles  = "floats are written as doubles; $no_order";
     my $gzip     = "IO::Compress::Gzip $IO::Compress::Gzip::VERSION (zlib "
       . Compress::Raw::Zlib::zlib_version() . ')';

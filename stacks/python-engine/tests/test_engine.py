@@ -1,4 +1,4 @@
-"""The step engine with a clock and a library of its own. Run in this folder's parent:
+"""The step engine with a fake library, in virtual time. Run in the folder above:
 python3 -m unittest discover -s tests"""
 
 import asyncio
@@ -78,7 +78,7 @@ class Clock:
 
 
 class Call(polling.Call):
-    """A call that takes the step's `ns`, or is cancelled."""
+    """A call that takes the step's `ns`, unless it is given up."""
 
     def __init__(self, session, step):
         self.session, self.step, self.error = session, step, None
@@ -151,7 +151,7 @@ class PolledRuns(unittest.TestCase):
             "start 1", "settle 1", "start 2", "settle 2", "free 2",
             "start 3", "settle 3", "free 1", "free 3"])
 
-    def test_no_row_is_sent_while_anything_is_under_way(self):
+    def test_no_row_is_sent_while_anything_is_in_flight(self):
         self.run_steps(step(1, ns=5 * MS, start=after(0)), step(2, ns=MS, start=after(0), group=2),
                        step(3, "pause", ns=20 * MS, start=after(0)), step(4, ns=MS, start={"at_ns": 10 * MS}))
         self.assertEqual(self.session.events[-4:], ["settle 4", "free 1", "free 4", "free 2"])

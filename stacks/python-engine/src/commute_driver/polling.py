@@ -17,16 +17,16 @@ class Session:
     timeout_ns = None  # set where the library itself does not end a call that takes too long
 
     def prepare(self, steps):
-        """Returns the call of each step, made but not started; None for steps that make none.
+        """Returns the call of each step, prepared but not started; None for steps that make none.
 
         Raises Unsupported before anything of the run happens.
         """
         raise NotImplementedError
 
     def wait(self, calls, timeout_ns):
-        """Returns those of the calls under way that have ended, having waited until one did.
+        """Waits until one of the calls in flight ends; returns those that have.
 
-        May also return early, with none.
+        May return early, with none.
         """
         raise NotImplementedError
 
@@ -35,7 +35,7 @@ class Session:
         raise NotImplementedError
 
     def settle(self, calls):
-        """Completes what is known of ended calls, as soon as no other is under way."""
+        """Completes the data of ended calls. Called as soon as no other is in flight."""
 
     def run(self, steps, send):
         Run(self, steps).follow(send)
@@ -75,7 +75,7 @@ class Run:
         self.calls = session.prepare(steps)
         self.rows = Rows(steps, self.calls)
         self.timers = []  # a heap of (when_ns, index, what)
-        self.under_way = {}  # by call: its index
+        self.in_flight = {}  # by call: its index
         self.unsettled = []
 
     def follow(self, send):
@@ -91,12 +91,12 @@ class Run:
                 self.set_timer(begin_ns + delay_ns, index, START)
             else:
                 ready.append(index)
-        while ready or self.timers or self.under_way:
+        while ready or self.timers or self.in_flight:
             ended = [index for index in ready if self.begin(index)]
             ready = []
             if not ended:
                 ended, ready = self.wait()
-            if not (self.under_way or ready):
+            if not (self.in_flight or ready):
                 self.report(send)
             for index in ended:
                 ready += self.schedule.ended(index)
@@ -109,7 +109,7 @@ class Run:
         step, call = self.steps[index], self.calls[index]
         if call:
             start_ns = call.start()
-            self.under_way[call] = index
+            self.in_flight[call] = index
             if self.session.timeout_ns:
                 self.set_timer(start_ns + self.session.timeout_ns, index, TIME_OUT)
             if step.get("cancel_after_ns"):
@@ -128,7 +128,7 @@ class Run:
     def wait(self):
         """Waits until something happens; returns the steps that ended and those that may start."""
         timeout_ns = self.timers[0][0] - time.monotonic_ns() if self.timers else LONGEST_WAIT_NS
-        ended = [self.end(call) for call in self.session.wait(self.under_way, timeout_ns)]
+        ended = [self.end(call) for call in self.session.wait(self.in_flight, timeout_ns)]
         ready = []
         while self.timers and self.timers[0][0] <= time.monotonic_ns():
             _, index, what = heapq.heappop(self.timers)
@@ -137,14 +137,14 @@ class Run:
                 ready.append(index)
             elif what == PAUSE:
                 ended.append(index)
-            elif call in self.under_way and call.give_up("cancelled" if what == CANCEL else "timeout"):
+            elif call in self.in_flight and call.give_up("cancelled" if what == CANCEL else "timeout"):
                 ended.append(self.end(call))
         self.drop_limits()
         return ended, ready
 
     def end(self, call):
         """Notes that a call has ended; returns its index."""
-        index = self.under_way.pop(call)
+        index = self.in_flight.pop(call)
         self.rows.add(self.steps[index], call)
         self.unsettled.append(call)
         return index
@@ -153,12 +153,12 @@ class Run:
         """Drops the limits of ended calls, so that the run does not wait for them."""
         while self.timers:
             _, index, what = self.timers[0]
-            if what in (START, PAUSE) or self.calls[index] in self.under_way:
+            if what in (START, PAUSE) or self.calls[index] in self.in_flight:
                 break
             heapq.heappop(self.timers)
 
     def report(self, send):
-        """Settles the ended calls; sends rows if nothing else is going to happen meanwhile."""
+        """Settles the ended calls; sends the rows of complete groups if no timer is pending."""
         self.session.settle(self.unsettled)
         self.unsettled = []
         if not self.timers:

@@ -42,7 +42,7 @@ class Exchange:
         self.plain, self.size, self.echo = plain, size, None
 
     def create(self):
-        """Makes the message, if it is made by rule; returns whether it is."""
+        """Makes a message `big-N`; returns false for any other, which is there already."""
         if self.size is None:
             return False
         self.plain = big(self.size)
