@@ -23,7 +23,7 @@ class Browser:
                                         pass_fds=(3, 4), stdin=subprocess.DEVNULL)
         os.close(commands_in)
         os.close(messages_out)
-        self.partial = b""  # the beginning of the next message
+        self.partial = []  # the beginning of the next message, in pieces
         self.received = []  # messages not yet returned
         self.sent = 0
 
@@ -60,13 +60,24 @@ class Browser:
 
     def next(self, timeout_ns):
         """Returns the next message, or None after the timeout."""
-        if not self.received and select.select([self.messages], [], [], timeout_ns / 1e9)[0]:
-            data = os.read(self.messages, 1 << 20)
-            if not data:
-                raise Failed("Chromium has exited")
-            *whole, self.partial = (self.partial + data).split(b"\0")
-            self.received = [json.loads(message) for message in whole]
-        return self.received.pop(0) if self.received else None
+        deadline_ns = time.monotonic_ns() + timeout_ns
+        while not self.received:
+            remaining_s = max(0, deadline_ns - time.monotonic_ns()) / 1e9
+            if not select.select([self.messages], [], [], remaining_s)[0]:
+                return None
+            self.read()
+        return self.received.pop(0)
+
+    def read(self):
+        """Reads what is there. A message may be several times as long as a request's body."""
+        data = os.read(self.messages, 1 << 20)
+        if not data:
+            raise Failed("Chromium has exited")
+        piece, *pieces = data.split(b"\0")
+        self.partial.append(piece)
+        for piece in pieces:
+            self.received.append(json.loads(b"".join(self.partial)))
+            self.partial = [piece]
 
     def close(self):
         try:
