@@ -23,9 +23,9 @@ run: build stacks
 build:
 	$(CARGO) build --release --workspace --bins
 
-# The tests run the real binaries, so they are built first.
+# The tests run the real binaries and the hostile driver, an example, so they are built first.
 test: stacks
-	$(CARGO) build --workspace --bins
+	$(CARGO) build --workspace --bins --examples
 	$(CARGO) test --workspace
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.

@@ -5,6 +5,7 @@ mod exit;
 mod home;
 mod interrupt;
 mod out;
+mod progress;
 mod verb;
 
 use std::process::ExitCode;

@@ -100,7 +100,7 @@ fn what_passed_once_must_not_become_unsupported_or_go_missing() {
     std::fs::write(&manifest, text.replace("{bin}", "/nowhere")).unwrap();
     run(&["--expect", "matrix"])
         .code(3)
-        .complains("NOT TRIED")
+        .complains("NOT TESTED")
         .complains("hyper h2 unknown: in the expected matrix, but not tried");
 }
 

@@ -1,10 +1,10 @@
-//! Which stacks there are, and whether they can be run.
+//! The stacks under `stacks/`: their drivers and codec runners, and whether each is installed.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Certificate, ChannelKind, Entry, Manifest, ManifestError, Stack};
+use driver::manifest::{Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, Stack};
 
 use crate::home::Home;
 
@@ -19,61 +19,61 @@ pub struct Stacks {
 /// One folder under `stacks/`, and how to prepare it.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// Where its manifest is.
+    /// The folder that contains `stack.toml`.
     pub path: PathBuf,
-    /// As the manifest says.
+    /// The `[stack]` table of the manifest.
     pub stack: Stack,
 }
 
-/// One codec runner and where it is.
+/// A codec runner.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// Its runtime.
+    /// The name of its runtime, e.g. `jvm`.
     pub runtime: String,
-    /// Program and arguments.
+    /// Program and arguments, with paths filled in.
     pub command: Vec<String>,
-    /// Where it belongs.
+    /// The stack that it belongs to.
     pub folder: Folder,
 }
 
-/// One driver and where it is.
+/// A driver.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    /// As its manifest says.
-    pub entry: Entry,
-    /// Program and arguments.
+    /// Its `[[driver]]` table of the manifest.
+    pub entry: DriverEntry,
+    /// Program and arguments, with paths filled in.
     pub command: Vec<String>,
-    /// Where it belongs.
+    /// The stack that it belongs to.
     pub folder: Folder,
 }
 
 /// The stacks could not be read, or one does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum StacksError {
-    /// A manifest is wrong.
+    /// A manifest is invalid.
     #[error("{}: {source}", path.display())]
     Manifest {
-        /// Which.
+        /// The manifest's path.
         path: PathBuf,
-        /// Why.
+        /// What is invalid, and where.
         source: ManifestError,
     },
     /// A folder or file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// What.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// No driver has this name.
     #[error("no stack is named `{name}`{hint}; known: {known}")]
     Unknown {
-        /// As asked.
+        /// The name that was given.
         name: String,
-        /// Nearest name.
+        /// "; did you mean ...?" with the nearest name, or empty.
         hint: String,
-        /// All names.
+        /// All known names, separated by commas.
         known: String,
     },
 }
@@ -125,28 +125,28 @@ impl Stacks {
         Ok(stacks)
     }
 
-    /// All drivers, by name.
+    /// Returns all drivers, by name.
     pub fn all(&self) -> impl Iterator<Item = &Driver> {
         self.drivers.values()
     }
 
-    /// All codec runners, by runtime.
+    /// Returns all codec runners, by runtime.
     pub fn runners(&self) -> impl Iterator<Item = &Runner> {
         self.runners.values()
     }
 
-    /// All folders, by name.
+    /// Returns all folders, by name.
     pub fn folders(&self) -> impl Iterator<Item = &Folder> {
         self.folders.iter()
     }
 
-    /// The drivers of one folder.
+    /// Returns the drivers of one folder.
     pub fn in_folder(&self, name: &str) -> impl Iterator<Item = &Driver> {
         self.all()
             .filter(move |driver| driver.folder.name() == name)
     }
 
-    /// The driver of this name.
+    /// Returns the driver of this name.
     pub fn find(&self, name: &str) -> Result<&Driver, StacksError> {
         self.drivers.get(name).ok_or_else(|| StacksError::Unknown {
             name: name.to_owned(),
@@ -157,14 +157,14 @@ impl Stacks {
 }
 
 impl Driver {
-    /// A program that belongs to no stack.
+    /// Returns a driver that belongs to no stack.
     pub fn at(path: &Path) -> std::io::Result<Driver> {
         let path = path.canonicalize()?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let command = vec![path.display().to_string()];
         Ok(Driver {
-            entry: Entry {
-                name: crate::plan::slug(&name),
+            entry: DriverEntry {
+                name: crate::slug::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),
                 channel: ChannelKind::default(),
@@ -184,28 +184,28 @@ impl Driver {
         })
     }
 
-    /// Why it cannot be run, with the way out; none when it can.
+    /// Returns why it cannot be run and how to install it, or `None` if it can be run.
     pub fn missing(&self) -> Option<String> {
         self.folder.missing(&self.command)
     }
 }
 
 impl Runner {
-    /// Why it cannot be run, with the way out; none when it can.
+    /// Returns why it cannot be run and how to install it, or `None` if it can be run.
     pub fn missing(&self) -> Option<String> {
         self.folder.missing(&self.command)
     }
 }
 
 impl Folder {
-    /// Its name, by which stacks are installed.
+    /// Returns the folder's name, which `commute stacks install` takes.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    /// How to get what is in it.
-    pub fn way_in(&self) -> String {
+    /// Returns the command that installs the stack, or what it needs.
+    pub fn install_hint(&self) -> String {
         let needs = &self.stack.needs;
         match self.stack.install {
             Some(_) => format!("commute stacks install {} (needs {needs})", self.name()),
@@ -219,7 +219,7 @@ impl Folder {
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
         let hint = match self.stack.install {
-            Some(_) => format!("run: {}", self.way_in()),
+            Some(_) => format!("run: {}", self.install_hint()),
             None => format!("needs: {}", self.stack.needs),
         };
         let missing = self.first_missing(absent);
@@ -229,8 +229,8 @@ impl Folder {
         ))
     }
 
-    /// The outermost file or folder on the way to `absent` that does not exist, from `stacks/` on;
-    /// `absent` itself if it is not in this folder.
+    /// Returns the outermost file or folder on the way to `absent` that does not exist, from
+    /// `stacks/` on, or `absent` itself if it is not in this folder.
     fn first_missing(&self, absent: &Path) -> PathBuf {
         let Ok(inside) = absent.strip_prefix(&self.path) else {
             return absent.to_owned();

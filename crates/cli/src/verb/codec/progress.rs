@@ -1,33 +1,26 @@
 //! A progress bar on standard error, and Ctrl-C that keeps the results so far.
 
-use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context as _;
 use codec::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use indicatif::ProgressBar;
+
+use crate::{interrupt, progress};
 
 pub(super) struct TerminalProgress {
     bar: ProgressBar,
-    plain: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl TerminalProgress {
     pub(super) fn new() -> anyhow::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // A second signal ends the process as by default.
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-                .context("cannot handle Ctrl-C")?;
-        }
         Ok(Self {
             bar: ProgressBar::hidden(),
-            plain: !std::io::stderr().is_terminal(),
-            stop,
+            stop: interrupt::stop_flag(
+                "finishing the current step, then printing the results so far; \
+                 press Ctrl-C again to abort",
+            )?,
         })
     }
 
@@ -43,14 +36,10 @@ impl TerminalProgress {
 impl Progress for TerminalProgress {
     fn begin(&mut self, what: &str, steps: usize) {
         self.bar.finish_and_clear();
-        if self.plain {
+        self.bar = progress::bar(steps, "{msg} [{bar:30}] {pos}/{len}, {eta} left")
+            .with_message(what.to_owned());
+        if self.bar.is_hidden() {
             eprintln!("{what} ({steps})");
-            return;
-        }
-        self.bar = ProgressBar::new(steps as u64).with_message(what.to_owned());
-        let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}, {eta} left");
-        if let Ok(style) = style {
-            self.bar.set_style(style.progress_chars("=> "));
         }
     }
 

@@ -1,31 +1,26 @@
 //! Progress on standard error: a bar with the time left, or plain lines where it is not a
 //! terminal.
 
-use std::io::IsTerminal as _;
-
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use lab::{Event, Plan, Shard};
 use record::Outcome;
+
+use crate::progress;
 
 /// Progress of one run.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    plain: bool,
 }
 
 impl Progress {
     /// Starts the progress of one shard.
     pub(crate) fn new(plan: &Plan, shard: Shard) -> Progress {
         let cells: usize = plan.shard(shard).map(|b| b.cells.len()).sum();
-        let bar = ProgressBar::new(cells as u64);
-        if let Ok(style) = ProgressStyle::with_template(
-            "{elapsed_precise} [{bar:30}] {pos}/{len} cells, {eta} left  {wide_msg}",
-        ) {
-            bar.set_style(style.progress_chars("=> "));
-        }
         Progress {
-            bar,
-            plain: !std::io::stderr().is_terminal(),
+            bar: progress::bar(
+                cells,
+                "{elapsed_precise} [{bar:30}] {pos}/{len} cells, {eta} left  {wide_msg}",
+            ),
         }
     }
 
@@ -44,12 +39,10 @@ impl Progress {
                 }
                 if let Some(text) = outcome {
                     let more = if *again { ", running it again" } else { "" };
-                    self.line(&format!(
-                        "{} (attempt {}): {text}{more}",
-                        cell.id, cell.attempt
-                    ));
+                    let line = format!("{} (attempt {}): {text}{more}", cell.id, cell.attempt);
+                    progress::print(&self.bar, &line);
                 }
-                if self.plain && !again && self.bar.position().is_multiple_of(10) {
+                if self.bar.is_hidden() && !again && self.bar.position().is_multiple_of(10) {
                     let left = self.bar.eta().as_secs();
                     let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
                     eprintln!("{done}/{all} cells, about {left} s left");
@@ -60,13 +53,5 @@ impl Progress {
 
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-
-    fn line(&self, text: &str) {
-        if self.plain {
-            eprintln!("{text}");
-        } else {
-            self.bar.println(text);
-        }
     }
 }

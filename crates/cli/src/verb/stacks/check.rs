@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use lab::{Conformance, Driver, Finding, Lab, Verdict};
+use indicatif::ProgressBar;
+use lab::{Conformance, Driver, Finding, Lab, Matrix, Verdict};
 
-use super::chosen;
-use super::matrix::{Examined, Matrix};
-use super::status::StatusLine;
-use crate::{exit, out};
+use super::selected;
+use crate::{exit, out, progress};
 
 /// Run the conformance suite: does each driver do what it is told, and tell what it did?
 ///
@@ -46,89 +45,74 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let expected = args.expect.as_deref().map(Matrix::read).transpose()?;
     let (paths, names): (Vec<_>, Vec<_>) =
         (args.name.iter().cloned()).partition(|name| name.contains('/'));
-    let strangers: Vec<Driver> = (paths.iter())
+    let external: Vec<Driver> = (paths.iter())
         .map(|path| Driver::at(path.as_ref()).with_context(|| path.clone()))
         .collect::<anyhow::Result<_>>()?;
-    let mut drivers: Vec<&Driver> = strangers.iter().collect();
+    let mut drivers: Vec<&Driver> = external.iter().collect();
     if !names.is_empty() || paths.is_empty() {
-        drivers.extend(chosen(lab, &names)?);
+        drivers.extend(selected(lab, &names)?);
     }
-    let mut suite = Conformance::open(lab).map_err(crate::home::judge)?;
+    let mut suite = Conformance::start(lab).map_err(crate::home::classify)?;
     let mut matrix = Matrix::default();
-    let mut absent = Vec::new();
+    let mut missing = Vec::new();
     for (index, driver) in drivers.iter().enumerate() {
         let name = &driver.entry.name;
-        let progress = Progress::new(index + 1, drivers.len());
-        match suite.examine(driver, args.case.as_deref(), &|f| progress.report(f)) {
+        let position = format!("[{}/{}]", index + 1, drivers.len());
+        let status = progress::status();
+        let result = suite.examine(driver, args.case.as_deref(), &|finding| {
+            show(&status, &position, finding);
+        });
+        status.finish_and_clear();
+        match result {
             Ok(report) => {
-                progress.status.clear();
-                eprintln!("{} {name}: {} cases", progress.head, report.findings.len());
-                matrix.add(Examined::new(name, &report.hello), report.findings);
+                eprintln!("{position} {name}: {} cases", report.findings.len());
+                matrix.add(name, &report.hello, report.findings);
             }
             Err(reason) => {
-                progress.status.clear();
-                eprintln!("{name}: NOT TRIED: {reason}");
-                absent.push((name.as_str(), reason));
+                eprintln!("{name}: NOT TESTED: {reason}");
+                missing.push((name.as_str(), reason));
             }
         }
-        progress.status.clear();
     }
-    let asked: Vec<&str> = drivers.iter().map(|d| d.entry.name.as_str()).collect();
+    let selected_names: Vec<&str> = drivers.iter().map(|d| d.entry.name.as_str()).collect();
     let mut wrong = Vec::new();
     if let Some(expected) = &expected {
-        wrong.extend(matrix.worse_than(expected, &asked, args.case.as_deref()));
+        wrong.extend(matrix.worse_than(expected, &selected_names, args.case.as_deref()));
     } else if !args.name.is_empty() {
-        wrong.extend(absent.iter().map(|(name, why)| format!("{name}: {why}")));
+        wrong.extend(missing.iter().map(|(name, why)| format!("{name}: {why}")));
     }
     match args.json {
         true => out::json(&matrix)?,
         false => out::print(&matrix.text())?,
     }
-    let not_tried = match absent.len() {
+    let not_tested = match missing.len() {
         0 => String::new(),
-        n => format!("; {n} drivers NOT TRIED (`commute stacks` says why)"),
+        n => format!("; {n} drivers NOT TESTED (`commute stacks` says why)"),
     };
-    eprintln!("{}{not_tried}", matrix.summary());
+    eprintln!("{}{not_tested}", matrix.summary());
     for line in &wrong {
         eprintln!("wrong: {line}");
     }
-    let held = wrong.is_empty() && !matrix.has_failures();
+    let passed = wrong.is_empty() && !matrix.has_failures();
     if let Some(dir) = &args.out {
         if let Ok(earlier) = Matrix::read(dir) {
-            matrix.keep_others(earlier, args.case.as_deref());
+            matrix.keep_untested(earlier, args.case.as_deref());
         }
         matrix.write(dir)?;
     }
-    Ok(if held { exit::PASS } else { exit::THRESHOLD })
+    Ok(if passed { exit::PASS } else { exit::THRESHOLD })
 }
 
-/// The case that was tried last, on a status line; failures on lines of their own.
-struct Progress {
-    head: String,
-    status: StatusLine,
-}
-
-impl Progress {
-    fn new(index: usize, of: usize) -> Progress {
-        Progress {
-            head: format!("[{index}/{of}]"),
-            status: StatusLine::new(),
-        }
+/// Shows the case that was tried last; failures stay on lines of their own.
+fn show(status: &ProgressBar, position: &str, finding: &Finding) {
+    let Finding {
+        driver,
+        protocol,
+        case,
+        outcome,
+    } = finding;
+    if let Verdict::Fail(why) = outcome {
+        progress::print(status, &format!("{driver} {protocol} {case}: FAIL: {why}"));
     }
-
-    fn report(&self, finding: &Finding) {
-        let Finding {
-            driver,
-            protocol,
-            case,
-            outcome,
-        } = finding;
-        if let Verdict::Fail(why) = outcome {
-            self.status.clear();
-            eprintln!("{driver} {protocol} {case}: FAIL: {why}");
-        } else {
-            self.status
-                .show(&format!("{} {driver} {protocol} {case}", self.head));
-        }
-    }
+    status.set_message(format!("{position} {driver} {protocol} {case}"));
 }

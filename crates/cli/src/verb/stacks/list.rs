@@ -1,22 +1,21 @@
 //! Every stack with what it says of itself.
 
-use lab::{Driver, Introduced, Lab};
+use lab::{Driver, DriverHello, Lab};
 use serde::Serialize;
 
-use super::status::StatusLine;
-use crate::{exit, out};
+use crate::{exit, out, progress};
 
 pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
     let drivers: Vec<&Driver> = lab.stacks.all().collect();
-    let status = StatusLine::new();
+    let status = progress::status();
     let rows: Vec<Row> = drivers
         .iter()
         .map(|driver| {
-            status.show(&format!("starting {} ...", driver.entry.name));
-            Row::new(driver, driver.introduce())
+            status.set_message(format!("starting {} ...", driver.entry.name));
+            Row::new(driver, driver.query_hello())
         })
         .collect();
-    status.clear();
+    status.finish_and_clear();
     if json {
         out::json(&rows)?;
     } else {
@@ -34,7 +33,7 @@ struct Row {
     stack: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<String>,
-    capabilities: Vec<String>,
+    capabilities: Vec<&'static str>,
     /// From spawning the driver to its first words.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_ms: Option<u64>,
@@ -44,7 +43,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(driver: &Driver, introduced: Result<Introduced, String>) -> Row {
+    fn new(driver: &Driver, queried: Result<DriverHello, String>) -> Row {
         let caveats = driver.entry.caveats.iter();
         let mut row = Row {
             name: driver.entry.name.clone(),
@@ -56,13 +55,10 @@ impl Row {
             missing: None,
             caveats: caveats.map(|(of, text)| format!("{of}: {text}")).collect(),
         };
-        match introduced {
+        match queried {
             Err(reason) => row.missing = Some(reason),
-            Ok(Introduced { hello, startup }) => {
-                let words = hello.capabilities.iter().map(serde_json::to_value);
-                row.capabilities = words
-                    .filter_map(|word| Some(word.ok()?.as_str()?.to_owned()))
-                    .collect();
+            Ok(DriverHello { hello, startup }) => {
+                row.capabilities = hello.capabilities.iter().map(|c| c.name()).collect();
                 row.stack = Some(format!("{} {}", hello.stack, hello.stack_version));
                 row.tls = Some(hello.tls);
                 row.startup_ms = Some(startup.as_millis() as u64);

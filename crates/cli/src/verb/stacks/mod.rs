@@ -1,21 +1,19 @@
-//! `commute stacks`: which client libraries can be measured, prepared and believed.
+//! `commute stacks`: lists, installs and tests the client stacks.
 
 mod check;
 mod install;
 mod list;
-mod matrix;
-mod status;
 
 use std::path::PathBuf;
 
 use lab::{Driver, Lab};
 
-/// List the client stacks, prepare them, check that their drivers tell the truth.
+/// List the client stacks, install them, and run the driver conformance tests
 ///
-/// A stack is a client library as apps ship it, in a runtime of its own, with a small driver
-/// program around it (docs/driver-protocol.md).
+/// A stack is a client library as apps ship it, in its own runtime; a driver is the small program
+/// that makes it follow a workload (docs/driver-protocol.md).
 #[derive(clap::Args)]
-#[command(after_help = "Try it:\n  \
+#[command(after_help = "Examples:\n  \
     commute stacks\n  \
     commute stacks install go jvm\n  \
     commute stacks check okhttp\n  \
@@ -46,8 +44,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
 }
 
-/// The drivers of these names; a folder's name stands for all its drivers, none for all.
-fn chosen<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Driver>> {
+/// Returns the named drivers, or all drivers of the named folders; all if there are no names.
+fn selected<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Driver>> {
     if names.is_empty() {
         return Ok(lab.stacks.all().collect());
     }
