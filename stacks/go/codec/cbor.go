@@ -7,7 +7,7 @@ import (
 )
 
 type cborCodec struct {
-	asIs
+	identity
 	kind message.Kind
 }
 

@@ -1,5 +1,5 @@
-// Package codec calls Go's codec libraries as their authors advise an app to, each behind the
-// same four methods (docs/codec-runner.md).
+// Package codec calls Go's codec libraries as their authors recommend, each behind the same four
+// methods (docs/codec-runner.md).
 package codec
 
 import (
@@ -9,19 +9,19 @@ import (
 	"commute/stacks/go/module"
 )
 
-// A Codec is one library, ready for one kind of message. What it does not refuse, it has
-// done; no method keeps what it is given.
+// A Codec is one library, ready for one kind of message. No method retains its argument.
 type Codec interface {
-	// Populate makes the library's own object of the plain one.
+	// Populate converts a plain object into the library's own.
 	Populate(plain any) any
+	// Encode encodes the library's own object.
 	Encode(own any) ([]byte, error)
-	// Decode returns a new object of the library's own.
+	// Decode decodes into a new object of the library's own.
 	Decode(encoded []byte) (own any, err error)
-	// Convert makes a plain object of the library's own.
+	// Convert converts the library's own object into a plain one.
 	Convert(own any) any
 }
 
-// An Offer is a codec of one library, as hello names it.
+// An Offer is one library's implementation of a codec, as listed in hello.
 type Offer struct {
 	Codec          string   `json:"codec"`
 	Library        string   `json:"library"`
@@ -30,10 +30,11 @@ type Offer struct {
 	Caveat         string   `json:"caveat,omitempty"`
 	RejectsValid   string   `json:"rejects_valid,omitempty"`
 
+	// New makes the codec for one kind of message.
 	New func(message.Kind) Codec `json:"-"`
 }
 
-// Parts of the work.
+// The parts of a codec's work.
 const (
 	Populate = "populate"
 	Encode   = "encode"
@@ -46,7 +47,8 @@ var (
 	fourParts = []string{Populate, Encode, Decode, Convert}
 )
 
-// Offers returns every codec that this program has.
+// Offers returns every codec that this program has. For a codec with several libraries, drivers
+// use the first.
 func Offers() []Offer {
 	var (
 		standard  = runtime.Version()
@@ -57,9 +59,9 @@ func Offers() []Offer {
 		klauspost = module.Version("github.com/klauspost/compress")
 	)
 	const (
-		escapes   = `<, > and & stand escaped in its JSON, which is Marshal's default`
-		byName    = "map keys stand sorted by name"
-		floats    = "refuses a double where the field is a float, which languages without floats write"
+		escapes   = `<, > and & are escaped in its JSON, as is Marshal's default`
+		byName    = "map keys are sorted by name"
+		floats    = "rejects a double in a float field, which languages without floats write"
 		jsonGzip  = "encoding/json + compress/gzip"
 		jsonZstd  = "encoding/json + klauspost/compress/zstd"
 		pbGzip    = "protobuf-go + compress/gzip"
@@ -68,12 +70,12 @@ func Offers() []Offer {
 	)
 	return []Offer{
 		{"json", "encoding/json", standard, twoParts, escapes, "", newJSON},
-		{"json+gzip-1", jsonGzip, standard, twoParts, escapes, "", gzipped(newJSON, 1)},
-		{"json+gzip-6", jsonGzip, standard, twoParts, escapes, "", gzipped(newJSON, 6)},
-		{"json+zstd-3", jsonZstd, standard + " + " + klauspost, twoParts, escapes, "", zstded(newJSON)},
+		{"json+gzip-1", jsonGzip, standard, twoParts, escapes, "", withGzip(newJSON, 1)},
+		{"json+gzip-6", jsonGzip, standard, twoParts, escapes, "", withGzip(newJSON, 6)},
+		{"json+zstd-3", jsonZstd, standard + " + " + klauspost, twoParts, escapes, "", withZstd(newJSON)},
 		{"protobuf", "protobuf-go", protobuf, fourParts, "", "", newProtobuf},
-		{"protobuf+gzip-6", pbGzip, protobuf + " + " + standard, fourParts, "", "", gzipped(newProtobuf, 6)},
-		{"protobuf+zstd-3", pbZstd, protobuf + " + " + klauspost, fourParts, "", "", zstded(newProtobuf)},
+		{"protobuf+gzip-6", pbGzip, protobuf + " + " + standard, fourParts, "", "", withGzip(newProtobuf, 6)},
+		{"protobuf+zstd-3", pbZstd, protobuf + " + " + klauspost, fourParts, "", "", withZstd(newProtobuf)},
 		{"msgpack", "tinylib/msgp", tinylib, twoParts, "", floats, newGeneratedMsgpack},
 		{"msgpack", goMsgpack, hashicorp, twoParts, byName, "", newMsgpack},
 		{"msgpack-array", goMsgpack, hashicorp, twoParts, "", "", newMsgpackArray},
@@ -83,8 +85,8 @@ func Offers() []Offer {
 	}
 }
 
-// asIs is for libraries that work on plain objects.
-type asIs struct{}
+// identity implements Populate and Convert for libraries that work on plain objects.
+type identity struct{}
 
-func (asIs) Populate(plain any) any { return plain }
-func (asIs) Convert(own any) any    { return own }
+func (identity) Populate(plain any) any { return plain }
+func (identity) Convert(own any) any    { return own }

@@ -12,43 +12,43 @@ var kindNames = []string{
 	"Small", "AddressBook", "Newsfeed", "Large", "Diag", "Big", "PerlData", "ApiPage", "Echo",
 }
 
-// Every codec gives back every kind of message, to the bit, and as its value file says.
-func TestCodecsGiveBackWhatTheyTook(t *testing.T) {
+// Every codec must return every kind of message unchanged, to the bit, and so must a value file.
+func TestRoundTrip(t *testing.T) {
 	forEach(t, func(t *testing.T, kind message.Kind, c Codec) {
 		plain := filled(kind)
 		encoded, err := c.Encode(c.Populate(plain))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // what a codec keeps between calls must not show
+		for range 2 { // state kept between calls must not show
 			own, err := c.Decode(encoded)
 			if err != nil {
 				t.Fatal(err)
 			}
 			back := c.Convert(own)
 			if !reflect.DeepEqual(back, plain) {
-				t.Fatalf("took %+v, gave back %+v", plain, back)
+				t.Fatalf("encoded %+v, decoded %+v", plain, back)
 			}
 			throughFile(t, kind, back)
 		}
 	})
 }
 
-func TestCodecsRefuseAMessageCutShort(t *testing.T) {
+func TestDecodeRejectsATruncatedMessage(t *testing.T) {
 	forEach(t, func(t *testing.T, kind message.Kind, c Codec) {
 		encoded, err := c.Encode(c.Populate(filled(kind)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Decode(encoded[:len(encoded)-1]); err == nil {
-			t.Fatal("took it")
+			t.Fatal("decoded it")
 		}
 	})
 }
 
-func TestDecompressorsStopAt64MiB(t *testing.T) {
+func TestDecompressionStopsAt64MiB(t *testing.T) {
 	kind, _ := message.Find("Small")
-	long := &message.Small{Name: string(bytes.Repeat([]byte{'a'}, longest))}
+	long := &message.Small{Name: string(bytes.Repeat([]byte{'a'}, maxDecompressed))}
 	for _, offer := range Offers() {
 		c := offer.New(kind)
 		switch c.(type) {
@@ -58,7 +58,7 @@ func TestDecompressorsStopAt64MiB(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := c.Decode(encoded); err == nil {
-				t.Errorf("%s took it", offer.Codec)
+				t.Errorf("%s decoded it", offer.Codec)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func forEach(t *testing.T, test func(*testing.T, message.Kind, Codec)) {
 		for _, name := range kindNames {
 			kind, found := message.Find(name)
 			if !found {
-				t.Fatal("no kind ", name)
+				t.Fatal("unknown kind ", name)
 			}
 			if c := offer.New(kind); offer.Codec != "empty" {
 				t.Run(offer.Codec+"/"+offer.Library+"/"+name, func(t *testing.T) { test(t, kind, c) })
@@ -92,7 +92,7 @@ func throughFile(t *testing.T, kind message.Kind, plain any) {
 	}
 }
 
-// filled has something in every field but the one that is never set.
+// filled returns a message with every field set except the one that is never set.
 func filled(kind message.Kind) any {
 	plain := kind.New()
 	fill(reflect.ValueOf(plain).Elem())

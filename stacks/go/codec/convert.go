@@ -5,8 +5,8 @@ import (
 	"commute/stacks/go/message"
 )
 
-// Protobuf's objects to plain ones, as an app writes it by hand. The getters take a
-// message that is absent for an empty one.
+// From Protobuf's objects to plain ones, written by hand as in an app: protobuf-go has no such
+// mapping. The getters treat an absent message as an empty one.
 
 func convertSmall(m *benchpb.Small) message.Small {
 	return message.Small{

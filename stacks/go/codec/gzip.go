@@ -9,21 +9,21 @@ import (
 	"commute/stacks/go/message"
 )
 
-// longest is what may come out of a decompressor.
-const longest = 64 << 20
+// maxDecompressed bounds the output of a decompressor.
+const maxDecompressed = 64 << 20
 
-// gzipCodec keeps compressor and decompressor, whose state is larger than most messages.
+// gzipCodec reuses its compressor and decompressor, whose state is larger than most messages.
 type gzipCodec struct {
 	Codec
 	writer *gzip.Writer
 	reader gzip.Reader
 }
 
-func gzipped(inner func(message.Kind) Codec, level int) func(message.Kind) Codec {
+func withGzip(inner func(message.Kind) Codec, level int) func(message.Kind) Codec {
 	return func(kind message.Kind) Codec {
 		writer, err := gzip.NewWriterLevel(nil, level)
 		if err != nil {
-			panic(err) // the level, from the table of offers
+			panic(err) // an invalid level in the table of offers
 		}
 		return &gzipCodec{Codec: inner(kind), writer: writer}
 	}
@@ -47,9 +47,9 @@ func (c *gzipCodec) Decode(encoded []byte) (any, error) {
 	if err := c.reader.Reset(bytes.NewReader(encoded)); err != nil {
 		return nil, err
 	}
-	plain, err := io.ReadAll(io.LimitReader(&c.reader, longest+1))
-	if err == nil && len(plain) > longest {
-		err = fmt.Errorf("more than %d bytes came out of gzip", longest)
+	plain, err := io.ReadAll(io.LimitReader(&c.reader, maxDecompressed+1))
+	if err == nil && len(plain) > maxDecompressed {
+		err = fmt.Errorf("gzip: decompressed to more than %d bytes", maxDecompressed)
 	}
 	if err != nil {
 		return nil, err

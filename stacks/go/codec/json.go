@@ -7,7 +7,7 @@ import (
 )
 
 type jsonCodec struct {
-	asIs
+	identity
 	kind message.Kind
 }
 

@@ -6,9 +6,9 @@ import (
 	"commute/stacks/go/message"
 )
 
-// generatedMsgpack calls the methods that tinylib/msgp generated on the messages.
+// generatedMsgpack calls the messages' methods that tinylib/msgp generated.
 type generatedMsgpack struct {
-	asIs
+	identity
 	kind message.Kind
 }
 

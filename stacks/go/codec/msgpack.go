@@ -8,30 +8,30 @@ import (
 	"commute/stacks/go/message"
 )
 
-// msgpack keeps HashiCorp's encoder and decoder, which are made to be reset.
+// msgpack reuses HashiCorp's encoder and decoder, which are designed to be reset.
 type msgpack struct {
-	asIs
+	identity
 	kind    message.Kind
 	encoder *codec.Encoder
 	decoder *codec.Decoder
 }
 
 func newMsgpack(kind message.Kind) Codec {
-	return withHandle(kind, &codec.MsgpackHandle{WriteExt: true})
+	return newMsgpackWith(kind, &codec.MsgpackHandle{WriteExt: true})
 }
 
 func newMsgpackArray(kind message.Kind) Codec {
 	handle := &codec.MsgpackHandle{WriteExt: true}
 	handle.StructToArray = true
-	return withHandle(kind, handle)
+	return newMsgpackWith(kind, handle)
 }
 
-// newMsgpackOld leaves WriteExt unset: the library's word for the specification of before 2013.
+// newMsgpackOld leaves WriteExt unset, which selects the specification from before 2013.
 func newMsgpackOld(kind message.Kind) Codec {
-	return withHandle(kind, &codec.MsgpackHandle{})
+	return newMsgpackWith(kind, &codec.MsgpackHandle{})
 }
 
-func withHandle(kind message.Kind, handle *codec.MsgpackHandle) Codec {
+func newMsgpackWith(kind message.Kind, handle *codec.MsgpackHandle) Codec {
 	return &msgpack{
 		kind:    kind,
 		encoder: codec.NewEncoderBytes(new([]byte), handle),
@@ -56,4 +56,4 @@ func (c *msgpack) Decode(encoded []byte) (any, error) {
 	return own, err
 }
 
-var errTrailing = errors.New("the message has ended, and more bytes follow")
+var errTrailing = errors.New("trailing bytes after the message")

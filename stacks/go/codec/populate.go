@@ -5,7 +5,7 @@ import (
 	"commute/stacks/go/message"
 )
 
-// Plain objects to Protobuf's, as an app writes it by hand.
+// From plain objects to Protobuf's, written by hand as in an app: protobuf-go has no such mapping.
 
 func populateSmall(m *message.Small) *benchpb.Small {
 	return &benchpb.Small{

@@ -6,7 +6,7 @@ import (
 	"commute/stacks/go/message"
 )
 
-// protobuf is one message of the generated package benchpb.
+// protobuf implements Codec for one message of the generated package benchpb.
 type protobuf struct {
 	new      func() proto.Message
 	populate func(plain any) proto.Message

@@ -8,23 +8,23 @@ import (
 	"commute/stacks/go/message"
 )
 
-// zstdCodec keeps encoder and decoder and gives them whole messages, as the library advises.
+// zstdCodec reuses its encoder and decoder on whole messages, as the library recommends.
 type zstdCodec struct {
 	Codec
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
-func zstded(inner func(message.Kind) Codec) func(message.Kind) Codec {
+func withZstd(inner func(message.Kind) Codec) func(message.Kind) Codec {
 	return func(kind message.Kind) Codec {
-		// With a single segment, frames tell their content's length however short it is, which
-		// decoders that make room for it beforehand ask for (zstd-jni's byte arrays).
+		// Single-segment frames always state their content's length, however short. Decoders that
+		// allocate the output beforehand need it (zstd-jni's byte arrays).
 		encoder, err := zstd.NewWriter(nil,
 			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(3)), zstd.WithSingleSegment(true))
 		if err != nil {
-			panic(err) // the options, which are ours
+			panic(err) // invalid options
 		}
-		decoder, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(longest))
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxDecompressed))
 		if err != nil {
 			panic(err)
 		}
@@ -42,7 +42,7 @@ func (c *zstdCodec) Encode(own any) ([]byte, error) {
 
 func (c *zstdCodec) Decode(encoded []byte) (any, error) {
 	if len(encoded) == 0 {
-		return nil, io.ErrUnexpectedEOF // to DecodeAll, no frames are an empty message
+		return nil, io.ErrUnexpectedEOF // DecodeAll would take it for an empty message
 	}
 	plain, err := c.decoder.DecodeAll(encoded, nil)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command codec-runner encodes and decodes the messages of the codec bench with Go's codec
-// libraries, by docs/codec-runner.md.
+// libraries (docs/codec-runner.md).
 package main
 
 import (
@@ -14,6 +14,9 @@ import (
 	"commute/stacks/go/codec"
 )
 
+// maxReason bounds the reasons in replies. A line may have 64 KiB.
+const maxReason = 4 << 10
+
 func main() {
 	if err := serve(os.Getenv("COMMUTE_IN"), os.Getenv("COMMUTE_OUT")); err != nil {
 		fmt.Fprintln(os.Stderr, "codec-runner:", err)
@@ -21,7 +24,7 @@ func main() {
 	}
 }
 
-// serve answers the bench until it says close or hangs up.
+// serve answers the bench until it sends close or hangs up.
 func serve(in, out string) error {
 	requests, err := os.Open(in)
 	if err != nil {
@@ -33,7 +36,7 @@ func serve(in, out string) error {
 		return err
 	}
 	defer replies.Close()
-	b := bench{offers: codec.Offers(), codecs: map[codecKey]codec.Codec{}}
+	r := runner{offers: codec.Offers(), codecs: map[codecKey]codec.Codec{}}
 	for lines := bufio.NewReader(requests); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -41,7 +44,7 @@ func serve(in, out string) error {
 		} else if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		reply := b.answer(line)
+		reply := r.answer(line)
 		if reply == nil {
 			return nil
 		}
@@ -55,7 +58,7 @@ func serve(in, out string) error {
 	}
 }
 
-// request is any line of the bench.
+// request is any line from the bench.
 type request struct {
 	Type        string `json:"type"`
 	Codec       string `json:"codec"`
@@ -67,43 +70,40 @@ type request struct {
 	Iterations  int    `json:"iterations"`
 }
 
-// answer returns the reply to a line, nil to close.
-func (b *bench) answer(line []byte) any {
-	var r request
-	if err := json.Unmarshal(line, &r); err != nil {
+// answer returns the reply to a line, or nil to close.
+func (r *runner) answer(line []byte) any {
+	var req request
+	if err := json.Unmarshal(line, &req); err != nil {
 		return failed(fmt.Errorf("not a request: %w", err))
 	}
-	switch r.Type {
+	switch req.Type {
 	case "hello":
-		return b.hello()
-	case "setup": // the messages are compiled in, so the schema is not needed
+		return r.hello()
+	case "setup": // the messages are compiled in; the schema is not needed
 		return map[string]any{"type": "ready"}
 	case "encode":
-		return b.encode(r)
+		return r.encode(req)
 	case "decode":
-		return b.decode(r)
+		return r.decode(req)
 	case "time":
-		return b.time(r)
+		return r.time(req)
 	case "close":
 		return nil
 	}
-	return unsupported("request "+r.Type, "the runner does not know it")
+	return unsupported("request "+req.Type, "unknown to this runner")
 }
 
-func (b *bench) hello() any {
+func (r *runner) hello() any {
 	return map[string]any{
 		"type": "hello", "version": 2, "runtime": "go", "runtime_version": runtime.Version(),
-		"codecs": b.offers,
+		"codecs": r.offers,
 		"heap":   "runtime.MemStats.TotalAlloc",
 	}
 }
 
-// A line has 64 KiB; a reason that is longer tells nothing more.
-const longestReason = 4 << 10
-
 func reason(err error) string {
 	text := err.Error()
-	return text[:min(len(text), longestReason)]
+	return text[:min(len(text), maxReason)]
 }
 
 func failed(err error) any {

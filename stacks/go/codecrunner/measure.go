@@ -8,7 +8,7 @@ import (
 	"commute/stacks/go/codec"
 )
 
-// timed is the reply to time.
+// timed is the reply to a time request.
 type timed struct {
 	Type      string `json:"type"`
 	ElapsedNs int64  `json:"elapsed_ns"`
@@ -16,15 +16,15 @@ type timed struct {
 	Sink      int    `json:"sink"`
 }
 
-// encode makes bytes of a plain object.
+// encode encodes a plain object.
 func encode(c codec.Codec, plain any) (encoded []byte, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	return c.Encode(c.Populate(plain))
 }
 
-// decode makes a plain object of bytes.
+// decode decodes bytes into a plain object.
 func decode(c codec.Codec, encoded []byte) (plain any, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	own, err := c.Decode(encoded)
 	if err != nil {
 		return nil, err
@@ -32,11 +32,11 @@ func decode(c codec.Codec, encoded []byte) (plain any, err error) {
 	return c.Convert(own), nil
 }
 
-// measure times a part. Its input is made here, before the clock is read.
-func measure(c codec.Codec, r request, plain any, encoded []byte) (reply any, err error) {
-	defer recovered(&err)
+// measure times a part. It makes the part's input before it reads the clock.
+func measure(c codec.Codec, req request, plain any, encoded []byte) (reply any, err error) {
+	defer recoverPanic(&err)
 	var loop func(n int) (sink int, err error)
-	switch r.Part {
+	switch req.Part {
 	case codec.Populate:
 		loop = func(n int) (int, error) { return populateLoop(c, plain, n) }
 	case codec.Encode:
@@ -49,7 +49,7 @@ func measure(c codec.Codec, r request, plain any, encoded []byte) (reply any, er
 			}
 		}
 		loop = func(n int) (int, error) { return decodeLoop(c, encoded, n) }
-		if r.Part == codec.Convert {
+		if req.Part == codec.Convert {
 			own, err := c.Decode(encoded)
 			if err != nil {
 				return nil, err
@@ -61,7 +61,7 @@ func measure(c codec.Codec, r request, plain any, encoded []byte) (reply any, er
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	sink, err := loop(r.Iterations)
+	sink, err := loop(req.Iterations)
 	elapsed := time.Since(start)
 	runtime.ReadMemStats(&after)
 	if err != nil {
@@ -70,7 +70,7 @@ func measure(c codec.Codec, r request, plain any, encoded []byte) (reply any, er
 	return timed{"timed", elapsed.Nanoseconds(), after.TotalAlloc - before.TotalAlloc, sink}, nil
 }
 
-// The loops count their results: calls through an interface are never left out.
+// The loops sum up their results. The compiler cannot omit calls through an interface.
 
 func populateLoop(c codec.Codec, plain any, n int) (sink int, err error) {
 	for range n {
@@ -114,8 +114,8 @@ func convertLoop(c codec.Codec, own any, n int) (sink int, err error) {
 	return sink, nil
 }
 
-// recovered turns a library's panic into an error: bytes that make it panic are refused too.
-func recovered(err *error) {
+// recoverPanic turns a library's panic into an error, so that bytes that cause one are refused.
+func recoverPanic(err *error) {
 	if panicked := recover(); panicked != nil {
 		*err = fmt.Errorf("the library panicked: %v", panicked)
 	}

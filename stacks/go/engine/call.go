@@ -10,27 +10,27 @@ import (
 	"commute/stacks/go/exchange"
 )
 
-// A Call is one request under way, and what was seen of it. A library's callbacks may come
-// from any goroutine, and late: what comes after the end is not part of the call.
+// A Call is one request in flight and everything observed about it. Library callbacks may
+// arrive from any goroutine, and late: anything after the end is ignored.
 type Call struct {
-	mu         sync.Mutex
-	row        Row
-	ended      bool
-	connection *Connection // that carries it, or else was dialled for it
-	dialled    *Connection
-	wires      *wires
-	opens      bool
-	body       []Part
-	exchange   *exchange.Exchange // nil where it is none
+	mu              sync.Mutex
+	row             Row
+	ended           bool
+	connection      *Connection // the one that carries the call, or else the one dialled for it
+	dialled         *Connection
+	pool            *pool
+	opensConnection bool
+	body            []BodyPart
+	exchange        *exchange.Exchange // nil if the step is not an exchange
 }
 
-// ID is the step's.
+// ID returns the id of the call's step.
 func (c *Call) ID() uint32 { return c.row.ID }
 
-// Dial notes that the library opens a connection on behalf of this call.
-func (c *Call) Dial() *Connection {
+// NewConnection records that the library starts opening a connection for this call.
+func (c *Call) NewConnection() *Connection {
 	connection := &Connection{opener: c}
-	c.mu.Lock() // also after the end: libraries go on dialling for other calls
+	c.mu.Lock() // even after the end: libraries keep dialling on behalf of other calls
 	defer c.mu.Unlock()
 	c.dialled = connection
 	if c.row.Connection == 0 {
@@ -39,37 +39,39 @@ func (c *Call) Dial() *Connection {
 	return connection
 }
 
-// Dialled is the connection that the library opens on behalf of this call.
-func (c *Call) Dialled() *Connection {
+// DialledConnection returns the connection that the library opens for this call.
+func (c *Call) DialledConnection() *Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dialled
 }
 
-// On notes that the call goes over this connection. A repeated attempt forgets the last.
-func (c *Call) On(connection *Connection) {
-	number, first := c.wires.number(connection, c)
+// UseConnection records that the call goes over this connection. A repeated attempt
+// overwrites the previous one.
+func (c *Call) UseConnection(connection *Connection) {
+	number, first := c.pool.assignNumber(connection, c)
 	c.edit(func() {
 		c.connection = connection
 		c.row.Connection, c.row.Reused = number, !first
 		c.row.RequestSentNs, c.row.FirstByteNs, c.row.RequestBytes = 0, 0, 0
 	})
-	if c.wires.gate != nil {
-		c.wires.gate.opened(c, connection)
+	if c.pool.gate != nil {
+		c.pool.gate.opened(c, connection)
 	}
 }
 
-// Sent counts an attempt: the request's head was handed to the transport.
-func (c *Call) Sent() { c.edit(func() { c.row.Attempts++ }) }
+// CountAttempt records that the request's headers were handed to the transport.
+func (c *Call) CountAttempt() { c.edit(func() { c.row.Attempts++ }) }
 
-// SentEarly notes that the request went as early data that was accepted.
-func (c *Call) SentEarly() { c.edit(func() { c.row.EarlyData = true }) }
+// MarkEarlyData records that the request went as early data that was accepted.
+func (c *Call) MarkEarlyData() { c.edit(func() { c.row.EarlyData = true }) }
 
-// RequestSent: all of the request, or its last message so far, was handed to the transport.
-func (c *Call) RequestSent() { c.edit(func() { c.row.RequestSentNs = Now() }) }
+// StampRequestSent records that the whole request, or its last message so far, was handed to
+// the transport.
+func (c *Call) StampRequestSent() { c.edit(func() { c.row.RequestSentNs = Now() }) }
 
-// FirstByte: the response has begun.
-func (c *Call) FirstByte() {
+// StampFirstByte records the start of the response; only the first stamp counts.
+func (c *Call) StampFirstByte() {
 	c.edit(func() {
 		if c.row.FirstByteNs == 0 {
 			c.row.FirstByteNs = Now()
@@ -77,30 +79,31 @@ func (c *Call) FirstByte() {
 	})
 }
 
-// Status is what the server said.
-func (c *Call) Status(status int) { c.edit(func() { c.row.Status = &status }) }
+// SetStatus records the status that the server sent.
+func (c *Call) SetStatus(status int) { c.edit(func() { c.row.Status = &status }) }
 
-// CountSent counts bytes of the request's body.
-func (c *Call) CountSent(bytes int) { c.edit(func() { c.row.RequestBytes += int64(bytes) }) }
+// AddRequestBytes counts bytes of the request's body.
+func (c *Call) AddRequestBytes(bytes int) { c.edit(func() { c.row.RequestBytes += int64(bytes) }) }
 
-// Opens says that the others wait for this call to open the connection.
-func (c *Call) Opens() bool { return c.opens }
+// OpensConnection reports whether the others wait for this call to open the connection.
+func (c *Call) OpensConnection() bool { return c.opensConnection }
 
-// A Part of a response's body has its wire form made after the call, where it is digested.
-type Part interface{ Wire() []byte }
+// A BodyPart is part of a response's body. Its wire form is made when it is digested, after
+// the call.
+type BodyPart interface{ WireBytes() []byte }
 
-// Bytes are a part that came in its wire form.
-type Bytes []byte
+// RawPart is a part that arrived in its wire form.
+type RawPart []byte
 
-// Wire is the same bytes.
-func (b Bytes) Wire() []byte { return b }
+// WireBytes returns the same bytes.
+func (p RawPart) WireBytes() []byte { return p }
 
-// Receive keeps a part of the response's body. Only the call's own goroutine may.
-func (c *Call) Receive(part Part) { c.body = append(c.body, part) }
+// Receive keeps a part of the response's body. Only the call's own goroutine may call it.
+func (c *Call) Receive(part BodyPart) { c.body = append(c.body, part) }
 
-// ReadAll keeps all of a response's body.
+// ReadAll keeps the whole body of a response.
 func (c *Call) ReadAll(body io.Reader) error {
-	const first, largest = 512, 64 << 10 // io.ReadAll begins with as much
+	const first, largest = 512, 64 << 10 // io.ReadAll starts with 512 too
 	var block []byte
 	for {
 		if len(block) == cap(block) {
@@ -108,7 +111,7 @@ func (c *Call) ReadAll(body io.Reader) error {
 		}
 		n, err := body.Read(block[len(block):cap(block)])
 		if n > 0 {
-			c.Receive(Bytes(block[len(block) : len(block)+n]))
+			c.Receive(RawPart(block[len(block) : len(block)+n]))
 			block = block[:len(block)+n]
 		}
 		if err == io.EOF {
@@ -128,7 +131,7 @@ func (c *Call) edit(change func()) {
 	}
 }
 
-// end closes the record. The phases are the opener's alone, as far as they have come.
+// end closes the row. Only the opener reports the connection's phases, as far as they got.
 func (c *Call) end(err error) {
 	c.edit(func() {
 		c.row.EndNs, c.ended = Now(), true
@@ -149,13 +152,13 @@ func (c *Call) end(err error) {
 	})
 }
 
-// finish digests the body and compares the messages, which is no part of the call.
+// finish digests the body and compares the messages. Neither is part of the call.
 func (c *Call) finish() Row {
 	digest := sha256.New()
 	for _, part := range c.body {
-		wire := part.Wire()
-		digest.Write(wire)
-		c.row.ResponseBytes += int64(len(wire))
+		bytes := part.WireBytes()
+		digest.Write(bytes)
+		c.row.ResponseBytes += int64(len(bytes))
 	}
 	if c.row.FirstByteNs > 0 {
 		c.row.Digest = hex.EncodeToString(digest.Sum(nil))
@@ -163,13 +166,13 @@ func (c *Call) finish() Row {
 	c.body = nil
 	if c.exchange != nil && c.row.Error == nil {
 		if err := c.exchange.Compare(); err != nil {
-			c.row.Error = Fail("protocol", err)
+			c.row.Error = NewCallError("protocol", err)
 		}
 	}
 	return c.row
 }
 
-// encode makes the message of an exchange and its body, as the call begins.
+// encode makes the message of an exchange and its body at the start of the call.
 func (c *Call) encode(request Request) error {
 	if c.exchange == nil {
 		return nil
@@ -182,11 +185,11 @@ func (c *Call) encode(request Request) error {
 		return err
 	}
 	c.edit(func() { c.row.EncodedNs = Now() })
-	request.(Carrier).Carry(body)
+	request.(BodySetter).SetBody(body)
 	return nil
 }
 
-// decode makes a message of the answer to an exchange, with which the call ends.
+// decode decodes the answer to an exchange, which ends the call.
 func (c *Call) decode() error {
 	if c.exchange == nil {
 		return nil
@@ -195,20 +198,20 @@ func (c *Call) decode() error {
 	if len(c.body) != 1 {
 		return &CallError{"protocol", "the answer has no message"}
 	}
-	if err := c.exchange.Decode(c.body[0].Wire()); err != nil {
-		return Fail("protocol", err)
+	if err := c.exchange.Decode(c.body[0].WireBytes()); err != nil {
+		return NewCallError("protocol", err)
 	}
 	return nil
 }
 
 type callKey struct{}
 
-// WithCall returns a context by which a library's callbacks find the call.
+// WithCall returns a context in which a library's callbacks find the call.
 func WithCall(ctx context.Context, call *Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }
 
-// CallOf is the call of a context that has one.
+// CallOf returns the call of a context made by WithCall.
 func CallOf(ctx context.Context) *Call {
 	return ctx.Value(callKey{}).(*Call)
 }

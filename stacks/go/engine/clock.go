@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Go's own monotonic readings count from an instant it does not tell. They are
-// CLOCK_MONOTONIC on Linux, so one comparison gives the difference for good.
+// Go's monotonic readings count from an instant it does not reveal. On Linux they are
+// CLOCK_MONOTONIC, so the offset needs to be measured only once.
 var base, baseNs = monotonicBase()
 
-// Now is this host's CLOCK_MONOTONIC.
+// Now returns this host's CLOCK_MONOTONIC in nanoseconds.
 func Now() int64 { return baseNs + int64(time.Since(base)) }
 
 func monotonicBase() (at time.Time, ns int64) {

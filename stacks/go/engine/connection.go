@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// A Connection is one attempt to open a connection and what came of it.
+// A Connection is one attempt to open a connection and its outcome.
 type Connection struct {
 	mu        sync.Mutex
-	opener    *Call // on whose behalf the library dialled
-	user      *Call // the first that it carried
-	number    int   // 0 before it carried any
+	opener    *Call // the call that the library dialled for
+	user      *Call // the first call carried
+	number    int   // 0 before the first call
 	localPort int
 	protocol  string
 	resumed   bool
@@ -21,32 +21,32 @@ type Connection struct {
 	tlsNs     int64
 }
 
-// Resolved: the name is known, since now.
-func (c *Connection) Resolved() { c.ResolvedAt(Now()) }
+// StampDNS records that the name was resolved just now.
+func (c *Connection) StampDNS() { c.StampDNSAt(Now()) }
 
-// ResolvedAt: the name is known, since then.
-func (c *Connection) ResolvedAt(ns int64) {
+// StampDNSAt records when the name was resolved, in ns of CLOCK_MONOTONIC.
+func (c *Connection) StampDNSAt(ns int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dnsNs = ns
 }
 
-// Bound: the socket has this port.
-func (c *Connection) Bound(localPort int) {
+// SetLocalPort records the port of the client's socket.
+func (c *Connection) SetLocalPort(port int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.localPort = localPort
+	c.localPort = port
 }
 
-// Connected: TCP is connected, since now.
-func (c *Connection) Connected() {
+// StampConnect records that TCP connected just now.
+func (c *Connection) StampConnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.connectNs = Now()
 }
 
-// Secured: the handshake is done, since now unless that was said before.
-func (c *Connection) Secured(protocol string, state tls.ConnectionState) {
+// HandshakeDone records the outcome of the handshake, and its end unless already stamped.
+func (c *Connection) HandshakeDone(protocol string, state tls.ConnectionState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tlsNs == 0 {
@@ -55,8 +55,8 @@ func (c *Connection) Secured(protocol string, state tls.ConnectionState) {
 	c.protocol, c.resumed = protocol, state.DidResume
 }
 
-// Closed: it carries no more calls.
-func (c *Connection) Closed() {
+// MarkClosed records that the connection takes no more calls.
+func (c *Connection) MarkClosed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -76,7 +76,7 @@ type gate struct {
 	changed chan struct{} // closed when opener is done
 }
 
-// enter returns when the shared connection is open, or true when this call is to open it.
+// enter returns false once the shared connection is open, or true if this call must open it.
 func (g *gate) enter(ctx context.Context, call *Call) (opens bool, err error) {
 	for {
 		g.mu.Lock()
@@ -99,7 +99,7 @@ func (g *gate) enter(ctx context.Context, call *Call) (opens bool, err error) {
 	}
 }
 
-// opened: this call has the connection, so the others may use it too.
+// opened records that this call has the connection, so that the others may use it too.
 func (g *gate) opened(call *Call, connection *Connection) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +107,7 @@ func (g *gate) opened(call *Call, connection *Connection) {
 	g.release(call)
 }
 
-// leave: the call has ended. If it was to open the connection and did not, another may try.
+// leave records that the call has ended. If it failed to open the connection, another may try.
 func (g *gate) leave(call *Call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

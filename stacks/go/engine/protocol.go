@@ -1,6 +1,6 @@
 // Package engine makes a client library follow commute's driver protocol
-// (docs/driver-protocol.md): it holds the conversation, starts the steps by their rules and
-// makes the rows. A library's own package holds only what differs.
+// (docs/driver-protocol.md): it talks to the lab, starts the steps by their rules and makes
+// the rows. A library's own package has only what differs.
 package engine
 
 import (
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Version is the driver protocol's.
+// Version is the version of the driver protocol.
 const Version = 2
 
-// Hello is what a driver says of itself.
+// Hello describes a driver and its stack.
 type Hello struct {
 	Type         string            `json:"type"`
 	Version      int               `json:"version"`
@@ -21,15 +21,15 @@ type Hello struct {
 	StackVersion string            `json:"stack_version"`
 	TLS          string            `json:"tls"`
 	Protocols    []string          `json:"protocols"`
-	Codecs       []string          `json:"codecs,omitempty"` // with which it can exchange
-	Capabilities    []string          `json:"capabilities"`
+	Codecs       []string          `json:"codecs,omitempty"` // of exchanges
+	Capabilities []string          `json:"capabilities"`
 	Clock        string            `json:"clock"`
 	ResolutionNs int64             `json:"resolution_ns"`
 	Phases       map[string]string `json:"phases"`
 	Settings     map[string]string `json:"settings"`
 }
 
-// Setup says what to reach and how.
+// Setup names the origin, and how to connect to it.
 type Setup struct {
 	URL            string `json:"url"`
 	WarmupURL      string `json:"warmup_url"`
@@ -43,11 +43,11 @@ type Setup struct {
 	Congestion     string `json:"congestion"`
 	Observe        string `json:"observe"`
 	Discovery      string `json:"discovery"`
-	// Values are the value files of the messages to exchange, by their names.
+	// Values maps the names of the messages to exchange to their value files.
 	Values map[string]string `json:"values"`
 }
 
-// Step is one thing to do, or a time to do nothing.
+// Step is one entry of a run: a call, a pause or a reconnect.
 type Step struct {
 	ID            uint32            `json:"id"`
 	Start         map[string]uint64 `json:"start"`
@@ -63,14 +63,14 @@ type Step struct {
 	MessageKind   string            `json:"kind"`
 }
 
-// Modes of a reconnect.
+// The modes of a reconnect.
 const (
 	Cold      = "cold"
 	Resume    = "resume"
 	EarlyData = "early_data"
 )
 
-// Row is what the driver saw of one call. Times are 0 for what did not happen.
+// Row is what the driver saw of one call. A time of 0 means that it did not happen.
 type Row struct {
 	Type          string     `json:"type"`
 	ID            uint32     `json:"id"`
@@ -98,7 +98,7 @@ type Row struct {
 	Error         *CallError `json:"error,omitempty"`
 }
 
-// CallError is why a call failed: a kind of the protocol and the library's words.
+// CallError is why a call failed: one of the protocol's kinds and the library's message.
 type CallError struct {
 	Kind   string `json:"kind"`
 	Detail string `json:"detail"`
@@ -106,17 +106,14 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.Kind + ": " + e.Detail }
 
-// Fail is a CallError with the words of a library's error.
-func Fail(kind string, err error) *CallError {
-	const longest = 4 << 10 // a line has 64 KiB
+// NewCallError returns a CallError with the message of a library's error.
+func NewCallError(kind string, err error) *CallError {
+	const maxDetail = 4 << 10 // a line may have 64 KiB
 	detail := err.Error()
-	if len(detail) > longest {
-		detail = detail[:longest]
-	}
-	return &CallError{Kind: kind, Detail: detail}
+	return &CallError{Kind: kind, Detail: detail[:min(len(detail), maxDetail)]}
 }
 
-// Unsupported refuses what the stack cannot do; the driver is well.
+// Unsupported rejects what the stack cannot do. It is not a failure of the driver.
 type Unsupported struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
@@ -124,7 +121,7 @@ type Unsupported struct {
 
 func (u *Unsupported) Error() string { return u.What + " is unsupported: " + u.Reason }
 
-// request is any line of the lab.
+// request is any line from the lab.
 type request struct {
 	Type  string `json:"type"`
 	Steps []Step `json:"steps"`
@@ -144,7 +141,7 @@ func parseRequest(line []byte) (request, error) {
 	return r, nil
 }
 
-// duration of ns as the lab counts them, which may be more than Go can.
+// duration converts the lab's nanoseconds, which may exceed a time.Duration.
 func duration(ns uint64) time.Duration {
 	return time.Duration(min(ns, math.MaxInt64))
 }

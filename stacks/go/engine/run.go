@@ -12,14 +12,14 @@ import (
 	"commute/stacks/go/exchange"
 )
 
-// A session is a library set up for one origin: its connections and its tickets.
+// A session is a library configured for one origin, with its connections and tickets.
 type session struct {
 	library   Library
 	timeout   time.Duration
 	exchanges *exchange.Source
-	numbers   numbers
+	counter   connectionCounter
 	mu        sync.Mutex
-	wires     *wires
+	pool      *pool
 }
 
 func newSession(library Library, timeoutNs int64) *session {
@@ -28,37 +28,37 @@ func newSession(library Library, timeoutNs int64) *session {
 	return s
 }
 
-// reconnect closes every connection; the next are opened in mode.
+// reconnect closes every connection; new ones are opened in mode.
 func (s *session) reconnect(mode string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wires != nil {
-		s.wires.retire()
+	if s.pool != nil {
+		s.pool.retire()
 	}
-	s.wires = &wires{Wires: s.library.Wires(mode), numbers: &s.numbers}
-	if s.library.Shares() {
-		s.wires.gate = &gate{}
+	s.pool = &pool{ConnectionPool: s.library.NewPool(mode), counter: &s.counter}
+	if s.library.Multiplexes() {
+		s.pool.gate = &gate{}
 	}
 }
 
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wires.retire()
+	s.pool.retire()
 }
 
-// call makes one call, from the moment the application asks for it to its end. With an
-// exchange, the making of the message and the decoding of the answer are part of it.
+// call makes one call, from the application's request for it to its end. An exchange includes
+// making the message and decoding the answer.
 func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
 	call := &Call{row: Row{Type: "row", ID: step.ID}, exchange: x}
 	s.mu.Lock()
-	call.wires = s.wires
-	call.wires.enter()
+	call.pool = s.pool
+	call.pool.enter()
 	s.mu.Unlock()
-	defer call.wires.leave()
+	defer call.pool.leave()
 
 	call.row.StartNs = Now()
-	ctx, stop := context.WithTimeoutCause(context.Background(), s.timeout, errTimedOut{s.timeout})
+	ctx, stop := context.WithTimeoutCause(context.Background(), s.timeout, timeoutError{s.timeout})
 	defer stop()
 	if step.CancelAfterNs > 0 {
 		cancelled, stop := context.WithTimeoutCause(ctx, time.Duration(step.CancelAfterNs), errCancelled)
@@ -67,7 +67,7 @@ func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
 	}
 	err := call.encode(request)
 	if err == nil {
-		err = call.wires.do(WithCall(ctx, call), call, request)
+		err = call.pool.do(WithCall(ctx, call), call, request)
 	}
 	if err == nil {
 		err = call.decode()
@@ -79,11 +79,11 @@ func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
 	return call
 }
 
-type errTimedOut struct{ after time.Duration }
+type timeoutError struct{ after time.Duration }
 
-func (e errTimedOut) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
+func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
 
-var errCancelled = errors.New("cancelled, as was asked")
+var errCancelled = errors.New("cancelled as requested")
 
 func asCallError(err error) *CallError {
 	var known *CallError
@@ -92,22 +92,22 @@ func asCallError(err error) *CallError {
 		return nil
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, &errTimedOut{}):
-		return Fail("timeout", err)
+	case errors.As(err, &timeoutError{}):
+		return NewCallError("timeout", err)
 	case errors.Is(err, errCancelled):
-		return Fail("cancelled", err)
+		return NewCallError("cancelled", err)
 	}
-	return Fail("other", err)
+	return NewCallError("other", err)
 }
 
-// A run is steps that are ready to be followed.
+// A run is a list of steps, prepared and ready to execute.
 type run struct {
 	session   *session
 	steps     []Step
-	requests  []Request            // by place; nil where a step is no call
-	exchanges []*exchange.Exchange // by place; nil where a step is no exchange
+	requests  []Request            // by step index; nil for steps that are not calls
+	exchanges []*exchange.Exchange // by step index; nil for steps that are not exchanges
 	schedule  *schedule
-	first     []timed
+	first     []timedStep
 }
 
 func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
@@ -117,18 +117,18 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 		requests:  make([]Request, len(steps)),
 		exchanges: make([]*exchange.Exchange, len(steps)),
 	}
-	for place, step := range steps {
+	for index, step := range steps {
 		var err error
 		switch step.Kind {
 		case "call", "get", "put", "stream":
-			r.requests[place], err = s.library.Prepare(step)
+			r.requests[index], err = s.library.Prepare(step)
 		case "exchange":
-			r.requests[place], r.exchanges[place], err = s.prepareExchange(step, stack)
+			r.requests[index], r.exchanges[index], err = s.prepareExchange(step, stack)
 		case "reconnect":
 			err = checkMode(step.Mode, stack.Hello.Capabilities)
 		case "pause":
 		default:
-			err = &Unsupported{"step " + step.Kind, "this driver does not know it"}
+			err = &Unsupported{"step " + step.Kind, "unknown to this driver"}
 		}
 		if err != nil {
 			return nil, err
@@ -141,10 +141,10 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 
 func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Exchange, error) {
 	if codec := s.exchanges.Codec(); !slices.Contains(stack.Hello.Codecs, codec) {
-		return nil, nil, &Unsupported{"codec " + codec, stack.Hello.Stack + " does not exchange in it"}
+		return nil, nil, &Unsupported{"codec " + codec, stack.Hello.Stack + " cannot exchange messages in it"}
 	}
 	x, err := s.exchanges.Prepare(step.Message, step.MessageKind)
-	if errors.Is(err, exchange.ErrUnknown) {
+	if errors.Is(err, exchange.ErrUnknownKind) {
 		err = &Unsupported{"message " + step.Message, err.Error()}
 	}
 	if err != nil {
@@ -159,110 +159,108 @@ func checkMode(mode string, capabilities []string) error {
 	case Cold:
 		return nil
 	case Resume, EarlyData:
-		for _, capability := range capabilities {
-			if capability == mode {
-				return nil
-			}
+		if slices.Contains(capabilities, mode) {
+			return nil
 		}
 		return &Unsupported{"reconnect " + mode, "not among this stack's capabilities"}
 	}
-	return &Unsupported{"reconnect " + mode, "this driver does not know it"}
+	return &Unsupported{"reconnect " + mode, "unknown to this driver"}
 }
 
-// follow does the steps by their start rules. It reports rows only while nothing runs.
-func (r *run) follow(report func(Row) error) error {
-	runtime.GC() // what was made so far is collected now rather than in mid-call
-	f := &following{
+// execute runs the steps by their start rules. It reports rows only while no step is running.
+func (r *run) execute(report func(Row) error) error {
+	runtime.GC() // so that garbage made so far is not collected during a call
+	e := &execution{
 		run:     r,
 		report:  report,
 		running: len(r.first),
 		groups:  newGroups(r.steps),
-		over:    make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	for _, step := range r.first {
 		if step.delay > 0 {
-			time.AfterFunc(step.delay, func() { f.from(step.place) })
+			time.AfterFunc(step.delay, func() { e.runFrom(step.index) })
 		} else {
-			go f.from(step.place)
+			go e.runFrom(step.index)
 		}
 	}
 	if len(r.first) > 0 {
-		<-f.over
+		<-e.done
 	}
-	return f.broken
+	return e.err
 }
 
-// following is how far a run has come.
-type following struct {
+// An execution is the state of a run in progress.
+type execution struct {
 	run     *run
 	report  func(Row) error
 	mu      sync.Mutex
 	running int
 	groups  *groups
-	over    chan struct{}
-	broken  error // the lab cannot be told
+	done    chan struct{}
+	err     error // the lab cannot be reached
 }
 
-// from does a step and what may start when it has ended: one of these itself, as an
-// application's own thread would go on, and any others beside it.
-func (f *following) from(place int) {
+// runFrom runs a step and those that its end lets start: one of them on this goroutine, as an
+// application's own thread would go on, the others on new ones.
+func (e *execution) runFrom(index int) {
 	for {
-		ready := f.ended(place, f.run.do(place))
+		ready := e.stepEnded(index, e.run.runStep(index))
 		if len(ready) == 0 {
 			return
 		}
-		for _, beside := range ready[1:] {
-			go f.from(beside)
+		for _, concurrent := range ready[1:] {
+			go e.runFrom(concurrent)
 		}
-		place = ready[0]
+		index = ready[0]
 	}
 }
 
-// ended notes that a step has ended; returns those that may start now.
-func (f *following) ended(place int, call *Call) []int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// stepEnded records that a step has ended and returns the steps that may start now.
+func (e *execution) stepEnded(index int, call *Call) []int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if call != nil {
-		f.groups.add(f.run.steps[place].Group, call)
+		e.groups.add(e.run.steps[index].Group, call)
 	}
-	f.running--
-	if f.running == 0 && f.broken == nil {
-		f.broken = f.groups.reportWhole(f.report)
+	e.running--
+	if e.running == 0 && e.err == nil {
+		e.err = e.groups.reportComplete(e.report)
 	}
-	ready := f.run.schedule.end(place)
-	f.running += len(ready)
-	if f.running == 0 {
-		close(f.over)
+	ready := e.run.schedule.end(index)
+	e.running += len(ready)
+	if e.running == 0 {
+		close(e.done)
 	}
 	return ready
 }
 
-// do does one step; the call if it was one.
-func (r *run) do(place int) *Call {
-	step := r.steps[place]
+// runStep runs one step and returns its call, or nil if the step is not a call.
+func (r *run) runStep(index int) *Call {
+	step := r.steps[index]
 	switch step.Kind {
 	case "pause":
 		time.Sleep(time.Duration(step.Ns))
 	case "reconnect":
 		r.session.reconnect(step.Mode)
 	default:
-		return r.session.call(step, r.requests[place], r.exchanges[place])
+		return r.session.call(step, r.requests[index], r.exchanges[index])
 	}
 	return nil
 }
 
-// groups are the calls that have ended but were not reported.
+// groups holds the calls that have ended and are not reported yet.
 type groups struct {
-	owed  map[uint32]int // calls that have not ended, by group
-	ended map[uint32][]*Call
-	whole []uint32
+	remaining map[uint32]int // calls that have not ended, by group
+	ended     map[uint32][]*Call
+	complete  []uint32
 }
 
 func newGroups(steps []Step) *groups {
-	g := &groups{owed: map[uint32]int{}, ended: map[uint32][]*Call{}}
+	g := &groups{remaining: map[uint32]int{}, ended: map[uint32][]*Call{}}
 	for _, step := range steps {
 		if step.Kind != "pause" && step.Kind != "reconnect" {
-			g.owed[step.Group]++
+			g.remaining[step.Group]++
 		}
 	}
 	return g
@@ -270,15 +268,15 @@ func newGroups(steps []Step) *groups {
 
 func (g *groups) add(group uint32, call *Call) {
 	g.ended[group] = append(g.ended[group], call)
-	g.owed[group]--
-	if g.owed[group] == 0 {
-		g.whole = append(g.whole, group)
+	g.remaining[group]--
+	if g.remaining[group] == 0 {
+		g.complete = append(g.complete, group)
 	}
 }
 
-// reportWhole reports the groups of which all calls have ended.
-func (g *groups) reportWhole(report func(Row) error) error {
-	for _, group := range g.whole {
+// reportComplete reports the groups whose calls have all ended.
+func (g *groups) reportComplete(report func(Row) error) error {
+	for _, group := range g.complete {
 		for _, call := range g.ended[group] {
 			if err := report(call.finish()); err != nil {
 				return err
@@ -286,6 +284,6 @@ func (g *groups) reportWhole(report func(Row) error) error {
 		}
 		delete(g.ended, group)
 	}
-	g.whole = nil
+	g.complete = nil
 	return nil
 }

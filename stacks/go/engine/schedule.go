@@ -5,62 +5,62 @@ import (
 	"time"
 )
 
-// A schedule says which step may start when. Steps are named by their place.
+// A schedule decides when steps may start. Steps are identified by their index.
 type schedule struct {
-	sequential []bool // by place: it starts when every earlier step has ended
+	sequential []bool // by index: the step starts when every earlier one has ended
 	ended      []bool
-	prefix     int // all before this place have ended
+	prefix     int // every step before this index has ended
 	followers  map[int][]int
 }
 
-// A timed step may start so long after the run began.
-type timed struct {
-	place int
+// A timedStep may start when delay has passed since the run began.
+type timedStep struct {
+	index int
 	delay time.Duration
 }
 
 // newSchedule checks the steps and returns those that start with the run.
-func newSchedule(steps []Step) (*schedule, []timed, error) {
+func newSchedule(steps []Step) (*schedule, []timedStep, error) {
 	s := &schedule{
 		sequential: make([]bool, len(steps)+1), // one more, so that prefix needs no check
 		ended:      make([]bool, len(steps)+1),
 		followers:  map[int][]int{},
 	}
-	var first []timed
-	places := make(map[uint32]int, len(steps))
-	before := uint32(0)
-	for place, step := range steps {
-		if step.ID <= before {
-			return nil, nil, fmt.Errorf("step %d comes after step %d: ids start at 1 and grow", step.ID, before)
+	var first []timedStep
+	indices := make(map[uint32]int, len(steps))
+	previous := uint32(0)
+	for index, step := range steps {
+		if step.ID <= previous {
+			return nil, nil, fmt.Errorf("step %d follows step %d: ids must start at 1 and increase", step.ID, previous)
 		}
-		before = step.ID
+		previous = step.ID
 		after, isAfter := step.Start["after"]
 		atNs, isAt := step.Start["at_ns"]
 		switch {
-		case step.Start == nil && place > 0:
-			s.sequential[place] = true
+		case step.Start == nil && index > 0:
+			s.sequential[index] = true
 		case step.Start == nil, isAfter && after == 0:
-			first = append(first, timed{place, 0})
+			first = append(first, timedStep{index, 0})
 		case isAt:
-			first = append(first, timed{place, duration(atNs)})
+			first = append(first, timedStep{index, duration(atNs)})
 		case isAfter:
-			earlier, ok := places[uint32(after)]
+			earlier, ok := indices[uint32(after)]
 			if !ok || after > uint64(step.ID) {
 				return nil, nil, fmt.Errorf("step %d waits for step %d, which is not an earlier step", step.ID, after)
 			}
-			s.followers[earlier] = append(s.followers[earlier], place)
+			s.followers[earlier] = append(s.followers[earlier], index)
 		default:
-			return nil, nil, &Unsupported{fmt.Sprintf("start %v", keys(step.Start)), "this driver does not know it"}
+			return nil, nil, &Unsupported{fmt.Sprintf("start %v", keys(step.Start)), "unknown to this driver"}
 		}
-		places[step.ID] = place
+		indices[step.ID] = index
 	}
 	return s, first, nil
 }
 
-// end notes that the step at place has ended; returns the places that may start now.
-func (s *schedule) end(place int) []int {
-	s.ended[place] = true
-	ready := s.followers[place]
+// end records that the step at index has ended and returns the steps that may start now.
+func (s *schedule) end(index int) []int {
+	s.ended[index] = true
+	ready := s.followers[index]
 	for s.ended[s.prefix] {
 		s.prefix++
 		if s.sequential[s.prefix] {

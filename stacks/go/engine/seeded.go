@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// largestUploadBytes bounds the bodies, which lie in memory.
-const largestUploadBytes = 256 << 20
+// maxUploadBytes bounds upload bodies, which are kept in memory.
+const maxUploadBytes = 256 << 20
 
 var seededFile struct {
 	sync.Mutex
@@ -16,8 +16,8 @@ var seededFile struct {
 // Seeded returns the first bytes of the file that every upload is a prefix of: SplitMix64
 // from seed 0, little endian. The bytes are shared and must not be written to.
 func Seeded(length uint64) ([]byte, error) {
-	if length > largestUploadBytes {
-		return nil, &Unsupported{"step put", "bodies lie in memory, up to 256 MiB"}
+	if length > maxUploadBytes {
+		return nil, &Unsupported{"step put", "bodies are kept in memory, up to 256 MiB"}
 	}
 	seededFile.Lock()
 	defer seededFile.Unlock()

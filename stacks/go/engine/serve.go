@@ -15,20 +15,20 @@ import (
 // A Stack is a library before it is set up.
 type Stack struct {
 	Hello Hello
-	// Codec is that of calls and streams; an exchange is in the setup's.
+	// Codec is used by calls and streams. Exchanges use the setup's.
 	Codec string
-	// Open sets it up for setup.URL, without touching the network.
+	// Open configures the library for setup.URL without touching the network.
 	Open func(setup Setup) (Library, error)
 }
 
-// Serve follows the lab, on the wires that the environment names, until it closes.
+// Serve answers the lab, over the pipes named in the environment, until it closes.
 func Serve(stack Stack) error {
-	in, err := openWire("COMMUTE_IN", os.O_RDONLY)
+	in, err := openPipe("COMMUTE_IN", os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := openWire("COMMUTE_OUT", os.O_WRONLY)
+	out, err := openPipe("COMMUTE_OUT", os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func Serve(stack Stack) error {
 	return driver.converse(bufio.NewReader(in))
 }
 
-func openWire(name string, flag int) (*os.File, error) {
+func openPipe(name string, flag int) (*os.File, error) {
 	path := os.Getenv(name)
 	if path == "" {
-		return nil, fmt.Errorf("%s is not set: a driver is started by the lab", name)
+		return nil, fmt.Errorf("%s is not set: commute starts this program", name)
 	}
 	return os.OpenFile(path, flag, 0)
 }
@@ -72,7 +72,7 @@ func (d *driver) converse(in *bufio.Reader) error {
 		if err == nil {
 			err = d.answer(request)
 		}
-		if err := d.refuse(err); err != nil {
+		if err := d.sendError(err); err != nil {
 			return err
 		}
 		if err := d.out.Flush(); err != nil {
@@ -100,12 +100,12 @@ func (d *driver) answer(request request) error {
 		if err != nil {
 			return err
 		}
-		if err := run.follow(func(row Row) error { return d.send(row) }); err != nil {
+		if err := run.execute(func(row Row) error { return d.send(row) }); err != nil {
 			return err
 		}
 		return d.send(message{Type: "done"})
 	}
-	return &Unsupported{"request " + request.Type, "this driver does not know it"}
+	return &Unsupported{"request " + request.Type, "unknown to this driver"}
 }
 
 func (d *driver) setUp(setup Setup) error {
@@ -140,16 +140,16 @@ func (d *driver) check(setup Setup) error {
 	case setup.Congestion != "":
 		return &Unsupported{"congestion " + setup.Congestion, hello.Stack + " has no option for it"}
 	case setup.Observe != "":
-		return &Unsupported{"observe " + setup.Observe, "a call ends here when the library says so"}
+		return &Unsupported{"observe " + setup.Observe, "this driver has no frame loop"}
 	case setup.Discovery != "":
-		return &Unsupported{"discovery " + setup.Discovery, hello.Stack + " does not learn of HTTP/3"}
+		return &Unsupported{"discovery " + setup.Discovery, hello.Stack + " does not discover HTTP/3"}
 	case setup.TimeoutNs <= 0:
 		return fmt.Errorf("timeout_ns is %d", setup.TimeoutNs)
 	}
 	return nil
 }
 
-// warmUp downloads from another origin, with a connection and tickets of its own.
+// warmUp downloads from another origin, over its own connection and tickets.
 func (d *driver) warmUp(setup Setup) error {
 	setup.URL = setup.WarmupURL
 	library, err := d.stack.Open(setup)
@@ -179,10 +179,10 @@ type message struct {
 	Type string `json:"type"`
 }
 
-// refuse tells the lab of an error, unless it is that the lab cannot be told.
-func (d *driver) refuse(err error) error {
+// sendError reports an error to the lab. It returns the error if writing to the lab caused it.
+func (d *driver) sendError(err error) error {
 	var unsupported *Unsupported
-	var lost *os.PathError
+	var path *os.PathError
 	switch {
 	case err == nil:
 		return nil
@@ -191,7 +191,7 @@ func (d *driver) refuse(err error) error {
 			message
 			*Unsupported
 		}{message{"unsupported"}, unsupported})
-	case errors.As(err, &lost) && lost.Op == "write":
+	case errors.As(err, &path) && path.Op == "write":
 		return err
 	}
 	return d.send(struct {
@@ -208,6 +208,6 @@ func (d *driver) send(reply any) error {
 	if _, err := d.out.Write(append(line, '\n')); err != nil {
 		return err
 	}
-	// While the lab waits: rows are sent when no call is under way.
+	// Costs no call any time: rows are sent only when none is in flight.
 	return d.out.Flush()
 }

@@ -1,5 +1,5 @@
-// Package exchange is an app's work around a call that takes a message there and back: to make
-// it, to encode it, to decode the answer. Between them lies the network, which is not here.
+// Package exchange does an app's work around a call that sends and receives a message: making
+// the message, encoding it, and decoding the answer. It does not touch the network.
 package exchange
 
 import (
@@ -15,18 +15,18 @@ import (
 	"commute/stacks/go/message"
 )
 
-// A Source has the messages that a setup names, in one codec.
+// A Source holds the messages of a setup, in one codec.
 type Source struct {
 	codec string
-	texts map[string][]byte // of value files, by name of the message
+	texts map[string][]byte // value files by message name
 	mu    sync.Mutex
 	plain map[key]any
-	pools map[string]*pool // by kind
+	pools map[string]*pool // by kind of message
 }
 
 type key struct{ message, kind string }
 
-// New reads the value files of messages.
+// New reads the messages' value files.
 func New(codec string, files map[string]string) (*Source, error) {
 	s := &Source{codec: codec, texts: map[string][]byte{}, plain: map[key]any{}, pools: map[string]*pool{}}
 	for message, file := range files {
@@ -39,18 +39,18 @@ func New(codec string, files map[string]string) (*Source, error) {
 	return s, nil
 }
 
-// Codec is the one that messages are exchanged in.
+// Codec returns the name of the codec that messages are exchanged in.
 func (s *Source) Codec() string { return s.codec }
 
-// ErrUnknown is why a kind of message cannot be exchanged.
-var ErrUnknown = errors.New("the driver knows no such kind of message")
+// ErrUnknownKind is returned for a kind of message that is not in the schema.
+var ErrUnknownKind = errors.New("unknown kind of message")
 
-// Prepare readies the exchange of a message. Nothing is encoded yet, and big-N is not even
-// made: that is part of its exchange.
+// Prepare returns the exchange of a message. Nothing is encoded yet, and big-N is not even made:
+// both are part of the exchange.
 func (s *Source) Prepare(name, kindName string) (*Exchange, error) {
 	kind, found := message.Find(kindName)
 	if !found {
-		return nil, fmt.Errorf("%w as %s", ErrUnknown, kindName)
+		return nil, fmt.Errorf("%w %s", ErrUnknownKind, kindName)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Source) Prepare(name, kindName string) (*Exchange, error) {
 	if size, isBig := strings.CutPrefix(name, "big-"); isBig && kindName == "Big" {
 		n, err := strconv.ParseInt(size, 10, 32)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("message %s has no size", name)
+			return nil, fmt.Errorf("message %s: invalid size", name)
 		}
 		x.make = func() any { return message.NewBig(int32(n)) }
 		return x, nil
@@ -76,7 +76,7 @@ func (s *Source) value(name string, kind message.Kind) (any, error) {
 	if s.plain[at] == nil {
 		text, found := s.texts[name]
 		if !found {
-			return nil, fmt.Errorf("setup named no value file of %s", name)
+			return nil, fmt.Errorf("setup names no value file for message %s", name)
 		}
 		plain, err := message.ReadValue(kind, text)
 		if err != nil {
@@ -87,15 +87,15 @@ func (s *Source) value(name string, kind message.Kind) (any, error) {
 	return s.plain[at], nil
 }
 
-// An Exchange is of one message, once.
+// An Exchange sends and receives one message, once.
 type Exchange struct {
-	codecs *pool
-	make   func() any // nil where the message was ready
-	plain  any
-	back   any
+	codecs   *pool
+	make     func() any // nil if the message was made by Prepare
+	plain    any
+	received any
 }
 
-// Create makes the message; false if it was ready.
+// Create makes the message. It returns false if Prepare already made it.
 func (x *Exchange) Create() bool {
 	if x.make == nil {
 		return false
@@ -104,39 +104,39 @@ func (x *Exchange) Create() bool {
 	return true
 }
 
-// Encode makes the body to send.
+// Encode returns the body to send.
 func (x *Exchange) Encode() ([]byte, error) {
-	c := x.codecs.take()
-	defer x.codecs.give(c)
+	c := x.codecs.get()
+	defer x.codecs.put(c)
 	return c.Encode(c.Populate(x.plain))
 }
 
-// Decode makes a message of the body received.
+// Decode decodes the body received.
 func (x *Exchange) Decode(body []byte) error {
-	c := x.codecs.take()
-	defer x.codecs.give(c)
+	c := x.codecs.get()
+	defer x.codecs.put(c)
 	own, err := c.Decode(body)
 	if err != nil {
 		return err
 	}
-	x.back = c.Convert(own)
+	x.received = c.Convert(own)
 	return nil
 }
 
-// Compare tells whether the message that came back is the one that was sent.
+// Compare returns an error if the message received differs from the one sent.
 func (x *Exchange) Compare() error {
 	sent, err := message.WriteValue(x.plain)
 	if err != nil {
 		return err
 	}
-	back, err := message.WriteValue(x.back)
-	if err == nil && !bytes.Equal(sent, back) {
+	received, err := message.WriteValue(x.received)
+	if err == nil && !bytes.Equal(sent, received) {
 		err = errors.New("the echo differs")
 	}
 	return err
 }
 
-// pool keeps codecs with their contexts, one for each exchange under way.
+// pool reuses codecs with their contexts, one per exchange in flight.
 type pool struct {
 	kind message.Kind
 	new  func(message.Kind) codec.Codec
@@ -144,7 +144,7 @@ type pool struct {
 	idle []codec.Codec
 }
 
-func (p *pool) take() codec.Codec {
+func (p *pool) get() codec.Codec {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := len(p.idle) - 1
@@ -156,7 +156,7 @@ func (p *pool) take() codec.Codec {
 	return c
 }
 
-func (p *pool) give(c codec.Codec) {
+func (p *pool) put(c codec.Codec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, c)

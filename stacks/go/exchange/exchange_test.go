@@ -6,24 +6,24 @@ import (
 	"testing"
 )
 
-func TestBigIsTheRecordOfStudy4(t *testing.T) {
+func TestBig100HasThePublishedSizes(t *testing.T) {
 	for name, bytes := range map[string]int{"json": 17_211, "msgpack-old": 11_118, "protobuf": 6_433} {
 		x := prepared(t, name, "big-100", "Big", "")
 		if !x.Create() {
-			t.Fatal("it was ready before its exchange")
+			t.Fatal("the message was made before its exchange")
 		}
 		body, err := x.Encode()
 		if err != nil || len(body) != bytes {
-			t.Errorf("%s: %d bytes (%v), published are %d", name, len(body), err, bytes)
+			t.Errorf("%s: %d bytes (%v), the unity-msgpack study published %d", name, len(body), err, bytes)
 		}
 	}
 }
 
-func TestAnEchoThatDiffersIsSeen(t *testing.T) {
+func TestCompareDetectsADifferentEcho(t *testing.T) {
 	for _, name := range Codecs() {
 		x := prepared(t, name, "hello", "Small", "{\ns 68656c6c6f\n}\n")
 		if x.Create() {
-			t.Fatal("it was read from its file")
+			t.Fatal("a message read from its file is made again")
 		}
 		body, err := x.Encode()
 		if err != nil {
@@ -38,17 +38,17 @@ func TestAnEchoThatDiffersIsSeen(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if err := x.Decode(body); err != nil || x.Compare() == nil {
-			t.Errorf("%s: another message passes for this one (%v)", name, err)
+			t.Errorf("%s: took another message for this one (%v)", name, err)
 		}
 	}
 }
 
-func TestCompressionIsNotPartOfTheType(t *testing.T) {
-	contentType, encoding := Media("msgpack-old")
+func TestMediaTypeSeparatesCompression(t *testing.T) {
+	contentType, encoding := MediaType("msgpack-old")
 	if contentType != "application/vnd.msgpack; form=old" || encoding != Identity {
 		t.Error(contentType, encoding)
 	}
-	contentType, encoding = Media("protobuf+zstd-3")
+	contentType, encoding = MediaType("protobuf+zstd-3")
 	if contentType != "application/protobuf" || encoding != "zstd" {
 		t.Error(contentType, encoding)
 	}

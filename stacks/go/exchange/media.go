@@ -7,10 +7,10 @@ import (
 	"commute/stacks/go/codec"
 )
 
-// Identity is the encoding of what is not compressed.
+// Identity is the content encoding of uncompressed bodies.
 const Identity = "identity"
 
-var forms = map[string]string{
+var contentTypes = map[string]string{
 	"json":          "application/json",
 	"protobuf":      "application/protobuf",
 	"msgpack":       "application/vnd.msgpack",
@@ -18,14 +18,14 @@ var forms = map[string]string{
 	"msgpack-old":   "application/vnd.msgpack; form=old",
 }
 
-// Compression as the server's: it answers at these levels.
-var encodings = map[string]string{"": Identity, "gzip-6": "gzip", "zstd-3": "zstd"}
+// The server compresses its answers at these levels.
+var contentEncodings = map[string]string{"": Identity, "gzip-6": "gzip", "zstd-3": "zstd"}
 
-// Codecs are those that can go over HTTP to the server and back.
+// Codecs returns the names of the codecs that the server can answer in.
 func Codecs() []string {
 	var names []string
 	for _, offer := range codec.Offers() {
-		contentType, encoding := Media(offer.Codec)
+		contentType, encoding := MediaType(offer.Codec)
 		if contentType != "" && encoding != "" && !slices.Contains(names, offer.Codec) {
 			names = append(names, offer.Codec)
 		}
@@ -33,14 +33,14 @@ func Codecs() []string {
 	return names
 }
 
-// Media is what HTTP calls a codec: content type and encoding.
-func Media(name string) (contentType, encoding string) {
-	form, compression, _ := strings.Cut(name, "+")
-	return forms[form], encodings[compression]
+// MediaType returns a codec's content type and content encoding; either is empty if unknown.
+func MediaType(codecName string) (contentType, contentEncoding string) {
+	form, compression, _ := strings.Cut(codecName, "+")
+	return contentTypes[form], contentEncodings[compression]
 }
 
-// offer is the first of a codec. Its being offered was checked at setup.
-func offer(name string) codec.Offer {
+// offer returns a codec's first offer. Setup has checked that there is one.
+func offer(codecName string) codec.Offer {
 	offers := codec.Offers()
-	return offers[slices.IndexFunc(offers, func(o codec.Offer) bool { return o.Codec == name })]
+	return offers[slices.IndexFunc(offers, func(o codec.Offer) bool { return o.Codec == codecName })]
 }

@@ -8,21 +8,21 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// exchange sends the message that the request carries, which is encoded already: so its
-// encoding and decoding can be told from grpc-go's own work.
-func (r *request) exchange(step engine.Step) conversation {
+// exchange sends the request's body, an encoded message. Encoding and decoding happen outside
+// grpc-go, so that their time is separate from grpc-go's own.
+func (r *request) exchange(step engine.Step) rpc {
 	method := "/commute.bench.v1.Exchange/" + step.MessageKind
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
 		var reply []byte
 		err := channel.Invoke(ctx, method, r.body, &reply, grpc.ForceCodecV2(passThrough{}))
 		if err == nil {
-			call.Receive(engine.Bytes(reply))
+			call.Receive(engine.RawPart(reply))
 		}
 		return err
 	}
 }
 
-// passThrough is for messages that are bytes.
+// passThrough is the codec for messages that are encoded already.
 type passThrough struct{}
 
 func (passThrough) Name() string { return "proto" }

@@ -11,29 +11,29 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// explain puts a status in the protocol's words. grpc-go makes a status of every failure;
-// it is the server's only if its trailers brought it.
-func (w *wires) explain(err error, call *engine.Call, ofServer bool) error {
+// classifyError classifies a status. grpc-go makes a status of every failure; the server sent it
+// only if it came in trailers.
+func (p *pool) classifyError(err error, call *engine.Call, fromServer bool) error {
 	if errors.Is(err, errEndedEarly) {
-		return engine.Fail("protocol", err)
+		return engine.NewCallError("protocol", err)
 	}
 	state := status.Convert(err)
-	if ofServer {
-		call.Status(int(state.Code()))
-		return engine.Fail("status", err)
+	if fromServer {
+		call.SetStatus(int(state.Code()))
+		return engine.NewCallError("status", err)
 	}
-	if failure := w.lastFailure(); failure != nil && state.Code() == codes.Unavailable {
+	if failure := p.lastFailure(); failure != nil && state.Code() == codes.Unavailable {
 		return failure
 	}
-	return engine.Fail(kindOf(state), err)
+	return engine.NewCallError(statusKind(state), err)
 }
 
-func kindOf(state *status.Status) string {
+func statusKind(state *status.Status) string {
 	switch state.Code() {
 	case codes.Unavailable:
 		return "reset"
 	case codes.Internal, codes.Unknown, codes.Canceled:
-		// grpc-go has no other sign of a stream that the peer gave up.
+		// grpc-go reports a stream reset by the peer in no other way.
 		if strings.Contains(state.Message(), "RST_STREAM") || strings.Contains(state.Message(), io.ErrUnexpectedEOF.Error()) {
 			return "reset"
 		}
@@ -42,9 +42,9 @@ func kindOf(state *status.Status) string {
 	return "other"
 }
 
-func kindOfHandshake(err error) string {
-	if known := httpcall.Explain(err); known != nil {
-		return known.Kind
+func handshakeErrorKind(err error) string {
+	if classified := httpcall.ClassifyError(err); classified != nil {
+		return classified.Kind
 	}
 	return "tls"
 }

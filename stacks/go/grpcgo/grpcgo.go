@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Stack is grpc-go.
+// Stack returns the driver's description of grpc-go.
 func Stack() engine.Stack {
 	return engine.Stack{
 		Hello: engine.Hello{
@@ -27,32 +27,32 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"grpc"},
 			Codecs:       []string{"protobuf"},
-			Capabilities:    []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
+			Capabilities: []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
 			Phases: map[string]string{
-				"dns":          "the dns resolver handed addresses to the channel",
+				"dns":          "the dns resolver passed addresses to the channel",
 				"connect":      "httptrace ConnectDone in the channel's dialer",
 				"tls":          "TransportCredentials.ClientHandshake returned",
-				"request_sent": "stats.OutPayload: the last message was queued for the transport (OutHeader where there is none)",
-				"first_byte":   "stats.InHeader, or InTrailer where it comes alone",
+				"request_sent": "stats.OutPayload: the last message was queued for the transport (OutHeader if there is none)",
+				"first_byte":   "stats.InHeader, or InTrailer if it comes alone",
 				"end":          "the call returned; streams: Recv returned the status",
 			},
 			Settings: map[string]string{
-				"channel":          "grpc.NewClient's defaults, but as stated here; a new one after each reconnect",
-				"name resolution":  "dns resolver without looking up a service config (library's: TXT)",
+				"channel":          "grpc.NewClient's defaults except as listed; a new one per reconnect",
+				"name resolution":  "dns resolver without service config lookup (default: TXT)",
 				"load balancing":   "pick_first",
-				"retries":          "by policy: off; what no server processed is sent again, as always in gRPC",
-				"H2 windows":       "64 KiB to begin with, grown by bandwidth estimation (BDP)",
-				"buffers":          "32 KiB to read, 32 KiB to write",
+				"retries":          "retry policy off; requests that no server processed are resent, as always in gRPC",
+				"H2 windows":       "initially 64 KiB, grown by bandwidth estimation (BDP)",
+				"buffers":          "32 KiB for reading, 32 KiB for writing",
 				"idle timeout":     "30 min",
 				"gRPC keep-alive":  "off",
-				"connect backoff":  "1 s, growing",
+				"connect backoff":  "1 s, increasing",
 				"TCP_NODELAY":      "on",
 				"TCP keep-alive":   "the system's",
-				"tickets":          "LRU session cache (library's: none)",
-				"proxy":            "none (library's: from the environment)",
-				"uploaded in":      "messages of 16 KiB",
-				"message limit":    "4 MiB received",
-				"server's address": "tried in turn; the next after 250 ms",
+				"tickets":          "LRU session cache (default: none)",
+				"proxy":            "none (default: from the environment)",
+				"upload chunks":    "16 KiB",
+				"message limit":    "4 MiB per message received",
+				"server addresses": "tried in turn, the next after 250 ms",
 			},
 		},
 		Codec: "protobuf",
@@ -67,67 +67,67 @@ type library struct {
 	origin *origin.Origin
 }
 
-func (l *library) Shares() bool { return true }
+func (l *library) Multiplexes() bool { return true }
 
 func (l *library) Prepare(step engine.Step) (engine.Request, error) { return prepare(step) }
 
-func (l *library) Wires(mode string) engine.Wires {
-	w := &wires{open: map[int]*engine.Connection{}}
+func (l *library) NewPool(mode string) engine.ConnectionPool {
+	p := &pool{open: map[int]*engine.Connection{}}
 	channel, err := grpc.NewClient(l.origin.URL.Host,
-		grpc.WithTransportCredentials(&watchedTLS{credentials.NewTLS(l.origin.TLS(mode)), w}),
-		grpc.WithContextDialer(w.dial),
-		grpc.WithResolvers(&watchedDNS{resolver.Get("dns"), w}),
+		grpc.WithTransportCredentials(&watchedTLS{credentials.NewTLS(l.origin.TLS(mode)), p}),
+		grpc.WithContextDialer(p.dial),
+		grpc.WithResolvers(&watchedDNS{resolver.Get("dns"), p}),
 		grpc.WithStatsHandler(statsHandler{}),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 	)
-	w.channel, w.broken = channel, err
-	return w
+	p.channel, p.err = channel, err
+	return p
 }
 
-// wires is one channel. What it dials is on behalf of the call that it was idle for.
-type wires struct {
+// A pool is one channel. It dials for the call that found it idle.
+type pool struct {
 	channel    *grpc.ClientConn
-	broken     error // it could not even be made
+	err        error // why the channel could not be made
 	mu         sync.Mutex
 	opener     *engine.Call
 	resolvedNs int64
 	open       map[int]*engine.Connection // by local port
-	failure    *engine.CallError          // why it has no connection
+	failure    *engine.CallError          // why there is no connection
 }
 
-func (w *wires) Close() {
-	if w.channel != nil {
-		w.channel.Close()
+func (p *pool) Close() {
+	if p.channel != nil {
+		p.channel.Close()
 	}
 }
 
-func (w *wires) Do(ctx context.Context, call *engine.Call, prepared engine.Request) error {
-	if w.broken != nil {
-		return w.broken
+func (p *pool) Do(ctx context.Context, call *engine.Call, prepared engine.Request) error {
+	if p.err != nil {
+		return p.err
 	}
-	if call.Opens() {
-		w.edit(func() { w.opener, w.resolvedNs = call, 0 })
+	if call.OpensConnection() {
+		p.edit(func() { p.opener, p.resolvedNs = call, 0 })
 	}
-	seen := &observed{Call: call, wires: w}
-	err := prepared.(*request).send(seen.context(ctx), w.channel, call)
+	observed := &observedCall{Call: call, pool: p}
+	err := prepared.(*request).send(observed.context(ctx), p.channel, call)
 	if err != nil {
-		return w.explain(err, call, seen.answered.Load())
+		return p.classifyError(err, call, observed.answered.Load())
 	}
-	call.Status(int(codes.OK))
+	call.SetStatus(int(codes.OK))
 	return nil
 }
 
-// dial does as grpc-go's own dialer.
-func (w *wires) dial(ctx context.Context, address string) (net.Conn, error) {
-	record := w.opening().Dial()
-	w.edit(func() {
-		if w.resolvedNs != 0 {
-			record.ResolvedAt(w.resolvedNs)
+// dial does what grpc-go's own dialer does.
+func (p *pool) dial(ctx context.Context, address string) (net.Conn, error) {
+	record := p.currentOpener().NewConnection()
+	p.edit(func() {
+		if p.resolvedNs != 0 {
+			record.StampDNSAt(p.resolvedNs)
 		}
 	})
 	dialer := &net.Dialer{
-		KeepAlive: -1, // the times are the system's
+		KeepAlive: -1, // the intervals are the system's
 		Control: func(_, _ string, socket syscall.RawConn) error {
 			return socket.Control(func(fd uintptr) {
 				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
@@ -136,80 +136,80 @@ func (w *wires) dial(ctx context.Context, address string) (net.Conn, error) {
 	}
 	conn, err := tcp.Dial(ctx, dialer, address, record)
 	if err != nil {
-		w.fail("connect", err)
+		p.fail("connect", err)
 	}
 	return conn, err
 }
 
-func (w *wires) opening() *engine.Call {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.opener
+func (p *pool) currentOpener() *engine.Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opener
 }
 
-func (w *wires) lastFailure() *engine.CallError {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.failure
+func (p *pool) lastFailure() *engine.CallError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failure
 }
 
-func (w *wires) fail(kind string, err error) {
-	w.edit(func() { w.failure = engine.Fail(kind, err) })
+func (p *pool) fail(kind string, err error) {
+	p.edit(func() { p.failure = engine.NewCallError(kind, err) })
 }
 
-func (w *wires) edit(change func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (p *pool) edit(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	change()
 }
 
-// watchedTLS tells when a handshake is done.
+// watchedTLS stamps the end of handshakes.
 type watchedTLS struct {
 	credentials.TransportCredentials
-	wires *wires
+	pool *pool
 }
 
 func (t *watchedTLS) Clone() credentials.TransportCredentials {
-	return &watchedTLS{t.TransportCredentials.Clone(), t.wires}
+	return &watchedTLS{t.TransportCredentials.Clone(), t.pool}
 }
 
 func (t *watchedTLS) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := t.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
-		t.wires.fail(kindOfHandshake(err), err)
+		t.pool.fail(handshakeErrorKind(err), err)
 		return conn, info, err
 	}
-	record := raw.(*tcp.Conn).Record
-	record.Secured("grpc", info.(credentials.TLSInfo).State)
+	record := raw.(*tcp.Conn).Connection
+	record.HandshakeDone("grpc", info.(credentials.TLSInfo).State)
 	port := raw.LocalAddr().(*net.TCPAddr).Port
-	t.wires.edit(func() { t.wires.open[port], t.wires.failure = record, nil })
+	t.pool.edit(func() { t.pool.open[port], t.pool.failure = record, nil })
 	return conn, info, nil
 }
 
-// watchedDNS tells when the name is resolved.
+// watchedDNS stamps the resolution of names.
 type watchedDNS struct {
 	resolver.Builder
-	wires *wires
+	pool *pool
 }
 
 func (b *watchedDNS) Build(target resolver.Target, channel resolver.ClientConn, options resolver.BuildOptions) (resolver.Resolver, error) {
 	if host, _, err := net.SplitHostPort(target.Endpoint()); err == nil && net.ParseIP(host) != nil {
 		return b.Builder.Build(target, channel, options)
 	}
-	return b.Builder.Build(target, &resolving{channel, b.wires}, options)
+	return b.Builder.Build(target, &watchedChannel{channel, b.pool}, options)
 }
 
-type resolving struct {
+type watchedChannel struct {
 	resolver.ClientConn
-	wires *wires
+	pool *pool
 }
 
-func (r *resolving) UpdateState(state resolver.State) error {
-	r.wires.edit(func() { r.wires.resolvedNs = engine.Now() })
-	return r.ClientConn.UpdateState(state)
+func (c *watchedChannel) UpdateState(state resolver.State) error {
+	c.pool.edit(func() { c.pool.resolvedNs = engine.Now() })
+	return c.ClientConn.UpdateState(state)
 }
 
-func (r *resolving) ReportError(err error) {
-	r.wires.fail("dns", err)
-	r.ClientConn.ReportError(err)
+func (c *watchedChannel) ReportError(err error) {
+	c.pool.fail("dns", err)
+	c.ClientConn.ReportError(err)
 }

@@ -16,18 +16,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// chunkBytes is the content of an upload's messages, as in commute's other gRPC drivers.
+// chunkBytes is the size of an upload's chunks, the same as in commute's other gRPC drivers.
 const chunkBytes = 16 << 10
 
-// A request is a step as gRPC, ready to be sent any number of times.
+// A request is a step as an RPC, ready to be sent any number of times.
 type request struct {
 	id   string
-	do   conversation
-	body []byte // of an exchange
+	do   rpc
+	body []byte // an exchange's encoded message
 }
 
-// A conversation makes one call and keeps what it receives.
-type conversation func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error
+// An rpc makes one call and keeps what it receives.
+type rpc func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error
 
 func prepare(step engine.Step) (*request, error) {
 	r := &request{id: strconv.FormatUint(uint64(step.ID), 10)}
@@ -47,14 +47,14 @@ func prepare(step engine.Step) (*request, error) {
 	return r, err
 }
 
-// Carry gives the message of an exchange.
-func (r *request) Carry(body []byte) { r.body = body }
+// SetBody sets the encoded message of an exchange.
+func (r *request) SetBody(body []byte) { r.body = body }
 
 func (r *request) send(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
 	return r.do(metadata.AppendToOutgoingContext(ctx, "x-commute-id", r.id), channel, call)
 }
 
-func echo(step engine.Step) (conversation, error) {
+func echo(step engine.Step) (rpc, error) {
 	request, err := echoRequest(step)
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
 		reply, err := wirepb.NewBenchClient(channel).Echo(ctx, request)
@@ -65,21 +65,21 @@ func echo(step engine.Step) (conversation, error) {
 	}, err
 }
 
-func download(step engine.Step) conversation {
+func download(step engine.Step) rpc {
 	request := &wirepb.DownloadRequest{Bytes: step.Bytes}
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
 		chunks, err := wirepb.NewBenchClient(channel).Download(ctx, request)
 		for err == nil {
 			var chunk *wirepb.Chunk
 			if chunk, err = chunks.Recv(); err == nil {
-				call.Receive(engine.Bytes(chunk.Data))
+				call.Receive(engine.RawPart(chunk.Data))
 			}
 		}
 		return unlessEOF(err)
 	}
 }
 
-func upload(step engine.Step) (conversation, error) {
+func upload(step engine.Step) (rpc, error) {
 	file, err := engine.Seeded(step.Bytes)
 	var chunks []*wirepb.Chunk
 	for len(file) > 0 {
@@ -94,7 +94,7 @@ func upload(step engine.Step) (conversation, error) {
 		}
 		for _, chunk := range chunks {
 			if stream.Send(chunk) != nil {
-				break // the stream is over; its status says why
+				break // the stream has ended; its status says why
 			}
 		}
 		reply, err := stream.CloseAndRecv()
@@ -105,11 +105,11 @@ func upload(step engine.Step) (conversation, error) {
 	}, err
 }
 
-// chat has one message in flight: the next goes when the last has been answered.
-func chat(step engine.Step) (conversation, error) {
+// chat keeps one message in flight: it sends the next when the last has been answered.
+func chat(step engine.Step) (rpc, error) {
 	request, err := echoRequest(step)
 	if step.Messages < 1 {
-		err = fmt.Errorf("step %d is a stream of no messages", step.ID)
+		err = fmt.Errorf("step %d: a stream needs at least one message", step.ID)
 	}
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
 		stream, err := wirepb.NewBenchClient(channel).Chat(ctx)
@@ -133,7 +133,7 @@ func chat(step engine.Step) (conversation, error) {
 	}, err
 }
 
-var errEndedEarly = errors.New("the server ended the stream before it had answered")
+var errEndedEarly = errors.New("the server ended the stream before answering")
 
 func unlessEOF(err error) error {
 	if err == io.EOF {
@@ -142,19 +142,19 @@ func unlessEOF(err error) error {
 	return err
 }
 
-// A message counts in its wire form.
+// A message is a body part that counts in its wire form.
 type message struct{ proto.Message }
 
-func (m message) Wire() []byte {
-	wire, err := proto.Marshal(m.Message)
+func (m message) WireBytes() []byte {
+	bytes, err := proto.Marshal(m.Message)
 	if err != nil {
-		panic(err) // it was unmarshalled from a wire form
+		panic(err) // impossible: it was unmarshalled from a wire form
 	}
-	return wire
+	return bytes
 }
 
-// echoRequest reads the JSON form of the message. Unknown fields are refused, lest two
-// sides disagree unseen.
+// echoRequest parses the JSON form of the message. It rejects unknown fields, so that client and
+// server cannot silently disagree.
 func echoRequest(step engine.Step) (*wirepb.EchoRequest, error) {
 	var body struct {
 		StartTs *uint64 `json:"start_ts"`

@@ -10,37 +10,37 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// An observed call is stamped as grpc-go reports on it.
-type observed struct {
+// An observedCall is stamped as grpc-go reports its events.
+type observedCall struct {
 	*engine.Call
-	wires    *wires
-	answered atomic.Bool // the server's trailers came, and with them its status
+	pool     *pool
+	answered atomic.Bool // the server's trailers, and so its status, have arrived
 }
 
 type observedKey struct{}
 
-func (o *observed) context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, observedKey{}, o)
+func (c *observedCall) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, observedKey{}, c)
 }
 
-func (o *observed) handle(event stats.RPCStats) {
+func (c *observedCall) handle(event stats.RPCStats) {
 	switch event := event.(type) {
 	case *stats.OutHeader:
-		o.On(o.wires.carrier(event.LocalAddr))
-		o.Sent()
-		o.RequestSent()
+		c.UseConnection(c.pool.carrier(event.LocalAddr))
+		c.CountAttempt()
+		c.StampRequestSent()
 	case *stats.OutPayload:
-		o.CountSent(contentBytes(event))
-		o.RequestSent()
+		c.AddRequestBytes(contentBytes(event))
+		c.StampRequestSent()
 	case *stats.InHeader:
-		o.FirstByte()
+		c.StampFirstByte()
 	case *stats.InTrailer:
-		o.FirstByte()
-		o.answered.Store(true)
+		c.StampFirstByte()
+		c.answered.Store(true)
 	}
 }
 
-// contentBytes counts a file's bytes without their framing, and other messages whole.
+// contentBytes returns a chunk's bytes without their framing, and the whole of other messages.
 func contentBytes(sent *stats.OutPayload) int {
 	if chunk, ok := sent.Payload.(*wirepb.Chunk); ok {
 		return len(chunk.Data)
@@ -48,17 +48,17 @@ func contentBytes(sent *stats.OutPayload) int {
 	return sent.Length
 }
 
-func (w *wires) carrier(local net.Addr) *engine.Connection {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.open[local.(*net.TCPAddr).Port]
+func (p *pool) carrier(local net.Addr) *engine.Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open[local.(*net.TCPAddr).Port]
 }
 
-// statsHandler hands grpc-go's reports to the calls they are about.
+// statsHandler passes grpc-go's events to their calls.
 type statsHandler struct{}
 
 func (statsHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	ctx.Value(observedKey{}).(*observed).handle(event)
+	ctx.Value(observedKey{}).(*observedCall).handle(event)
 }
 
 func (statsHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }

@@ -11,19 +11,19 @@ import (
 	"commute/stacks/go/engine"
 )
 
-// Explain puts the errors of sockets and TLS in the protocol's words; nil if it is neither.
-func Explain(err error) *engine.CallError {
-	var name *net.DNSError
+// ClassifyError classifies errors of name resolution, sockets and TLS. It returns nil for others.
+func ClassifyError(err error) *engine.CallError {
+	var dns *net.DNSError
 	var socket *net.OpError
 	switch {
-	case errors.As(err, &name):
-		return engine.Fail("dns", err)
+	case errors.As(err, &dns):
+		return engine.NewCallError("dns", err)
 	case isTLS(err):
-		return engine.Fail("tls", err)
+		return engine.NewCallError("tls", err)
 	case errors.As(err, &socket) && socket.Op == "dial":
-		return engine.Fail("connect", err)
+		return engine.NewCallError("connect", err)
 	case isBroken(err):
-		return engine.Fail("reset", err)
+		return engine.NewCallError("reset", err)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func isTLS(err error) bool {
 	var notTLS tls.RecordHeaderError
 	return errors.As(err, &untrusted) || errors.As(err, &misnamed) || errors.As(err, &alertOfQUIC) ||
 		errors.As(err, &notTLS) ||
-		// crypto/tls: an alert received or sent.
+		// How crypto/tls reports an alert received or sent.
 		errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error")
 }
 

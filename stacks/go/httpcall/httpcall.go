@@ -1,5 +1,5 @@
-// Package httpcall turns steps into HTTP requests and makes them, the same way for every
-// stack that offers an http.Client.
+// Package httpcall turns steps into HTTP requests and sends them, in the same way for every
+// stack that has an http.Client.
 package httpcall
 
 import (
@@ -16,18 +16,18 @@ import (
 	"commute/stacks/go/exchange"
 )
 
-// A Request is a step as HTTP.
+// A Request is a step as an HTTP request.
 type Request struct {
 	Method      string
 	origin      *url.URL
 	path        string
 	id          string
 	contentType string
-	encoding    string // of the body and of what is asked for, on an exchange
+	encoding    string // of an exchange's bodies, in both directions; else empty
 	body        []byte
 }
 
-// Prepare makes the request of a step. Of an exchange in codec, the body comes later.
+// Prepare makes the request of a step. The body of an exchange is set later.
 func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) {
 	r := &Request{origin: origin, id: strconv.FormatUint(uint64(step.ID), 10)}
 	switch step.Kind {
@@ -36,7 +36,7 @@ func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) 
 		r.contentType, r.body = "application/json", []byte(step.Body)
 	case "exchange":
 		r.Method, r.path = http.MethodPost, "/exchange/"+step.MessageKind
-		r.contentType, r.encoding = exchange.Media(codec)
+		r.contentType, r.encoding = exchange.MediaType(codec)
 	case "get":
 		r.Method, r.path = http.MethodGet, fmt.Sprintf("/bytes/%d", step.Bytes)
 	case "put":
@@ -47,22 +47,22 @@ func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) 
 		r.Method, r.path = http.MethodPut, "/upload"
 		r.contentType, r.body = "application/octet-stream", file
 	default:
-		return nil, &engine.Unsupported{What: "step " + step.Kind, Reason: "HTTP has no stream of messages here; gRPC has"}
+		return nil, &engine.Unsupported{What: "step " + step.Kind, Reason: "only gRPC streams messages here"}
 	}
 	return r, nil
 }
 
-// Carry gives the body of an exchange.
-func (r *Request) Carry(body []byte) { r.body = body }
+// SetBody sets the body of an exchange.
+func (r *Request) SetBody(body []byte) { r.body = body }
 
-// Do sends the request and receives its response whole.
+// Do sends the request and receives the whole response.
 func Do(ctx context.Context, client *http.Client, request *Request, call *engine.Call, hooks *httptrace.ClientTrace) error {
 	response, err := client.Do(request.build(httptrace.WithClientTrace(ctx, hooks), call))
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	call.Status(response.StatusCode)
+	call.SetStatus(response.StatusCode)
 	if err := request.receive(response.Body, call); err != nil {
 		return err
 	}
@@ -72,30 +72,30 @@ func Do(ctx context.Context, client *http.Client, request *Request, call *engine
 	return nil
 }
 
-// receive keeps the body: as it comes, or in one piece where it will be decoded.
+// receive keeps the body: as it comes, or in one piece if it is to be decoded.
 func (r *Request) receive(body io.Reader, call *engine.Call) error {
 	if r.encoding == "" {
 		return call.ReadAll(body)
 	}
 	whole, err := io.ReadAll(body)
-	call.Receive(engine.Bytes(whole))
+	call.Receive(engine.RawPart(whole))
 	return err
 }
 
-// Hooks stamp what both libraries tell in the same words.
+// Hooks returns the trace hooks that net/http and quic-go have in common.
 func Hooks(call *engine.Call) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
-		WroteHeaders:         call.Sent,
-		GotFirstResponseByte: call.FirstByte,
+		WroteHeaders:         call.CountAttempt,
+		GotFirstResponseByte: call.StampFirstByte,
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
-				call.RequestSent()
+				call.StampRequestSent()
 			}
 		},
 	}
 }
 
-// build makes what http.NewRequest would make of the body, but counted as it is taken.
+// build makes the request that http.NewRequest would make, with a body that counts its reads.
 func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	request := (&http.Request{
 		Method:        r.Method,
@@ -126,15 +126,15 @@ func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	return request
 }
 
-// countedBody counts what the library takes of a body.
+// countedBody counts the bytes that the library reads of a body.
 type countedBody struct {
-	file *bytes.Reader
-	call *engine.Call
+	reader *bytes.Reader
+	call   *engine.Call
 }
 
-func (b *countedBody) Read(into []byte) (int, error) {
-	n, err := b.file.Read(into)
-	b.call.CountSent(n)
+func (b *countedBody) Read(buffer []byte) (int, error) {
+	n, err := b.reader.Read(buffer)
+	b.call.AddRequestBytes(n)
 	return n, err
 }
 

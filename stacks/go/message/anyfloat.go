@@ -2,26 +2,26 @@ package message
 
 import "github.com/tinylib/msgp/msgp"
 
-// anyFloat is a float in MessagePack: written as one, and read from a double too, which is all
-// that languages without floats can write. msgp by itself would refuse that.
+// anyFloat is a float that MessagePack also reads from a double, which is all that languages
+// without floats can write. By itself msgp would reject doubles.
 type anyFloat float32
 
 // MarshalMsg appends a float 32.
-func (f anyFloat) MarshalMsg(to []byte) ([]byte, error) {
-	return msgp.AppendFloat32(to, float32(f)), nil
+func (f anyFloat) MarshalMsg(b []byte) ([]byte, error) {
+	return msgp.AppendFloat32(b, float32(f)), nil
 }
 
-// UnmarshalMsg reads a float 32 or a float 64; returns what follows.
-func (f *anyFloat) UnmarshalMsg(from []byte) ([]byte, error) {
-	if msgp.NextType(from) == msgp.Float64Type {
-		double, rest, err := msgp.ReadFloat64Bytes(from)
+// UnmarshalMsg reads a float 32 or a float 64 and returns the remaining bytes.
+func (f *anyFloat) UnmarshalMsg(b []byte) ([]byte, error) {
+	if msgp.NextType(b) == msgp.Float64Type {
+		double, rest, err := msgp.ReadFloat64Bytes(b)
 		*f = anyFloat(double)
 		return rest, err
 	}
-	float, rest, err := msgp.ReadFloat32Bytes(from)
+	float, rest, err := msgp.ReadFloat32Bytes(b)
 	*f = anyFloat(float)
 	return rest, err
 }
 
-// Msgsize is what a float 32 takes.
+// Msgsize returns the size of a float 32.
 func (anyFloat) Msgsize() int { return msgp.Float32Size }

@@ -2,7 +2,7 @@ package message
 
 import "fmt"
 
-// NewBig makes study 4's record with n elements in each of its lists.
+// NewBig makes the record of the unity-msgpack study, with n elements in each of its lists.
 func NewBig(n int32) *Big {
 	base := record(1, "test")
 	big := &Big{

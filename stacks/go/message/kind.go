@@ -1,9 +1,9 @@
 package message
 
-// A Kind of message that a codec is asked for by name.
+// A Kind is a kind of message that requests name.
 type Kind struct {
 	Name string
-	// New returns a pointer to an empty one.
+	// New returns a pointer to an empty message.
 	New func() any
 }
 
@@ -19,7 +19,7 @@ var kinds = []Kind{
 	{"Echo", func() any { return new(Echo) }},
 }
 
-// Find returns the kind of this name.
+// Find returns the kind of that name.
 func Find(name string) (Kind, bool) {
 	for _, kind := range kinds {
 		if kind.Name == name {

@@ -18,7 +18,7 @@ func ReadValue(kind Kind, text []byte) (any, error) {
 	err := reader.read(reflect.ValueOf(plain).Elem())
 	if err == nil && len(reader.rest) > 0 {
 		reader.line++
-		err = errors.New("the message has ended; nothing may follow")
+		err = errors.New("trailing lines after the message")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("value file, line %d: %w", reader.line, err)
@@ -26,8 +26,9 @@ func ReadValue(kind Kind, text []byte) (any, error) {
 	return plain, nil
 }
 
-// WriteValue is the value file of a message, given as what Kind.New returns. Go's strings hold
-// any bytes, and some codecs let any into them; a value file has UTF-8 only.
+// WriteValue returns the value file of a message, which is a pointer as returned by Kind.New. It
+// fails on strings that are not UTF-8: Go's strings can hold any bytes, and some codecs do not
+// check them.
 func WriteValue(plain any) ([]byte, error) {
 	return appendValue(nil, reflect.ValueOf(plain).Elem())
 }
@@ -37,24 +38,24 @@ type valueReader struct {
 	line int
 }
 
-func (r *valueReader) read(into reflect.Value) error {
-	switch into.Kind() {
+func (r *valueReader) read(target reflect.Value) error {
+	switch target.Kind() {
 	case reflect.Struct:
-		return r.readMessage(into)
+		return r.readMessage(target)
 	case reflect.Slice:
-		if into.Type().Elem().Kind() == reflect.Uint8 {
-			return r.readBytes(into)
+		if target.Type().Elem().Kind() == reflect.Uint8 {
+			return r.readBytes(target)
 		}
-		return r.readRepeated(into)
+		return r.readRepeated(target)
 	case reflect.Pointer:
-		return r.exactly("z") // the one optional field is there never to be set
+		return r.expect("z") // the one optional field is never set
 	case reflect.Int32, reflect.Int64:
 		text, err := r.leaf('i')
 		if err != nil {
 			return err
 		}
-		number, err := strconv.ParseInt(text, 10, into.Type().Bits())
-		into.SetInt(number)
+		number, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		target.SetInt(number)
 		return err
 	case reflect.Uint64:
 		text, err := r.leaf('i')
@@ -62,48 +63,48 @@ func (r *valueReader) read(into reflect.Value) error {
 			return err
 		}
 		number, err := strconv.ParseUint(text, 10, 64)
-		into.SetUint(number)
+		target.SetUint(number)
 		return err
 	case reflect.Float32:
 		bits, err := r.bits('f', 32)
-		// Not SetFloat, which goes through a double and so changes a signalling NaN.
-		*into.Addr().Interface().(*float32) = math.Float32frombits(uint32(bits))
+		// Not SetFloat, which converts through a double and so changes a signalling NaN.
+		*target.Addr().Interface().(*float32) = math.Float32frombits(uint32(bits))
 		return err
 	case reflect.Float64:
 		bits, err := r.bits('d', 64)
-		into.SetFloat(math.Float64frombits(bits))
+		target.SetFloat(math.Float64frombits(bits))
 		return err
 	case reflect.Bool:
 		text, err := r.leaf('b')
 		if err == nil && text != "0" && text != "1" {
 			err = fmt.Errorf("%.40q is neither 0 nor 1", text)
 		}
-		into.SetBool(text == "1")
+		target.SetBool(text == "1")
 		return err
 	case reflect.String:
 		text, err := r.hex('s')
 		if err == nil && !utf8.Valid(text) {
 			err = errNotUTF8
 		}
-		into.SetString(string(text))
+		target.SetString(string(text))
 		return err
 	}
-	panic("no message has a field of type " + into.Type().String())
+	panic("unexpected field type " + target.Type().String())
 }
 
-func (r *valueReader) readMessage(into reflect.Value) error {
-	if err := r.exactly("{"); err != nil {
+func (r *valueReader) readMessage(target reflect.Value) error {
+	if err := r.expect("{"); err != nil {
 		return err
 	}
-	for _, field := range into.Fields() {
+	for _, field := range target.Fields() {
 		if err := r.read(field); err != nil {
 			return err
 		}
 	}
-	return r.exactly("}")
+	return r.expect("}")
 }
 
-func (r *valueReader) readRepeated(into reflect.Value) error {
+func (r *valueReader) readRepeated(target reflect.Value) error {
 	text, err := r.leaf('[')
 	if err != nil {
 		return err
@@ -112,47 +113,47 @@ func (r *valueReader) readRepeated(into reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	// Empty, not nil, which codecs write as null; and it grows with what is really there.
-	into.Set(reflect.MakeSlice(into.Type(), 0, 0))
+	// Empty rather than nil, which codecs write as null. It grows only with actual elements.
+	target.Set(reflect.MakeSlice(target.Type(), 0, 0))
 	for range count {
-		element := reflect.New(into.Type().Elem()).Elem()
+		element := reflect.New(target.Type().Elem()).Elem()
 		if err := r.read(element); err != nil {
 			return err
 		}
-		into.Set(reflect.Append(into, element))
+		target.Set(reflect.Append(target, element))
 	}
 	return nil
 }
 
-func (r *valueReader) readBytes(into reflect.Value) error {
+func (r *valueReader) readBytes(target reflect.Value) error {
 	raw, err := r.hex('x')
-	into.SetBytes(raw)
+	target.SetBytes(raw)
 	return err
 }
 
 func (r *valueReader) next() ([]byte, error) {
 	r.line++
-	line, rest, whole := bytes.Cut(r.rest, []byte{'\n'})
-	if !whole {
-		return nil, errors.New("the file was cut short")
+	line, rest, terminated := bytes.Cut(r.rest, []byte{'\n'})
+	if !terminated {
+		return nil, errors.New("the file is truncated")
 	}
 	r.rest = rest
 	return line, nil
 }
 
-func (r *valueReader) exactly(want string) error {
+func (r *valueReader) expect(want string) error {
 	line, err := r.next()
 	if err == nil && string(line) != want {
-		err = fmt.Errorf("%.40q where %q belongs", line, want)
+		err = fmt.Errorf("found %.40q, want %q", line, want)
 	}
 	return err
 }
 
-// leaf returns what follows the letter and a space on the next line.
+// leaf reads a line and returns what follows its letter and space.
 func (r *valueReader) leaf(letter byte) (string, error) {
 	line, err := r.next()
 	if err == nil && (len(line) < 2 || line[0] != letter || line[1] != ' ') {
-		err = fmt.Errorf("%.40q where \"%c ...\" belongs", line, letter)
+		err = fmt.Errorf("found %.40q, want \"%c ...\"", line, letter)
 	}
 	if err != nil {
 		return "", err
@@ -179,51 +180,51 @@ func (r *valueReader) hex(letter byte) ([]byte, error) {
 	return hex.DecodeString(text)
 }
 
-func appendValue(to []byte, value reflect.Value) ([]byte, error) {
+func appendValue(text []byte, value reflect.Value) ([]byte, error) {
 	var err error
 	switch value.Kind() {
 	case reflect.Struct:
-		to = append(to, "{\n"...)
+		text = append(text, "{\n"...)
 		for _, field := range value.Fields() {
-			if to, err = appendValue(to, field); err != nil {
+			if text, err = appendValue(text, field); err != nil {
 				return nil, err
 			}
 		}
-		to = append(to, "}\n"...)
+		text = append(text, "}\n"...)
 	case reflect.Slice:
 		if value.Type().Elem().Kind() == reflect.Uint8 {
-			return fmt.Appendf(to, "x %x\n", value.Bytes()), nil
+			return fmt.Appendf(text, "x %x\n", value.Bytes()), nil
 		}
-		to = fmt.Appendf(to, "[ %d\n", value.Len())
+		text = fmt.Appendf(text, "[ %d\n", value.Len())
 		for i := range value.Len() {
-			if to, err = appendValue(to, value.Index(i)); err != nil {
+			if text, err = appendValue(text, value.Index(i)); err != nil {
 				return nil, err
 			}
 		}
 	case reflect.Pointer:
 		if !value.IsNil() {
-			return appendValue(to, value.Elem())
+			return appendValue(text, value.Elem())
 		}
-		to = append(to, "z\n"...)
+		text = append(text, "z\n"...)
 	case reflect.Float32:
-		to = fmt.Appendf(to, "f %08x\n", math.Float32bits(value.Interface().(float32)))
+		text = fmt.Appendf(text, "f %08x\n", math.Float32bits(value.Interface().(float32)))
 	case reflect.Float64:
-		to = fmt.Appendf(to, "d %016x\n", math.Float64bits(value.Float()))
+		text = fmt.Appendf(text, "d %016x\n", math.Float64bits(value.Float()))
 	case reflect.Bool:
 		bit := 0
 		if value.Bool() {
 			bit = 1
 		}
-		to = fmt.Appendf(to, "b %d\n", bit)
+		text = fmt.Appendf(text, "b %d\n", bit)
 	case reflect.String:
 		if !utf8.ValidString(value.String()) {
 			return nil, errNotUTF8
 		}
-		to = fmt.Appendf(to, "s %x\n", value.String())
+		text = fmt.Appendf(text, "s %x\n", value.String())
 	default:
-		to = fmt.Appendf(to, "i %d\n", value.Interface())
+		text = fmt.Appendf(text, "i %d\n", value.Interface())
 	}
-	return to, nil
+	return text, nil
 }
 
 var errNotUTF8 = errors.New("the string is not UTF-8")

@@ -21,11 +21,11 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// keptPerHost is above the calls that a study runs side by side; the library's 2 would
-// close the others' connections after each call.
-const keptPerHost = 1000
+// maxIdlePerHost exceeds the calls that a study runs concurrently. With the library's default, 2,
+// the other connections would be closed after each call.
+const maxIdlePerHost = 1000
 
-// Stack is net/http.
+// Stack returns the driver's description of net/http.
 func Stack() engine.Stack {
 	return engine.Stack{
 		Hello: engine.Hello{
@@ -34,7 +34,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h1", "h2"},
 			Codecs:       exchange.Codecs(),
-			Capabilities:    []string{"mtls", "resume", "parallel", "cancel"},
+			Capabilities: []string{"mtls", "resume", "parallel", "cancel"},
 			Phases: map[string]string{
 				"dns":          "httptrace DNSDone",
 				"connect":      "httptrace ConnectDone",
@@ -44,19 +44,19 @@ func Stack() engine.Stack {
 				"end":          "the body's Read returned EOF",
 			},
 			Settings: map[string]string{
-				"transport":           "http.DefaultTransport's, but as stated here",
-				"MaxIdleConnsPerHost": "1000 (library's: 2), MaxIdleConns without limit (100)",
+				"transport":           "http.DefaultTransport's settings except as listed",
+				"MaxIdleConnsPerHost": "1000 (default 2), MaxIdleConns unlimited (default 100)",
 				"IdleConnTimeout":     "90 s",
-				"compression":         "off (library's: gzip is asked for)",
+				"compression":         "off (default: requests gzip)",
 				"redirects":           "not followed",
 				"TCP_NODELAY":         "on",
 				"TCP keep-alive":      "every 30 s",
 				"happy eyeballs":      "second address family after 300 ms",
-				"H2 windows":          "4 MiB a stream, 1 GiB the connection",
-				"H1 buffers":          "4 KiB to read, 4 KiB to write",
-				"tickets":             "LRU session cache (library's: none)",
-				"retries":             "GET when a kept connection proves dead; any request of which nothing was written or, H2, that was refused unprocessed",
-				"pool":                "H1: a call may take a connection that another frees while its own is being dialled, which a later call then is the first to use",
+				"H2 windows":          "4 MiB per stream, 1 GiB per connection",
+				"H1 buffers":          "4 KiB for reading, 4 KiB for writing",
+				"tickets":             "LRU session cache (default: none)",
+				"retries":             "GET when a reused connection proves dead; any request of which nothing was written or, over H2, that was refused unprocessed",
+				"pool":                "H1: a call may take a connection that another frees while its own is being dialled; a later call is then the first to use the new one",
 			},
 		},
 		Codec: "json",
@@ -73,20 +73,20 @@ type library struct {
 	codec    string
 }
 
-func (l *library) Shares() bool { return l.protocol == "h2" }
+func (l *library) Multiplexes() bool { return l.protocol == "h2" }
 
 func (l *library) Prepare(step engine.Step) (engine.Request, error) {
 	return httpcall.Prepare(l.origin.URL, l.codec, step)
 }
 
-// Wires is a client of its own: a transport has no other way to drop connections in use.
-func (l *library) Wires(mode string) engine.Wires {
+// NewPool makes a client per pool: a transport has no other way to drop connections in use.
+func (l *library) NewPool(mode string) engine.ConnectionPool {
 	// As in http.DefaultTransport.
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
-		return tcp.Dial(ctx, dialer, address, engine.CallOf(ctx).Dial())
+		return tcp.Dial(ctx, dialer, address, engine.CallOf(ctx).NewConnection())
 	}
 	transport.TLSClientConfig = l.origin.TLS(mode)
 	transport.Protocols = new(http.Protocols)
@@ -94,68 +94,68 @@ func (l *library) Wires(mode string) engine.Wires {
 	transport.Protocols.SetHTTP2(l.protocol == "h2")
 	transport.DisableCompression = true
 	transport.MaxIdleConns = 0
-	transport.MaxIdleConnsPerHost = keptPerHost
-	return &wires{&http.Client{
+	transport.MaxIdleConnsPerHost = maxIdlePerHost
+	return &pool{&http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-type wires struct {
+type pool struct {
 	client *http.Client
 }
 
-// Close closes idle connections, which are all, and one still being dialled once it is up.
-func (w *wires) Close() { w.client.CloseIdleConnections() }
+// Close closes all connections, as none is in use; one still being dialled closes once it is up.
+func (p *pool) Close() { p.client.CloseIdleConnections() }
 
-func (w *wires) Do(ctx context.Context, call *engine.Call, request engine.Request) error {
+func (p *pool) Do(ctx context.Context, call *engine.Call, request engine.Request) error {
 	hooks := httpcall.Hooks(call)
 	hooks.TLSHandshakeDone = func(state tls.ConnectionState, err error) {
 		if err == nil {
-			call.Dialled().Secured(spoken(state), state)
+			call.DialledConnection().HandshakeDone(negotiated(state), state)
 		}
 	}
 	hooks.GotConn = func(info httptrace.GotConnInfo) {
-		call.On(info.Conn.(*tls.Conn).NetConn().(*tcp.Conn).Record)
+		call.UseConnection(info.Conn.(*tls.Conn).NetConn().(*tcp.Conn).Connection)
 	}
-	return explain(httpcall.Do(ctx, w.client, request.(*httpcall.Request), call, hooks))
+	return classifyError(httpcall.Do(ctx, p.client, request.(*httpcall.Request), call, hooks))
 }
 
-func spoken(state tls.ConnectionState) string {
+func negotiated(state tls.ConnectionState) string {
 	if state.NegotiatedProtocol == "h2" {
 		return "h2"
 	}
 	return "h1"
 }
 
-func explain(err error) error {
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if known := httpcall.Explain(err); known != nil {
+	if known := httpcall.ClassifyError(err); known != nil {
 		return known
 	}
-	var ours *engine.CallError
+	var classified *engine.CallError
 	var stream http2.StreamError
 	var malformed textproto.ProtocolError
 	switch {
-	case errors.As(err, &ours):
-		return ours
+	case errors.As(err, &classified):
+		return classified
 	case errors.As(err, &stream):
-		return engine.Fail(kindOf(stream.Code), err)
-	// The library's own types for these are hidden.
+		return engine.NewCallError(streamErrorKind(stream.Code), err)
+	// The library does not export its types for these.
 	case strings.Contains(err.Error(), "http2: server sent GOAWAY"),
 		strings.Contains(err.Error(), "http2: client connection lost"),
 		strings.Contains(err.Error(), "http: server closed idle connection"):
-		return engine.Fail("reset", err)
+		return engine.NewCallError("reset", err)
 	case errors.As(err, &malformed), strings.Contains(err.Error(), "malformed"):
-		return engine.Fail("protocol", err)
+		return engine.NewCallError("protocol", err)
 	}
-	return engine.Fail("other", err)
+	return engine.NewCallError("other", err)
 }
 
-// kindOf an HTTP/2 stream's error: what only a broken peer causes, or a stream given up.
-func kindOf(code http2.ErrCode) string {
+// streamErrorKind returns "protocol" for the codes that only a faulty peer causes, else "reset".
+func streamErrorKind(code http2.ErrCode) string {
 	switch code {
 	case http2.ErrCodeProtocol, http2.ErrCodeFlowControl, http2.ErrCodeFrameSize, http2.ErrCodeCompression:
 		return "protocol"

@@ -1,5 +1,5 @@
-// Package origin holds what every stack is told of the server: where it is, whom to trust,
-// who the client is and which tickets it has.
+// Package origin holds what every stack needs of the server: its URL, the authorities to trust,
+// the client's certificate and the session tickets.
 package origin
 
 import (
@@ -13,17 +13,17 @@ import (
 	"commute/stacks/go/engine"
 )
 
-// An Origin is the server of a setup.
+// An Origin is the server named by a setup.
 type Origin struct {
-	URL   *url.URL
-	roots *x509.CertPool
-	own   []tls.Certificate
+	URL                *url.URL
+	roots              *x509.CertPool
+	clientCertificates []tls.Certificate
 
 	mu      sync.Mutex
 	tickets tls.ClientSessionCache
 }
 
-// New reads a setup and the files it names.
+// New reads a setup and the files that it names.
 func New(setup engine.Setup) (*Origin, error) {
 	at, err := url.Parse(setup.URL)
 	if err != nil || at.Scheme != "https" || at.Host == "" {
@@ -35,20 +35,20 @@ func New(setup engine.Setup) (*Origin, error) {
 	}
 	o := &Origin{URL: at, roots: x509.NewCertPool()}
 	if !o.roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate", setup.CAFile)
+		return nil, fmt.Errorf("%s contains no certificate", setup.CAFile)
 	}
 	if setup.ClientCertFile != "" {
-		own, err := tls.LoadX509KeyPair(setup.ClientCertFile, setup.ClientKeyFile)
+		certificate, err := tls.LoadX509KeyPair(setup.ClientCertFile, setup.ClientKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("client certificate: %w", err)
 		}
-		o.own = []tls.Certificate{own}
+		o.clientCertificates = []tls.Certificate{certificate}
 	}
 	return o, nil
 }
 
-// TLS returns the settings of the connections to be opened in mode, as crypto/tls ships
-// them but for trust, identity and tickets. Cold throws every ticket away.
+// TLS returns the configuration for connections opened in mode: crypto/tls's defaults except for
+// trust, client certificate and tickets. Cold discards every ticket.
 func (o *Origin) TLS(mode string) *tls.Config {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,12 +57,12 @@ func (o *Origin) TLS(mode string) *tls.Config {
 	}
 	return &tls.Config{
 		RootCAs:            o.roots,
-		Certificates:       o.own,
+		Certificates:       o.clientCertificates,
 		ClientSessionCache: tickets{o.tickets, mode != engine.Cold},
 	}
 }
 
-// tickets keeps every ticket that comes but gives them only where they are to be used.
+// tickets stores every ticket received, and offers them only if offered is set.
 type tickets struct {
 	tls.ClientSessionCache
 	offered bool

@@ -9,24 +9,24 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-func explain(err error) error {
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
-	var ours *engine.CallError
-	if errors.As(err, &ours) {
-		return ours
+	var classified *engine.CallError
+	if errors.As(err, &classified) {
+		return classified
 	}
-	if kind := kindOf(err); kind != "" {
-		return engine.Fail(kind, err)
+	if kind := errorKind(err); kind != "" {
+		return engine.NewCallError(kind, err)
 	}
-	if known := httpcall.Explain(err); known != nil {
+	if known := httpcall.ClassifyError(err); known != nil {
 		return known
 	}
-	return engine.Fail("other", err)
+	return engine.NewCallError("other", err)
 }
 
-func kindOf(err error) string {
+func errorKind(err error) string {
 	var unreachable *quic.HandshakeTimeoutError
 	var idle *quic.IdleTimeoutError
 	var lost *quic.StatelessResetError
@@ -40,30 +40,31 @@ func kindOf(err error) string {
 	case errors.As(err, &idle), errors.As(err, &lost):
 		return "reset"
 	case errors.As(err, &transport):
-		return kindOfTransport(transport)
+		return transportErrorKind(transport)
 	case errors.As(err, &http):
-		return brokenBy(http.Remote)
+		return kindByEnder(http.Remote)
 	case errors.As(err, &application):
-		return brokenBy(application.Remote)
+		return kindByEnder(application.Remote)
 	case errors.As(err, &stream):
-		return brokenBy(stream.Remote)
+		return kindByEnder(stream.Remote)
 	}
 	return ""
 }
 
-func kindOfTransport(err *quic.TransportError) string {
+func transportErrorKind(err *quic.TransportError) string {
 	switch {
 	case err.ErrorCode.IsCryptoError():
 		return "tls"
 	case err.ErrorCode == quic.ConnectionRefused:
 		return "connect"
 	}
-	return brokenBy(err.Remote)
+	return kindByEnder(err.Remote)
 }
 
-// brokenBy tells who ended it: the peer gave it up, or the peer's mistake made us.
-func brokenBy(peer bool) string {
-	if peer {
+// kindByEnder returns "reset" if the peer ended it, and "protocol" if we did because of the peer's
+// mistake.
+func kindByEnder(remote bool) string {
+	if remote {
 		return "reset"
 	}
 	return "protocol"

@@ -22,7 +22,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// Stack is quic-go.
+// Stack returns the driver's description of quic-go.
 func Stack() engine.Stack {
 	return engine.Stack{
 		Hello: engine.Hello{
@@ -31,30 +31,30 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h3"},
 			Codecs:       exchange.Codecs(),
-			Capabilities:    []string{"mtls", "resume", "early_data", "parallel", "cancel"},
+			Capabilities: []string{"mtls", "resume", "early_data", "parallel", "cancel"},
 			Phases: map[string]string{
 				"dns":          "net.DefaultResolver returned",
 				"tls":          "Dial returned; with early data: HandshakeComplete",
-				"request_sent": "httptrace WroteRequest: all taken by the stream's buffer",
+				"request_sent": "httptrace WroteRequest: the stream's buffer has taken all of it",
 				"first_byte":   "httptrace GotFirstResponseByte",
 				"end":          "the body's Read returned EOF",
 			},
 			Settings: map[string]string{
-				"transport":             "http3.Transport's defaults, but as stated here",
-				"sockets":               "one for each connection (library's: one for all); closed with it",
-				"congestion control":    "New Reno with pacing, 32 packets to begin with",
-				"receive windows":       "512 KiB, up to 6 MiB a stream and 15 MiB the connection",
-				"packet size":           "1280 B to begin with, then path MTU discovery",
+				"transport":             "http3.Transport's defaults except as listed",
+				"sockets":               "one per connection (default: one for all), closed with it",
+				"congestion control":    "New Reno with pacing, initial window of 32 packets",
+				"receive windows":       "512 KiB, up to 6 MiB per stream and 15 MiB per connection",
+				"packet size":           "initially 1280 B, then path MTU discovery",
 				"QUIC keep-alive":       "every 10 s",
-				"max_idle_timeout":      "30 s, 5 s in the handshake",
-				"compression":           "off (library's: gzip is asked for)",
+				"max_idle_timeout":      "30 s, 5 s during the handshake",
+				"compression":           "off (default: requests gzip)",
 				"redirects":             "not followed",
-				"addresses":             "one is tried, IPv4 first",
-				"tickets":               "LRU session cache (library's: none)",
-				"early data":            "GET alone; other requests wait for the handshake; what is refused the driver sends again, over a new connection",
-				"retries":               "what was not sent, or refused unprocessed, once",
-				"QUIC_GO_DISABLE_GSO":   "unset: segmentation offload where the kernel has it",
-				"request after failure": "goes over a new connection, also where only a stream broke",
+				"addresses":             "only one is tried, IPv4 if there is one",
+				"tickets":               "LRU session cache (default: none)",
+				"early data":            "GET only; other requests wait for the handshake; the driver resends refused early data over a new connection",
+				"retries":               "once, for requests that were not sent or were refused unprocessed",
+				"QUIC_GO_DISABLE_GSO":   "unset: segmentation offload if the kernel has it",
+				"request after failure": "goes over a new connection, even if only a stream failed",
 			},
 		},
 		Codec: "json",
@@ -70,29 +70,29 @@ type library struct {
 	codec  string
 }
 
-func (l *library) Shares() bool { return true }
+func (l *library) Multiplexes() bool { return true }
 
 func (l *library) Prepare(step engine.Step) (engine.Request, error) {
 	return httpcall.Prepare(l.origin.URL, l.codec, step)
 }
 
-func (l *library) Wires(mode string) engine.Wires {
-	w := &wires{open: map[int]*connection{}}
-	w.early.Store(mode == engine.EarlyData)
-	w.client = &http.Client{
+func (l *library) NewPool(mode string) engine.ConnectionPool {
+	p := &pool{open: map[int]*connection{}}
+	p.early.Store(mode == engine.EarlyData)
+	p.client = &http.Client{
 		Transport: &http3.Transport{
 			TLSClientConfig:    l.origin.TLS(mode),
 			DisableCompression: true,
-			Dial:               w.dial,
+			Dial:               p.dial,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return w
+	return p
 }
 
-type wires struct {
+type pool struct {
 	client *http.Client
-	early  atomic.Bool
+	early  atomic.Bool // whether GETs go as early data
 	mu     sync.Mutex
 	open   map[int]*connection // by local port
 }
@@ -102,64 +102,64 @@ type connection struct {
 	record *engine.Connection
 }
 
-// Close closes all, also those that the library has given up but not closed.
-func (w *wires) Close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, connection := range w.open {
+// Close closes all connections, including those that the library abandoned without closing.
+func (p *pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, connection := range p.open {
 		connection.CloseWithError(0, "")
 	}
 }
 
-func (w *wires) Do(ctx context.Context, call *engine.Call, request engine.Request) error {
-	err := w.send(ctx, call, *request.(*httpcall.Request))
+func (p *pool) Do(ctx context.Context, call *engine.Call, request engine.Request) error {
+	err := p.send(ctx, call, *request.(*httpcall.Request))
 	if errors.Is(err, quic.Err0RTTRejected) {
-		// quic-go leaves it to the application to send again what was refused as early data.
-		w.early.Store(false)
-		err = w.send(ctx, call, *request.(*httpcall.Request))
+		// quic-go leaves it to the application to resend refused early data.
+		p.early.Store(false)
+		err = p.send(ctx, call, *request.(*httpcall.Request))
 	}
-	return explain(err)
+	return classifyError(err)
 }
 
-func (w *wires) send(ctx context.Context, call *engine.Call, request httpcall.Request) error {
-	if w.early.Load() && request.Method == http.MethodGet {
+func (p *pool) send(ctx context.Context, call *engine.Call, request httpcall.Request) error {
+	if p.early.Load() && request.Method == http.MethodGet {
 		request.Method = http3.MethodGet0RTT
 	}
 	var carrier *connection
 	hooks := httpcall.Hooks(call)
 	hooks.GotConn = func(info httptrace.GotConnInfo) {
-		carrier = w.carrier(info.Conn.LocalAddr())
-		call.On(carrier.record)
+		carrier = p.carrier(info.Conn.LocalAddr())
+		call.UseConnection(carrier.record)
 	}
 	beforeHandshake := false
 	hooks.WroteHeaders = func() {
 		if beforeHandshake = !isDone(carrier.HandshakeComplete()); !beforeHandshake {
-			carrier.secured()
+			carrier.handshakeDone()
 		}
-		call.Sent()
+		call.CountAttempt()
 	}
-	if err := httpcall.Do(ctx, w.client, &request, call, hooks); err != nil {
+	if err := httpcall.Do(ctx, p.client, &request, call, hooks); err != nil {
 		return err
 	}
 	if beforeHandshake {
-		// The answer could only be read with the keys of a finished handshake.
-		carrier.secured()
+		// The answer could be decrypted only with the keys of the completed handshake.
+		carrier.handshakeDone()
 		if carrier.ConnectionState().Used0RTT {
-			call.SentEarly()
+			call.MarkEarlyData()
 		}
 	}
 	return nil
 }
 
-func (w *wires) carrier(local net.Addr) *connection {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.open[local.(*net.UDPAddr).Port]
+func (p *pool) carrier(local net.Addr) *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open[local.(*net.UDPAddr).Port]
 }
 
-// dial does as http3.Transport's own, but with a socket for each connection.
-func (w *wires) dial(ctx context.Context, address string, tlsConfig *tls.Config, config *quic.Config) (*quic.Conn, error) {
-	record := engine.CallOf(ctx).Dial()
+// dial does what http3.Transport's own does, but with one socket per connection.
+func (p *pool) dial(ctx context.Context, address string, tlsConfig *tls.Config, config *quic.Config) (*quic.Conn, error) {
+	record := engine.CallOf(ctx).NewConnection()
 	remote, err := resolve(ctx, address, record)
 	if err != nil {
 		return nil, err
@@ -169,10 +169,10 @@ func (w *wires) dial(ctx context.Context, address string, tlsConfig *tls.Config,
 		return nil, err
 	}
 	port := socket.LocalAddr().(*net.UDPAddr).Port
-	record.Bound(port)
+	record.SetLocalPort(port)
 	transport := &quic.Transport{Conn: socket}
 	dial := transport.Dial
-	if w.early.Load() {
+	if p.early.Load() {
 		dial = transport.DialEarly
 	}
 	conn, err := dial(ctx, remote, tlsConfig, config)
@@ -183,20 +183,20 @@ func (w *wires) dial(ctx context.Context, address string, tlsConfig *tls.Config,
 	}
 	opened := &connection{conn, record}
 	if isDone(conn.HandshakeComplete()) {
-		opened.secured()
+		opened.handshakeDone()
 	} else {
 		go opened.awaitHandshake()
 	}
-	w.mu.Lock()
-	w.open[port] = opened
-	w.mu.Unlock()
+	p.mu.Lock()
+	p.open[port] = opened
+	p.mu.Unlock()
 	context.AfterFunc(conn.Context(), func() {
-		record.Closed()
+		record.MarkClosed()
 		transport.Close()
 		socket.Close()
-		w.mu.Lock()
-		delete(w.open, port)
-		w.mu.Unlock()
+		p.mu.Lock()
+		delete(p.open, port)
+		p.mu.Unlock()
 	})
 	return conn, nil
 }
@@ -204,12 +204,12 @@ func (w *wires) dial(ctx context.Context, address string, tlsConfig *tls.Config,
 func (c *connection) awaitHandshake() {
 	select {
 	case <-c.HandshakeComplete():
-		c.secured()
+		c.handshakeDone()
 	case <-c.Context().Done():
 	}
 }
 
-func (c *connection) secured() { c.record.Secured("h3", c.ConnectionState().TLS) }
+func (c *connection) handshakeDone() { c.record.HandshakeDone("h3", c.ConnectionState().TLS) }
 
 func resolve(ctx context.Context, address string, record *engine.Connection) (*net.UDPAddr, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -225,7 +225,7 @@ func resolve(ctx context.Context, address string, record *engine.Connection) (*n
 		return nil, err
 	}
 	if net.ParseIP(host) == nil {
-		record.Resolved()
+		record.StampDNS()
 	}
 	chosen := found[0]
 	for _, candidate := range found {

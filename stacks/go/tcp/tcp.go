@@ -1,4 +1,4 @@
-// Package tcp dials for the stacks over TCP and notes when what was reached.
+// Package tcp dials TCP connections for the stacks and stamps the phases of opening them.
 package tcp
 
 import (
@@ -9,29 +9,29 @@ import (
 	"commute/stacks/go/engine"
 )
 
-// A Conn is a TCP connection that tells when it is closed.
+// A Conn is a TCP connection that records its closing.
 type Conn struct {
 	net.Conn
-	Record *engine.Connection
+	Connection *engine.Connection
 }
 
-// Close closes it.
+// Close closes the connection and records it.
 func (c *Conn) Close() error {
-	c.Record.Closed()
+	c.Connection.MarkClosed()
 	return c.Conn.Close()
 }
 
-// Dial dials with the library's own dialer and stamps its phases.
-func Dial(ctx context.Context, dialer *net.Dialer, address string, record *engine.Connection) (net.Conn, error) {
+// Dial dials with the library's own dialer and stamps the phases on connection.
+func Dial(ctx context.Context, dialer *net.Dialer, address string, connection *engine.Connection) (net.Conn, error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSDone: func(done httptrace.DNSDoneInfo) {
 			if done.Err == nil {
-				record.Resolved()
+				connection.StampDNS()
 			}
 		},
 		ConnectDone: func(_, _ string, err error) {
 			if err == nil {
-				record.Connected()
+				connection.StampConnect()
 			}
 		},
 	})
@@ -39,6 +39,6 @@ func Dial(ctx context.Context, dialer *net.Dialer, address string, record *engin
 	if err != nil {
 		return nil, err
 	}
-	record.Bound(conn.LocalAddr().(*net.TCPAddr).Port)
-	return &Conn{conn, record}, nil
+	connection.SetLocalPort(conn.LocalAddr().(*net.TCPAddr).Port)
+	return &Conn{conn, connection}, nil
 }
