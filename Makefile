@@ -15,7 +15,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 BLOCKS = $(if $(QUICK),--quick,)
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test codecs conformance lint bench doctor stacks build clean
+.PHONY: run test codecs conformance generated lint bench doctor stacks build clean
 
 run: build stacks
 	$(TARGET)/release/commute run $(STUDY) $(BLOCKS)
@@ -47,6 +47,11 @@ conformance:
 	$(CARGO) build --workspace --bins
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
+
+# Regenerating the committed Go code must change nothing; protoc is the one of stacks/grpc-core.
+generated:
+	stacks/grpc-core/install
+	stacks/go/generate --check
 
 lint:
 	$(CARGO) fmt --all --check
