@@ -8,7 +8,7 @@ import android.widget.EditText;
 import android.widget.LinearLayout;
 import android.widget.TextView;
 import commute.driver.Driver;
-import commute.driver.Lab;
+import commute.driver.LabChannel;
 import commute.okhttp.OkHttpStack;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
@@ -58,8 +58,8 @@ public final class MainActivity extends Activity {
 
     /** Until the lab closes; what to show then. */
     private String follow(String address) {
-        try (Lab lab = Lab.at(address, getExternalFilesDir(null))) {
-            Driver.follow(new OkHttpStack(OkHttp.VERSION, tls(), SocketFactory.getDefault()), null, lab);
+        try (LabChannel lab = LabChannel.at(address, getExternalFilesDir(null))) {
+            Driver.serve(new OkHttpStack(OkHttp.VERSION, tls(), SocketFactory.getDefault()), null, lab);
             return "done";
         } catch (IOException | GeneralSecurityException | RuntimeException failure) {
             return failure.toString();

@@ -2,7 +2,7 @@ package commute.codec;
 
 import java.io.IOException;
 
-/** A codec whose bytes are compressed. */
+/** Another codec with its bytes compressed. */
 final class CompressedCodec<P, T> implements MessageCodec<P, T> {
     private final MessageCodec<P, T> inner;
     private final Compressor compressor;

@@ -2,10 +2,10 @@ package commute.codec;
 
 import java.io.IOException;
 
-/** Makes bytes fewer and back. */
+/** Compresses and decompresses bytes. */
 interface Compressor {
-    /** What unpacks to more is refused. */
-    int LIMIT = 64 << 20;
+    /** Decompressing to more bytes than this fails. */
+    int MAX_DECOMPRESSED = 64 << 20;
 
     byte[] compress(byte[] bytes) throws IOException;
 

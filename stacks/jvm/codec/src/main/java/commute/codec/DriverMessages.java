@@ -1,7 +1,7 @@
 package commute.codec;
 
 import commute.driver.Messages;
-import commute.driver.Unsupported;
+import commute.driver.UnsupportedRequestException;
 import java.io.File;
 import java.io.IOException;
 import java.util.HashMap;
@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** The same codecs for drivers, who find this class by its name. */
+/** The runner's codecs for drivers, which load this class by name. */
 public final class DriverMessages implements Messages {
     private final Map<String, Coder> coders = new HashMap<>();
 
@@ -18,7 +18,7 @@ public final class DriverMessages implements Messages {
     public Map<String, String> codecs() {
         Map<String, String> codecs = new LinkedHashMap<>();
         for (Offer offer : Codecs.ALL) {
-            if (offer.carriesMessages()) {
+            if (offer.supportsExchange()) {
                 codecs.putIfAbsent(offer.codec, offer.libraryAndVersion());
             }
         }
@@ -27,54 +27,54 @@ public final class DriverMessages implements Messages {
 
     @Override
     public Object read(String kind, File valueFile) throws Exception {
-        return Values.parse(valueFile.toPath(), type(kind));
+        return ValueFiles.parse(valueFile.toPath(), type(kind));
     }
 
     @Override
-    public Object big(int size) {
-        return BigByRule.of(size);
+    public Object makeBig(int size) {
+        return BigMessage.make(size);
     }
 
     @Override
     public Coder coder(String codec, String kind) throws Exception {
         Coder known = coders.get(codec + " " + kind);
         if (known == null) {
-            known = new Pool(first(codec), type(kind));
+            known = new CodecPool(firstOffer(codec), type(kind));
             coders.put(codec + " " + kind, known);
         }
         return known;
     }
 
     @Override
-    public boolean same(Object one, Object other) throws IOException {
-        return Values.text(one).equals(Values.text(other));
+    public boolean equal(Object one, Object other) throws IOException {
+        return ValueFiles.text(one).equals(ValueFiles.text(other));
     }
 
-    private static Class<?> type(String kind) throws Unsupported {
+    private static Class<?> type(String kind) throws UnsupportedRequestException {
         try {
-            return Generated.plain(kind);
-        } catch (commute.codec.Unsupported unknown) {
-            throw new Unsupported(unknown.what, unknown.getMessage());
+            return Generated.plainClass(kind);
+        } catch (UnsupportedException unknown) {
+            throw new UnsupportedRequestException(unknown.what, unknown.getMessage());
         }
     }
 
-    /** The table's first of that codec is what drivers use. */
-    private static Offer first(String codec) throws Unsupported {
+    /** Returns the first library in the table for that codec. */
+    private static Offer firstOffer(String codec) throws UnsupportedRequestException {
         for (Offer offer : Codecs.ALL) {
-            if (offer.codec.equals(codec) && offer.carriesMessages()) {
+            if (offer.codec.equals(codec) && offer.supportsExchange()) {
                 return offer;
             }
         }
-        throw new Unsupported("codec " + codec, "there is none here");
+        throw new UnsupportedRequestException("codec " + codec, "this driver has no such codec");
     }
 
-    /** What a codec keeps between calls is for one thread at a time; calls side by side get one each. */
-    private static final class Pool implements Coder {
+    /** Gives each concurrent call its own codec: their state is for one thread at a time. */
+    private static final class CodecPool implements Coder {
         private final Offer offer;
         private final Class<?> type;
         private final Queue<MessageCodec<Object, Object>> idle = new ConcurrentLinkedQueue<>();
 
-        Pool(Offer offer, Class<?> type) throws ReflectiveOperationException {
+        CodecPool(Offer offer, Class<?> type) throws ReflectiveOperationException {
             this.offer = offer;
             this.type = type;
             idle.add(offer.make(type));
@@ -82,7 +82,7 @@ public final class DriverMessages implements Messages {
 
         @Override
         public byte[] encode(Object plain) throws Exception {
-            MessageCodec<Object, Object> codec = take();
+            MessageCodec<Object, Object> codec = acquire();
             byte[] bytes = codec.encode(codec.populate(plain));
             idle.add(codec);
             return bytes;
@@ -90,13 +90,13 @@ public final class DriverMessages implements Messages {
 
         @Override
         public Object decode(byte[] bytes) throws Exception {
-            MessageCodec<Object, Object> codec = take();
+            MessageCodec<Object, Object> codec = acquire();
             Object plain = codec.convert(codec.decode(bytes));
             idle.add(codec);
             return plain;
         }
 
-        private MessageCodec<Object, Object> take() throws ReflectiveOperationException {
+        private MessageCodec<Object, Object> acquire() throws ReflectiveOperationException {
             MessageCodec<Object, Object> codec = idle.poll();
             return codec == null ? offer.make(type) : codec;
         }

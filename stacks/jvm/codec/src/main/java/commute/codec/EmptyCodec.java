@@ -1,6 +1,6 @@
 package commute.codec;
 
-/** Does nothing, through the same calls as every other. */
+/** Does nothing, through the same calls as every other codec, which shows the cost of the harness. */
 final class EmptyCodec implements MessageCodec.Plain<Object> {
     private static final byte[] NOTHING = {};
 

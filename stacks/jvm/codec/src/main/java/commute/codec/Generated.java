@@ -1,25 +1,25 @@
 package commute.codec;
 
-/** The classes that codec-generator wrote, by the message's name. */
+/** Finds the classes that codec-generator wrote, by message name. */
 public final class Generated {
     private Generated() {}
 
-    /** The kind of plain object. */
-    static Class<?> plain(String message) throws Unsupported {
+    /** Returns the class of plain objects. */
+    static Class<?> plainClass(String message) throws UnsupportedException {
         try {
-            // Annotations and the like share the package; messages alone are public classes.
+            // The package has other types too, but only messages are public classes.
             Class<?> type = Class.forName("commute.codec.plain." + message);
             if (type.getConstructors().length == 1) {
                 return type;
             }
         } catch (ClassNotFoundException unknown) {
-            // Said below.
+            // Reported below.
         }
-        throw new Unsupported("message " + message, "the schema has none of this name");
+        throw new UnsupportedException("message " + message, "not in the schema");
     }
 
-    /** What a library has for that kind. */
-    public static Class<?> of(String folder, Class<?> plain, String suffix) throws ClassNotFoundException {
-        return Class.forName(folder + "." + plain.getSimpleName() + suffix);
+    /** Returns a library's class for that kind of message. */
+    public static Class<?> libraryClass(String packageName, Class<?> plain, String suffix) throws ClassNotFoundException {
+        return Class.forName(packageName + "." + plain.getSimpleName() + suffix);
     }
 }

@@ -8,7 +8,7 @@ import java.io.OutputStream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 
-/** The JDK's streams, which is what apps use; they keep nothing from one call to the next. */
+/** The JDK's streams, as apps use them. They keep no state between calls. */
 final class Gzip implements Compressor {
     private final int level;
 
@@ -19,7 +19,7 @@ final class Gzip implements Compressor {
     @Override
     public byte[] compress(byte[] bytes) throws IOException {
         ByteArrayOutputStream compressed = new ByteArrayOutputStream();
-        try (OutputStream out = new Levelled(compressed, level)) {
+        try (OutputStream out = new LeveledGzipOutputStream(compressed, level)) {
             out.write(bytes);
         }
         return compressed.toByteArray();
@@ -28,16 +28,16 @@ final class Gzip implements Compressor {
     @Override
     public byte[] decompress(byte[] bytes) throws IOException {
         try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(bytes))) {
-            byte[] decompressed = in.readNBytes(LIMIT);
+            byte[] decompressed = in.readNBytes(MAX_DECOMPRESSED);
             if (in.read() >= 0) {
-                throw new IOException("unpacks to more than " + LIMIT + " bytes");
+                throw new IOException("decompressed to more than " + MAX_DECOMPRESSED + " bytes");
             }
             return decompressed;
         }
     }
 
-    private static final class Levelled extends GZIPOutputStream {
-        Levelled(OutputStream out, int level) throws IOException {
+    private static final class LeveledGzipOutputStream extends GZIPOutputStream {
+        LeveledGzipOutputStream(OutputStream out, int level) throws IOException {
             super(out);
             def.setLevel(level);
         }

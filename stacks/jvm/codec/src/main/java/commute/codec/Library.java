@@ -9,15 +9,15 @@ final class Library {
     private final String resource;
     private final String artifact;
 
-    /** {@code resource} is one of its class files. */
+    /** {@code resource} is one of the library's class files. */
     Library(String resource, String artifact) {
         this.resource = resource;
         this.artifact = artifact;
     }
 
     /**
-     * As the name of the jar says that its classes come from: not every library says its version
-     * itself, and to ask one that does would load its classes before the cold run.
+     * Returns the version in the name of the library's jar. Not every library knows its own version,
+     * and asking one that does would load its classes before the cold run.
      */
     String version() {
         URL found = Library.class.getClassLoader().getResource(resource);

@@ -10,21 +10,21 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A program's whole life: until the bench says close or goes. */
+/** Runs the codec runner until the bench sends close or disconnects. */
 final class Main {
-    /** org.json follows an input as deep as this allows; the others stop at some hundreds of levels. */
+    /** org.json recurses as deep as the stack allows; the other libraries stop at a few hundred levels. */
     private static final long STACK_BYTES = 16 << 20;
 
     private Main() {}
 
     public static void main(String[] arguments) throws InterruptedException {
-        keepToTemporaryFolder();
-        Thread life = new Thread(null, Main::live, "runner", STACK_BYTES);
-        life.start();
-        life.join();
+        useTmpdir();
+        Thread thread = new Thread(null, Main::serve, "runner", STACK_BYTES);
+        thread.start();
+        thread.join();
     }
 
-    private static void live() {
+    private static void serve() {
         String in = System.getenv("COMMUTE_IN");
         String out = System.getenv("COMMUTE_OUT");
         if (in == null || out == null) {
@@ -32,14 +32,14 @@ final class Main {
             System.exit(1);
         }
         try (BufferedReader requests = Files.newBufferedReader(Path.of(in)); OutputStream replies = Files.newOutputStream(Path.of(out))) {
-            follow(requests, replies);
-        } catch (IOException gone) {
-            System.err.println("commute-codec: " + gone.getMessage());
+            answerAll(requests, replies);
+        } catch (IOException disconnected) {
+            System.err.println("commute-codec: " + disconnected.getMessage());
             System.exit(1);
         }
     }
 
-    private static void follow(BufferedReader requests, OutputStream replies) throws IOException {
+    private static void answerAll(BufferedReader requests, OutputStream replies) throws IOException {
         Runner runner = new Runner();
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             JsonObject reply = answer(runner, line);
@@ -58,8 +58,8 @@ final class Main {
         }
     }
 
-    /** zstd-jni unpacks its native part there. Java does not look at TMPDIR by itself. */
-    private static void keepToTemporaryFolder() {
+    /** Makes zstd-jni unpack its native part into TMPDIR, which Java itself ignores. */
+    private static void useTmpdir() {
         String folder = System.getenv("TMPDIR");
         if (folder != null) {
             System.setProperty("java.io.tmpdir", folder);

@@ -6,74 +6,74 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** One codec of one library, for any kind of message. */
+/** One library's implementation of a codec, for any kind of message. */
 final class Offer {
     final String codec;
     final String library;
     private final String version;
     private final Set<Part> parts;
-    /** Null if there is nothing to say. */
+    /** What every result must say; null if nothing. */
     private final String caveat;
-    private final Maker maker;
-    private final Map<Class<?>, MessageCodec<Object, Object>> made = new HashMap<>();
+    private final Factory factory;
+    private final Map<Class<?>, MessageCodec<Object, Object>> codecs = new HashMap<>();
 
     /** Makes a codec for a kind of plain object. */
-    interface Maker {
+    interface Factory {
         MessageCodec<?, ?> make(Class<?> type) throws ReflectiveOperationException;
     }
 
-    Offer(String codec, String library, String version, Set<Part> parts, String caveat, Maker maker) {
+    Offer(String codec, String library, String version, Set<Part> parts, String caveat, Factory factory) {
         this.codec = codec;
         this.library = library;
         this.version = version;
         this.parts = parts;
         this.caveat = caveat;
-        this.maker = maker;
+        this.factory = factory;
     }
 
-    /** The same for the same kind: what it keeps between calls stays. */
-    MessageCodec<Object, Object> of(Class<?> type) throws ReflectiveOperationException {
-        MessageCodec<Object, Object> known = made.get(type);
+    /** Returns the codec for that type, always the same one, so that it keeps its state between calls. */
+    MessageCodec<Object, Object> codecFor(Class<?> type) throws ReflectiveOperationException {
+        MessageCodec<Object, Object> known = codecs.get(type);
         if (known == null) {
             known = make(type);
-            made.put(type, known);
+            codecs.put(type, known);
         }
         return known;
     }
 
-    /** Another one. */
-    @SuppressWarnings("unchecked") // A kind's plain objects, and what their codec made, are all it gets.
+    /** Makes another codec for that type. */
+    @SuppressWarnings("unchecked") // It gets only plain objects of that type, and its own objects.
     MessageCodec<Object, Object> make(Class<?> type) throws ReflectiveOperationException {
-        return (MessageCodec<Object, Object>) maker.make(type);
+        return (MessageCodec<Object, Object>) factory.make(type);
     }
 
-    /** Whether it goes both ways, and anywhere. */
-    boolean carriesMessages() {
-        return parts.containsAll(Part.BOTH) && !codec.equals("empty");
+    /** Returns whether an exchange can use the codec: it encodes, decodes and has content. */
+    boolean supportsExchange() {
+        return parts.containsAll(Part.ENCODE_DECODE) && !codec.equals("empty");
     }
 
     String libraryAndVersion() {
         return library + " " + version;
     }
 
-    /** Refuses a part that does not exist. */
-    void require(Part part) throws Unsupported {
+    /** Throws if the codec does not have that part. */
+    void require(Part part) throws UnsupportedException {
         if (!parts.contains(part)) {
-            throw new Unsupported("part " + part.word(), codec + " of " + library + " has no such part here");
+            throw new UnsupportedException("part " + part.protocolName(), library + " has no such part");
         }
     }
 
-    JsonObject hello() {
-        JsonObject hello = new JsonObject();
-        hello.addProperty("codec", codec);
-        hello.addProperty("library", library);
-        hello.addProperty("library_version", version);
-        JsonArray words = new JsonArray();
-        parts.forEach(part -> words.add(part.word()));
-        hello.add("parts", words);
+    JsonObject toJson() {
+        JsonObject json = new JsonObject();
+        json.addProperty("codec", codec);
+        json.addProperty("library", library);
+        json.addProperty("library_version", version);
+        JsonArray partNames = new JsonArray();
+        parts.forEach(part -> partNames.add(part.protocolName()));
+        json.add("parts", partNames);
         if (caveat != null) {
-            hello.addProperty("caveat", caveat);
+            json.addProperty("caveat", caveat);
         }
-        return hello;
+        return json;
     }
 }

@@ -4,7 +4,7 @@ import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Set;
 
-/** What is timed. */
+/** A part of a codec's work, which is timed by itself. */
 enum Part {
     POPULATE {
         @Override
@@ -32,26 +32,28 @@ enum Part {
     };
 
     static final Set<Part> ALL = EnumSet.allOf(Part.class);
-    /** Of a library that works on plain objects. */
-    static final Set<Part> BOTH = EnumSet.of(ENCODE, DECODE);
+    /** The parts of a library that works on plain objects. */
+    static final Set<Part> ENCODE_DECODE = EnumSet.of(ENCODE, DECODE);
 
-    /** One call of the part. */
+    /** Runs the part once. */
     interface Step {
         Object run(Object input) throws Exception;
     }
 
+    /** Returns this part of a codec. */
     abstract Step of(MessageCodec<Object, Object> codec);
 
-    String word() {
+    /** Returns the part's name in the protocol. */
+    String protocolName() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    static Part named(String word) throws Unsupported {
+    static Part parse(String name) throws UnsupportedException {
         for (Part part : ALL) {
-            if (part.word().equals(word)) {
+            if (part.protocolName().equals(name)) {
                 return part;
             }
         }
-        throw new Unsupported("part " + word, "this runner does not know it");
+        throw new UnsupportedException("part " + name, "unknown to this runner");
     }
 }

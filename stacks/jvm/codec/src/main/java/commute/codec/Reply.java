@@ -2,9 +2,9 @@ package commute.codec;
 
 import com.google.gson.JsonObject;
 
-/** What is said to the bench. */
+/** Makes replies to the bench. */
 final class Reply {
-    private static final int WORDS = 300;
+    private static final int MAX_CHARS = 300;
 
     private Reply() {}
 
@@ -14,32 +14,32 @@ final class Reply {
         return reply;
     }
 
-    static JsonObject of(Unsupported refusal) {
+    static JsonObject of(UnsupportedException refusal) {
         JsonObject reply = of("unsupported");
-        reply.addProperty("what", cut(refusal.what));
+        reply.addProperty("what", truncate(refusal.what));
         reply.addProperty("reason", refusal.getMessage());
         return reply;
     }
 
-    static JsonObject of(Refused refusal) {
+    static JsonObject of(RefusedException refusal) {
         JsonObject reply = of("refused");
-        reply.addProperty("error", words(refusal.getCause()));
+        reply.addProperty("error", describe(refusal.getCause()));
         return reply;
     }
 
     static JsonObject failed(Throwable failure) {
         JsonObject reply = of("failed");
-        reply.addProperty("reason", words(failure));
+        reply.addProperty("reason", describe(failure));
         return reply;
     }
 
-    /** One line, as most libraries' messages are not. */
-    private static String words(Throwable failure) {
+    /** Returns an exception's message as one line. */
+    private static String describe(Throwable failure) {
         String message = failure.getMessage() == null ? "" : ": " + failure.getMessage();
-        return cut((failure.getClass().getSimpleName() + message).replaceAll("\\s+", " "));
+        return truncate((failure.getClass().getSimpleName() + message).replaceAll("\\s+", " "));
     }
 
-    private static String cut(String text) {
-        return text.length() <= WORDS ? text : text.substring(0, WORDS) + "...";
+    private static String truncate(String text) {
+        return text.length() <= MAX_CHARS ? text : text.substring(0, MAX_CHARS) + "...";
     }
 }

@@ -3,35 +3,35 @@ package commute.codec;
 import com.google.gson.JsonObject;
 import java.nio.file.Path;
 
-/** What a request is about. */
+/** The codec, message and files that a request names. */
 final class Task {
     final Offer offer;
     final MessageCodec<Object, Object> codec;
-    /** Of the plain objects. */
+    /** The class of the plain objects. */
     final Class<?> type;
     private final JsonObject request;
 
-    /** Refuses what this runner has not. */
-    Task(JsonObject request) throws Unsupported, ReflectiveOperationException {
+    /** Looks up what the request names; throws if this runner does not have it. */
+    Task(JsonObject request) throws UnsupportedException, ReflectiveOperationException {
         this.request = request;
-        offer = Codecs.named(word("codec"), word("library"));
-        type = Generated.plain(word("message"));
-        codec = offer.of(type);
+        offer = Codecs.find(string("codec"), string("library"));
+        type = Generated.plainClass(string("message"));
+        codec = offer.codecFor(type);
     }
 
-    static String word(JsonObject request, String key) {
+    static String string(JsonObject request, String key) {
         if (!request.has(key) || !request.get(key).isJsonPrimitive()) {
             throw new IllegalArgumentException("the request has no " + key);
         }
         return request.get(key).getAsString();
     }
 
-    String word(String key) {
-        return word(request, key);
+    String string(String key) {
+        return string(request, key);
     }
 
     Path file(String key) {
-        return Path.of(word(key));
+        return Path.of(string(key));
     }
 
     boolean has(String key) {
@@ -39,6 +39,6 @@ final class Task {
     }
 
     long iterations() {
-        return Long.parseLong(word("iterations"));
+        return Long.parseLong(string("iterations"));
     }
 }

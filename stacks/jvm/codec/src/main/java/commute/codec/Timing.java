@@ -7,79 +7,79 @@ import java.nio.file.Path;
 
 /** Times one part of a codec. */
 final class Timing {
-    private final Values values;
+    private static final long MAX_BATCH = 1024;
+    /** In bytes of value files. A message takes about as much in memory as in its value file. */
+    private static final long MAX_BATCH_BYTES = 256 << 10;
 
-    Timing(Values values) {
-        this.values = values;
+    private final ValueFiles valueFiles;
+
+    Timing(ValueFiles valueFiles) {
+        this.valueFiles = valueFiles;
     }
 
-    JsonObject time(Task task) throws Unsupported, Refused, IOException {
-        Part part = Part.named(task.word("part"));
+    JsonObject time(Task task) throws UnsupportedException, RefusedException, IOException {
+        Part part = Part.parse(task.string("part"));
         task.offer.require(part);
         Part.Step step = part.of(task.codec);
-        Stopwatch watch = new Stopwatch();
+        Stopwatch stopwatch = new Stopwatch();
         if (part == Part.ENCODE && task.codec.encodesFasterAgain()) {
-            encodeEachOnce(task, step, watch);
+            encodeEachOnce(task, step, stopwatch);
         } else {
             Object input = input(task, part);
             long iterations = task.iterations();
-            Refused.unless(() -> watch.repeat(step, input, iterations));
+            RefusedException.wrap(() -> stopwatch.repeat(step, input, iterations));
         }
         JsonObject reply = Reply.of("timed");
-        reply.addProperty("elapsed_ns", watch.elapsedNs);
-        reply.addProperty("heap_bytes", watch.heapBytes);
-        reply.addProperty("sink", watch.sink);
+        reply.addProperty("elapsed_ns", stopwatch.elapsedNs);
+        reply.addProperty("heap_bytes", stopwatch.heapBytes);
+        reply.addProperty("sink", stopwatch.sink);
         return reply;
     }
 
     /**
-     * An app encodes a message once, while it is still in the processor's caches. So fresh ones
-     * are made, outside the time, as many as a cache may hold, and that again until it is done.
+     * Times encoding of fresh messages, because an app encodes a message only once, while it is still
+     * in the processor's caches. They are made outside the timed part, in batches that fit a cache.
      */
-    private void encodeEachOnce(Task task, Part.Step step, Stopwatch watch) throws Refused, IOException {
+    private void encodeEachOnce(Task task, Part.Step step, Stopwatch stopwatch) throws RefusedException, IOException {
         Path file = task.file("value_file");
-        Object plain = values.read(file, task.type);
-        long ahead = Math.max(1, Math.min(AHEAD, AHEAD_BYTES / Files.size(file)));
-        for (long left = task.iterations(); left > 0; left -= ahead) {
-            Object[] messages = new Object[(int) Math.min(left, ahead)];
+        Object plain = valueFiles.read(file, task.type);
+        long batch = Math.max(1, Math.min(MAX_BATCH, MAX_BATCH_BYTES / Files.size(file)));
+        for (long remaining = task.iterations(); remaining > 0; remaining -= batch) {
+            Object[] messages = new Object[(int) Math.min(remaining, batch)];
             for (int i = 0; i < messages.length; i++) {
                 messages[i] = task.codec.populate(plain);
             }
-            Refused.unless(() -> watch.each(step, messages));
+            RefusedException.wrap(() -> stopwatch.each(step, messages));
         }
     }
 
-    /** What the part works on. */
-    private Object input(Task task, Part part) throws Unsupported, Refused, IOException {
+    /** Returns the part's input. */
+    private Object input(Task task, Part part) throws UnsupportedException, RefusedException, IOException {
         switch (part) {
             case POPULATE: return plain(task);
             case ENCODE: return populated(task);
             case DECODE: return bytes(task);
             default:
                 byte[] bytes = bytes(task);
-                return Refused.unless(() -> task.codec.decode(bytes));
+                return RefusedException.wrap(() -> task.codec.decode(bytes));
         }
     }
 
-    private byte[] bytes(Task task) throws Unsupported, Refused, IOException {
+    private byte[] bytes(Task task) throws UnsupportedException, RefusedException, IOException {
         if (task.has("encoded_file")) {
             return Files.readAllBytes(task.file("encoded_file"));
         }
         task.offer.require(Part.ENCODE);
         Object own = populated(task);
-        return Refused.unless(() -> task.codec.encode(own));
+        return RefusedException.wrap(() -> task.codec.encode(own));
     }
 
-    private Object populated(Task task) throws Refused, IOException {
+    private Object populated(Task task) throws RefusedException, IOException {
         Object plain = plain(task);
-        return Refused.unless(() -> task.codec.populate(plain));
+        return RefusedException.wrap(() -> task.codec.populate(plain));
     }
 
     private Object plain(Task task) throws IOException {
-        return values.read(task.file("value_file"), task.type);
+        return valueFiles.read(task.file("value_file"), task.type);
     }
-
-    /** Of a value file, whose message then takes about as much in memory. */
-    private static final long AHEAD_BYTES = 256 << 10;
-    private static final long AHEAD = 1024;
 }

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Reads plain objects from the lines of a value file. */
+/** Reads a plain object from the lines of a value file. */
 final class ValueReader {
     private final BufferedReader lines;
 
@@ -19,8 +19,8 @@ final class ValueReader {
         expect("{");
         try {
             Object message = type.getConstructor().newInstance();
-            for (Shape shape : Shape.of(type)) {
-                shape.field.set(message, shape.repeated ? list(shape) : one(shape));
+            for (PlainField field : PlainField.of(type)) {
+                field.reflected.set(message, field.repeated ? list(field) : value(field));
             }
             expect("}");
             return message;
@@ -29,21 +29,21 @@ final class ValueReader {
         }
     }
 
-    private List<Object> list(Shape shape) throws IOException {
+    private List<Object> list(PlainField field) throws IOException {
         int count = Integer.parseInt(rest("["));
         List<Object> elements = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            elements.add(one(shape));
+            elements.add(value(field));
         }
         return elements;
     }
 
-    private Object one(Shape shape) throws IOException {
-        Class<?> type = shape.type;
+    private Object value(PlainField field) throws IOException {
+        Class<?> type = field.type;
         if (type == int.class || type == Integer.class) {
             return Integer.parseInt(rest("i"));
         } else if (type == long.class || type == Long.class) {
-            return shape.unsigned ? Long.parseUnsignedLong(rest("i")) : Long.parseLong(rest("i"));
+            return field.unsigned ? Long.parseUnsignedLong(rest("i")) : Long.parseLong(rest("i"));
         } else if (type == float.class || type == Float.class) {
             return Float.intBitsToFloat(Integer.parseUnsignedInt(rest("f"), 16));
         } else if (type == double.class || type == Double.class) {
@@ -64,15 +64,15 @@ final class ValueReader {
     private String rest(String kind) throws IOException {
         String line = lines.readLine();
         if (line == null || !line.startsWith(kind + " ")) {
-            throw new IOException("a value file has " + line + " where " + kind + " is due");
+            throw new IOException("value file: found " + line + ", expected " + kind);
         }
         return line.substring(kind.length() + 1);
     }
 
-    private void expect(String due) throws IOException {
+    private void expect(String expected) throws IOException {
         String line = lines.readLine();
-        if (!due.equals(line)) {
-            throw new IOException("a value file has " + line + " where " + due + " is due");
+        if (!expected.equals(line)) {
+            throw new IOException("value file: found " + line + ", expected " + expected);
         }
     }
 }

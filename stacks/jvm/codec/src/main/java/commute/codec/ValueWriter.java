@@ -5,13 +5,13 @@ import java.nio.charset.CharacterCodingException;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Writes plain objects as the lines of a value file. */
+/** Writes a plain object as the lines of a value file. */
 final class ValueWriter {
     private final StringBuilder out = new StringBuilder();
 
     private ValueWriter() {}
 
-    /** Refuses strings that are no text. */
+    /** Returns the lines; throws on strings that cannot be encoded as UTF-8. */
     static String text(Object message) throws CharacterCodingException {
         ValueWriter writer = new ValueWriter();
         writer.message(message);
@@ -21,16 +21,16 @@ final class ValueWriter {
     private void message(Object message) throws CharacterCodingException {
         out.append("{\n");
         try {
-            for (Shape shape : Shape.of(message.getClass())) {
-                Object value = shape.field.get(message);
-                if (shape.repeated) {
+            for (PlainField field : PlainField.of(message.getClass())) {
+                Object value = field.reflected.get(message);
+                if (field.repeated) {
                     List<?> elements = (List<?>) value;
                     out.append("[ ").append(elements.size()).append('\n');
                     for (Object element : elements) {
-                        one(shape, element);
+                        value(field, element);
                     }
                 } else {
-                    one(shape, value);
+                    value(field, value);
                 }
             }
         } catch (ReflectiveOperationException impossible) {
@@ -39,11 +39,11 @@ final class ValueWriter {
         out.append("}\n");
     }
 
-    private void one(Shape shape, Object value) throws CharacterCodingException, ReflectiveOperationException {
+    private void value(PlainField field, Object value) throws CharacterCodingException, ReflectiveOperationException {
         if (value instanceof Integer) {
             out.append("i ").append(value);
         } else if (value instanceof Long) {
-            out.append("i ").append(shape.unsigned ? Long.toUnsignedString((Long) value) : value);
+            out.append("i ").append(field.unsigned ? Long.toUnsignedString((Long) value) : value);
         } else if (value instanceof Float) {
             out.append("f ").append(HexFormat.of().toHexDigits(Float.floatToRawIntBits((Float) value)));
         } else if (value instanceof Double) {
@@ -51,15 +51,15 @@ final class ValueWriter {
         } else if (value instanceof Boolean) {
             out.append("b ").append((Boolean) value ? 1 : 0);
         } else if (value instanceof String) {
-            ByteBuffer text = Utf8.of((String) value);
+            ByteBuffer text = Utf8.encode((String) value);
             out.append("s ").append(HexFormat.of().formatHex(text.array(), 0, text.limit()));
         } else if (value instanceof byte[]) {
             out.append("x ").append(HexFormat.of().formatHex((byte[]) value));
-        } else if (shape.type == Void.class) {
+        } else if (field.type == Void.class) {
             out.append('z');
         } else {
-            // A message that was not there has every default.
-            message(value == null ? shape.type.getConstructor().newInstance() : value);
+            // An absent message has all default values.
+            message(value == null ? field.type.getConstructor().newInstance() : value);
             return;
         }
         out.append('\n');

@@ -9,7 +9,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** zstd-jni with contexts kept, as its authors advise for many small pieces. */
+/** zstd-jni with its contexts reused, as its authors recommend for many small inputs. */
 final class Zstandard implements Compressor {
     private final ZstdCompressCtx compression = new ZstdCompressCtx();
     private final ZstdDecompressCtx decompression = new ZstdDecompressCtx();
@@ -28,11 +28,11 @@ final class Zstandard implements Compressor {
         long size;
         try {
             size = Zstd.getFrameContentSize(bytes);
-        } catch (ZstdException unsaid) {
-            // Either it does not say how long its content is, as it need not, or it is no frame.
+        } catch (ZstdException noSize) {
+            // Either the frame does not state its content's size, which is optional, or it is not a frame.
             return decompressUnsized(bytes);
         }
-        if (size > LIMIT) {
+        if (size > MAX_DECOMPRESSED) {
             throw tooLarge();
         }
         return decompression.decompress(bytes, (int) size);
@@ -40,7 +40,7 @@ final class Zstandard implements Compressor {
 
     private static byte[] decompressUnsized(byte[] bytes) throws IOException {
         try (InputStream in = new ZstdInputStream(new ByteArrayInputStream(bytes))) {
-            byte[] decompressed = in.readNBytes(LIMIT);
+            byte[] decompressed = in.readNBytes(MAX_DECOMPRESSED);
             if (in.read() >= 0) {
                 throw tooLarge();
             }
@@ -49,6 +49,6 @@ final class Zstandard implements Compressor {
     }
 
     private static IOException tooLarge() {
-        return new IOException("unpacks to more than " + LIMIT + " bytes");
+        return new IOException("decompressed to more than " + MAX_DECOMPRESSED + " bytes");
     }
 }

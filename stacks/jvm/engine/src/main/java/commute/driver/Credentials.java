@@ -24,31 +24,32 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 import javax.net.ssl.X509TrustManager;
 
-/** Whom to trust and what to show, from a setup's files. */
+/** The authorities to trust and the client's certificate, from a setup's files. */
 public final class Credentials {
     private static final char[] NO_PASSWORD = {};
 
-    private final X509ExtendedTrustManager trust;
-    /** Null when there is nothing to show. */
-    private final KeyManager[] keys;
+    private final X509ExtendedTrustManager trustManager;
+    /** Null without a client certificate. */
+    private final KeyManager[] keyManagers;
 
     public Credentials(Setup setup) throws IOException, GeneralSecurityException {
-        trust = trust(setup.caFile);
-        keys = setup.clientCertFile == null ? null : keys(setup.clientCertFile, setup.clientKeyFile);
+        trustManager = trustManager(setup.caFile);
+        keyManagers = setup.clientCertFile == null ? null : keyManagers(setup.clientCertFile, setup.clientKeyFile);
     }
 
-    /** A context without any session yet, of the first provider that has TLS. */
-    public SSLContext newContext(X509TrustManager witness) throws GeneralSecurityException {
+    /** Returns a context without any sessions, from the first provider of TLS. */
+    public SSLContext newContext(X509TrustManager trustManager) throws GeneralSecurityException {
         SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys, new TrustManager[] {witness}, null);
+        context.init(keyManagers, new TrustManager[] {trustManager}, null);
         return context;
     }
 
-    public X509ExtendedTrustManager trust() {
-        return trust;
+    /** Returns the trust manager that accepts only the setup's authorities. */
+    public X509ExtendedTrustManager trustManager() {
+        return trustManager;
     }
 
-    private static X509ExtendedTrustManager trust(File caFile) throws IOException, GeneralSecurityException {
+    private static X509ExtendedTrustManager trustManager(File caFile) throws IOException, GeneralSecurityException {
         KeyStore store = emptyStore();
         int number = 0;
         for (Certificate authority : certificates(caFile)) {
@@ -64,7 +65,7 @@ public final class Credentials {
         throw new GeneralSecurityException("no X.509 trust manager in this runtime");
     }
 
-    private static KeyManager[] keys(File certFile, File keyFile) throws IOException, GeneralSecurityException {
+    private static KeyManager[] keyManagers(File certFile, File keyFile) throws IOException, GeneralSecurityException {
         Certificate[] chain = certificates(certFile).toArray(new Certificate[0]);
         KeyStore store = emptyStore();
         store.setKeyEntry("client", key(keyFile, chain[0].getPublicKey().getAlgorithm()), NO_PASSWORD, chain);
@@ -85,12 +86,13 @@ public final class Credentials {
         }
     }
 
+    /** Reads a PKCS#8 key. Java parses certificates in PEM, but not keys. */
     private static PrivateKey key(File file, String algorithm) throws IOException, GeneralSecurityException {
         String pem = new String(Files.readAllBytes(file.toPath()), StandardCharsets.US_ASCII);
         String begin = "-----BEGIN PRIVATE KEY-----";
         int at = pem.indexOf(begin);
         if (at < 0) {
-            throw new GeneralSecurityException(file + " holds no PKCS#8 key in PEM");
+            throw new GeneralSecurityException(file + " contains no PKCS#8 key in PEM");
         }
         String base64 = pem.substring(at + begin.length(), pem.indexOf("-----END", at));
         byte[] der = Base64.getMimeDecoder().decode(base64);

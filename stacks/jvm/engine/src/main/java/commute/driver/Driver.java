@@ -5,58 +5,64 @@ import java.util.logging.LogManager;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** Drives one stack by commute's driver protocol, version 2 (docs/driver-protocol.md). */
+/** Drives one stack by version 2 of commute's driver protocol (docs/driver-protocol.md). */
 public final class Driver {
     private final Stack stack;
-    private final Lab lab;
-    /** Null when exchanges are not done. */
+    private final LabChannel lab;
+    /** Null if exchanges are not supported. */
     private final Messages messages;
-    /** Null until first asked for, which may fail. */
-    private Identity identity;
+    /** Null until first requested, because loading may fail. */
+    private StackInfo info;
     private Setup setup;
     private Stack.Session session;
 
-    private Driver(Stack stack, Messages messages, Lab lab) {
+    private Driver(Stack stack, Messages messages, LabChannel lab) {
         this.stack = stack;
         this.messages = messages;
         this.lab = lab;
     }
 
-    /** Libraries unpack their native parts there. Java does not look at TMPDIR by itself. */
-    public static void keepToTemporaryFolder() {
+    /** Makes libraries unpack their native parts into TMPDIR, which Java itself ignores. */
+    public static void useTmpdir() {
         String folder = System.getenv("TMPDIR");
         if (folder != null) {
             System.setProperty("java.io.tmpdir", folder);
         }
     }
 
-    /** A program's whole life: until the lab says close. Library threads may still be about. */
-    public static void main(Stack stack, Messages messages) {
-        // Nothing is logged while calls run.
+    /**
+     * Runs the driver as a program until the lab sends close. Then it exits, because library threads
+     * may still be running.
+     */
+    public static void run(Stack stack, Messages messages) {
+        // Logging would cost time during calls.
         LogManager.getLogManager().reset();
-        try (Lab lab = Lab.of(System.getenv())) {
-            follow(stack, messages, lab);
-        } catch (IOException gone) {
-            System.err.println("commute-driver: " + gone.getMessage());
+        try (LabChannel lab = LabChannel.fromEnvironment(System.getenv())) {
+            serve(stack, messages, lab);
+        } catch (IOException disconnected) {
+            System.err.println("commute-driver: " + disconnected.getMessage());
             System.exit(1);
         }
         System.exit(0);
     }
 
-    /** Answers the lab's lines until it closes or goes. Without messages there are no exchanges. */
-    public static void follow(Stack stack, Messages messages, Lab lab) throws IOException {
+    /**
+     * Answers the lab's requests until it closes or disconnects. {@code messages} is null if exchanges
+     * are not supported.
+     */
+    public static void serve(Stack stack, Messages messages, LabChannel lab) throws IOException {
         Driver driver = new Driver(stack, messages, lab);
         try {
-            String line = lab.hear();
+            String line = lab.receive();
             while (line != null && driver.answer(line)) {
-                line = lab.hear();
+                line = lab.receive();
             }
         } finally {
             driver.closeSession();
         }
     }
 
-    /** False when that was the last word. */
+    /** Answers one line. Returns false after close. */
     private boolean answer(String line) throws IOException {
         JSONObject answer = new JSONObject();
         try {
@@ -64,30 +70,30 @@ public final class Driver {
                 JSONObject request = new JSONObject(line);
                 switch (request.getString("type")) {
                     case "hello":
-                        lab.say(identity().hello(lab.clock, messages));
+                        lab.send(info().hello(lab.clock, messages));
                         break;
                     case "setup":
-                        setUp(new Setup(request, identity(), messages, lab.credentials));
-                        lab.say(answer.put("type", "ready"));
+                        setUp(new Setup(request, info(), messages, lab.credentials));
+                        lab.send(answer.put("type", "ready"));
                         break;
                     case "run":
                         if (session == null) {
                             throw new IllegalStateException("run came before setup");
                         }
-                        new Run(session, identity(), setup, request.getJSONArray("steps")).follow(lab);
-                        lab.say(answer.put("type", "done"));
+                        new Run(session, info(), setup, request.getJSONArray("steps")).execute(lab);
+                        lab.send(answer.put("type", "done"));
                         break;
                     case "close":
                         return false;
                     default:
-                        throw new Unsupported("request " + request.getString("type"), "this driver does not know it");
+                        throw new UnsupportedRequestException("request " + request.getString("type"), "unknown to this driver");
                 }
-            } catch (Unsupported refusal) {
-                lab.say(answer.put("type", "unsupported").put("what", refusal.what).put("reason", refusal.getMessage()));
+            } catch (UnsupportedRequestException refusal) {
+                lab.send(answer.put("type", "unsupported").put("what", refusal.what).put("reason", refusal.getMessage()));
             } catch (JSONException malformed) {
-                lab.say(failed("not a request: " + malformed.getMessage()));
+                lab.send(failed("not a request: " + malformed.getMessage()));
             } catch (Exception failure) {
-                lab.say(failed(Failure.words(failure)));
+                lab.send(failed(ErrorClassifier.describe(failure)));
             }
         } catch (JSONException impossible) {
             throw new AssertionError(impossible);
@@ -95,34 +101,34 @@ public final class Driver {
         return true;
     }
 
-    private Identity identity() throws Exception {
-        if (identity == null) {
-            identity = stack.identity();
+    private StackInfo info() throws Exception {
+        if (info == null) {
+            info = stack.info();
         }
-        return identity;
+        return info;
     }
 
     private static JSONObject failed(String reason) throws JSONException {
         return new JSONObject().put("type", "failed").put("reason", reason);
     }
 
-    private void setUp(Setup asked) throws Exception {
+    private void setUp(Setup newSetup) throws Exception {
         closeSession();
-        if (asked.warmupUrl != null) {
-            warmUp(asked);
+        if (newSetup.warmupUrl != null) {
+            warmUp(newSetup);
         }
-        setup = asked;
-        session = stack.open(asked);
+        setup = newSetup;
+        session = stack.open(newSetup);
     }
 
-    /** Small downloads from another origin, with connection and tickets of their own. */
-    private void warmUp(Setup asked) throws Exception {
-        Setup elsewhere = asked.at(asked.warmupUrl);
-        Stack.Session warmup = stack.open(elsewhere);
+    /** Makes small downloads from another origin, over a connection and tickets of their own. */
+    private void warmUp(Setup newSetup) throws Exception {
+        Setup warmupSetup = newSetup.withUrl(newSetup.warmupUrl);
+        Stack.Session warmupSession = stack.open(warmupSetup);
         try {
-            Run.warmUp(warmup, elsewhere, asked.warmupCalls);
+            Run.warmUp(warmupSession, warmupSetup, newSetup.warmupCalls);
         } finally {
-            warmup.close();
+            warmupSession.close();
         }
     }
 
@@ -131,7 +137,7 @@ public final class Driver {
             try {
                 session.close();
             } catch (Exception ignored) {
-                // It is thrown away either way.
+                // The session is discarded either way.
             }
             session = null;
         }

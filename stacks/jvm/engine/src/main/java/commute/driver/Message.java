@@ -6,10 +6,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.json.JSONObject;
 
-/** What one exchange sends and gets back. */
+/** The message that one exchange sends and receives. */
 public final class Message {
     private static final Map<String, String> CONTENT_TYPES = new HashMap<>();
-    private static final Pattern BY_RULE = Pattern.compile("big-(\\d{1,6})");
+    private static final Pattern BIG = Pattern.compile("big-(\\d{1,6})");
 
     static {
         CONTENT_TYPES.put("json", "application/json");
@@ -18,16 +18,16 @@ public final class Message {
         CONTENT_TYPES.put("msgpack-array", "application/vnd.msgpack; form=array");
     }
 
-    /** As the schema names it. */
+    /** The message's name in the schema. */
     public final String kind;
     public final String contentType;
-    /** {@code identity} when the bytes are the codec's own. */
+    /** {@code identity} if the codec does not compress. */
     public final String contentEncoding;
     private final Messages messages;
     private final Messages.Coder coder;
-    /** Of a message that each call makes anew; else -1. */
+    /** The size of a message that each call makes; -1 if it is read from a file. */
     private final int size;
-    /** Null until made. */
+    /** Null until the call makes it. */
     private volatile Object plain;
 
     Message(JSONObject step, Setup setup) throws Exception {
@@ -35,37 +35,38 @@ public final class Message {
         kind = step.getString("kind");
         coder = messages.coder(setup.codec, kind);
         int plus = setup.codec.indexOf('+');
-        contentType = CONTENT_TYPES.get(form(setup.codec));
+        contentType = CONTENT_TYPES.get(uncompressed(setup.codec));
         contentEncoding = plus < 0 ? "identity" : setup.codec.substring(plus + 1, setup.codec.lastIndexOf('-'));
         String name = step.getString("message");
-        Matcher byRule = BY_RULE.matcher(name);
-        if (kind.equals("Big") && byRule.matches()) {
-            size = Integer.parseInt(byRule.group(1));
+        Matcher big = BIG.matcher(name);
+        if (kind.equals("Big") && big.matches()) {
+            size = Integer.parseInt(big.group(1));
         } else {
             size = -1;
             plain = setup.value(name, kind);
         }
     }
 
-    /** Whether headers can say that a body is in this codec. They say no level: gzip's is 6. */
-    static boolean travels(String codec) {
-        return CONTENT_TYPES.containsKey(form(codec)) && !codec.endsWith("+gzip-1");
+    /** Returns whether headers can name this codec. They do not state gzip's level, which is always 6. */
+    static boolean hasMediaType(String codec) {
+        return CONTENT_TYPES.containsKey(uncompressed(codec)) && !codec.endsWith("+gzip-1");
     }
 
-    /** The codec without its compression. */
-    private static String form(String codec) {
+    /** Returns the codec without its compression. */
+    private static String uncompressed(String codec) {
         int plus = codec.indexOf('+');
         return plus < 0 ? codec : codec.substring(0, plus);
     }
 
+    /** Returns whether the body is compressed. */
     public boolean isCompressed() {
         return !contentEncoding.equals("identity");
     }
 
-    /** The request's body: the call's first work. */
+    /** Returns the request's body. Making it is part of the call. */
     public byte[] encode(Trace trace) throws Exception {
         if (size >= 0) {
-            plain = messages.big(size);
+            plain = messages.makeBig(size);
             trace.stamp(Trace.Phase.CREATED);
         }
         byte[] bytes = coder.encode(plain);
@@ -73,15 +74,16 @@ public final class Message {
         return bytes;
     }
 
-    /** The response's body, decoded: the call's last work. */
-    Object decode(Received received) throws Exception {
-        return coder.decode(received.whole());
+    /** Decodes the response's body, which is part of the call. */
+    Object decode(ReceivedBody received) throws Exception {
+        return coder.decode(received.toByteArray());
     }
 
-    boolean isEchoedBy(Object echo) {
+    /** Returns whether the decoded response equals the message sent. */
+    boolean matches(Object response) {
         try {
-            return messages.same(plain, echo);
-        } catch (Exception noMessage) {
+            return messages.equal(plain, response);
+        } catch (Exception notAMessage) {
             return false;
         }
     }

@@ -3,24 +3,24 @@ package commute.driver;
 import java.io.File;
 import java.util.Map;
 
-/** The messages of {@code exchange} and their codecs. The engine has none itself, and a phone none at all. */
+/** The messages of {@code exchange} and their codecs. The engine itself has none, and the app for phones has none at all. */
 public interface Messages {
-    /** What is said of each codec, by its name. */
+    /** Returns each codec's library and version, by the codec's name. */
     Map<String, String> codecs();
 
-    /** The plain object of a value file, of that kind. */
+    /** Reads a value file into a plain object of that kind. */
     Object read(String kind, File valueFile) throws Exception;
 
-    /** The {@code Big} of that size, made by rule. */
-    Object big(int size);
+    /** Makes the {@code Big} of that size. */
+    Object makeBig(int size);
 
-    /** Throws {@link Unsupported} for a kind that is not known. */
+    /** Returns a coder, or throws {@link UnsupportedRequestException} for an unknown codec or kind. */
     Coder coder(String codec, String kind) throws Exception;
 
-    /** Whether two plain objects of a kind say the same. */
-    boolean same(Object one, Object other) throws Exception;
+    /** Returns whether two plain objects of one kind are equal. */
+    boolean equal(Object one, Object other) throws Exception;
 
-    /** Between plain objects of a kind and their bytes; for any thread. */
+    /** Converts between plain objects of one kind and their bytes, on any thread. */
     interface Coder {
         byte[] encode(Object plain) throws Exception;
 

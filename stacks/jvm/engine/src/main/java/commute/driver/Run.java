@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.json.JSONArray;
 import org.json.JSONException;
 
-/** One run: steps in, rows out. All but the library's own work happens on the caller's thread. */
+/** One run: executes steps and reports rows. All but the library's own work happens on the caller's thread. */
 final class Run {
     private static final long FOREVER_NS = Long.MAX_VALUE / 4;
 
@@ -23,42 +23,42 @@ final class Run {
     private final long timeoutNs;
     private final Schedule schedule;
     private final List<Step> steps = new ArrayList<>();
-    /** By place; null where the step is no call. */
-    private final List<Stack.Exchange> exchanges = new ArrayList<>();
+    /** By step index; null for steps that are not calls. */
+    private final List<Stack.Call> calls = new ArrayList<>();
     private final Groups groups = new Groups();
 
     private final ArrayDeque<Integer> ready = new ArrayDeque<>();
     private final PriorityQueue<Timer> timers = new PriorityQueue<>(Comparator.comparingLong(timer -> timer.atNs));
-    private final Map<Trace, Call> underWay = new HashMap<>();
+    private final Map<Trace, InFlight> inFlight = new HashMap<>();
     private final LinkedBlockingQueue<Trace> ended = new LinkedBlockingQueue<>();
-    private int left;
+    private int remaining;
 
-    /** Checks every step and makes every request, so that a refusal comes before anything starts. */
-    Run(Stack.Session session, Identity identity, Setup setup, JSONArray asked) throws Exception {
+    /** Checks every step and makes every request, so that unsupported steps are rejected before any starts. */
+    Run(Stack.Session session, StackInfo info, Setup setup, JSONArray requested) throws Exception {
         this.session = session;
         this.timeoutNs = setup.timeoutNs;
-        for (int place = 0; place < asked.length(); place++) {
-            steps.add(new Step(asked.getJSONObject(place), identity, setup));
+        for (int index = 0; index < requested.length(); index++) {
+            steps.add(new Step(requested.getJSONObject(index), info, setup));
         }
         schedule = new Schedule(steps);
         for (Step step : steps) {
-            exchanges.add(step.isCall() ? session.prepare(step) : null);
+            calls.add(step.isCall() ? session.prepare(step) : null);
             groups.expect(step);
         }
-        left = steps.size();
+        remaining = steps.size();
     }
 
-    /** Calls one after another, of which no row is sent; the first that fails ends it. */
+    /** Makes calls one after another without reporting them. Throws at the first that fails. */
     static void warmUp(Stack.Session session, Setup setup, int calls) throws Exception {
         for (int id = 1; id <= calls; id++) {
             LinkedBlockingQueue<Trace> ended = new LinkedBlockingQueue<>();
             Step step = Step.get(id, 1);
-            Stack.Exchange exchange = session.prepare(step);
+            Stack.Call call = session.prepare(step);
             Trace trace = new Trace(step, ended::add);
             trace.start();
-            exchange.start(trace);
+            call.start(trace);
             if (ended.poll(setup.timeoutNs, TimeUnit.NANOSECONDS) == null) {
-                exchange.abort();
+                call.abort();
                 throw new IOException("warm-up: no answer from " + setup.url);
             }
             if (trace.error() != null) {
@@ -67,80 +67,80 @@ final class Run {
         }
     }
 
-    /** Follows the steps to the end of the last; sends the rows. */
-    void follow(Lab lab) throws Exception {
-        // What was made before the run is not to be collected in it.
+    /** Executes all steps and sends their rows. */
+    void execute(LabChannel lab) throws Exception {
+        // So that garbage made so far is not collected during the run.
         System.gc();
         long beginNs = System.nanoTime();
-        schedule.byTime.forEach((delayNs, places) -> timers.add(new Timer(beginNs + delayNs, () -> ready.addAll(places))));
-        while (left > 0) {
+        schedule.byTime.forEach((delayNs, indexes) -> timers.add(new Timer(beginNs + delayNs, () -> ready.addAll(indexes))));
+        while (remaining > 0) {
             await();
-            if (underWay.isEmpty() && timers.isEmpty()) {
+            if (inFlight.isEmpty() && timers.isEmpty()) {
                 groups.report(lab);
             }
             while (!ready.isEmpty()) {
-                begin(ready.poll());
+                start(ready.poll());
             }
         }
     }
 
-    /** Until a call ends or a timer is due. */
+    /** Waits until a call ends or a timer is due, and handles it. */
     private void await() throws InterruptedException {
         Timer next = timers.peek();
         long waitNs = next == null ? FOREVER_NS : next.atNs - System.nanoTime();
         Trace trace = ended.poll(waitNs, TimeUnit.NANOSECONDS);
         if (trace != null) {
-            Call call = underWay.remove(trace);
-            timers.remove(call.limit);
-            groups.ended(trace);
-            over(call.place);
+            InFlight call = inFlight.remove(trace);
+            timers.remove(call.deadline);
+            groups.add(trace);
+            stepEnded(call.index);
         } else if (next != null) {
             timers.remove(next);
             next.action.run();
         }
     }
 
-    private void begin(int place) throws Exception {
-        Step step = steps.get(place);
+    private void start(int index) throws Exception {
+        Step step = steps.get(index);
         if (step.isCall()) {
-            call(place, step);
+            startCall(index, step);
         } else if (step.kind == Step.Kind.PAUSE) {
-            timers.add(new Timer(System.nanoTime() + step.pauseNs, () -> over(place)));
+            timers.add(new Timer(System.nanoTime() + step.pauseNs, () -> stepEnded(index)));
         } else {
             session.reconnect(step.mode);
-            over(place);
+            stepEnded(index);
         }
     }
 
-    private void call(int place, Step step) throws Exception {
-        Stack.Exchange exchange = exchanges.set(place, null);
+    private void startCall(int index, Step step) throws Exception {
+        Stack.Call call = calls.set(index, null);
         Trace trace = new Trace(step, ended::add);
-        boolean givenUp = step.cancelAfterNs > 0 && step.cancelAfterNs < timeoutNs;
-        long limitNs = givenUp ? step.cancelAfterNs : timeoutNs;
-        String kind = givenUp ? "cancelled" : "timeout";
-        String detail = (givenUp ? "given up after " : "no answer within ") + limitNs / 1_000_000 + " ms";
-        Timer limit = new Timer(trace.start() + limitNs, () -> {
-            trace.failed(kind, detail);
-            exchange.abort();
+        boolean cancels = step.cancelAfterNs > 0 && step.cancelAfterNs < timeoutNs;
+        long limitNs = cancels ? step.cancelAfterNs : timeoutNs;
+        String kind = cancels ? "cancelled" : "timeout";
+        String detail = (cancels ? "cancelled after " : "no answer within ") + limitNs / 1_000_000 + " ms";
+        Timer deadline = new Timer(trace.start() + limitNs, () -> {
+            trace.fail(kind, detail);
+            call.abort();
         });
-        exchange.start(trace);
-        timers.add(limit);
-        underWay.put(trace, new Call(place, limit));
+        call.start(trace);
+        timers.add(deadline);
+        inFlight.put(trace, new InFlight(index, deadline));
     }
 
-    private void over(int place) {
-        left--;
-        ready.addAll(schedule.ended(place));
+    private void stepEnded(int index) {
+        remaining--;
+        ready.addAll(schedule.stepEnded(index));
     }
 
-    /** A call under way, and the timer that would end it. */
-    private static final class Call {
-        final int place;
-        final Timer limit;
+    /** A call in flight, and the timer that ends it. */
+    private static final class InFlight {
+        final int index;
+        final Timer deadline;
 
-        Call(int place, Timer limit) {
-            this.place = place;
-            this.limit = limit;
+        InFlight(int index, Timer deadline) {
+            this.index = index;
+            this.deadline = deadline;
         }
     }
 
@@ -154,29 +154,29 @@ final class Run {
         }
     }
 
-    /** Rows wait for the last of their group. */
+    /** Holds calls back until the last of their group has ended. */
     private static final class Groups {
-        private final Map<Long, Integer> missing = new HashMap<>();
+        private final Map<Long, Integer> remaining = new HashMap<>();
         private final TreeMap<Long, List<Trace>> ended = new TreeMap<>();
 
         void expect(Step step) {
             if (step.isCall()) {
-                missing.merge(step.group, 1, Integer::sum);
+                remaining.merge(step.group, 1, Integer::sum);
             }
         }
 
-        void ended(Trace trace) {
-            missing.merge(trace.step.group, -1, Integer::sum);
+        void add(Trace trace) {
+            remaining.merge(trace.step.group, -1, Integer::sum);
             ended.computeIfAbsent(trace.step.group, any -> new ArrayList<>()).add(trace);
         }
 
-        void report(Lab lab) throws IOException, JSONException {
+        void report(LabChannel lab) throws IOException, JSONException {
             Iterator<Map.Entry<Long, List<Trace>>> groups = ended.entrySet().iterator();
             while (groups.hasNext()) {
                 Map.Entry<Long, List<Trace>> group = groups.next();
-                if (missing.get(group.getKey()) == 0) {
+                if (remaining.get(group.getKey()) == 0) {
                     for (Trace trace : group.getValue()) {
-                        lab.say(trace.row());
+                        lab.send(trace.row());
                     }
                     groups.remove();
                 }

@@ -9,61 +9,61 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.json.JSONException;
 
-/** Which steps start when: by the run's begin, or by the end of others. */
+/** Decides when steps start: at a time after the run began, or when other steps have ended. */
 final class Schedule {
-    /** Places of steps by the time after the run's begin at which they start. */
+    /** Indexes of steps by their start time, in ns after the run began. */
     final TreeMap<Long, List<Integer>> byTime = new TreeMap<>();
 
     private final int size;
     private final Map<Integer, List<Integer>> followers = new HashMap<>();
-    /** Steps that wait for all before them. */
+    /** Steps that wait for all earlier ones. */
     private final BitSet sequential = new BitSet();
     private final BitSet ended = new BitSet();
 
-    Schedule(List<Step> steps) throws JSONException, Unsupported {
+    Schedule(List<Step> steps) throws JSONException, UnsupportedRequestException {
         size = steps.size();
-        Map<Long, Integer> places = new HashMap<>();
-        long before = 0;
-        for (int place = 0; place < size; place++) {
-            Step step = steps.get(place);
-            if (step.id <= before) {
-                throw new JSONException("step " + step.id + " comes after step " + before + ": ids start at 1 and grow");
+        Map<Long, Integer> indexes = new HashMap<>();
+        long previous = 0;
+        for (int index = 0; index < size; index++) {
+            Step step = steps.get(index);
+            if (step.id <= previous) {
+                throw new JSONException("step " + step.id + " follows step " + previous + ": ids must start at 1 and increase");
             }
-            before = step.id;
-            if (step.start == null && place > 0) {
-                sequential.set(place);
+            previous = step.id;
+            if (step.start == null && index > 0) {
+                sequential.set(index);
             } else if (step.start == null) {
-                at(0, place);
+                at(0, index);
             } else if (step.start.has("at_ns")) {
-                at(step.start.getLong("at_ns"), place);
+                at(step.start.getLong("at_ns"), index);
             } else if (step.start.has("after")) {
-                after(step.start.getLong("after"), place, places, step.id);
+                after(step.start.getLong("after"), index, indexes, step.id);
             } else {
-                throw new Unsupported("start " + step.start, "this driver does not know it");
+                throw new UnsupportedRequestException("start " + step.start, "unknown to this driver");
             }
-            places.put(step.id, place);
+            indexes.put(step.id, index);
         }
     }
 
-    private void at(long delayNs, int place) {
-        byTime.computeIfAbsent(delayNs, any -> new ArrayList<>()).add(place);
+    private void at(long delayNs, int index) {
+        byTime.computeIfAbsent(delayNs, any -> new ArrayList<>()).add(index);
     }
 
-    private void after(long id, int place, Map<Long, Integer> places, long own) throws JSONException {
+    private void after(long id, int index, Map<Long, Integer> indexes, long waitingId) throws JSONException {
         if (id == 0) {
-            at(0, place);
-        } else if (places.containsKey(id)) {
-            followers.computeIfAbsent(places.get(id), any -> new ArrayList<>()).add(place);
+            at(0, index);
+        } else if (indexes.containsKey(id)) {
+            followers.computeIfAbsent(indexes.get(id), any -> new ArrayList<>()).add(index);
         } else {
-            throw new JSONException("step " + own + " waits for step " + id + ", which is not an earlier step");
+            throw new JSONException("step " + waitingId + " waits for step " + id + ", which is not an earlier step");
         }
     }
 
-    /** This step has ended: the places that start now. */
-    List<Integer> ended(int place) {
+    /** Records that a step has ended and returns the indexes of those that start now. */
+    List<Integer> stepEnded(int index) {
         int prefix = ended.nextClearBit(0);
-        ended.set(place);
-        List<Integer> ready = new ArrayList<>(followers.getOrDefault(place, Collections.emptyList()));
+        ended.set(index);
+        List<Integer> ready = new ArrayList<>(followers.getOrDefault(index, Collections.emptyList()));
         while (prefix < size && ended.get(prefix)) {
             prefix++;
             if (sequential.get(prefix)) {

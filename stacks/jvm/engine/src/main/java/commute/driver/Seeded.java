@@ -1,13 +1,13 @@
 package commute.driver;
 
-/** The file that {@code put} sends: SplitMix64 from seed 0, little endian. */
+/** The bytes that {@code put} sends: SplitMix64 from seed 0, little endian. */
 public final class Seeded {
     private static byte[] longest = new byte[0];
 
     private Seeded() {}
 
-    /** At least that many bytes of it, shared: not to be written to. */
-    public static synchronized byte[] file(int length) {
+    /** Returns at least that many bytes. They are shared and must not be written to. */
+    public static synchronized byte[] atLeast(int length) {
         if (longest.length < length) {
             longest = make(length);
         }
@@ -15,7 +15,7 @@ public final class Seeded {
     }
 
     private static byte[] make(int length) {
-        byte[] file = new byte[length];
+        byte[] bytes = new byte[length];
         long state = 0;
         long word = 0;
         for (int at = 0; at < length; at++, word >>>= 8) {
@@ -25,8 +25,8 @@ public final class Seeded {
                 word = (word ^ (word >>> 27)) * 0x94d049bb133111ebL;
                 word ^= word >>> 31;
             }
-            file[at] = (byte) word;
+            bytes[at] = (byte) word;
         }
-        return file;
+        return bytes;
     }
 }

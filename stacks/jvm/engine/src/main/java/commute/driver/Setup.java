@@ -8,47 +8,47 @@ import java.util.Map;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** What a session is to be. */
+/** A {@code setup} request: the origin, how to connect to it, and the messages. */
 public final class Setup {
     public final String url;
     public final String host;
     public final int port;
     public final String protocol;
     public final File caFile;
-    /** Null when there is none. */
+    /** Null without a client certificate. */
     public final File clientCertFile;
     public final File clientKeyFile;
     public final long timeoutNs;
     final String codec;
-    /** Null when exchanges are not done. */
+    /** Null if exchanges are not supported. */
     final Messages messages;
-    /** Value files by the message's name. */
+    /** Value files by message name. */
     private final JSONObject values;
     private final Map<String, Object> read = new HashMap<>();
     final String warmupUrl;
     final int warmupCalls;
 
-    /** Refuses what the stack cannot do. */
-    Setup(JSONObject request, Identity identity, Messages messages, File credentials) throws JSONException, IOException, Unsupported {
+    /** Parses a request and rejects what the stack cannot do. */
+    Setup(JSONObject request, StackInfo info, Messages messages, File credentials) throws JSONException, IOException, UnsupportedRequestException {
         this.messages = messages;
         protocol = request.getString("protocol");
-        if (!identity.protocols.contains(protocol)) {
-            throw new Unsupported("protocol " + protocol, identity.stack + " is not driven over it here");
+        if (!info.protocols.contains(protocol)) {
+            throw new UnsupportedRequestException("protocol " + protocol, "this driver does not drive " + info.stack + " over it");
         }
         codec = request.getString("codec");
-        if (!codec.equals(identity.codec()) && !identity.exchangeCodecs(messages).containsKey(codec)) {
-            throw new Unsupported("codec " + codec, identity.stack + " is not given it here");
+        if (!codec.equals(info.callCodec()) && !info.exchangeCodecs(messages).containsKey(codec)) {
+            throw new UnsupportedRequestException("codec " + codec, "this driver has no such codec for " + info.stack);
         }
-        for (String wish : new String[] {"congestion", "observe", "discovery"}) {
-            if (!request.optString(wish, "").isEmpty()) {
-                throw new Unsupported(wish + " " + request.getString(wish), identity.stack + " is not driven so here");
+        for (String option : new String[] {"congestion", "observe", "discovery"}) {
+            if (!request.optString(option, "").isEmpty()) {
+                throw new UnsupportedRequestException(option + " " + request.getString(option), "this driver does not support it");
             }
         }
         url = request.getString("url");
         host = URI.create(url).getHost();
         port = URI.create(url).getPort();
         if (host == null || port < 0) {
-            throw new IOException("url " + url + " names no host and port");
+            throw new IOException("url " + url + " has no host and port");
         }
         timeoutNs = request.getLong("timeout_ns");
         values = request.isNull("values") ? new JSONObject() : request.getJSONObject("values");
@@ -58,10 +58,10 @@ public final class Setup {
         clientCertFile = readable(request, "client_cert_file", credentials);
         clientKeyFile = readable(request, "client_key_file", credentials);
         if (caFile == null) {
-            throw new IOException("setup names no ca_file");
+            throw new IOException("setup has no ca_file");
         }
-        if (clientCertFile != null && !identity.capabilities.contains("mtls")) {
-            throw new Unsupported("client_cert_file", identity.stack + " shows no client certificate here");
+        if (clientCertFile != null && !info.capabilities.contains("mtls")) {
+            throw new UnsupportedRequestException("client_cert_file", "this driver sends no client certificate over " + info.stack);
         }
     }
 
@@ -81,12 +81,12 @@ public final class Setup {
         warmupCalls = 0;
     }
 
-    /** The same at another origin. */
-    Setup at(String otherUrl) {
+    /** Returns the same setup for another origin. */
+    Setup withUrl(String otherUrl) {
         return new Setup(this, otherUrl);
     }
 
-    /** The message of that name, which the lab has made. */
+    /** Returns the message of that name, read from its value file. */
     Object value(String name, String kind) throws Exception {
         Object known = read.get(name);
         if (known == null) {

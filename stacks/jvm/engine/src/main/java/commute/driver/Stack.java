@@ -1,34 +1,35 @@
 package commute.driver;
 
-/** A client library: who it is, and a way to open sessions with it. */
+/** A client library. */
 public interface Stack {
-    Identity identity() throws Exception;
+    /** Describes the library as loaded. */
+    StackInfo info() throws Exception;
 
-    /** Nothing may touch the origin before a call is started. */
+    /** Opens a session. It must not touch the origin before a call is started. */
     Session open(Setup setup) throws Exception;
 
-    /** One origin with its connections and tickets. Used by the engine's thread only. */
+    /** One origin with its connections and tickets. Used only by the engine's thread. */
     interface Session {
-        /** Makes the request with its body, so that sending it is all that is timed. */
-        Exchange prepare(Step step) throws Exception;
+        /** Makes the request with its body, so that only sending it is timed. */
+        Call prepare(Step step) throws Exception;
 
-        /** Lets go of every connection: idle ones close now, busy ones after their last call. */
+        /** Drops every connection: idle ones close now, busy ones after their last call. */
         void reconnect(Reconnect mode) throws Exception;
 
-        /** Closes all. */
+        /** Closes all connections and threads. */
         void close() throws Exception;
     }
 
     /** One call, started once. */
-    interface Exchange {
-        /** Returns at once; all that happens goes into the trace, from any thread. */
+    interface Call {
+        /** Starts the call and returns. Events go into the trace, from any thread. */
         void start(Trace trace) throws Exception;
 
-        /** The application wants it no more; its trace has ended already. */
+        /** Abandons the call, whose trace has already ended. */
         void abort();
     }
 
-    /** What a new connection may use of the old one. */
+    /** What new connections may reuse of the old ones: nothing, a ticket, or a ticket with early data. */
     enum Reconnect {
         COLD, RESUME, EARLY_DATA
     }

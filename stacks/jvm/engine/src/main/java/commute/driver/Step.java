@@ -3,43 +3,44 @@ package commute.driver;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** One step of a run. */
+/** One step of a run. Fields that the step's kind does not have are 0 or null. */
 public final class Step {
+    /** The protocol's kinds of step. */
     public enum Kind { CALL, GET, PUT, STREAM, EXCHANGE, PAUSE, RECONNECT }
 
     public final long id;
     public final Kind kind;
-    /** The JSON text of a call or of each message of a stream. */
+    /** The JSON text of a call, or of each message of a stream. */
     public final String body;
-    /** How much to get or put. */
+    /** The size of a get's or put's body. */
     public final int bytes;
-    /** How many messages a stream has. */
+    /** The number of messages in a stream. */
     public final int messages;
-    /** Of an exchange; else null. */
+    /** The message of an exchange. */
     public final Message message;
     final long group;
     final long pauseNs;
     final Stack.Reconnect mode;
-    /** 0: not at all. */
+    /** 0: never. */
     final long cancelAfterNs;
-    /** Null when it starts after all earlier steps. */
+    /** The start rule; null if the step starts after all earlier ones. */
     final JSONObject start;
 
-    Step(JSONObject step, Identity identity, Setup setup) throws Exception {
+    Step(JSONObject step, StackInfo info, Setup setup) throws Exception {
         id = step.getLong("id");
         group = step.getLong("group");
-        kind = kind(step.getString("step"), identity, setup);
+        kind = kind(step.getString("step"), info, setup);
         body = kind == Kind.CALL || kind == Kind.STREAM ? step.getString("body") : null;
         bytes = kind == Kind.GET || kind == Kind.PUT ? step.getInt("bytes") : 0;
         messages = kind == Kind.STREAM ? step.getInt("messages") : 0;
         message = kind == Kind.EXCHANGE ? new Message(step, setup) : null;
         pauseNs = kind == Kind.PAUSE ? step.getLong("ns") : 0;
-        mode = kind == Kind.RECONNECT ? mode(step.getString("mode"), identity) : null;
+        mode = kind == Kind.RECONNECT ? mode(step.getString("mode"), info) : null;
         cancelAfterNs = step.optLong("cancel_after_ns", 0);
         start = step.isNull("start") ? null : step.getJSONObject("start");
     }
 
-    /** A small download. */
+    /** Makes a download. */
     static Step get(long id, int bytes) {
         try {
             return new Step(new JSONObject().put("id", id).put("group", 1).put("step", "get").put("bytes", bytes), null, null);
@@ -48,38 +49,39 @@ public final class Step {
         }
     }
 
+    /** Returns whether the step makes a call, and so a row. */
     public boolean isCall() {
         return kind != Kind.PAUSE && kind != Kind.RECONNECT;
     }
 
-    private static Kind kind(String word, Identity identity, Setup setup) throws Unsupported {
-        switch (word) {
+    private static Kind kind(String name, StackInfo info, Setup setup) throws UnsupportedRequestException {
+        switch (name) {
             case "call": return Kind.CALL;
             case "get": return Kind.GET;
             case "put": return Kind.PUT;
             case "pause": return Kind.PAUSE;
             case "reconnect": return Kind.RECONNECT;
             case "stream":
-                if (identity.capabilities.contains("stream")) {
+                if (info.capabilities.contains("stream")) {
                     return Kind.STREAM;
                 }
-                throw new Unsupported("step stream", identity.stack + " has no messages to stream");
+                throw new UnsupportedRequestException("step stream", info.stack + " does not stream messages");
             case "exchange":
                 if (setup.messages != null) {
                     return Kind.EXCHANGE;
                 }
-                throw new Unsupported("step exchange", identity.stack + " is not given codecs here");
-            default: throw new Unsupported("step " + word, "this driver does not know it");
+                throw new UnsupportedRequestException("step exchange", "this driver has no codecs");
+            default: throw new UnsupportedRequestException("step " + name, "unknown to this driver");
         }
     }
 
-    private static Stack.Reconnect mode(String word, Identity identity) throws Unsupported {
-        if (word.equals("cold")) {
+    private static Stack.Reconnect mode(String name, StackInfo info) throws UnsupportedRequestException {
+        if (name.equals("cold")) {
             return Stack.Reconnect.COLD;
         }
-        if ((word.equals("resume") || word.equals("early_data")) && identity.capabilities.contains(word)) {
-            return word.equals("resume") ? Stack.Reconnect.RESUME : Stack.Reconnect.EARLY_DATA;
+        if ((name.equals("resume") || name.equals("early_data")) && info.capabilities.contains(name)) {
+            return name.equals("resume") ? Stack.Reconnect.RESUME : Stack.Reconnect.EARLY_DATA;
         }
-        throw new Unsupported("reconnect " + word, identity.stack + " is not known to do it");
+        throw new UnsupportedRequestException("reconnect " + name, "not among the capabilities of " + info.stack);
     }
 }

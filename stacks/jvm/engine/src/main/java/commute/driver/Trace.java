@@ -8,14 +8,14 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * What is seen of one call. The library's threads write to it until it ends; after that it is
- * the engine's, and what still comes in from the library no longer counts.
+ * Records the events of one call. The library's threads write to it until it ends. After that it
+ * belongs to the engine, and late events are ignored.
  */
 public final class Trace {
-    /** What is stamped, in the protocol's words. */
+    /** The phases of a call, with their fields in a row. */
     public enum Phase {
         DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns"),
-        /** Of an exchange: the message is made, its bytes are, the last byte of the answer is here. */
+        /** For exchanges: the message was made; its bytes are ready; the answer's last byte arrived. */
         CREATED("created_ns"), ENCODED("encoded_ns"), RECEIVED("received_ns");
 
         final String field;
@@ -24,128 +24,133 @@ public final class Trace {
             this.field = field;
         }
 
-        private boolean isOpening() {
+        private boolean isOfConnection() {
             return this == DNS || this == CONNECT || this == TLS;
         }
     }
 
     final Step step;
-    private final Consumer<Trace> over;
+    private final Consumer<Trace> onEnd;
     private final long[] stamps = new long[Phase.values().length];
     private long startNs;
     private long endNs;
-    private Wire wire;
+    private ConnectionInfo connection;
     private boolean opener;
     private boolean earlyData;
     private int attempts;
     private Integer status;
     private long requestBytes;
-    private Supplier<Received> content;
-    /** What an exchange's response said; null if it was not decoded. */
-    private Object echo;
+    private Supplier<ReceivedBody> content;
+    /** The decoded message of an exchange's response; null if not decoded. */
+    private Object response;
     private String errorKind;
     private String errorDetail;
 
-    Trace(Step step, Consumer<Trace> over) {
+    Trace(Step step, Consumer<Trace> onEnd) {
         this.step = step;
-        this.over = over;
+        this.onEnd = onEnd;
     }
 
-    /** The application asks for the call: now. */
+    /** Stamps the start, when the application requests the call. */
     synchronized long start() {
         startNs = System.nanoTime();
         return startNs;
     }
 
-    /** It happened now. */
+    /** Stamps a phase with the present time. */
     public void stamp(Phase phase) {
         stamp(phase, System.nanoTime());
     }
 
-    /** It happened then. A phase that happens again counts as of the last time. */
+    /** Stamps a phase with a time in ns of System.nanoTime. Only the last stamp of a phase counts. */
     public synchronized void stamp(Phase phase, long atNs) {
         if (endNs == 0) {
             stamps[phase.ordinal()] = atNs;
         }
     }
 
-    public synchronized boolean has(Phase phase) {
+    /** Returns whether the phase has a stamp. */
+    public synchronized boolean isStamped(Phase phase) {
         return stamps[phase.ordinal()] != 0;
     }
 
-    /** When the application asked for the call. */
+    /** Returns when the application requested the call. */
     public synchronized long startNs() {
         return startNs;
     }
 
-    /** The connection it goes over, and whether it was this call that opened it. */
-    public synchronized void carriedBy(Wire wire, boolean opener) {
+    /** Sets the call's connection, and whether this call opened it. */
+    public synchronized void useConnection(ConnectionInfo connection, boolean opener) {
         if (endNs == 0) {
-            this.wire = wire;
+            this.connection = connection;
             this.opener = opener;
         }
     }
 
-    /** The request begins to be sent. */
-    public synchronized void attempt() {
+    /** Counts an attempt to send the request. */
+    public synchronized void countAttempt() {
         if (endNs == 0) {
             attempts++;
         }
     }
 
+    /** Sets whether the request went as early data that was accepted. */
     public synchronized void earlyData(boolean accepted) {
         if (endNs == 0) {
             earlyData = accepted;
         }
     }
 
+    /** Sets the size of the request's body. */
     public synchronized void requestBytes(long bytes) {
         if (endNs == 0) {
             requestBytes = bytes;
         }
     }
 
+    /** Sets the status that the server sent. */
     public synchronized void status(int status) {
         if (endNs == 0) {
             this.status = status;
         }
     }
 
-    /** The response came whole; what an exchange still does with it is part of the call. */
-    public void ended(Received received) {
+    /** Ends the call with a complete response. For an exchange, decoding it is part of the call. */
+    public void complete(ReceivedBody received) {
         if (step.message == null || isBadStatus()) {
-            ended(() -> received);
+            complete(() -> received);
             return;
         }
-        if (!has(Phase.RECEIVED)) {
+        if (!isStamped(Phase.RECEIVED)) {
             stamp(Phase.RECEIVED);
         }
         try {
             Object decoded = step.message.decode(received);
             synchronized (this) {
-                echo = decoded;
+                response = decoded;
             }
-            ended(() -> received);
-        } catch (Exception noMessage) {
-            failed("protocol", "the echo cannot be decoded: " + Failure.words(noMessage));
+            complete(() -> received);
+        } catch (Exception notAMessage) {
+            fail("protocol", "the echo cannot be decoded: " + ErrorClassifier.describe(notAMessage));
         }
     }
 
-    /** The response came whole. Its content is asked for later, when no call is under way. */
-    public void ended(Supplier<Received> content) {
+    /** Ends the call with a complete response. Its content is requested later, when no call is in flight. */
+    public void complete(Supplier<ReceivedBody> content) {
         end(content, null, null);
     }
 
-    /** It failed; what had come until then does not count. */
-    public void failed(Throwable failure) {
-        end(null, Failure.kind(failure), Failure.words(failure));
+    /** Ends the call with an error. Whatever was received does not count. */
+    public void fail(Throwable failure) {
+        end(null, ErrorClassifier.classify(failure), ErrorClassifier.describe(failure));
     }
 
-    public void failed(String kind, String detail) {
+    /** Ends the call with an error of that kind. */
+    public void fail(String kind, String detail) {
         end(null, kind, detail);
     }
 
-    private synchronized void end(Supplier<Received> content, String kind, String detail) {
+    private synchronized void end(Supplier<ReceivedBody> content, String kind, String detail) {
         if (endNs != 0) {
             return;
         }
@@ -153,14 +158,10 @@ public final class Trace {
         this.content = content;
         errorKind = kind;
         errorDetail = detail;
-        over.accept(this);
+        onEnd.accept(this);
     }
 
-    synchronized boolean isOver() {
-        return endNs != 0;
-    }
-
-    /** Why it failed, or null. */
+    /** Returns why the call failed, or null. */
     synchronized String error() {
         return errorKind == null && isBadStatus() ? "status " + status : errorDetail;
     }
@@ -175,8 +176,8 @@ public final class Trace {
         row.put("id", step.id);
         row.put("start_ns", startNs);
         for (Phase phase : Phase.values()) {
-            boolean anothers = phase.isOpening() && wire != null && !opener;
-            if (has(phase) && !anothers) {
+            boolean belongsToOpener = phase.isOfConnection() && connection != null && !opener;
+            if (isStamped(phase) && !belongsToOpener) {
                 row.put(phase.field, stamps[phase.ordinal()]);
             }
         }
@@ -184,26 +185,26 @@ public final class Trace {
         row.put("request_bytes", requestBytes);
         row.put("attempts", attempts);
         row.put("early_data", earlyData);
-        row.put("connection", wire == null ? 0 : wire.number);
-        if (wire != null) {
+        row.put("connection", connection == null ? 0 : connection.number);
+        if (connection != null) {
             row.put("reused", !opener);
-            row.put("resumed", wire.resumed);
-            if (wire.localPort > 0) {
-                row.put("local_port", wire.localPort);
+            row.put("resumed", connection.resumed);
+            if (connection.localPort > 0) {
+                row.put("local_port", connection.localPort);
             }
-            if (wire.protocol != null) {
-                row.put("protocol", wire.protocol);
+            if (connection.protocol != null) {
+                row.put("protocol", connection.protocol);
             }
         }
         if (status != null) {
             row.put("status", status);
         }
         if (content != null) {
-            Received received = content.get();
+            ReceivedBody received = content.get();
             row.put("response_bytes", received.bytes());
             row.put("digest", received.sha256());
         }
-        if (echo != null && error() == null && !step.message.isEchoedBy(echo)) {
+        if (response != null && error() == null && !step.message.matches(response)) {
             errorKind = "protocol";
             errorDetail = "the echo differs";
         }

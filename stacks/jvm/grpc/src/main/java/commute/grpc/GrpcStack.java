@@ -1,54 +1,54 @@
 package commute.grpc;
 
 import commute.driver.Credentials;
-import commute.driver.Identity;
+import commute.driver.StackInfo;
 import commute.driver.Setup;
 import commute.driver.Stack;
 import commute.driver.Step;
-import commute.driver.Witness;
+import commute.driver.RecordingTrustManager;
 import io.grpc.ManagedChannel;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** grpc-java over one of its transports. */
 final class GrpcStack implements Stack {
-    private final Identity identity;
-    private final Transport.Maker maker;
+    private final StackInfo info;
+    private final Transport.Factory transports;
 
-    GrpcStack(Identity identity, Transport.Maker maker) {
-        this.identity = identity;
-        this.maker = maker;
+    GrpcStack(StackInfo info, Transport.Factory transports) {
+        this.info = info;
+        this.transports = transports;
     }
 
     @Override
-    public Identity identity() {
-        return identity;
+    public StackInfo info() {
+        return info;
     }
 
     @Override
     public Session open(Setup setup) throws Exception {
-        return new GrpcSession(setup, maker);
+        return new GrpcSession(setup, transports);
     }
 
-    /** One origin. A channel has at most one connection, which its first call opens. */
+    /** One origin. Its channel has at most one connection, which the first call opens. */
     private static final class GrpcSession implements Session {
         private final Transport transport;
-        private final Witness witness;
+        private final RecordingTrustManager trustManager;
         private final AtomicInteger opened = new AtomicInteger();
-        private Openings openings;
+        private ConnectionTracker tracker;
         private ManagedChannel channel;
 
-        GrpcSession(Setup setup, Transport.Maker maker) throws Exception {
-            witness = new Witness(new Credentials(setup).trust());
-            transport = maker.of(setup, witness);
+        GrpcSession(Setup setup, Transport.Factory transports) throws Exception {
+            trustManager = new RecordingTrustManager(new Credentials(setup).trustManager());
+            transport = transports.create(setup, trustManager);
             open(Reconnect.COLD);
         }
 
         private void open(Reconnect mode) throws Exception {
-            openings = new Openings(witness, opened);
-            channel = transport.channel(mode, openings)
+            tracker = new ConnectionTracker(trustManager, opened);
+            channel = transport.channel(mode, tracker)
                     .disableRetry()
                     .proxyDetector(address -> null)
-                    .addTransportFilter(openings)
+                    .addTransportFilter(tracker)
                     .build();
         }
 
@@ -59,8 +59,8 @@ final class GrpcStack implements Stack {
         }
 
         @Override
-        public Exchange prepare(Step step) throws Exception {
-            return new GrpcExchange(step, () -> channel, () -> openings);
+        public Call prepare(Step step) throws Exception {
+            return new GrpcCall(step, () -> channel, () -> tracker);
         }
 
         @Override

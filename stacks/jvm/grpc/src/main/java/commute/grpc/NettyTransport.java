@@ -1,9 +1,9 @@
 package commute.grpc;
 
-import commute.driver.Identity;
+import commute.driver.StackInfo;
 import commute.driver.Setup;
 import commute.driver.Stack;
-import commute.driver.Witness;
+import commute.driver.RecordingTrustManager;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
@@ -21,46 +21,46 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
-/** grpc-netty-shaded over its own BoringSSL and epoll: gRPC as Java servers have it. */
+/** grpc-netty-shaded over its own BoringSSL and epoll, the usual gRPC of Java servers. */
 final class NettyTransport implements Transport {
     private final Setup setup;
-    private final Witness witness;
+    private final RecordingTrustManager trustManager;
     private final EventLoopGroup loops = new EpollEventLoopGroup();
 
-    NettyTransport(Setup setup, Witness witness) {
+    NettyTransport(Setup setup, RecordingTrustManager trustManager) {
         this.setup = setup;
-        this.witness = witness;
+        this.trustManager = trustManager;
     }
 
-    static Identity identity() {
+    static StackInfo info() {
         Epoll.ensureAvailability();
         OpenSsl.ensureAvailability();
-        return Transport.identity("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
+        return Transport.stackInfo("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
                 .capabilities("mtls", "stream", "parallel", "protobuf", "cancel")
                 .phase("connect", "channelActive")
                 .phase("tls", "SslHandler.handshakeFuture")
-                .setting("TCP_NODELAY", "on (stock)")
-                .setting("h2 receive window", "1 MiB, grown by BDP pings (stock)")
-                .setting("session tickets", "none kept (stock)");
+                .setting("TCP_NODELAY", "on (default)")
+                .setting("h2 receive window", "1 MiB, grown by BDP pings (default)")
+                .setting("session tickets", "none kept (default)");
     }
 
-    /** Always cold. */
+    /** Ignores the mode: every connection is cold. */
     @Override
-    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, Openings openings) throws SSLException {
-        SslContextBuilder tls = GrpcSslContexts.forClient().trustManager(witness);
+    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, ConnectionTracker tracker) throws SSLException {
+        SslContextBuilder tls = GrpcSslContexts.forClient().trustManager(trustManager);
         if (setup.clientCertFile != null) {
             tls.keyManager(setup.clientCertFile, setup.clientKeyFile);
         }
         return NettyChannelBuilder.forAddress(setup.host, setup.port)
                 .sslContext(tls.build())
                 .eventLoopGroup(loops)
-                .channelFactory(() -> watched(openings));
+                .channelFactory(() -> trackedChannel(tracker));
     }
 
-    /** What grpc-netty itself makes, with a watcher that leaves when TLS is under way. */
-    private static Channel watched(Openings openings) {
+    /** Makes the channel that grpc-netty itself would make, with a tracer that leaves once TLS has started. */
+    private static Channel trackedChannel(ConnectionTracker tracker) {
         Channel channel = new EpollSocketChannel();
-        channel.pipeline().addFirst(new Watcher(openings));
+        channel.pipeline().addFirst(new HandshakeTracer(tracker));
         return channel;
     }
 
@@ -69,23 +69,23 @@ final class NettyTransport implements Transport {
         loops.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
     }
 
-    private static final class Watcher extends ChannelDuplexHandler {
-        private final Openings openings;
+    private static final class HandshakeTracer extends ChannelDuplexHandler {
+        private final ConnectionTracker tracker;
 
-        Watcher(Openings openings) {
-            this.openings = openings;
+        HandshakeTracer(ConnectionTracker tracker) {
+            this.tracker = tracker;
         }
 
         @Override
         public void channelActive(ChannelHandlerContext context) {
-            openings.connected();
+            tracker.connected();
             context.fireChannelActive();
         }
 
-        /** The first write is TLS's. */
+        /** The first write starts the TLS handshake. */
         @Override
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-            context.pipeline().get(SslHandler.class).handshakeFuture().addListener(done -> openings.secured());
+            context.pipeline().get(SslHandler.class).handshakeFuture().addListener(done -> tracker.handshakeDone());
             context.write(message, promise);
             context.pipeline().remove(this);
         }

@@ -1,10 +1,10 @@
 package commute.grpc;
 
 import commute.driver.Credentials;
-import commute.driver.Identity;
+import commute.driver.StackInfo;
 import commute.driver.Setup;
 import commute.driver.Stack;
-import commute.driver.Witness;
+import commute.driver.RecordingTrustManager;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.okhttp.OkHttpChannelBuilder;
 import java.io.IOException;
@@ -16,53 +16,54 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 import org.conscrypt.Conscrypt;
 
-/** grpc-okhttp over Conscrypt: gRPC as Android apps have it. */
+/** grpc-okhttp over Conscrypt, the usual gRPC of Android apps. */
 final class OkHttpTransport implements Transport {
     private final Setup setup;
-    private final Witness witness;
+    private final RecordingTrustManager trustManager;
     private final Credentials credentials;
-    private SSLContext tickets;
+    /** Owns the tickets. */
+    private SSLContext sslContext;
 
-    OkHttpTransport(Setup setup, Witness witness) throws IOException, GeneralSecurityException {
+    OkHttpTransport(Setup setup, RecordingTrustManager trustManager) throws IOException, GeneralSecurityException {
         this.setup = setup;
-        this.witness = witness;
+        this.trustManager = trustManager;
         credentials = new Credentials(setup);
     }
 
-    static Identity identity() {
+    static StackInfo info() {
         Conscrypt.Version version = Conscrypt.version();
-        return Transport.identity("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
+        return Transport.stackInfo("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
                 .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel")
-                .phase("connect", "the transport asks for TLS over its connected socket")
+                .phase("connect", "the transport requests TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")
-                .setting("TCP_NODELAY", "on, but only after the handshake (stock)")
-                .setting("h2 receive window", "65535 bytes a stream and for the connection (stock)");
+                .setting("TCP_NODELAY", "on, but only after the handshake (default)")
+                .setting("h2 receive window", "65535 bytes per stream and per connection (default)");
     }
 
     @Override
-    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, Openings openings) throws GeneralSecurityException {
+    public ManagedChannelBuilder<?> channel(Stack.Reconnect mode, ConnectionTracker tracker) throws GeneralSecurityException {
         if (mode == Stack.Reconnect.COLD) {
-            tickets = credentials.newContext(witness);
+            sslContext = credentials.newContext(trustManager);
         }
         return OkHttpChannelBuilder.forAddress(setup.host, setup.port)
-                .sslSocketFactory(new Watched(tickets.getSocketFactory(), openings));
+                .sslSocketFactory(new TrackedSocketFactory(sslContext.getSocketFactory(), tracker));
     }
 
-    /** The transport asks for sockets over connected ones only. */
-    private static final class Watched extends SSLSocketFactory {
-        private final SSLSocketFactory maker;
-        private final Openings openings;
+    /** Makes TLS sockets that report to the tracker. The transport requests them only over connected sockets. */
+    private static final class TrackedSocketFactory extends SSLSocketFactory {
+        private final SSLSocketFactory delegate;
+        private final ConnectionTracker tracker;
 
-        Watched(SSLSocketFactory maker, Openings openings) {
-            this.maker = maker;
-            this.openings = openings;
+        TrackedSocketFactory(SSLSocketFactory delegate, ConnectionTracker tracker) {
+            this.delegate = delegate;
+            this.tracker = tracker;
         }
 
         @Override
         public Socket createSocket(Socket connected, String host, int port, boolean autoClose) throws IOException {
-            openings.connected();
-            SSLSocket socket = (SSLSocket) maker.createSocket(connected, host, port, autoClose);
-            socket.addHandshakeCompletedListener(done -> openings.secured());
+            tracker.connected();
+            SSLSocket socket = (SSLSocket) delegate.createSocket(connected, host, port, autoClose);
+            socket.addHandshakeCompletedListener(done -> tracker.handshakeDone());
             return socket;
         }
 
@@ -88,12 +89,12 @@ final class OkHttpTransport implements Transport {
 
         @Override
         public String[] getDefaultCipherSuites() {
-            return maker.getDefaultCipherSuites();
+            return delegate.getDefaultCipherSuites();
         }
 
         @Override
         public String[] getSupportedCipherSuites() {
-            return maker.getSupportedCipherSuites();
+            return delegate.getSupportedCipherSuites();
         }
     }
 }

@@ -2,7 +2,7 @@ package commute.h3;
 
 import commute.driver.Trace;
 import commute.driver.Trace.Phase;
-import commute.driver.Wire;
+import commute.driver.ConnectionInfo;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -31,39 +31,41 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A QUIC connection and the calls that wait for it or use it. Lives on the event loop. */
+/** A QUIC connection with the calls that wait for it or use it. Confined to the event loop. */
 final class H3Connection extends ChannelInboundHandlerAdapter {
     static final int CONNECTION_WINDOW = 10_000_000;
     static final int STREAM_WINDOW = 1_000_000;
     static final int IDLE_SECONDS = 30;
 
     private final H3Stack.H3Session session;
-    private final QuicSslContext tickets;
-    private final boolean sendEarly;
-    private final int questionsBefore;
-    private final List<H3Exchange> waiting = new ArrayList<>();
+    private final QuicSslContext sslContext;
+    private final boolean sendsEarlyData;
+    private final int checksBefore;
+    private final List<H3Call> waiting = new ArrayList<>();
     private Trace opener;
-    private Wire wire;
+    /** Null until the connection can carry calls. */
+    private ConnectionInfo info;
     private Channel socket;
     private QuicChannel quic;
     private boolean usable;
     private boolean used;
-    private boolean early;
+    private boolean isEarly;
     private boolean retired;
-    private boolean over;
-    private long securedNs;
+    private boolean closed;
+    private long handshakeDoneNs;
     private int calls;
-    private QuicConnectionCloseEvent closed;
+    /** The peer's reason for closing; null if it has not closed. */
+    private QuicConnectionCloseEvent closeEvent;
 
-    H3Connection(H3Stack.H3Session session, QuicSslContext tickets, boolean sendEarly) {
+    H3Connection(H3Stack.H3Session session, QuicSslContext sslContext, boolean sendsEarlyData) {
         this.session = session;
-        this.tickets = tickets;
-        this.sendEarly = sendEarly;
-        questionsBefore = session.witness.questions();
+        this.sslContext = sslContext;
+        this.sendsEarlyData = sendsEarlyData;
+        checksBefore = session.trustManager.checks();
     }
 
-    boolean isOver() {
-        return over;
+    boolean isClosed() {
+        return closed;
     }
 
     void open(Trace trace) {
@@ -77,7 +79,7 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
         }
         trace.stamp(Phase.DNS);
         ChannelHandler codec = Http3.newQuicClientCodecBuilder()
-                .sslEngineProvider(channel -> tickets.newEngine(channel.alloc(), session.setup.host, session.setup.port))
+                .sslEngineProvider(channel -> sslContext.newEngine(channel.alloc(), session.setup.host, session.setup.port))
                 .maxIdleTimeout(IDLE_SECONDS, TimeUnit.SECONDS)
                 .initialMaxData(CONNECTION_WINDOW)
                 .initialMaxStreamDataBidirectionalLocal(STREAM_WINDOW)
@@ -113,19 +115,19 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        if (event instanceof SslEarlyDataReadyEvent && sendEarly) {
-            early = true;
-            number(true);
-            // Netty is in the middle of sending; what is written now would wait for the server's answer.
-            session.loop.execute(this::carryWaiting);
+        if (event instanceof SslEarlyDataReadyEvent && sendsEarlyData) {
+            isEarly = true;
+            updateInfo(true);
+            // Netty is in the middle of sending: what is written now would wait for the server's answer.
+            session.loop.execute(this::sendWaiting);
         } else if (event instanceof SslHandshakeCompletionEvent && ((SslHandshakeCompletionEvent) event).isSuccess()) {
-            securedNs = System.nanoTime();
-            opener.stamp(Phase.TLS, securedNs);
-            early = false;
-            number(session.witness.questions() == questionsBefore);
-            carryWaiting();
+            handshakeDoneNs = System.nanoTime();
+            opener.stamp(Phase.TLS, handshakeDoneNs);
+            isEarly = false;
+            updateInfo(session.trustManager.checks() == checksBefore);
+            sendWaiting();
         } else if (event instanceof QuicConnectionCloseEvent) {
-            closed = (QuicConnectionCloseEvent) event;
+            closeEvent = (QuicConnectionCloseEvent) event;
         }
         context.fireUserEventTriggered(event);
     }
@@ -136,79 +138,81 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
         context.fireChannelInactive();
     }
 
-    private void number(boolean resumed) {
-        if (wire == null) {
-            wire = new Wire(session.opened.incrementAndGet());
-            wire.localPort = ((InetSocketAddress) socket.localAddress()).getPort();
-            wire.protocol = "h3";
+    private void updateInfo(boolean resumed) {
+        if (info == null) {
+            info = new ConnectionInfo(session.opened.incrementAndGet());
+            info.localPort = ((InetSocketAddress) socket.localAddress()).getPort();
+            info.protocol = "h3";
         }
-        wire.resumed = resumed;
+        info.resumed = resumed;
     }
 
-    private void carryWaiting() {
+    private void sendWaiting() {
         usable = true;
-        List<H3Exchange> ready = new ArrayList<>(waiting);
+        List<H3Call> ready = new ArrayList<>(waiting);
         waiting.clear();
         ready.forEach(this::send);
     }
 
-    /** A call is to go over this connection, now or when it is open. */
-    void carry(H3Exchange exchange) {
-        if (over) {
-            fail(exchange.trace(), new ClosedChannelException());
+    /** Sends a call over this connection, now or when it is open. */
+    void carry(H3Call call) {
+        if (closed) {
+            fail(call.trace(), new ClosedChannelException());
             return;
         }
         calls++;
         if (usable) {
-            send(exchange);
+            send(call);
         } else {
-            waiting.add(exchange);
-            exchange.waitsFor(this);
+            waiting.add(call);
+            call.waitFor(this);
         }
     }
 
-    private void send(H3Exchange exchange) {
-        // The call that had it opened may have been given up.
-        exchange.trace().carriedBy(wire, !used);
+    private void send(H3Call call) {
+        // Not necessarily the call that opened the connection: that may have been cancelled.
+        call.trace().useConnection(info, !used);
         used = true;
-        exchange.send(quic, this);
+        call.send(quic, this);
     }
 
-    /** The call waits no more. */
-    void forget(H3Exchange exchange) {
-        if (waiting.remove(exchange)) {
-            released();
+    /** Removes a call that is waiting for the connection. */
+    void stopWaiting(H3Call call) {
+        if (waiting.remove(call)) {
+            callEnded();
         }
     }
 
-    /** Whether what is written now goes as early data. */
+    /** Returns whether what is written now goes as early data. */
     boolean isEarly() {
-        return early;
+        return isEarly;
     }
 
-    /** When the handshake was done. */
-    long securedNs() {
-        return securedNs;
+    /** Returns when the handshake was done, in ns of System.nanoTime. */
+    long handshakeDoneNs() {
+        return handshakeDoneNs;
     }
 
-    /** Early data that was refused, or lost, has been sent again by now. */
+    /** Returns whether early data has been resent, because it was refused or lost. */
     boolean hasResent() {
-        return !wire.resumed || quic.collectStats().getNow().streamRetransBytes() > 0;
+        return !info.resumed || quic.collectStats().getNow().streamRetransBytes() > 0;
     }
 
-    void released() {
+    /** Records that a call on this connection has ended. */
+    void callEnded() {
         calls--;
         closeIfDone();
     }
 
+    /** Closes the connection when its last call has ended. */
     void retire() {
         retired = true;
         closeIfDone();
     }
 
     private void closeIfDone() {
-        if (retired && calls == 0 && !over) {
-            over = true;
+        if (retired && calls == 0 && !closed) {
+            closed = true;
             if (quic != null) {
                 quic.close(true, Http3ErrorCode.H3_NO_ERROR.code(), Unpooled.EMPTY_BUFFER).addListener(done -> socket.close());
             } else if (socket != null) {
@@ -218,27 +222,27 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
     }
 
     private void fail(Throwable failure) {
-        if (!over) {
-            over = true;
-            if (wire == null) {
+        if (!closed) {
+            closed = true;
+            if (info == null) {
                 fail(opener, failure);
             }
-            new ArrayList<>(waiting).forEach(exchange -> exchange.failed(failure, this));
+            new ArrayList<>(waiting).forEach(call -> call.fail(failure, this));
             if (socket != null) {
                 socket.close();
             }
         }
     }
 
-    /** In the protocol's words; what the peer said when it closed weighs more than that it did. */
+    /** Classifies a failure. The peer's reason for closing the connection takes precedence over the exception. */
     void fail(Trace trace, Throwable failure) {
         if (failure instanceof QuicStreamResetException) {
-            trace.failed("reset", failure.toString());
-        } else if (closed == null) {
-            trace.failed(failure);
+            trace.fail("reset", failure.toString());
+        } else if (closeEvent == null) {
+            trace.fail(failure);
         } else {
-            String detail = "connection closed by the peer: error " + closed.error() + " " + new String(closed.reason(), StandardCharsets.UTF_8);
-            trace.failed(closed.isTlsError() ? "tls" : "reset", detail);
+            String detail = "connection closed by the peer: error " + closeEvent.error() + " " + new String(closeEvent.reason(), StandardCharsets.UTF_8);
+            trace.fail(closeEvent.isTlsError() ? "tls" : "reset", detail);
         }
     }
 }

@@ -1,16 +1,16 @@
 package commute.h3;
 
-import commute.driver.CodecFolder;
+import commute.driver.CodecClassLoader;
 import commute.driver.Driver;
 import io.netty.handler.codec.quic.Quic;
 
-/** Netty's HTTP/3. */
+/** Drives Netty's HTTP/3. */
 final class Main {
     private Main() {}
 
     public static void main(String[] arguments) throws Exception {
-        Driver.keepToTemporaryFolder();
+        Driver.useTmpdir();
         Quic.ensureAvailability();
-        Driver.main(new H3Stack(), CodecFolder.messages());
+        Driver.run(new H3Stack(), CodecClassLoader.loadMessages());
     }
 }

@@ -11,7 +11,7 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 
-/** Does with another socket what it is asked. */
+/** Forwards every method to another socket. Neither the JDK nor a library of this module has such a class. */
 class ForwardingSslSocket extends SSLSocket {
     private final SSLSocket socket;
 

@@ -1,11 +1,11 @@
 package commute.huc;
 
 import commute.driver.Credentials;
-import commute.driver.Identity;
+import commute.driver.StackInfo;
 import commute.driver.Setup;
 import commute.driver.Stack;
 import commute.driver.Step;
-import commute.driver.Witness;
+import commute.driver.RecordingTrustManager;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.ExecutorService;
@@ -13,70 +13,70 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 
-/** HttpURLConnection, by whomever. */
+/** HttpURLConnection, in any implementation. */
 final class HucStack implements Stack {
-    private final Identity identity;
-    private final Urls.Maker maker;
+    private final StackInfo info;
+    private final UrlOpener.Factory openers;
 
-    HucStack(Identity identity, Urls.Maker maker) {
-        this.identity = identity;
-        this.maker = maker;
+    HucStack(StackInfo info, UrlOpener.Factory openers) {
+        this.info = info;
+        this.openers = openers;
     }
 
     @Override
-    public Identity identity() {
-        return identity;
+    public StackInfo info() {
+        return info;
     }
 
     @Override
     public Session open(Setup setup) throws IOException, GeneralSecurityException {
-        return new HucSession(setup, maker);
+        return new HucSession(setup, openers);
     }
 
-    /** One origin. Each reconnect has sockets of its own; the SSLContext has the tickets. */
+    /** One origin. Each reconnect gets its own sockets; the SSLContext owns the tickets. */
     private static final class HucSession implements Session {
         private final Setup setup;
-        private final Urls.Maker maker;
+        private final UrlOpener.Factory openers;
         private final Credentials credentials;
-        private final Witness witness;
+        private final RecordingTrustManager trustManager;
         private final AtomicInteger opened = new AtomicInteger();
         private final ExecutorService threads = Executors.newCachedThreadPool();
-        private SSLContext tickets;
-        private Sockets sockets;
-        private Urls urls;
+        private SSLContext sslContext;
+        private TappedSocketFactory socketFactory;
+        private UrlOpener opener;
 
-        HucSession(Setup setup, Urls.Maker maker) throws IOException, GeneralSecurityException {
+        HucSession(Setup setup, UrlOpener.Factory openers) throws IOException, GeneralSecurityException {
             this.setup = setup;
-            this.maker = maker;
+            this.openers = openers;
             credentials = new Credentials(setup);
-            witness = new Witness(credentials.trust());
+            trustManager = new RecordingTrustManager(credentials.trustManager());
             open(Reconnect.COLD);
         }
 
         private void open(Reconnect mode) throws GeneralSecurityException {
             if (mode == Reconnect.COLD) {
-                tickets = credentials.newContext(witness);
+                sslContext = credentials.newContext(trustManager);
             }
-            sockets = new Sockets(tickets.getSocketFactory(), witness, opened);
-            urls = maker.over(sockets);
+            socketFactory = new TappedSocketFactory(sslContext.getSocketFactory(), trustManager, opened);
+            opener = openers.create(socketFactory);
         }
 
         @Override
         public void reconnect(Reconnect mode) throws GeneralSecurityException {
-            urls.close();
-            sockets.retire();
+            opener.close();
+            socketFactory.retire();
             open(mode);
         }
 
         @Override
-        public Exchange prepare(Step step) throws IOException {
-            return new HucExchange(setup.url, step, threads, () -> urls);
+        public Call prepare(Step step) throws IOException {
+            return new HucCall(setup.url, step, threads, () -> opener);
         }
 
         @Override
         public void close() {
-            urls.close();
-            sockets.retire();
+            opener.close();
+            socketFactory.retire();
             threads.shutdown();
         }
     }

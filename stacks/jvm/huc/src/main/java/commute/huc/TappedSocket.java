@@ -2,7 +2,7 @@ package commute.huc;
 
 import commute.driver.Trace;
 import commute.driver.Trace.Phase;
-import commute.driver.Wire;
+import commute.driver.ConnectionInfo;
 import java.io.FilterInputStream;
 import java.io.FilterOutputStream;
 import java.io.IOException;
@@ -11,32 +11,33 @@ import java.io.OutputStream;
 import java.net.Socket;
 import javax.net.ssl.SSLSocket;
 
-/** Stamps what the library does with a TLS socket onto the call whose thread does it. */
+/** Stamps what the library does with a TLS socket on the call of the current thread. */
 final class TappedSocket extends ForwardingSslSocket {
-    private final Socket wire;
-    private final Sockets sockets;
+    private final Socket tcpSocket;
+    private final TappedSocketFactory factory;
     private Trace opener;
-    private Wire number;
+    /** Null until the handshake is done. */
+    private ConnectionInfo connection;
     private Trace user;
 
-    TappedSocket(SSLSocket socket, Socket wire, Sockets sockets) {
+    TappedSocket(SSLSocket socket, Socket tcpSocket, TappedSocketFactory factory) {
         super(socket);
-        this.wire = wire;
-        this.sockets = sockets;
+        this.tcpSocket = tcpSocket;
+        this.factory = factory;
     }
 
-    /** The TCP connection. */
-    Socket wire() {
-        return wire;
+    /** Returns the TCP socket under the TLS socket. */
+    Socket tcpSocket() {
+        return tcpSocket;
     }
 
     @Override
     public void startHandshake() throws IOException {
         super.startHandshake();
-        if (number == null) {
-            opener = HucExchange.ofThread().trace();
+        if (connection == null) {
+            opener = HucCall.current().trace();
             opener.stamp(Phase.TLS);
-            number = sockets.numbered(this);
+            connection = factory.handshakeDone(this);
         }
     }
 
@@ -50,7 +51,7 @@ final class TappedSocket extends ForwardingSslSocket {
 
             @Override
             public void write(byte[] bytes, int from, int count) throws IOException {
-                Trace trace = beginsToWrite();
+                Trace trace = startWrite();
                 out.write(bytes, from, count);
                 trace.stamp(Phase.REQUEST_SENT);
             }
@@ -62,45 +63,45 @@ final class TappedSocket extends ForwardingSslSocket {
         return new FilterInputStream(super.getInputStream()) {
             @Override
             public int read() throws IOException {
-                return came(in.read());
+                return stampRead(in.read());
             }
 
             @Override
             public int read(byte[] bytes, int from, int count) throws IOException {
-                return came(in.read(bytes, from, count));
+                return stampRead(in.read(bytes, from, count));
             }
         };
     }
 
-    private Trace beginsToWrite() {
-        HucExchange exchange = HucExchange.ofThread();
-        Trace trace = exchange.trace();
-        if (exchange.socket() != this) {
+    private Trace startWrite() {
+        HucCall call = HucCall.current();
+        Trace trace = call.trace();
+        if (call.socket() != this) {
             synchronized (this) {
                 user = trace;
             }
-            exchange.uses(this);
-            trace.carriedBy(number, trace == opener);
-            trace.attempt();
+            call.uses(this);
+            trace.useConnection(connection, trace == opener);
+            trace.countAttempt();
         }
         return trace;
     }
 
-    /** Checking a kept connection reads too, before the call has written to it. */
-    private int came(int result) {
-        HucExchange exchange = HucExchange.ofThread();
-        if (result >= 0 && exchange != null && exchange.socket() == this && !exchange.trace().has(Phase.FIRST_BYTE)) {
-            exchange.trace().stamp(Phase.FIRST_BYTE);
+    /** Stamps the first byte. Ignores the reads that check a reused connection before the call writes to it. */
+    private int stampRead(int result) {
+        HucCall call = HucCall.current();
+        if (result >= 0 && call != null && call.socket() == this && !call.trace().isStamped(Phase.FIRST_BYTE)) {
+            call.trace().stamp(Phase.FIRST_BYTE);
         }
         return result;
     }
 
-    /** Its call has ended. */
+    /** Records that the socket's call has ended. */
     void release() {
         synchronized (this) {
             user = null;
         }
-        if (sockets.isRetired()) {
+        if (factory.isRetired()) {
             closeIfIdle();
         }
     }
@@ -114,13 +115,13 @@ final class TappedSocket extends ForwardingSslSocket {
         try {
             close();
         } catch (IOException ignored) {
-            // It is thrown away either way.
+            // The socket is discarded either way.
         }
     }
 
     @Override
     public void close() throws IOException {
-        sockets.closed(this);
+        factory.closed(this);
         super.close();
     }
 }

@@ -1,6 +1,6 @@
 package commute.okhttp;
 
-import commute.driver.CodecFolder;
+import commute.driver.CodecClassLoader;
 import commute.driver.Driver;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -11,18 +11,18 @@ import javax.net.SocketFactory;
 import javax.net.ssl.SSLContext;
 import org.conscrypt.Conscrypt;
 
-/** {@code conscrypt}, {@code nodelay} or {@code jdk}: what OkHttp runs on. */
+/** Drives OkHttp. The argument, {@code conscrypt}, {@code nodelay} or {@code jdk}, selects TLS and sockets. */
 final class Main {
     private Main() {}
 
     public static void main(String[] arguments) throws Exception {
-        Driver.keepToTemporaryFolder();
+        Driver.useTmpdir();
         String variant = arguments.length == 1 ? arguments[0] : "";
         String tls;
         switch (variant) {
             case "conscrypt":
             case "nodelay":
-                // First, as on Android; OkHttp recognises Conscrypt by that.
+                // First, as on Android: OkHttp recognises Conscrypt by its position.
                 Security.insertProviderAt(Conscrypt.newProvider(), 1);
                 Conscrypt.Version version = Conscrypt.version();
                 tls = "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch();
@@ -32,14 +32,14 @@ final class Main {
                 tls = provider.getName() + " of Java " + System.getProperty("java.runtime.version");
                 break;
             default:
-                throw new IllegalArgumentException("one argument: conscrypt, nodelay or jdk");
+                throw new IllegalArgumentException("expected one argument: conscrypt, nodelay or jdk");
         }
-        SocketFactory sockets = variant.equals("nodelay") ? new NoDelay() : SocketFactory.getDefault();
-        Driver.main(new OkHttpStack(Loaded.version(), tls, sockets), CodecFolder.messages());
+        SocketFactory sockets = variant.equals("nodelay") ? new NoDelaySocketFactory() : SocketFactory.getDefault();
+        Driver.run(new OkHttpStack(OkHttpVersion.loaded(), tls, sockets), CodecClassLoader.loadMessages());
     }
 
-    /** Plain sockets with Nagle's algorithm off. OkHttp asks for unconnected ones only. */
-    private static final class NoDelay extends SocketFactory {
+    /** Makes TCP sockets with Nagle's algorithm off. OkHttp requests only unconnected ones. */
+    private static final class NoDelaySocketFactory extends SocketFactory {
         @Override
         public Socket createSocket() throws IOException {
             Socket socket = new Socket();

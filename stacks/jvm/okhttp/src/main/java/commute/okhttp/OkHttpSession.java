@@ -2,13 +2,13 @@ package commute.okhttp;
 
 import commute.driver.Credentials;
 import commute.driver.Message;
-import commute.driver.Received;
+import commute.driver.ReceivedBody;
 import commute.driver.Seeded;
 import commute.driver.Setup;
 import commute.driver.Stack;
 import commute.driver.Step;
 import commute.driver.Trace;
-import commute.driver.Witness;
+import commute.driver.RecordingTrustManager;
 import java.io.IOException;
 import java.net.Proxy;
 import java.nio.charset.StandardCharsets;
@@ -31,28 +31,28 @@ import okhttp3.internal.http2.ConnectionShutdownException;
 import okhttp3.internal.http2.StreamResetException;
 import okio.BufferedSink;
 
-/** One origin. The client has the connections, its SSLContext the tickets. */
+/** One origin. The client owns the connections, its SSLContext the tickets. */
 final class OkHttpSession implements Stack.Session {
     private final Setup setup;
     private final Credentials credentials;
-    private final Witness witness;
-    private final Connections connections;
+    private final RecordingTrustManager trustManager;
+    private final ConnectionTracker tracker;
     private OkHttpClient client;
 
-    OkHttpSession(Setup setup, SocketFactory sockets) throws IOException, GeneralSecurityException {
+    OkHttpSession(Setup setup, SocketFactory socketFactory) throws IOException, GeneralSecurityException {
         this.setup = setup;
         credentials = new Credentials(setup);
-        witness = new Witness(credentials.trust());
-        connections = new Connections(witness);
+        trustManager = new RecordingTrustManager(credentials.trustManager());
+        tracker = new ConnectionTracker(trustManager);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(Integer.MAX_VALUE);
         dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
         boolean h1 = setup.protocol.equals("h1");
         client = new OkHttpClient.Builder()
                 .protocols(h1 ? Collections.singletonList(Protocol.HTTP_1_1) : Arrays.asList(Protocol.HTTP_2, Protocol.HTTP_1_1))
-                .socketFactory(sockets)
+                .socketFactory(socketFactory)
                 .dispatcher(dispatcher)
-                .eventListenerFactory(connections)
+                .eventListenerFactory(tracker)
                 .proxy(Proxy.NO_PROXY)
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
@@ -69,31 +69,31 @@ final class OkHttpSession implements Stack.Session {
         OkHttpClient old = client;
         OkHttpClient.Builder next = old.newBuilder().connectionPool(new ConnectionPool());
         if (mode == Stack.Reconnect.COLD) {
-            next.sslSocketFactory(credentials.newContext(witness).getSocketFactory(), witness);
+            next.sslSocketFactory(credentials.newContext(trustManager).getSocketFactory(), trustManager);
         }
         client = next.build();
-        connections.retire(old.connectionPool());
+        tracker.retire(old.connectionPool());
     }
 
     @Override
-    public Stack.Exchange prepare(Step step) {
+    public Stack.Call prepare(Step step) {
         Request.Builder request = new Request.Builder()
                 .header("x-commute-id", Long.toString(step.id))
                 .header("accept-encoding", step.message == null ? "identity" : step.message.contentEncoding);
         switch (step.kind) {
             case CALL:
                 byte[] body = step.body.getBytes(StandardCharsets.UTF_8);
-                return new Exchange(request.url(setup.url + "/echo").post(new Bytes("application/json", body, body.length)), null);
+                return new OkHttpCall(request.url(setup.url + "/echo").post(new BytesBody("application/json", body, body.length)), null);
             case EXCHANGE:
                 if (step.message.isCompressed()) {
                     request.header("content-encoding", step.message.contentEncoding);
                 }
-                return new Exchange(request.url(setup.url + "/exchange/" + step.message.kind), step.message);
+                return new OkHttpCall(request.url(setup.url + "/exchange/" + step.message.kind), step.message);
             case PUT:
-                byte[] file = Seeded.file(step.bytes);
-                return new Exchange(request.url(setup.url + "/upload").put(new Bytes("application/octet-stream", file, step.bytes)), null);
+                byte[] file = Seeded.atLeast(step.bytes);
+                return new OkHttpCall(request.url(setup.url + "/upload").put(new BytesBody("application/octet-stream", file, step.bytes)), null);
             default:
-                return new Exchange(request.url(setup.url + "/bytes/" + step.bytes), null);
+                return new OkHttpCall(request.url(setup.url + "/bytes/" + step.bytes), null);
         }
     }
 
@@ -104,15 +104,15 @@ final class OkHttpSession implements Stack.Session {
         client.dispatcher().executorService().shutdown();
     }
 
-    private final class Exchange implements Stack.Exchange, Callback {
+    private final class OkHttpCall implements Stack.Call, Callback {
         private final Request.Builder request;
-        /** Null when the request has its body. */
+        /** The message to exchange; null if the request already has its body. */
         private final Message message;
         private ConnectionPool pool;
         private Trace trace;
         private Call call;
 
-        Exchange(Request.Builder request, Message message) {
+        OkHttpCall(Request.Builder request, Message message) {
             this.request = request;
             this.message = message;
         }
@@ -122,7 +122,7 @@ final class OkHttpSession implements Stack.Session {
             this.trace = trace;
             if (message != null) {
                 byte[] body = message.encode(trace);
-                request.post(new Bytes(message.contentType, body, body.length));
+                request.post(new BytesBody(message.contentType, body, body.length));
             }
             pool = client.connectionPool();
             call = client.newCall(request.tag(Trace.class, trace).build());
@@ -136,41 +136,41 @@ final class OkHttpSession implements Stack.Session {
 
         @Override
         public void onResponse(Call call, Response response) {
-            Received received = new Received();
+            ReceivedBody received = new ReceivedBody();
             trace.status(response.code());
             try {
                 received.readAll(response.body().byteStream());
-                received.mustHave(response.body().contentLength());
-                trace.ended(received);
+                received.requireLength(response.body().contentLength());
+                trace.complete(received);
             } catch (IOException failure) {
-                failed(failure);
+                fail(failure);
             }
             response.close();
-            connections.released(pool);
+            tracker.released(pool);
         }
 
         @Override
         public void onFailure(Call call, IOException failure) {
-            failed(failure);
-            connections.released(pool);
+            fail(failure);
+            tracker.released(pool);
         }
 
-        private void failed(IOException failure) {
+        private void fail(IOException failure) {
             if (failure instanceof StreamResetException || failure instanceof ConnectionShutdownException) {
-                trace.failed("reset", failure.toString());
+                trace.fail("reset", failure.toString());
             } else {
-                trace.failed(failure);
+                trace.fail(failure);
             }
         }
     }
 
-    /** A body as an app has it: in memory, sent at once. */
-    private static final class Bytes extends RequestBody {
+    /** A body in memory, written at once, as an app would do it. */
+    private static final class BytesBody extends RequestBody {
         private final MediaType type;
         private final byte[] bytes;
         private final int length;
 
-        Bytes(String type, byte[] bytes, int length) {
+        BytesBody(String type, byte[] bytes, int length) {
             this.type = MediaType.get(type);
             this.bytes = bytes;
             this.length = length;

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Arguments: the schema, a .proto file, and the folder for the sources. */
+/** Generates the sources. Arguments: the schema, which is a .proto file, and the output folder. */
 public final class Main {
     private Main() {}
 

@@ -2,9 +2,9 @@ package commute.codec.generator;
 
 import java.util.Map;
 
-/** What both ways of writing a message in MessagePack share. */
+/** The code that both MessagePack templates share. msgpack-core has no generator or data binding of its own. */
 final class MessagePackFields {
-    private static final Map<String, String> VERBS = Map.of(
+    private static final Map<String, String> METHOD_SUFFIXES = Map.of(
             "int32", "Int", "int64", "Long", "float", "Float", "double", "Double", "bool", "Boolean", "string", "String");
 
     private final Source out;
@@ -27,18 +27,18 @@ final class MessagePackFields {
         out.line("}");
         out.line("");
         out.line("@Override");
-        out.line("public " + message.name + " unpack(Unpacking in) throws IOException {");
+        out.line("public " + message.name + " unpack(CheckedUnpacker in) throws IOException {");
         out.line("return read(in);");
         out.line("}");
         out.line("");
         out.line("static void write(MessagePacker packer, " + message.name + " plain) throws IOException {");
     }
 
-    /** From writing to reading. */
-    void turn(Schema.Message message) {
+    /** Ends the method that writes and starts the one that reads. */
+    void startReading(Schema.Message message) {
         out.line("}");
         out.line("");
-        out.line("static " + message.name + " read(Unpacking in) throws IOException {");
+        out.line("static " + message.name + " read(CheckedUnpacker in) throws IOException {");
         out.line(message.name + " plain = new " + message.name + "();");
     }
 
@@ -65,7 +65,7 @@ final class MessagePackFields {
         if (field.repeated()) {
             String count = field.camel() + "Count";
             out.line("int " + count + " = in.unpacker.unpackArrayHeader();");
-            out.line(target + " = in.list(" + count + ");");
+            out.line(target + " = in.newList(" + count + ");");
             out.line("for (int i = 0; i < " + count + "; i++) {");
             out.line(target + ".add(" + read(field) + ");");
             out.line("}");
@@ -83,12 +83,12 @@ final class MessagePackFields {
         }
         switch (field.type()) {
             case "null": out.line("packer.packNil();"); break;
-            case "uint64": out.line("Packing.unsigned(packer, " + value + ");"); break;
+            case "uint64": out.line("Packing.packUnsigned(packer, " + value + ");"); break;
             case "bytes":
                 out.line("packer.packBinaryHeader(" + value + ".length);");
                 out.line("packer.writePayload(" + value + ");");
                 break;
-            default: out.line("packer.pack" + VERBS.get(field.type()) + "(" + value + ");");
+            default: out.line("packer.pack" + METHOD_SUFFIXES.get(field.type()) + "(" + value + ");");
         }
     }
 
@@ -97,10 +97,10 @@ final class MessagePackFields {
             return field.type() + suffix + ".read(in)";
         }
         switch (field.type()) {
-            case "uint64": return "in.unsigned()";
-            case "bytes": return "in.bytes()";
-            case "string": return "in.string()";
-            default: return "in.unpacker.unpack" + VERBS.get(field.type()) + "()";
+            case "uint64": return "in.unpackUnsigned()";
+            case "bytes": return "in.unpackBytes()";
+            case "string": return "in.unpackString()";
+            default: return "in.unpacker.unpack" + METHOD_SUFFIXES.get(field.type()) + "()";
         }
     }
 }

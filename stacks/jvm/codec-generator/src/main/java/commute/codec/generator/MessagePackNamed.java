@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** Messages as maps from names. */
+/** Encodes messages as maps from field names to values. */
 final class MessagePackNamed implements Template {
     @Override
     public String folder() {
@@ -22,7 +22,7 @@ final class MessagePackNamed implements Template {
             out.line("packer.packString(\"" + field.json() + "\");");
             fields.pack(field);
         }
-        fields.turn(message);
+        fields.startReading(message);
         out.line("int entries = in.unpacker.unpackMapHeader();");
         out.line("for (int entry = 0; entry < entries; entry++) {");
         out.line("switch (in.unpacker.unpackString()) {");

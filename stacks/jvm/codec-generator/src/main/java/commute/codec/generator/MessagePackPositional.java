@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** Messages as arrays of their fields. */
+/** Encodes messages as arrays of their fields. */
 final class MessagePackPositional implements Template {
     @Override
     public String folder() {
@@ -19,7 +19,7 @@ final class MessagePackPositional implements Template {
         fields.open(message);
         out.line("packer.packArrayHeader(" + message.fields.size() + ");");
         message.fields.forEach(fields::pack);
-        fields.turn(message);
+        fields.startReading(message);
         out.line("int present = in.unpacker.unpackArrayHeader();");
         for (int index = 0; index < message.fields.size(); index++) {
             out.line("if (present > " + index + ") {");

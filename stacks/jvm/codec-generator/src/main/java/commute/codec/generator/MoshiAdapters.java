@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** What Moshi's own generator, which reads Kotlin only, writes for such classes. */
+/** The adapters that Moshi's own generator, which reads only Kotlin, would write for such classes. */
 final class MoshiAdapters implements Template {
     @Override
     public String folder() {
@@ -74,6 +74,6 @@ final class MoshiAdapters implements Template {
         if (field.repeated()) {
             return "moshi.adapter(Types.newParameterizedType(List.class, " + field.boxed() + ".class))";
         }
-        return field.type().equals("uint64") ? "new UnsignedAdapter()" : "moshi.adapter(" + field.element() + ".class)";
+        return field.type().equals("uint64") ? "new UnsignedLongAdapter()" : "moshi.adapter(" + field.element() + ".class)";
     }
 }

@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** Between plain objects and trees of org.json. */
+/** Conversions between plain objects and org.json's trees, written by hand in an app: the library has no data binding. */
 final class OrgJsonTrees implements Template {
     @Override
     public String folder() {
@@ -63,7 +63,7 @@ final class OrgJsonTrees implements Template {
         } else if (field.type().equals("bytes")) {
             value = "Base64.getEncoder().encodeToString(" + value + ")";
         } else if (field.type().equals("uint64")) {
-            value = "Trees.unsigned(" + value + ")";
+            value = "TreeValues.unsigned(" + value + ")";
         } else if (field.type().equals("null")) {
             value = "JSONObject.NULL";
         }
@@ -74,7 +74,7 @@ final class OrgJsonTrees implements Template {
         String target = "plain." + field.camel();
         String value = "tree.opt(\"" + field.json() + "\")";
         if (field.repeated()) {
-            out.line("JSONArray " + field.camel() + "Array = Trees.array(" + value + ");");
+            out.line("JSONArray " + field.camel() + "Array = TreeValues.array(" + value + ");");
             out.line(target + " = new ArrayList<>(" + field.camel() + "Array.length());");
             out.line("for (Object element : " + field.camel() + "Array) {");
             out.line(target + ".add(" + element(field, "element") + ");");
@@ -86,8 +86,8 @@ final class OrgJsonTrees implements Template {
 
     private static String element(Schema.Field field, String value) {
         if (field.isMessage()) {
-            return field.type() + "Tree.plain(Trees.object(" + value + "))";
+            return field.type() + "Tree.plain(TreeValues.object(" + value + "))";
         }
-        return "Trees." + (field.type().equals("null") ? "never" : field.type() + "Of") + "(" + value + ")";
+        return "TreeValues." + field.type() + "Of(" + value + ")";
     }
 }

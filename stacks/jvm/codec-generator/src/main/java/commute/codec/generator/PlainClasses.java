@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** What an app would have: public fields, no library. */
+/** The classes that an app would have: public fields, no library. */
 final class PlainClasses implements Template {
     @Override
     public String folder() {
@@ -19,7 +19,7 @@ final class PlainClasses implements Template {
         out.line("");
         out.line("public final class " + message.name + " {");
         for (Schema.Field field : message.fields) {
-            out.line("@Number(value = " + field.number() + ", json = \"" + field.json() + "\")" + (field.type().equals("uint64") ? " @Unsigned" : ""));
+            out.line("@SchemaField(number = " + field.number() + ", json = \"" + field.json() + "\")" + (field.type().equals("uint64") ? " @Unsigned" : ""));
             String type = field.repeated() ? "List<" + field.boxed() + ">" : field.element();
             out.line("public " + type + " " + field.camel() + initial(field) + ";");
         }
@@ -27,14 +27,14 @@ final class PlainClasses implements Template {
         return out.toString();
     }
 
-    /** Protobuf's default, for fields that a decoder does not find. */
+    /** Returns the initialiser for Protobuf's default, which fields absent from the input keep. */
     private static String initial(Schema.Field field) {
         if (field.repeated()) {
             return " = List.of()";
         }
         switch (field.type()) {
             case "string": return " = \"\"";
-            case "bytes": return " = Empty.BYTES";
+            case "bytes": return " = EmptyBytes.BYTES";
             default: return "";
         }
     }

@@ -1,6 +1,6 @@
 package commute.codec.generator;
 
-/** Between plain objects and the classes that protoc generates. */
+/** Conversions between plain objects and the classes that protoc generates, written by hand in an app. */
 final class ProtobufMappings implements Template {
     @Override
     public String folder() {

@@ -6,13 +6,16 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The messages of a .proto file, of which it knows as much as the bench's uses. */
+/**
+ * The messages of a .proto file. Parsed with regular expressions, which suffice for the bench's
+ * schema: protoc's descriptors would need the full Protobuf runtime here.
+ */
 final class Schema {
     final List<Message> messages = new ArrayList<>();
 
     static final class Message {
         final String name;
-        /** In the order of their numbers. */
+        /** Sorted by number. */
         final List<Field> fields = new ArrayList<>();
 
         Message(String name) {
@@ -20,28 +23,29 @@ final class Schema {
         }
     }
 
-    /** {@code type} is a scalar of Protobuf's, a message's name, or {@code null} for the field never set. */
+    /** {@code type} is a Protobuf scalar, a message's name, or {@code null} for the field that is never set. */
     record Field(int number, String name, String json, String type, boolean repeated) {
+        /** Returns whether the type is a message. */
         boolean isMessage() {
             return Character.isUpperCase(type.charAt(0));
         }
 
-        /** The name in Java. */
+        /** Returns the field's name in Java. */
         String camel() {
             return Schema.camel(name);
         }
 
-        /** As in {@code getFirstName}. */
+        /** Returns the name as in {@code getFirstName}. */
         String pascal() {
             return Character.toUpperCase(camel().charAt(0)) + camel().substring(1);
         }
 
-        /** The type of one element in Java. */
+        /** Returns the Java type of the field, or of one element if it is repeated. */
         String element() {
             return ELEMENTS.getOrDefault(type, type);
         }
 
-        /** The same where only an object will do. */
+        /** Returns the same type, boxed. */
         String boxed() {
             return BOXES.getOrDefault(element(), element());
         }
@@ -76,7 +80,7 @@ final class Schema {
     private static Field field(String text) {
         Matcher field = FIELD.matcher(text);
         if (!field.matches()) {
-            throw new IllegalArgumentException("not a field as the bench's schema has them: " + text);
+            throw new IllegalArgumentException("unsupported kind of field: " + text);
         }
         String label = String.valueOf(field.group(1)).strip();
         String name = field.group(3);

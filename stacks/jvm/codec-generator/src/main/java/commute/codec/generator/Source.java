@@ -1,10 +1,11 @@
 package commute.codec.generator;
 
-/** Source text, indented by its braces. */
+/** Source text, indented according to its braces. */
 final class Source {
     private final StringBuilder text = new StringBuilder();
     private int depth;
 
+    /** Appends a line. */
     void line(String line) {
         if (line.startsWith("}")) {
             depth--;

@@ -11,16 +11,16 @@ import com.fasterxml.jackson.dataformat.cbor.databind.CBORMapper;
 import commute.codec.MessageCodec;
 import java.io.IOException;
 
-/** Jackson's data binding over its CBOR; it refuses nesting from 1000 levels. */
+/** Jackson's data binding over its CBOR format. The library rejects nesting of 1000 levels or more. */
 public final class CborCodec<P> implements MessageCodec.Plain<P> {
     private final ObjectWriter writer;
     private final ObjectReader reader;
 
     public CborCodec(Class<?> type) {
         CBORMapper mapper = CBORMapper.builder()
-                .annotationIntrospector(new PlainFields())
+                .annotationIntrospector(new PlainFieldIntrospector())
                 .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-                // What follows refuses wrong types.
+                // The following reject wrong types.
                 .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                 .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
                 .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
@@ -45,7 +45,7 @@ public final class CborCodec<P> implements MessageCodec.Plain<P> {
     public P decode(byte[] bytes) throws IOException {
         P plain = reader.readValue(bytes);
         if (plain == null) {
-            throw new IOException("null where a message is due");
+            throw new IOException("null instead of a message");
         }
         return plain;
     }

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.SerializerProvider;
 import java.io.IOException;
 import java.math.BigInteger;
 
-/** Takes longs for numbers from 0 to 2^64 - 1. */
+/** Reads and writes longs as unsigned numbers. Jackson's own treat them as signed. */
 final class UnsignedLongs {
     private UnsignedLongs() {}
 
@@ -29,11 +29,11 @@ final class UnsignedLongs {
         @Override
         public Long deserialize(JsonParser in, DeserializationContext context) throws IOException {
             if (!in.hasToken(JsonToken.VALUE_NUMBER_INT)) {
-                throw new IOException("a " + in.currentToken() + " where a uint64 is due");
+                throw new IOException("expected a uint64, found " + in.currentToken());
             }
             BigInteger value = in.getBigIntegerValue();
             if (value.signum() < 0 || value.bitLength() > 64) {
-                throw new IOException(value + " is no uint64");
+                throw new IOException(value + " is not a uint64");
             }
             return value.longValue();
         }

@@ -8,20 +8,20 @@ import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 import org.msgpack.core.MessagePackException;
 
-/** msgpack-core's streaming interface; what it skips may be nested as deep as it likes. */
+/** msgpack-core's streaming interface. There is no limit on the nesting of skipped values. */
 public abstract class MessagePackCodec<P> implements MessageCodec.Plain<P> {
-    /** A string is no bytes; but bytes may be a string, as they were in the old form. */
-    private static final MessagePack.UnpackerConfig STOCK =
+    /** Strings are not accepted for bytes, but bytes are for strings, as in the old form. */
+    private static final MessagePack.UnpackerConfig LENIENT =
             new MessagePack.UnpackerConfig().withAllowReadingBinaryAsString(false);
-    /** Slower. */
+    /** Rejects invalid UTF-8, but is slower. */
     private static final MessagePack.UnpackerConfig STRICT =
-            STOCK.withActionOnMalformedString(CodingErrorAction.REPORT);
+            LENIENT.withActionOnMalformedString(CodingErrorAction.REPORT);
 
     private final Packing<P> packing;
 
     @SuppressWarnings("unchecked") // The generated class is of this type.
     MessagePackCodec(Class<?> type, String suffix) throws ReflectiveOperationException {
-        packing = (Packing<P>) Generated.of("commute.codec.messagepack", type, suffix).getConstructor().newInstance();
+        packing = (Packing<P>) Generated.libraryClass("commute.codec.messagepack", type, suffix).getConstructor().newInstance();
     }
 
     @Override
@@ -34,26 +34,26 @@ public abstract class MessagePackCodec<P> implements MessageCodec.Plain<P> {
 
     @Override
     public P decode(byte[] bytes) throws IOException {
-        Unpacking in = new Unpacking(STOCK, bytes);
+        CheckedUnpacker in = new CheckedUnpacker(LENIENT, bytes);
         P plain = packing.unpack(in);
         if (in.unpacker.hasNext()) {
-            throw new MessagePackException("more follows the message");
+            throw new MessagePackException("trailing bytes after the message");
         }
         if (in.replaced) {
-            // Either it was in the message or it stands for what is no UTF-8.
-            packing.unpack(new Unpacking(STRICT, bytes));
+            // Either the message contains U+FFFD, or it replaces invalid UTF-8.
+            packing.unpack(new CheckedUnpacker(STRICT, bytes));
         }
         return plain;
     }
 
-    /** Messages are maps from names. */
+    /** Encodes messages as maps from field names to values. */
     public static final class Named<P> extends MessagePackCodec<P> {
         public Named(Class<?> type) throws ReflectiveOperationException {
             super(type, "Named");
         }
     }
 
-    /** Messages are arrays of their fields. */
+    /** Encodes messages as arrays of their fields. */
     public static final class Positional<P> extends MessagePackCodec<P> {
         public Positional(Class<?> type) throws ReflectiveOperationException {
             super(type, "Positional");

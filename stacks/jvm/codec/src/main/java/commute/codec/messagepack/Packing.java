@@ -4,14 +4,16 @@ import java.io.IOException;
 import java.math.BigInteger;
 import org.msgpack.core.MessagePacker;
 
-/** Writes and reads a kind of plain object. */
+/** Packs and unpacks one kind of plain object. */
 public interface Packing<P> {
+    /** Packs a plain object. */
     void pack(MessagePacker packer, P plain) throws IOException;
 
-    P unpack(Unpacking in) throws IOException;
+    /** Unpacks into a new plain object. */
+    P unpack(CheckedUnpacker in) throws IOException;
 
-    /** Packs the long as one from 0 to 2^64 - 1. */
-    static void unsigned(MessagePacker packer, long value) throws IOException {
+    /** Packs a long as an unsigned number. */
+    static void packUnsigned(MessagePacker packer, long value) throws IOException {
         if (value >= 0) {
             packer.packLong(value);
         } else {

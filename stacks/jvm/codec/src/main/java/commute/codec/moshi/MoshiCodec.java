@@ -9,14 +9,14 @@ import commute.codec.Utf8;
 import java.io.IOException;
 import okio.Buffer;
 
-/** Moshi over Okio's buffers, as in an app with OkHttp; it refuses nesting from 256 levels. */
+/** Moshi over Okio's buffers, as in an app with OkHttp. The library rejects nesting of 256 levels or more. */
 public final class MoshiCodec<P> implements MessageCodec.Plain<P> {
-    private final StrictAdapters strict = new StrictAdapters();
+    private final StrictAdapterFactory strict = new StrictAdapterFactory();
     private final JsonAdapter<P> adapter;
 
-    @SuppressWarnings("unchecked") // Moshi gives an adapter of the type asked for.
+    @SuppressWarnings("unchecked") // Moshi returns an adapter of the requested type.
     public MoshiCodec(Class<?> type) {
-        Moshi moshi = new Moshi.Builder().add(new GeneratedAdapters()).add(strict).build();
+        Moshi moshi = new Moshi.Builder().add(new GeneratedAdapterFactory()).add(strict).build();
         adapter = (JsonAdapter<P>) moshi.adapter(type).serializeNulls();
     }
 
@@ -33,7 +33,7 @@ public final class MoshiCodec<P> implements MessageCodec.Plain<P> {
         JsonReader reader = JsonReader.of(new Buffer().write(bytes));
         P plain = adapter.fromJson(reader);
         if (reader.peek() != JsonReader.Token.END_DOCUMENT) {
-            throw new JsonDataException("more follows the message");
+            throw new JsonDataException("trailing text after the message");
         }
         if (strict.replaced) {
             Utf8.check(bytes);

@@ -7,13 +7,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.json.JSONObject;
 
-/** org.json, whose API Android ships; it bounds nesting by catching what overflows the stack. */
+/** org.json, whose API Android ships. It limits nesting only by catching stack overflows. */
 public final class OrgJsonCodec<P> implements MessageCodec<P, JSONObject> {
     private final Tree<P> tree;
 
     @SuppressWarnings("unchecked") // The generated class is of this type.
     public OrgJsonCodec(Class<?> type) throws ReflectiveOperationException {
-        tree = (Tree<P>) Generated.of("commute.codec.orgjson", type, "Tree").getConstructor().newInstance();
+        tree = (Tree<P>) Generated.libraryClass("commute.codec.orgjson", type, "Tree").getConstructor().newInstance();
     }
 
     @Override

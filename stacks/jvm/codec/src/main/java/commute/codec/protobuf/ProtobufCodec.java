@@ -10,14 +10,14 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 
-/** protobuf-javalite; nesting is refused from 100 levels by the library itself. */
+/** protobuf-javalite. The library rejects nesting of 100 levels or more. */
 public abstract class ProtobufCodec<P, M extends MessageLite> implements MessageCodec<P, M> {
     private final Mapping<P, M> mapping;
     final Parser<M> parser;
 
     @SuppressWarnings("unchecked") // The generated mapping is of this type.
     ProtobufCodec(Class<?> type) throws ReflectiveOperationException {
-        mapping = (Mapping<P, M>) Generated.of("commute.codec.protobuf", type, "Mapping").getConstructor().newInstance();
+        mapping = (Mapping<P, M>) Generated.libraryClass("commute.codec.protobuf", type, "Mapping").getConstructor().newInstance();
         parser = mapping.parser();
     }
 
@@ -31,13 +31,13 @@ public abstract class ProtobufCodec<P, M extends MessageLite> implements Message
         return mapping.convert(message);
     }
 
-    /** A message counts its bytes when first encoded and remembers the sum, its parts theirs. */
+    /** A message, and each inner one, caches its size when first encoded. */
     @Override
     public boolean encodesFasterAgain() {
         return true;
     }
 
-    /** As most apps do. */
+    /** Uses byte arrays, as most apps do. */
     public static final class Bytes<P, M extends MessageLite> extends ProtobufCodec<P, M> {
         public Bytes(Class<?> type) throws ReflectiveOperationException {
             super(type);
@@ -54,7 +54,7 @@ public abstract class ProtobufCodec<P, M extends MessageLite> implements Message
         }
     }
 
-    /** Through coded streams over an array of the right size. */
+    /** Uses coded streams over an array of the exact size. */
     public static final class Coded<P, M extends MessageLite> extends ProtobufCodec<P, M> {
         public Coded(Class<?> type) throws ReflectiveOperationException {
             super(type);
@@ -78,7 +78,7 @@ public abstract class ProtobufCodec<P, M extends MessageLite> implements Message
         }
     }
 
-    /** Through Java's streams. */
+    /** Uses Java's streams. */
     public static final class Stream<P, M extends MessageLite> extends ProtobufCodec<P, M> {
         public Stream(Class<?> type) throws ReflectiveOperationException {
             super(type);
@@ -94,8 +94,8 @@ public abstract class ProtobufCodec<P, M extends MessageLite> implements Message
         @Override
         public M decode(byte[] bytes) throws IOException {
             CodedInputStream in = CodedInputStream.newInstance(new ByteArrayInputStream(bytes));
-            // parseFrom(InputStream) but for this line, without which a message that ends early
-            // between two fields of an inner one is taken.
+            // Does what parseFrom(InputStream) does, plus the limit. Without it, the library accepts a
+            // message that is truncated between two fields of an inner one.
             in.pushLimit(bytes.length);
             M message = parser.parseFrom(in);
             in.checkLastTagWas(0);
