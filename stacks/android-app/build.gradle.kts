@@ -19,7 +19,7 @@ android {
         targetCompatibility = JavaVersion.VERSION_1_8
     }
 
-    // The engine and the OkHttp adapter of the JVM driver. Android brings org.json and Conscrypt.
+    // The engine and the OkHttp adapter of the JVM driver. Android includes org.json and Conscrypt.
     sourceSets["main"].java.srcDirs("../jvm/engine/src/main/java", "../jvm/okhttp/src/main/java")
 }
 

@@ -17,48 +17,48 @@ import javax.net.SocketFactory;
 import javax.net.ssl.SSLContext;
 import okhttp3.OkHttp;
 
-/** Asks where the lab listens, then drives this phone's OkHttp and TLS for it. */
+/** Asks for the lab's address, then drives this phone's OkHttp over the phone's TLS. */
 public final class MainActivity extends Activity {
-    private EditText address;
+    private EditText addressField;
     private Button start;
-    private TextView state;
+    private TextView status;
 
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
-        // A phone that dozes stops its radio and this app.
+        // A dozing phone stops its radio and this app.
         getWindow().addFlags(WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON);
-        address = new EditText(this);
-        address.setHint("host:port");
+        addressField = new EditText(this);
+        addressField.setHint("host:port");
         start = new Button(this);
-        start.setText("Drive");
-        start.setOnClickListener(button -> drive(address.getText().toString().trim()));
-        state = new TextView(this);
-        state.setText("Credentials: " + getExternalFilesDir(null));
+        start.setText("Start");
+        start.setOnClickListener(button -> drive(addressField.getText().toString().trim()));
+        status = new TextView(this);
+        status.setText("Credentials: " + getExternalFilesDir(null));
         LinearLayout column = new LinearLayout(this);
         column.setOrientation(LinearLayout.VERTICAL);
         column.setFitsSystemWindows(true);
-        column.addView(address);
+        column.addView(addressField);
         column.addView(start);
-        column.addView(state);
+        column.addView(status);
         setContentView(column);
     }
 
-    private void drive(String lab) {
+    private void drive(String address) {
         start.setEnabled(false);
-        state.setText("driving for " + lab);
+        status.setText("running for " + address);
         new Thread(() -> {
-            String outcome = follow(lab);
+            String outcome = serve(address);
             runOnUiThread(() -> {
-                state.setText(outcome);
+                status.setText(outcome);
                 start.setEnabled(true);
             });
         }, "driver").start();
     }
 
-    /** Until the lab closes; what to show then. */
-    private String follow(String address) {
-        try (LabChannel lab = LabChannel.at(address, getExternalFilesDir(null))) {
+    /** Serves the lab until it closes. Returns the text to show then. */
+    private String serve(String address) {
+        try (LabChannel lab = LabChannel.connect(address, getExternalFilesDir(null))) {
             Driver.serve(new OkHttpStack(OkHttp.VERSION, tls(), SocketFactory.getDefault()), null, lab);
             return "done";
         } catch (IOException | GeneralSecurityException | RuntimeException failure) {
@@ -68,6 +68,6 @@ public final class MainActivity extends Activity {
 
     private static String tls() throws GeneralSecurityException {
         Provider provider = SSLContext.getDefault().getProvider();
-        return provider.getName() + " " + provider.getVersion() + " (Conscrypt of this Android)";
+        return provider.getName() + " " + provider.getVersion() + " (this Android's Conscrypt)";
     }
 }
