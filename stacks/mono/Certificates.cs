@@ -9,9 +9,10 @@ using X509Certificate = Mono.Security.X509.X509Certificate;
 
 namespace Commute
 {
-    /// PEM files, which Mono's class library does not read.
+    /// <summary>Reads PEM files, which Mono's class library does not.</summary>
     static class Certificates
     {
+        /// <summary>Reads all certificates in a file.</summary>
         public static X509Certificate2Collection Read(string file)
         {
             var certificates = new X509Certificate2Collection();
@@ -20,8 +21,11 @@ namespace Commute
             return certificates;
         }
 
-        /// By way of a PKCS #12 in memory, the only form in which Mono takes a key with its certificate.
-        public static X509Certificate2 WithKey(string certificateFile, string keyFile)
+        /// <summary>
+        /// Reads a certificate with its key. Goes through a PKCS #12 in memory, the only form in
+        /// which Mono accepts both.
+        /// </summary>
+        public static X509Certificate2 ReadWithKey(string certificateFile, string keyFile)
         {
             var password = Guid.NewGuid().ToString();
             var store = new PKCS12 { Password = password };
@@ -38,7 +42,7 @@ namespace Commute
             var parts = File.ReadAllText(file).Split(new[] { begin }, StringSplitOptions.None).Skip(1)
                 .Select(part => Convert.FromBase64String(part.Substring(0, part.IndexOf("-----END", StringComparison.Ordinal))))
                 .ToArray();
-            return parts.Length > 0 ? parts : throw new Failed($"no {label} in {file}");
+            return parts.Length > 0 ? parts : throw new FailedException($"{file} contains no {label}");
         }
     }
 }

@@ -3,24 +3,26 @@ using System.Runtime.InteropServices;
 
 namespace Commute
 {
+    /// <summary>CLOCK_MONOTONIC, which Mono's Stopwatch reads only in steps of 100 ns.</summary>
     static class Clock
     {
         const int Monotonic = 1;
 
-        /// CLOCK_MONOTONIC. Mono's Stopwatch reads the same clock in steps of 100 ns.
+        /// <summary>Returns CLOCK_MONOTONIC in nanoseconds.</summary>
         public static long NowNs()
         {
             clock_gettime(Monotonic, out var now);
             return now.Seconds * 1000000000 + now.Nanoseconds;
         }
 
+        /// <summary>Sleeps for that many nanoseconds.</summary>
         public static void SleepNs(long ns)
         {
             var time = new TimeSpec { Seconds = ns / 1000000000, Nanoseconds = ns % 1000000000 };
             nanosleep(ref time, IntPtr.Zero);
         }
 
-        // As on 64-bit Linux.
+        // The layout on 64-bit Linux.
         struct TimeSpec
         {
             public long Seconds, Nanoseconds;

@@ -6,20 +6,26 @@ using System.Runtime.CompilerServices;
 
 namespace Commute
 {
-    /// The connection a request uses. HttpWebRequest tells nobody; its private fields do.
+    /// <summary>
+    /// The connection that a request uses, read from HttpWebRequest's private fields because there
+    /// is no public way.
+    /// </summary>
     sealed class Connection
     {
         const BindingFlags Instance = BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public;
 
-        static readonly FieldInfo Operation = Private(typeof(HttpWebRequest).GetField("currentOperation", Instance));
-        static readonly PropertyInfo Transport = Private(Operation.FieldType.GetProperty("Connection", Instance));
-        static readonly FieldInfo SocketOf = Private(Transport.PropertyType.GetField("socket", Instance));
-        static readonly FieldInfo StreamOf = Private(Transport.PropertyType.GetField("networkStream", Instance));
+        static readonly FieldInfo Operation = Require(typeof(HttpWebRequest).GetField("currentOperation", Instance));
+        static readonly PropertyInfo Transport = Require(Operation.FieldType.GetProperty("Connection", Instance));
+        static readonly FieldInfo SocketOf = Require(Transport.PropertyType.GetField("socket", Instance));
+        static readonly FieldInfo StreamOf = Require(Transport.PropertyType.GetField("networkStream", Instance));
 
-        /// Of Mono's connection objects, which outlive their sockets.
+        /// <summary>
+        /// The latest connection of each of Mono's connection objects, which outlive their sockets.
+        /// </summary>
         static readonly ConditionalWeakTable<object, Connection> Latest = new ConditionalWeakTable<object, Connection>();
 
         public readonly int LocalPort;
+        /// <summary>Counts from 1 within a session; 0 until assigned.</summary>
         public int Number;
 
         Connection(Socket socket)
@@ -27,8 +33,8 @@ namespace Commute
             LocalPort = ((IPEndPoint)socket.LocalEndPoint).Port;
         }
 
-        /// Fails if there are no such fields.
-        public static void Look()
+        /// <summary>Throws if this Mono does not have these fields.</summary>
+        public static void CheckFields()
         {
             try
             {
@@ -40,8 +46,10 @@ namespace Commute
             }
         }
 
-        /// To be called in the handshake of the request that opens a connection.
-        public static Connection Opened(HttpWebRequest request)
+        /// <summary>
+        /// Creates the connection that the request opens. Must be called during the handshake.
+        /// </summary>
+        public static Connection Create(HttpWebRequest request)
         {
             var transport = TransportOf(request);
             var connection = new Connection((Socket)SocketOf.GetValue(transport));
@@ -50,14 +58,16 @@ namespace Commute
             return connection;
         }
 
-        /// The connection the request was given, perhaps closed since; null if it had none.
+        /// <summary>
+        /// Returns the connection that the request was given, which may be closed by now, or null.
+        /// </summary>
         public static Connection Of(HttpWebRequest request)
         {
             var transport = TransportOf(request);
             return transport != null && Latest.TryGetValue(transport, out var connection) ? connection : null;
         }
 
-        /// Whether the request has a connection whose handshake is done.
+        /// <summary>Returns whether the request has a connection whose handshake is done.</summary>
         public static bool IsOpen(HttpWebRequest request)
         {
             var transport = TransportOf(request);
@@ -70,7 +80,7 @@ namespace Commute
             return operation == null ? null : Transport.GetValue(operation);
         }
 
-        static T Private<T>(T member) where T : MemberInfo =>
-            member ?? throw new Failed("this Mono's HttpWebRequest is built in another way than 6.8's");
+        static T Require<T>(T member) where T : MemberInfo =>
+            member ?? throw new FailedException("HttpWebRequest of this Mono differs from that of Mono 6.8");
     }
 }

@@ -1,5 +1,5 @@
-// libcurl's easy, multi and share interfaces and two questions to its OpenSSL, as far as the
-// driver uses them. Which files `curl` and `ssl` are, driver.exe.config says, which install writes.
+// The parts of libcurl's easy, multi and share interfaces that the driver uses, and two functions of
+// its OpenSSL. driver.exe.config, written by install, maps `curl` and `ssl` to files.
 
 using System;
 using System.Runtime.InteropServices;
@@ -22,8 +22,8 @@ namespace Commute
         [DllImport("curl", EntryPoint = "curl_easy_cleanup")]
         public static extern void EasyCleanup(IntPtr easy);
 
-        // The last argument of setters and getters is "...". In the calling conventions of
-        // x86-64 and AArch64 Linux an integer or a pointer is passed there as anywhere else.
+        // The last argument of setters and getters is "...". The calling conventions of x86-64 and
+        // AArch64 Linux pass an integer or a pointer there like any other argument.
 
         [DllImport("curl", EntryPoint = "curl_easy_setopt")]
         static extern int EasySet(IntPtr easy, int option, long value);
@@ -35,7 +35,7 @@ namespace Commute
         static extern int EasySet(IntPtr easy, int option, IntPtr value);
 
         [DllImport("curl", EntryPoint = "curl_easy_setopt")]
-        static extern int EasySet(IntPtr easy, int option, Transfer value);
+        static extern int EasySet(IntPtr easy, int option, DataCallback value);
 
         [DllImport("curl", EntryPoint = "curl_easy_getinfo")]
         static extern int EasyGet(IntPtr easy, int info, out long value);
@@ -88,8 +88,8 @@ namespace Commute
         [DllImport("ssl", EntryPoint = "SSL_get_early_data_status")]
         static extern int EarlyDataStatus(IntPtr ssl);
 
-        /// size_t (*)(char *bytes, size_t size, size_t count, void *data)
-        public delegate UIntPtr Transfer(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data);
+        /// <summary>size_t (*)(char *bytes, size_t size, size_t count, void *data)</summary>
+        public delegate UIntPtr DataCallback(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data);
 
         struct Message
         {
@@ -104,6 +104,7 @@ namespace Commute
             public IntPtr Ssl;
         }
 
+        /// <summary>libcurl's version and those of its libraries.</summary>
         public static string Version => Marshal.PtrToStringAnsi(VersionText());
 
         public static string Error(int code) => Marshal.PtrToStringAnsi(ErrorText(code));
@@ -114,15 +115,17 @@ namespace Commute
 
         public static void Set(IntPtr easy, Option option, IntPtr value) => Check(option, EasySet(easy, (int)option, value));
 
-        /// The caller keeps the callback alive.
-        public static void Set(IntPtr easy, Option option, Transfer value) => Check(option, EasySet(easy, (int)option, value));
+        /// <summary>Sets a callback, which the caller must keep alive.</summary>
+        public static void Set(IntPtr easy, Option option, DataCallback value) => Check(option, EasySet(easy, (int)option, value));
 
         public static long Get(IntPtr easy, Info info) =>
-            EasyGet(easy, (int)info, out var value) == Ok ? value : throw new Failed($"libcurl does not tell {info}");
+            EasyGet(easy, (int)info, out var value) == Ok ? value : throw new FailedException($"libcurl does not report {info}");
 
-        /// What OpenSSL made of the session and of the early data that were offered to the server
-        /// of a transfer's connection. To be asked while the transfer is under way.
-        public static void Handshake(IntPtr easy, out bool resumed, out bool earlyDataAccepted)
+        /// <summary>
+        /// Reads from OpenSSL whether the handshake of a transfer's connection resumed a session,
+        /// and whether the server accepted early data. Must be called during the transfer.
+        /// </summary>
+        public static void HandshakeOutcome(IntPtr easy, out bool resumed, out bool earlyDataAccepted)
         {
             const int Accepted = 2;
             var ssl = Marshal.PtrToStructure<TlsPointer>((IntPtr)Get(easy, Info.TlsSslPtr)).Ssl;
@@ -130,8 +133,8 @@ namespace Commute
             earlyDataAccepted = ssl != IntPtr.Zero && EarlyDataStatus(ssl) == Accepted;
         }
 
-        /// The next transfer that has ended; false if there is none.
-        public static bool NextEnded(IntPtr multi, out IntPtr easy, out int result)
+        /// <summary>Returns the next transfer that has ended; false if there is none.</summary>
+        public static bool TryNextEnded(IntPtr multi, out IntPtr easy, out int result)
         {
             const int Done = 1;
             for (var at = MultiInfoRead(multi, out _); at != IntPtr.Zero; at = MultiInfoRead(multi, out _))
@@ -150,10 +153,10 @@ namespace Commute
         static void Check(Option option, int code)
         {
             if (code != Ok)
-                throw new Unsupported("option " + option, "libcurl: " + Error(code));
+                throw new UnsupportedException("option " + option, "libcurl: " + Error(code));
         }
 
-        // Values of curl.h.
+        // Values from curl.h.
 
         public enum Option
         {

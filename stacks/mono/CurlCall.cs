@@ -5,22 +5,25 @@ using System.Text;
 
 namespace Commute
 {
-    /// One transfer: made before the run, started in it, read when libcurl is done with it.
+    /// <summary>
+    /// One transfer: prepared before the run, started during it, and read when libcurl is done with
+    /// it.
+    /// </summary>
     sealed class CurlCall : Call
     {
-        // Kept here, so that they outlive every transfer.
-        static readonly Curl.Transfer OnHeader = Header, OnWrite = Write, OnRead = Read;
+        // Static, so that they outlive every transfer.
+        static readonly Curl.DataCallback OnHeader = Header, OnWrite = Write, OnRead = Read;
 
         readonly CurlSession session;
         readonly IntPtr easy = Curl.EasyInit();
         readonly IntPtr headers;
         readonly byte[] upload;
         readonly GCHandle self;
-        IntPtr text;
+        IntPtr requestBody;
         int uploaded;
         CurlConnections connections;
         Action ended;
-        long lookedNs, headNs;
+        long addedNs, firstHeaderNs;
         bool resumed, earlyDataAccepted;
 
         public CurlCall(CurlSession session, Step step, bool earlyData) : base(session, step)
@@ -31,7 +34,7 @@ namespace Commute
             foreach (var header in setup.Headers(step))
                 headers = Curl.ListAppend(headers, header.Key + ": " + header.Value);
             if (step.Kind == "call")
-                Post(Encoding.UTF8.GetBytes(step.Body));
+                SetBody(Encoding.UTF8.GetBytes(step.Body));
             else if (step.Kind == "put")
             {
                 upload = Seeded.AtLeast(step.Bytes);
@@ -62,35 +65,38 @@ namespace Commute
         public override void Start(Action ended)
         {
             this.ended = ended;
-            session.Ask(() =>
+            session.Dispatch(() =>
             {
                 connections = session.Current;
                 Curl.Set(easy, Curl.Option.Share, session.Share);
                 Row.StartNs = Clock.NowNs();
                 if (Exchange != null)
-                    Post(Exchange.Encode(Row));
+                    SetBody(Exchange.Encode(Row));
                 connections.Add(easy, this);
-                lookedNs = Clock.NowNs();
+                addedNs = Clock.NowNs();
             });
         }
 
-        public override void GiveUp(string kind) => session.Ask(() =>
+        public override void Abort(string kind) => session.Dispatch(() =>
         {
             if (Row.EndNs == 0)
                 End(0, kind);
         });
 
-        /// On the session's thread: libcurl is done with the transfer, or is to be.
-        public void End(int result, string givenUp = null)
+        /// <summary>
+        /// Ends the call when libcurl is done with the transfer, or with <c>abortKind</c> before
+        /// that. Runs on the session's thread.
+        /// </summary>
+        public void End(int result, string abortKind = null)
         {
-            Fill();
-            if (givenUp != null)
+            ReadCounters();
+            if (abortKind != null)
             {
                 Row.EndNs = Clock.NowNs();
-                Row.Fail(givenUp, "the transfer was removed from libcurl's multi handle");
+                Row.Fail(abortKind, "the transfer was removed from libcurl's multi handle");
             }
             else if (result != Curl.Ok)
-                Row.Fail(Kind(result), Curl.Error(result));
+                Row.Fail(ClassifyError(result), Curl.Error(result));
             else if (Row.Status >= 400)
                 Row.Fail("status", "status " + Row.Status);
             else if (Exchange != null)
@@ -101,36 +107,39 @@ namespace Commute
             connections.Remove(easy);
             Curl.EasyCleanup(easy);
             Curl.ListFree(headers);
-            Marshal.FreeHGlobal(text);
+            Marshal.FreeHGlobal(requestBody);
             self.Free();
             ended();
         }
 
-        /// A call without a response learns of the handshake from others on its connection.
-        public override void Settle()
+        /// <summary>
+        /// A call without a response learns from others on its connection whether the handshake
+        /// resumed.
+        /// </summary>
+        public override void Finish()
         {
-            base.Settle();
+            base.Finish();
             Row.Resumed = connections.Resumed.Contains(Row.Connection);
         }
 
-        void Post(byte[] body)
+        void SetBody(byte[] body)
         {
-            text = Marshal.AllocHGlobal(body.Length);
-            Marshal.Copy(body, 0, text, body.Length);
+            requestBody = Marshal.AllocHGlobal(body.Length);
+            Marshal.Copy(body, 0, requestBody, body.Length);
             Curl.Set(easy, Curl.Option.Post, 1);
             Curl.Set(easy, Curl.Option.PostFieldSizeLarge, body.Length);
-            Curl.Set(easy, Curl.Option.PostFields, text);
+            Curl.Set(easy, Curl.Option.PostFields, requestBody);
         }
 
-        /// Reads libcurl's counters while they are there.
-        void Fill()
+        /// <summary>Fills the row from libcurl's counters, which exist until the cleanup.</summary>
+        void ReadCounters()
         {
             var totalNs = Get(Curl.Info.TotalTimeT) * 1000;
-            // The counters started before libcurl had looked, and no phase ended after we saw it
-            // ended. The earliest of these bounds is late by some µs: no phase ends before it did.
-            var baseNs = Math.Min(lookedNs, Clock.NowNs() - totalNs);
-            if (headNs > 0)
-                baseNs = Math.Min(baseNs, headNs - Get(Curl.Info.StartTransferTimeT) * 1000);
+            // The counters started before the transfer was added, and no phase ended after we saw it
+            // end. The earliest of these bounds is a few µs late, so no phase seems to end too early.
+            var baseNs = Math.Min(addedNs, Clock.NowNs() - totalNs);
+            if (firstHeaderNs > 0)
+                baseNs = Math.Min(baseNs, firstHeaderNs - Get(Curl.Info.StartTransferTimeT) * 1000);
             Func<Curl.Info, long?> at = counter => Get(counter) > 0 ? baseNs + Get(counter) * 1000 : (long?)null;
 
             var status = Get(Curl.Info.ResponseCode);
@@ -138,18 +147,18 @@ namespace Commute
             var handshake = Get(Curl.Info.AppConnectTimeT) > 0 || status > 0;
             var id = Get(Curl.Info.ConnId);
             var port = Get(Curl.Info.LocalPort);
-            // An attempt to connect has an id too; one that failed is no connection.
+            // Attempts to connect have an id too, but a failed one is not a connection.
             var connected = id >= 0 && port > 0 && (handshake || !opener);
             if (connected)
             {
-                Row.Connection = session.Number(connections, id);
+                Row.Connection = session.AssignNumber(connections, id);
                 Row.LocalPort = port;
                 Row.Reused = !opener;
-                // libcurl counts early bytes as sent even if the server refused them.
+                // libcurl counts early data as sent even if the server rejected it.
                 var early = Get(Curl.Info.EarlyDataSentT) != 0;
                 Row.EarlyData = early && earlyDataAccepted;
                 Row.Attempts = early && !earlyDataAccepted ? 2 : 1;
-                // When it was sent for the second time, libcurl has not counted.
+                // libcurl does not record when the request was sent the second time.
                 Row.RequestSentNs = Row.Attempts == 1 ? at(Curl.Info.PostTransferTimeT) : null;
                 Row.RequestBytes = Get(Curl.Info.SizeUploadT);
                 if (resumed)
@@ -166,20 +175,20 @@ namespace Commute
                 Row.Status = status;
                 Row.FirstByteNs = at(Curl.Info.StartTransferTimeT);
             }
-            Row.Protocol = Spoken.TryGetValue(Get(Curl.Info.HttpVersion), out var protocol) ? protocol : null;
+            Row.Protocol = Protocols.TryGetValue(Get(Curl.Info.HttpVersion), out var protocol) ? protocol : null;
             Row.EndNs = baseNs + totalNs;
         }
 
         long Get(Curl.Info info) => Curl.Get(easy, info);
 
-        /// Called with each line of the head, soon after the first byte.
+        /// <summary>Called with each header line, shortly after the first byte.</summary>
         static UIntPtr Header(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data)
         {
             var call = (CurlCall)GCHandle.FromIntPtr(data).Target;
-            if (call.headNs == 0)
+            if (call.firstHeaderNs == 0)
             {
-                call.headNs = Clock.NowNs();
-                Curl.Handshake(call.easy, out call.resumed, out call.earlyDataAccepted);
+                call.firstHeaderNs = Clock.NowNs();
+                Curl.HandshakeOutcome(call.easy, out call.resumed, out call.earlyDataAccepted);
             }
             return (UIntPtr)((ulong)size * (ulong)count);
         }
@@ -187,15 +196,15 @@ namespace Commute
         static UIntPtr Write(IntPtr bytes, UIntPtr size, UIntPtr count, IntPtr data)
         {
             var response = ((CurlCall)GCHandle.FromIntPtr(data).Target).Response;
-            var left = (int)size * (int)count;
-            while (left > 0)
+            var remaining = (int)size * (int)count;
+            while (remaining > 0)
             {
-                var room = response.Room();
-                var taken = Math.Min(left, room.Count);
-                Marshal.Copy(bytes, room.Array, room.Offset, taken);
-                response.Took(taken);
-                bytes += taken;
-                left -= taken;
+                var buffer = response.GetBuffer();
+                var copied = Math.Min(remaining, buffer.Count);
+                Marshal.Copy(bytes, buffer.Array, buffer.Offset, copied);
+                response.Advance(copied);
+                bytes += copied;
+                remaining -= copied;
             }
             return (UIntPtr)((ulong)size * (ulong)count);
         }
@@ -203,20 +212,20 @@ namespace Commute
         static UIntPtr Read(IntPtr buffer, UIntPtr size, UIntPtr count, IntPtr data)
         {
             var call = (CurlCall)GCHandle.FromIntPtr(data).Target;
-            var given = (int)Math.Min((long)size * (long)count, call.Step.Bytes - call.uploaded);
-            Marshal.Copy(call.upload, call.uploaded, buffer, given);
-            call.uploaded += given;
-            return (UIntPtr)given;
+            var copied = (int)Math.Min((long)size * (long)count, call.Step.Bytes - call.uploaded);
+            Marshal.Copy(call.upload, call.uploaded, buffer, copied);
+            call.uploaded += copied;
+            return (UIntPtr)copied;
         }
 
-        /// CURLINFO_HTTP_VERSION's values.
-        static readonly Dictionary<long, string> Spoken = new Dictionary<long, string>
+        /// <summary>Protocols by CURLINFO_HTTP_VERSION.</summary>
+        static readonly Dictionary<long, string> Protocols = new Dictionary<long, string>
         {
             [1] = "h1", [2] = "h1", [3] = "h2", [30] = "h3",
         };
 
-        /// CURLE_* in the protocol's words.
-        string Kind(int result)
+        /// <summary>Maps a CURLE_* code to one of the protocol's error kinds.</summary>
+        string ClassifyError(int result)
         {
             switch (result)
             {

@@ -1,4 +1,4 @@
-// libcurl by P/Invoke, as a game calls a native library.
+// libcurl called by P/Invoke, as a game calls a native library.
 
 using System;
 using System.Collections.Generic;
@@ -20,7 +20,7 @@ namespace Commute
             {
                 ["type"] = "hello", ["version"] = 2, ["stack"] = "libcurl from C#",
                 ["stack_version"] =
-                    $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {Runtime.Version}",
+                    $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {MonoRuntime.Version}",
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
                 ["capabilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
@@ -35,13 +35,13 @@ namespace Commute
                 },
                 ["settings"] = new JObject
                 {
-                    ["calls"] = "one thread runs one multi handle; bodies come up through a callback into C#, messages are encoded and decoded there too",
-                    ["PIPEWAIT"] = "H2, H3: calls wait for a connection that is being opened (set)",
-                    ["TCP_NODELAY"] = "on (libcurl's default)",
-                    ["MAXAGE_CONN"] = "118 s (libcurl's default): a connection idle for longer is not used again",
-                    ["DNS_CACHE_TIMEOUT"] = "60 s (libcurl's default); reconnect looks the name up again",
+                    ["calls"] = "one thread runs one multi handle; a callback passes bodies to C#; messages are encoded and decoded on the same thread",
+                    ["PIPEWAIT"] = "set: over H2 and H3, calls wait for a connection that is being opened",
+                    ["TCP_NODELAY"] = "on (default)",
+                    ["MAXAGE_CONN"] = "118 s (default): a connection idle for longer is not reused",
+                    ["DNS_CACHE_TIMEOUT"] = "60 s (default); a reconnect looks the name up again",
                     ["PROXY"] = "none (set)",
-                    ["silent retries"] = "once, when a kept connection proves dead; libcurl does not tell",
+                    ["silent retries"] = "one, when a reused connection proves dead; libcurl does not report it",
                 },
             };
         }
@@ -49,7 +49,7 @@ namespace Commute
         protected override Session NewSession(Setup setup)
         {
             if (!CurlSession.Versions.ContainsKey(setup.Protocol))
-                throw new Unsupported("protocol " + setup.Protocol, "libcurl does not speak it");
+                throw new UnsupportedException("protocol " + setup.Protocol, "libcurl does not speak it");
             Versions();
             return new CurlSession(setup);
         }
@@ -63,17 +63,17 @@ namespace Commute
             }
             catch (DllNotFoundException)
             {
-                throw new Failed("no libcurl; run stacks/curl/install, then stacks/mono/install");
+                throw new FailedException("no libcurl; run stacks/curl/install, then stacks/mono/install");
             }
         }
     }
 
-    /// One thread does everything with libcurl; others leave it word.
+    /// <summary>Runs libcurl on one thread, to which the others dispatch actions.</summary>
     sealed class CurlSession : Session
     {
-        const int LongestWaitMs = 1000, SharedWaitMs = 1;
+        const int SingleWaitMs = 1000, SharedWaitMs = 1;
 
-        /// The forced versions, as CURLOPT_HTTP_VERSION has them.
+        /// <summary>The values of CURLOPT_HTTP_VERSION that force each protocol.</summary>
         public static readonly Dictionary<string, long> Versions = new Dictionary<string, long>
         {
             ["h1"] = 2, ["h2"] = 4, ["h3"] = 31,
@@ -84,17 +84,17 @@ namespace Commute
         public CurlConnections Current { get; private set; }
 
         readonly Thread thread;
-        readonly object door = new object();
-        readonly Queue<Action> asked = new Queue<Action>();
+        readonly object gate = new object();
+        readonly Queue<Action> actions = new Queue<Action>();
         readonly List<CurlConnections> open = new List<CurlConnections>();
         bool disposed;
-        long numbered;
+        long lastNumber;
 
         public CurlSession(Setup setup) : base(setup)
         {
             AddressGiven = IPAddress.TryParse(setup.Url.Host.Trim('[', ']'), out _);
-            Renew("cold");
-            thread = new Thread(Serve) { IsBackground = true };
+            OpenConnections("cold");
+            thread = new Thread(RunLoop) { IsBackground = true };
             thread.Start();
         }
 
@@ -102,12 +102,14 @@ namespace Commute
         {
             var early = EarlyData(steps);
             Seeded.AtLeast(steps.Where(step => step.Kind == "put").Select(step => step.Bytes).DefaultIfEmpty().Max());
-            return steps.Select((step, place) => step.IsCall ? (Call)new CurlCall(this, step, early[place]) : null).ToList();
+            return steps.Select((step, i) => step.IsCall ? (Call)new CurlCall(this, step, early[i]) : null).ToList();
         }
 
-        /// For each step, whether its transfer is to have the early data option. libcurl keeps
-        /// tickets of transfers with and without it apart, so all between two cold reconnects have
-        /// it or none.
+        /// <summary>
+        /// Returns for each step whether its transfer has the early data option. libcurl keeps the
+        /// tickets of transfers with and without it apart, so either all transfers between two cold
+        /// reconnects have it, or none.
+        /// </summary>
         bool[] EarlyData(List<Step> steps)
         {
             var chosen = new bool[steps.Count];
@@ -119,14 +121,14 @@ namespace Commute
                 var modes = steps.GetRange(begin, end - begin).Select(step => step.Mode)
                     .Where(mode => mode != null && mode != "cold").Distinct().ToList();
                 foreach (var mode in modes.Where(mode => mode != "resume" && mode != "early_data"))
-                    throw new Unsupported("reconnect " + mode, "this driver does not know it");
+                    throw new UnsupportedException("reconnect " + mode, "unknown to this driver");
                 if (modes.Count > 1)
-                    throw new Unsupported("reconnect resume and early_data without a cold one between",
-                        "libcurl would use one's ticket for neither");
+                    throw new UnsupportedException("reconnect resume and early_data without a cold one in between",
+                        "libcurl does not share tickets between the two");
                 if (modes.Contains("early_data") && Setup.Protocol != "h3")
-                    throw new Unsupported("reconnect early_data", "libcurl's early data was seen on H3 only");
-                for (var place = begin; place < end; place++)
-                    chosen[place] = modes.Contains("early_data");
+                    throw new UnsupportedException("reconnect early_data", "libcurl's early data was seen only over H3");
+                for (var i = begin; i < end; i++)
+                    chosen[i] = modes.Contains("early_data");
                 begin = end;
             }
             return chosen;
@@ -136,9 +138,9 @@ namespace Commute
         {
             using (var done = new ManualResetEventSlim())
             {
-                Ask(() =>
+                Dispatch(() =>
                 {
-                    Renew(mode);
+                    OpenConnections(mode);
                     done.Set();
                 });
                 done.Wait();
@@ -147,7 +149,7 @@ namespace Commute
 
         public override void Dispose()
         {
-            Ask(() =>
+            Dispatch(() =>
             {
                 disposed = true;
                 Current.Retire();
@@ -156,71 +158,75 @@ namespace Commute
             Curl.ShareCleanup(Share);
         }
 
-        public long Number(CurlConnections connections, long id)
+        /// <summary>
+        /// Returns the session's number for a connection of libcurl's, whose ids start again with
+        /// each multi handle.
+        /// </summary>
+        public long AssignNumber(CurlConnections connections, long id)
         {
-            // libcurl counts anew with each multi handle.
             if (!connections.Numbers.TryGetValue(id, out var number))
-                connections.Numbers[id] = number = ++numbered;
+                connections.Numbers[id] = number = ++lastNumber;
             return number;
         }
 
-        void Renew(string mode)
+        void OpenConnections(string mode)
         {
             Current?.Retire();
             if (mode == "cold")
             {
-                // Calls under way keep the old tickets for as long as they need them.
+                // Calls in flight keep the old share, and its tickets, for as long as they need it.
                 if (Share != IntPtr.Zero)
                     Curl.ShareCleanup(Share);
                 Share = Curl.ShareInit();
                 Curl.ShareSet(Share, Curl.ShareOption, Curl.ShareTlsSessions);
             }
             Current = new CurlConnections();
-            lock (door)
+            lock (gate)
                 open.Add(Current);
         }
 
-        /// Has the session's thread do something.
-        public void Ask(Action action)
+        /// <summary>Runs an action on the session's thread.</summary>
+        public void Dispatch(Action action)
         {
-            lock (door)
+            lock (gate)
             {
-                asked.Enqueue(action);
+                actions.Enqueue(action);
                 foreach (var connections in open)
-                    connections.Wake();
+                    connections.Wakeup();
             }
         }
 
-        void Serve()
+        void RunLoop()
         {
             while (true)
             {
-                while (Asked() is Action action)
+                while (NextAction() is Action action)
                     action();
-                lock (door)
+                lock (gate)
                     open.RemoveAll(connections => connections.CloseIfDone());
                 if (disposed && open.Count == 0)
                     return;
                 foreach (var connections in open)
-                    connections.Work();
-                // One is the rule; those of calls that outlive a reconnect are looked at in turn.
+                    connections.Perform();
+                // Usually there is one. Those of calls that outlive a reconnect are polled in turn.
                 foreach (var connections in open)
-                    connections.Wait(open.Count == 1 ? LongestWaitMs : SharedWaitMs);
+                    connections.Wait(open.Count == 1 ? SingleWaitMs : SharedWaitMs);
             }
         }
 
-        Action Asked()
+        Action NextAction()
         {
-            lock (door)
-                return asked.Count > 0 ? asked.Dequeue() : null;
+            lock (gate)
+                return actions.Count > 0 ? actions.Dequeue() : null;
         }
     }
 
-    /// The connections opened since the last reconnect: one multi handle.
+    /// <summary>The connections opened since a reconnect: one multi handle.</summary>
     sealed class CurlConnections
     {
+        /// <summary>The session's numbers by libcurl's ids.</summary>
         public readonly Dictionary<long, long> Numbers = new Dictionary<long, long>();
-        /// Of our numbers, those whose handshake resumed a session.
+        /// <summary>The numbers of connections whose handshake resumed a session.</summary>
         public readonly HashSet<long> Resumed = new HashSet<long>();
 
         readonly IntPtr multi = Curl.MultiInit();
@@ -231,7 +237,7 @@ namespace Commute
         {
             calls.Add(easy, call);
             Curl.MultiAdd(multi, easy);
-            // libcurl's counters start when it first looks at a transfer: let it, now.
+            // libcurl's counters start when it first processes a transfer, so make it do so now.
             Curl.MultiSocketAction(multi, Curl.SocketTimeout, 0, out _);
         }
 
@@ -241,7 +247,9 @@ namespace Commute
             Curl.MultiRemove(multi, easy);
         }
 
-        /// No new calls. The connections close when those under way have ended.
+        /// <summary>
+        /// Closes the connections when the calls in flight have ended. There are no new calls.
+        /// </summary>
         public void Retire() => retired = true;
 
         public bool CloseIfDone()
@@ -252,15 +260,15 @@ namespace Commute
             return true;
         }
 
-        public void Work()
+        public void Perform()
         {
             Curl.MultiPerform(multi, out _);
-            while (Curl.NextEnded(multi, out var easy, out var result))
+            while (Curl.TryNextEnded(multi, out var easy, out var result))
                 calls[easy].End(result);
         }
 
-        public void Wait(int longestMs) => Curl.MultiPoll(multi, IntPtr.Zero, 0, longestMs, out _);
+        public void Wait(int timeoutMs) => Curl.MultiPoll(multi, IntPtr.Zero, 0, timeoutMs, out _);
 
-        public void Wake() => Curl.MultiWakeup(multi);
+        public void Wakeup() => Curl.MultiWakeup(multi);
     }
 }

@@ -1,5 +1,5 @@
-// Drives a .NET HTTP stack on Mono by commute's driver protocol, version 2
-// (docs/driver-protocol.md). `driver.exe STACK`: STACK is `web-request` or `libcurl`.
+// Drives a .NET HTTP stack on Mono by version 2 of commute's driver protocol
+// (docs/driver-protocol.md). Usage: driver.exe web-request|libcurl
 
 using System;
 using System.IO;
@@ -32,12 +32,12 @@ namespace Commute
             {
                 case "web-request": return new WebRequestStack();
                 case "libcurl": return new CurlStack();
-                default: throw new Failed("usage: driver.exe web-request|libcurl");
+                default: throw new FailedException("usage: driver.exe web-request|libcurl");
             }
         }
     }
 
-    /// What the lab and the driver say to each other, in order.
+    /// <summary>Answers the lab's requests in order.</summary>
     sealed class Conversation
     {
         readonly Func<Stack> newStack;
@@ -51,7 +51,7 @@ namespace Commute
             this.send = send;
         }
 
-        /// Answers one line; false after `close`.
+        /// <summary>Answers one line. Returns false after <c>close</c>.</summary>
         public bool Answer(string line)
         {
             try
@@ -61,33 +61,33 @@ namespace Commute
                 switch (kind)
                 {
                     case "hello":
-                        send(Library.Hello());
+                        send(LoadedStack.Hello());
                         break;
                     case "setup":
                         Close();
-                        session = Library.Open(new Setup(request));
+                        session = LoadedStack.Open(new Setup(request));
                         send(new JObject { ["type"] = "ready" });
                         break;
                     case "run":
                         if (session == null)
-                            throw new Failed("run came before setup");
-                        new Run(session, request.Steps()).Follow(send);
+                            throw new FailedException("run came before setup");
+                        new Run(session, request.Steps()).Execute(send);
                         send(new JObject { ["type"] = "done" });
                         break;
                     case "close":
                         return false;
                     default:
-                        throw new Unsupported("request " + kind, "this driver does not know it");
+                        throw new UnsupportedException("request " + kind, "unknown to this driver");
                 }
             }
-            catch (Unsupported refusal)
+            catch (UnsupportedException refusal)
             {
                 send(new JObject
                 {
                     ["type"] = "unsupported", ["what"] = refusal.What, ["reason"] = refusal.Message,
                 });
             }
-            catch (Failed failure)
+            catch (FailedException failure)
             {
                 send(new JObject { ["type"] = "failed", ["reason"] = failure.Message });
             }
@@ -103,12 +103,13 @@ namespace Commute
             return true;
         }
 
+        /// <summary>Closes the session, if there is one.</summary>
         public void Close()
         {
             session?.Dispose();
             session = null;
         }
 
-        Stack Library => stack ?? (stack = newStack());
+        Stack LoadedStack => stack ?? (stack = newStack());
     }
 }

@@ -1,4 +1,4 @@
-// What an app does around a call that takes a message there and back, by the codecs of `codec/`.
+// An app's work around a call that sends and receives a message, with the codecs in `codec/`.
 
 using System;
 using System.Collections.Generic;
@@ -9,7 +9,7 @@ using Commute.Bench;
 
 namespace Commute
 {
-    /// The messages that a setup names, in its codec.
+    /// <summary>The messages of a setup, in its codec.</summary>
     sealed class Messages
     {
         readonly Codec codec;
@@ -19,31 +19,32 @@ namespace Commute
 
         public Messages(string codecName, IReadOnlyDictionary<string, string> files)
         {
-            codec = Exchangeable.FirstOrDefault(known => known.Name == codecName)
-                ?? throw new Unsupported("codec " + codecName, "this driver has no such codec");
+            codec = ExchangeCodecs.FirstOrDefault(known => known.Name == codecName)
+                ?? throw new UnsupportedException("codec " + codecName, "this driver has no such codec");
             this.files = files;
         }
 
-        /// Those that can be exchanged, by name.
-        public static IEnumerable<string> CodecNames => Exchangeable.Select(codec => codec.Name);
+        /// <summary>The names of the codecs that messages can be exchanged in.</summary>
+        public static IEnumerable<string> CodecNames => ExchangeCodecs.Select(codec => codec.Name);
 
-        public string ContentType => ContentTypes[Form];
+        /// <summary>The media type of bodies.</summary>
+        public string ContentType => ContentTypes[UncompressedName];
 
-        /// Null if nothing is compressed.
-        public string ContentEncoding => Form == codec.Name ? null : "gzip";
+        /// <summary>Null if the codec does not compress.</summary>
+        public string ContentEncoding => UncompressedName == codec.Name ? null : "gzip";
 
-        /// Readies the exchange of a step's message. Nothing is encoded yet.
+        /// <summary>Returns the exchange of a step's message. Nothing is encoded yet.</summary>
         public Exchange Prepare(Step step)
         {
             var kind = Kinds.Find(step.MessageKind);
             if (!coders.TryGetValue(kind, out var coder))
                 coders[kind] = coder = codec.For(kind);
-            const string Rule = "big-";
-            if (kind != typeof(Big) || !step.Message.StartsWith(Rule, StringComparison.Ordinal))
+            const string BigPrefix = "big-";
+            if (kind != typeof(Big) || !step.Message.StartsWith(BigPrefix, StringComparison.Ordinal))
                 return new Exchange(coder, Read(step.Message, kind));
-            return int.TryParse(step.Message.Substring(Rule.Length), NumberStyles.None, CultureInfo.InvariantCulture, out var n)
+            return int.TryParse(step.Message.Substring(BigPrefix.Length), NumberStyles.None, CultureInfo.InvariantCulture, out var n)
                 ? new Exchange(coder, () => Big.Make(n))
-                : throw new Failed("message " + step.Message + " has no size");
+                : throw new FailedException("message " + step.Message + ": invalid size");
         }
 
         object Read(string message, Type kind)
@@ -51,13 +52,13 @@ namespace Commute
             if (read.TryGetValue(message, out var plain) && plain.GetType() == kind)
                 return plain;
             if (!files.TryGetValue(message, out var file))
-                throw new Failed("setup named no value file of " + message);
+                throw new FailedException("setup names no value file for message " + message);
             return read[message] = ValueReader.Read(file, kind);
         }
 
-        string Form => codec.Name.Split('+')[0];
+        string UncompressedName => codec.Name.Split('+')[0];
 
-        static IEnumerable<Codec> Exchangeable => Codecs.All.Where(codec => !(codec is Empty));
+        static IEnumerable<Codec> ExchangeCodecs => Codecs.All.Where(codec => !(codec is Empty));
 
         static readonly Dictionary<string, string> ContentTypes = new Dictionary<string, string>
         {
@@ -69,27 +70,28 @@ namespace Commute
         };
     }
 
-    /// One message there and back.
+    /// <summary>Sends and receives one message, once.</summary>
     sealed class Exchange
     {
         readonly Coder coder;
         readonly Func<object> make;
-        object sent, answer;
+        object sent, received;
 
-        /// Of a message that is there already.
+        /// <summary>An exchange of a message that is already made.</summary>
         public Exchange(Coder coder, object message)
         {
             this.coder = coder;
             sent = message;
         }
 
-        /// Of a message that is made within the call.
+        /// <summary>An exchange of a message that is made during the call.</summary>
         public Exchange(Coder coder, Func<object> make)
         {
             this.coder = coder;
             this.make = make;
         }
 
+        /// <summary>Returns the request's body and stamps the row.</summary>
         public byte[] Encode(Row row)
         {
             if (make != null)
@@ -102,37 +104,39 @@ namespace Commute
             return body;
         }
 
-        /// The answer is here whole; the call ends with its decoding.
+        /// <summary>Decodes the answer, which ends the call.</summary>
         public void Decode(byte[] body, Row row)
         {
             try
             {
-                answer = coder.Convert(coder.Decode(body));
+                received = coder.Convert(coder.Decode(body));
             }
             catch (Exception error)
             {
-                // Each library has its own ways of saying that bytes are no message.
+                // Each library has its own exceptions for bytes that are not a message.
                 row.Fail("protocol", error.Message);
             }
             row.EndNs = Clock.NowNs();
         }
 
-        /// After the call: did the message come back?
+        /// <summary>
+        /// Fails the row if the message received differs from the one sent. Runs after the call.
+        /// </summary>
         public void Compare(Row row)
         {
-            if (row.ErrorKind == null && !Same())
+            if (row.ErrorKind == null && !IsSame())
                 row.Fail("protocol", "the echo differs");
         }
 
-        bool Same()
+        bool IsSame()
         {
             try
             {
-                return ValueWriter.Write(sent) == ValueWriter.Write(answer);
+                return ValueWriter.Write(sent) == ValueWriter.Write(received);
             }
             catch (Exception error) when (error is InvalidDataException || error is ArgumentException)
             {
-                // The answer has no value: a field is missing, or a text is none.
+                // The answer has no value file: a field is missing, or a string is not valid.
                 return false;
             }
         }

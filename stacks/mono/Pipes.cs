@@ -1,4 +1,4 @@
-// What every program of this folder needs to talk with the lab.
+// What both programs of this folder need to talk to the lab.
 
 using System;
 using System.IO;
@@ -6,11 +6,13 @@ using System.Text;
 
 namespace Commute
 {
-    /// The two pipes that the environment names, a JSON object a line.
+    /// <summary>The two pipes that the environment names, with one JSON object per line.</summary>
     static class Pipes
     {
-        /// Mono's FileStream has a buffer that it fills to the brim, however long a pipe lets it
-        /// wait; one too small to be used hands on what has come.
+        /// <summary>
+        /// Opens the pipe of requests. Mono's FileStream waits until its buffer is full; a buffer
+        /// too small to be used makes reads return what has arrived.
+        /// </summary>
         public static StreamReader Requests()
         {
             const int NoBuffer = 1, Buffer = 65536;
@@ -18,24 +20,29 @@ namespace Commute
             return new StreamReader(pipe, new UTF8Encoding(false), false, Buffer);
         }
 
+        /// <summary>Opens the pipe of replies.</summary>
         public static StreamWriter Replies() => new StreamWriter(Named("COMMUTE_OUT")) { NewLine = "\n", AutoFlush = true };
 
         static string Named(string name) =>
-            Environment.GetEnvironmentVariable(name) ?? throw new Failed(name + " names no pipe; commute starts this program");
+            Environment.GetEnvironmentVariable(name) ?? throw new FailedException(name + " is not set: commute starts this program");
     }
 
-    /// The request makes no sense, or what it names is not there.
-    sealed class Failed : Exception
+    /// <summary>
+    /// Thrown for invalid requests, missing files and other failures; answered with <c>failed</c>.
+    /// </summary>
+    sealed class FailedException : Exception
     {
-        public Failed(string reason) : base(reason) { }
+        public FailedException(string reason) : base(reason) { }
     }
 
-    /// This program cannot do it; it is well.
-    sealed class Unsupported : Exception
+    /// <summary>
+    /// Thrown for what this program does not know or support; answered with <c>unsupported</c>.
+    /// </summary>
+    sealed class UnsupportedException : Exception
     {
         public readonly string What;
 
-        public Unsupported(string what, string reason) : base(reason)
+        public UnsupportedException(string what, string reason) : base(reason)
         {
             What = what;
         }

@@ -1,4 +1,4 @@
-// The protocol's words: what the lab asks and what a row says.
+// The messages of the driver protocol: requests, steps and rows.
 
 using System;
 using System.Collections.Generic;
@@ -9,11 +9,12 @@ using Newtonsoft.Json.Linq;
 
 namespace Commute
 {
+    /// <summary>Reads JSON objects strictly.</summary>
     static class Json
     {
         public static JObject Parse(string line)
         {
-            // Texts that look like dates stay texts.
+            // Strings that look like dates remain strings.
             using (var reader = new JsonTextReader(new StringReader(line)) { DateParseHandling = DateParseHandling.None })
                 return JObject.Load(reader);
         }
@@ -27,7 +28,7 @@ namespace Commute
             if (value == null || value.Type == JTokenType.Null)
                 return null;
             if (value.Type != JTokenType.String)
-                throw new FormatException(name + " is no text");
+                throw new FormatException(name + " is not a string");
             return (string)value;
         }
 
@@ -40,11 +41,11 @@ namespace Commute
             if (value == null || value.Type == JTokenType.Null)
                 return null;
             if (value.Type != JTokenType.Integer || (long)value < 0)
-                throw new FormatException(name + " is no whole number");
+                throw new FormatException(name + " is not a whole number");
             return (long)value;
         }
 
-        /// Names and the files they stand for; none if the object is not there.
+        /// <summary>Returns files by name; none if the object is absent.</summary>
         public static Dictionary<string, string> Files(this JObject json, string name)
         {
             var files = json[name] as JObject ?? new JObject();
@@ -54,10 +55,11 @@ namespace Commute
         public static List<Step> Steps(this JObject run)
         {
             var steps = run["steps"] as JArray ?? throw new FormatException("no steps");
-            return steps.Select(step => new Step(step as JObject ?? throw new FormatException("a step is no object"))).ToList();
+            return steps.Select(step => new Step(step as JObject ?? throw new FormatException("a step is not an object"))).ToList();
         }
     }
 
+    /// <summary>A <c>setup</c> request: the origin, how to connect to it, and the messages.</summary>
     sealed class Setup
     {
         public readonly Uri Url;
@@ -65,30 +67,32 @@ namespace Commute
         public readonly long WarmupCalls;
         public readonly string CaFile, ClientCertFile, ClientKeyFile;
         public readonly string Protocol;
-        /// What `exchange` steps exchange.
+        /// <summary>The messages of <c>exchange</c> steps.</summary>
         public readonly Messages Messages;
         public readonly long TimeoutNs;
-        /// Frames a second of the loop in which the application sees its calls end; 0: no loop.
+        /// <summary>
+        /// The frame rate at which the application sees its calls end, in Hz; 0 without frames.
+        /// </summary>
         public readonly int FramesPerSecond;
 
         public Setup(JObject json)
         {
-            Refuse("congestion", json.TextOrNull("congestion") != null, "these stacks cannot choose it");
-            Refuse("discovery", json.TextOrNull("discovery") != null, "this driver forces its protocol");
+            Reject("congestion", json.TextOrNull("congestion") != null, "these stacks have no option for it");
+            Reject("discovery", json.TextOrNull("discovery") != null, "this driver always forces its protocol");
             Messages = new Messages(json.Text("codec"), json.Files("values"));
             Url = new Uri(json.Text("url"));
             WarmupUrl = json.TextOrNull("warmup_url") is string warmup ? new Uri(warmup) : null;
             WarmupCalls = json.NumberOrNull("warmup_calls") ?? 1;
-            CaFile = Readable(json.Text("ca_file"));
-            ClientCertFile = Readable(json.TextOrNull("client_cert_file"));
-            ClientKeyFile = Readable(json.TextOrNull("client_key_file"));
+            CaFile = ExistingFile(json.Text("ca_file"));
+            ClientCertFile = ExistingFile(json.TextOrNull("client_cert_file"));
+            ClientKeyFile = ExistingFile(json.TextOrNull("client_key_file"));
             Protocol = json.Text("protocol");
             TimeoutNs = json.Number("timeout_ns");
             if (json.TextOrNull("observe") is string observe)
                 FramesPerSecond = Frames(observe);
         }
 
-        /// The same for the warm-up's origin.
+        /// <summary>Copies a setup for its warm-up origin.</summary>
         public Setup(Setup setup)
         {
             Url = setup.WarmupUrl;
@@ -99,7 +103,7 @@ namespace Commute
             TimeoutNs = setup.TimeoutNs;
         }
 
-        /// What a call's request says of itself.
+        /// <summary>Returns the headers of a step's request.</summary>
         public IEnumerable<KeyValuePair<string, string>> Headers(Step step)
         {
             yield return Header("x-commute-id", step.Id.ToString());
@@ -124,23 +128,24 @@ namespace Commute
             if (observe.StartsWith(Prefix, StringComparison.Ordinal)
                 && int.TryParse(observe.Substring(Prefix.Length), out var hz) && hz >= 1 && hz <= 1000)
                 return hz;
-            throw new Unsupported("observe " + observe, "known is frame:HZ, 1 to 1000 a second");
+            throw new UnsupportedException("observe " + observe, "expected frame:HZ with HZ from 1 to 1000");
         }
 
-        static void Refuse(string what, bool refused, string reason)
+        static void Reject(string what, bool isSet, string reason)
         {
-            if (refused)
-                throw new Unsupported(what, reason);
+            if (isSet)
+                throw new UnsupportedException(what, reason);
         }
 
-        static string Readable(string path)
+        static string ExistingFile(string path)
         {
             if (path != null && !File.Exists(path))
-                throw new Failed("no file " + path);
+                throw new FailedException("there is no file " + path);
             return path;
         }
     }
 
+    /// <summary>One step of a run. Fields that its kind does not have are 0 or null.</summary>
     sealed class Step
     {
         public readonly long Id, Group;
@@ -160,8 +165,8 @@ namespace Commute
                 case "exchange": Message = json.Text("message"); MessageKind = json.Text("kind"); break;
                 case "pause": PauseNs = json.Number("ns"); break;
                 case "reconnect": Mode = json.Text("mode"); break;
-                case "stream": throw new Unsupported("step stream", "these stacks have no messages to stream");
-                default: throw new Unsupported("step " + Kind, "this driver does not know it");
+                case "stream": throw new UnsupportedException("step stream", "these stacks do not stream messages");
+                default: throw new UnsupportedException("step " + Kind, "unknown to this driver");
             }
             CancelAfterNs = json.NumberOrNull("cancel_after_ns");
             if (!(json["start"] is JObject start))
@@ -169,9 +174,10 @@ namespace Commute
             After = start.NumberOrNull("after");
             AtNs = start.NumberOrNull("at_ns");
             if (After == null && AtNs == null)
-                throw new Unsupported("start " + start.ToString(Formatting.None), "this driver does not know it");
+                throw new UnsupportedException("start " + start.ToString(Formatting.None), "unknown to this driver");
         }
 
+        /// <summary>Makes a download.</summary>
         public static Step Get(long id, long bytes) => new Step(new JObject
         {
             ["id"] = id, ["group"] = 1, ["step"] = "get", ["bytes"] = bytes,
@@ -185,9 +191,12 @@ namespace Commute
         public bool IsCall => Kind == "call" || Kind == "get" || Kind == "put" || Kind == "exchange";
     }
 
+    /// <summary>
+    /// What the driver saw of one call. A null time means that it did not happen or was not seen.
+    /// </summary>
     sealed class Row
     {
-        const int LongestDetail = 1000;
+        const int MaxDetail = 1000;
 
         public long Id, Connection, StartNs, EndNs, RequestBytes;
         public long? LocalPort, DnsNs, ConnectNs, TlsNs, CreatedNs, EncodedNs, RequestSentNs, FirstByteNs, ReceivedNs, Status;
@@ -195,13 +204,14 @@ namespace Commute
         public bool Reused, Resumed, EarlyData;
         public int Attempts;
 
+        /// <summary>Sets the call's error.</summary>
         public void Fail(string kind, string detail)
         {
             ErrorKind = kind;
-            ErrorDetail = detail.Length > LongestDetail ? detail.Substring(0, LongestDetail) : detail;
+            ErrorDetail = detail.Length > MaxDetail ? detail.Substring(0, MaxDetail) : detail;
         }
 
-        public JObject ToJson(Body response)
+        public JObject ToJson(ResponseBody response)
         {
             var row = new JObject { ["type"] = "row", ["id"] = Id, ["connection"] = Connection };
             Add(row, "local_port", LocalPort);

@@ -1,4 +1,4 @@
-// The engine: starts steps by their rules, ends calls, sends rows by their groups.
+// The engine: starts steps by their rules, ends calls, and sends rows by group.
 
 using System;
 using System.Collections.Generic;
@@ -8,22 +8,26 @@ using Newtonsoft.Json.Linq;
 
 namespace Commute
 {
-    /// One run. All of it happens on the thread that follows it; calls only post their ends.
+    /// <summary>
+    /// One run. Everything happens on the thread that executes it; calls only post their ends.
+    /// </summary>
     sealed class Run
     {
+        const long SecondNs = 1000000000;
+
         readonly Session session;
         readonly List<Step> steps;
         readonly List<Call> calls;
         readonly Dictionary<int, List<int>> followers = new Dictionary<int, List<int>>();
         readonly HashSet<int> sequential = new HashSet<int>();
-        readonly Dictionary<long, int> owed = new Dictionary<long, int>();
+        readonly Dictionary<long, int> groupSizes = new Dictionary<long, int>();
 
         readonly Queue<int> ready = new Queue<int>();
         readonly Timers timers = new Timers();
-        readonly Inbox inbox = new Inbox();
-        readonly Dictionary<int, List<Timer>> underWay = new Dictionary<int, List<Timer>>();
-        readonly List<int> over = new List<int>();
-        readonly List<int> unsent = new List<int>();
+        readonly EndQueue ends = new EndQueue();
+        readonly Dictionary<int, List<Timer>> inFlight = new Dictionary<int, List<Timer>>();
+        readonly List<int> justEnded = new List<int>();
+        readonly List<int> unreported = new List<int>();
         readonly bool[] ended;
         int prefix;
         long beginNs;
@@ -33,145 +37,151 @@ namespace Commute
             this.session = session;
             this.steps = steps;
             ended = new bool[steps.Count];
-            Order();
+            BuildSchedule();
             calls = session.Prepare(steps);
             foreach (var step in steps.Where(step => step.IsCall))
-                owed[step.Group] = (owed.TryGetValue(step.Group, out var count) ? count : 0) + 1;
+                groupSizes[step.Group] = (groupSizes.TryGetValue(step.Group, out var count) ? count : 0) + 1;
         }
 
-        /// What each step waits for.
-        void Order()
+        /// <summary>Determines what each step waits for.</summary>
+        void BuildSchedule()
         {
-            var places = new Dictionary<long, int>();
-            long before = 0;
-            for (var place = 0; place < steps.Count; place++)
+            var indexes = new Dictionary<long, int>();
+            long previous = 0;
+            for (var index = 0; index < steps.Count; index++)
             {
-                var step = steps[place];
-                if (step.Id <= before)
-                    throw new Failed($"step {step.Id} comes after step {before}: ids start at 1 and grow");
-                before = step.Id;
-                places[step.Id] = place;
+                var step = steps[index];
+                if (step.Id <= previous)
+                    throw new FailedException($"step {step.Id} follows step {previous}: ids must start at 1 and increase");
+                previous = step.Id;
+                indexes[step.Id] = index;
                 if (step.AtNs != null)
                     continue;
                 if (step.After == null)
-                    sequential.Add(place);
+                    sequential.Add(index);
                 else if (step.After == 0)
-                    ready.Enqueue(place);
-                else if (step.After < step.Id && places.TryGetValue(step.After.Value, out var leader))
-                    Followers(leader).Add(place);
+                    ready.Enqueue(index);
+                else if (step.After < step.Id && indexes.TryGetValue(step.After.Value, out var leader))
+                    Followers(leader).Add(index);
                 else
-                    throw new Failed($"step {step.Id} waits for step {step.After}, which is not an earlier step");
+                    throw new FailedException($"step {step.Id} waits for step {step.After}, which is not an earlier step");
             }
         }
 
-        List<int> Followers(int place)
+        List<int> Followers(int index)
         {
-            if (!followers.TryGetValue(place, out var list))
-                followers[place] = list = new List<int>();
+            if (!followers.TryGetValue(index, out var list))
+                followers[index] = list = new List<int>();
             return list;
         }
 
-        public void Follow(Action<JObject> send)
+        /// <summary>Executes all steps and sends their rows.</summary>
+        public void Execute(Action<JObject> send)
         {
             GC.Collect();
             beginNs = Clock.NowNs();
-            for (var place = 0; place < steps.Count; place++)
-                if (steps[place].AtNs is long atNs)
-                    StartAt(beginNs + atNs, place);
+            for (var index = 0; index < steps.Count; index++)
+                if (steps[index].AtNs is long atNs)
+                    StartAt(beginNs + atNs, index);
             if (sequential.Contains(0))
                 ready.Enqueue(0);
             while (true)
             {
                 while (ready.Count > 0)
                     Start(ready.Dequeue());
-                if (over.Count > 0 && underWay.Count == 0 && timers.NextNs == null)
+                if (justEnded.Count > 0 && inFlight.Count == 0 && timers.NextNs == null)
                     Report(send);
-                foreach (var place in over)
-                    Release(place);
-                over.Clear();
+                foreach (var index in justEnded)
+                    Release(index);
+                justEnded.Clear();
                 if (ready.Count > 0)
                     continue;
-                if (underWay.Count == 0 && timers.NextNs == null)
+                if (inFlight.Count == 0 && timers.NextNs == null)
                     return;
-                foreach (var place in inbox.Take(timers.NextNs))
-                    End(place);
+                foreach (var index in ends.Take(timers.NextNs))
+                    End(index);
                 timers.Fire();
             }
         }
 
-        void StartAt(long ns, int place) => timers.Add(ns, () => ready.Enqueue(place));
+        void StartAt(long ns, int index) => timers.Add(ns, () => ready.Enqueue(index));
 
-        void Start(int place)
+        void Start(int index)
         {
-            var step = steps[place];
+            var step = steps[index];
             if (step.Kind == "reconnect")
             {
                 session.Reconnect(step.Mode);
-                over.Add(place);
+                justEnded.Add(index);
                 return;
             }
             var nowNs = Clock.NowNs();
             if (step.Kind == "pause")
             {
-                timers.Add(nowNs + step.PauseNs, () => over.Add(place));
+                timers.Add(nowNs + step.PauseNs, () => justEnded.Add(index));
                 return;
             }
-            underWay.Add(place, new List<Timer>());
-            Limit(place, nowNs, session.Setup.TimeoutNs, "timeout");
+            inFlight.Add(index, new List<Timer>());
+            StartTimeout(index, nowNs, session.Setup.TimeoutNs, "timeout");
             if (step.CancelAfterNs is long afterNs)
-                Limit(place, nowNs, afterNs, "cancelled");
-            calls[place].Start(() => inbox.Post(place));
+                StartTimeout(index, nowNs, afterNs, "cancelled");
+            calls[index].Start(() => ends.Post(index));
         }
 
-        /// Gives a call up when it has lasted so long. Until it has begun, on its own thread, it
-        /// is held to begin now.
-        void Limit(int place, long startNs, long lastsNs, string kind)
+        /// <summary>
+        /// Aborts a call that has lasted for <c>durationNs</c>. Until it has started, on its own
+        /// thread, its start is taken to be <c>startNs</c>.
+        /// </summary>
+        void StartTimeout(int index, long startNs, long durationNs, string kind)
         {
-            underWay[place].Add(timers.Add(startNs + lastsNs, () =>
+            inFlight[index].Add(timers.Add(startNs + durationNs, () =>
             {
-                var begunNs = calls[place].Row.StartNs;
-                if (begunNs > startNs)
-                    Limit(place, begunNs, lastsNs, kind);
+                var actualStartNs = calls[index].Row.StartNs;
+                if (actualStartNs > startNs)
+                    StartTimeout(index, actualStartNs, durationNs, kind);
                 else
-                    calls[place].GiveUp(kind);
+                    calls[index].Abort(kind);
             }));
         }
 
-        /// The library has ended a call; the application sees that now, or at its next frame.
-        void End(int place)
+        /// <summary>
+        /// Handles a call that the library has ended. The application sees it now, or at its next
+        /// frame.
+        /// </summary>
+        void End(int index)
         {
-            underWay[place].ForEach(timers.Remove);
+            inFlight[index].ForEach(timers.Remove);
             if (session.Setup.FramesPerSecond == 0)
-                Over(place);
+                EndStep(index);
             else
-                timers.Add(NextFrameNs(calls[place].Row.EndNs), () =>
+                timers.Add(NextFrameNs(calls[index].Row.EndNs), () =>
                 {
-                    calls[place].Row.EndNs = LastFrameNs(Clock.NowNs());
-                    Over(place);
+                    calls[index].Row.EndNs = LastFrameNs(Clock.NowNs());
+                    EndStep(index);
                 });
         }
 
-        void Over(int place)
+        void EndStep(int index)
         {
-            underWay.Remove(place);
-            unsent.Add(place);
-            over.Add(place);
+            inFlight.Remove(index);
+            unreported.Add(index);
+            justEnded.Add(index);
         }
 
-        /// Frames come at a fixed beat from the run's beginning.
-        long NextFrameNs(long ns) => FrameNs((ns - beginNs) * session.Setup.FramesPerSecond / Second + 1);
+        /// <summary>Frames come at a fixed rate from the start of the run.</summary>
+        long NextFrameNs(long ns) => FrameNs((ns - beginNs) * session.Setup.FramesPerSecond / SecondNs + 1);
 
-        long LastFrameNs(long ns) => FrameNs((ns - beginNs) * session.Setup.FramesPerSecond / Second);
+        long LastFrameNs(long ns) => FrameNs((ns - beginNs) * session.Setup.FramesPerSecond / SecondNs);
 
-        // Rounded up, so that no frame is earlier than its beat.
+        // Rounded up, so that no frame comes early.
         long FrameNs(long frame) =>
-            beginNs + (frame * Second + session.Setup.FramesPerSecond - 1) / session.Setup.FramesPerSecond;
+            beginNs + (frame * SecondNs + session.Setup.FramesPerSecond - 1) / session.Setup.FramesPerSecond;
 
-        /// Lets those start that waited for this step.
-        void Release(int place)
+        /// <summary>Lets the steps start that waited for this one.</summary>
+        void Release(int index)
         {
-            ended[place] = true;
-            if (followers.TryGetValue(place, out var list))
+            ended[index] = true;
+            if (followers.TryGetValue(index, out var list))
                 list.ForEach(ready.Enqueue);
             while (prefix < ended.Length && ended[prefix])
             {
@@ -183,46 +193,47 @@ namespace Commute
 
         void Report(Action<JObject> send)
         {
-            foreach (var group in unsent.GroupBy(place => steps[place].Group).OrderBy(group => group.Key).ToList())
+            foreach (var group in unreported.GroupBy(index => steps[index].Group).OrderBy(group => group.Key).ToList())
             {
-                if (group.Count() < owed[group.Key])
+                if (group.Count() < groupSizes[group.Key])
                     continue;
-                foreach (var place in group)
+                foreach (var index in group)
                 {
-                    calls[place].Settle();
-                    send(calls[place].Row.ToJson(calls[place].Response));
-                    calls[place] = null;
+                    calls[index].Finish();
+                    send(calls[index].Row.ToJson(calls[index].Response));
+                    calls[index] = null;
                 }
-                unsent.RemoveAll(place => steps[place].Group == group.Key);
+                unreported.RemoveAll(index => steps[index].Group == group.Key);
             }
         }
-
-        const long Second = 1000000000;
     }
 
+    /// <summary>An action due at a time of CLOCK_MONOTONIC. <c>Order</c> breaks ties.</summary>
     sealed class Timer
     {
         public long DueNs, Order;
         public Action Fire;
     }
 
+    /// <summary>Timers in the order of their times.</summary>
     sealed class Timers
     {
         readonly SortedSet<Timer> waiting = new SortedSet<Timer>(Comparer<Timer>.Create((a, b) =>
             a.DueNs != b.DueNs ? a.DueNs.CompareTo(b.DueNs) : a.Order.CompareTo(b.Order)));
-        long made;
+        long count;
 
         public long? NextNs => waiting.Count == 0 ? null : (long?)waiting.Min.DueNs;
 
         public Timer Add(long dueNs, Action fire)
         {
-            var timer = new Timer { DueNs = dueNs, Order = ++made, Fire = fire };
+            var timer = new Timer { DueNs = dueNs, Order = ++count, Fire = fire };
             waiting.Add(timer);
             return timer;
         }
 
         public void Remove(Timer timer) => waiting.Remove(timer);
 
+        /// <summary>Runs the actions that are due.</summary>
         public void Fire()
         {
             var nowNs = Clock.NowNs();
@@ -235,34 +246,38 @@ namespace Commute
         }
     }
 
-    /// Where calls post their ends.
-    sealed class Inbox
+    /// <summary>The queue to which calls post their ends, by step index.</summary>
+    sealed class EndQueue
     {
-        const long Millisecond = 1000000;
+        const long MillisecondNs = 1000000;
 
-        readonly object door = new object();
+        readonly object gate = new object();
         List<int> posted = new List<int>();
 
-        public void Post(int place)
+        /// <summary>Posts the end of a call, from any thread.</summary>
+        public void Post(int index)
         {
-            lock (door)
+            lock (gate)
             {
-                posted.Add(place);
-                Monitor.Pulse(door);
+                posted.Add(index);
+                Monitor.Pulse(gate);
             }
         }
 
-        /// What was posted; waits for it, but not beyond a time if one is given.
+        /// <summary>
+        /// Returns what was posted. Waits until there is something, or until <c>untilNs</c> if it
+        /// is given.
+        /// </summary>
         public List<int> Take(long? untilNs)
         {
-            lock (door)
+            lock (gate)
             {
                 while (posted.Count == 0)
                 {
                     var leftNs = untilNs - Clock.NowNs() ?? long.MaxValue;
-                    if (leftNs < Millisecond)
+                    if (leftNs < MillisecondNs)
                         break;
-                    Monitor.Wait(door, (int)Math.Min(leftNs / Millisecond, int.MaxValue));
+                    Monitor.Wait(gate, (int)Math.Min(leftNs / MillisecondNs, int.MaxValue));
                 }
                 if (posted.Count > 0)
                 {
@@ -271,7 +286,7 @@ namespace Commute
                     return taken;
                 }
             }
-            // Monitors wait whole milliseconds; the rest is slept.
+            // Monitors wait for whole milliseconds; sleep for the rest.
             var restNs = untilNs.Value - Clock.NowNs();
             if (restNs > 0)
                 Clock.SleepNs(restNs);

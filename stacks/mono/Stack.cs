@@ -1,4 +1,4 @@
-// What the engine asks of a library; one adapter implements it for each.
+// The engine's interface to a library. Each library has an adapter that implements it.
 
 using System;
 using System.Collections.Generic;
@@ -7,11 +7,13 @@ using Newtonsoft.Json.Linq;
 
 namespace Commute
 {
+    /// <summary>A client library.</summary>
     abstract class Stack
     {
+        /// <summary>Returns the reply to <c>hello</c>.</summary>
         public abstract JObject Hello();
 
-        /// A session with the setup's origin, after its warm-up with another.
+        /// <summary>Runs the warm-up, if there is one, and opens a session with the setup's origin.</summary>
         public Session Open(Setup setup)
         {
             if (setup.WarmupUrl != null)
@@ -25,15 +27,15 @@ namespace Commute
         {
             var steps = Enumerable.Range(1, checked((int)setup.WarmupCalls)).Select(id => Step.Get(id, 1)).ToList();
             using (var session = NewSession(new Setup(setup)))
-                new Run(session, steps).Follow(row =>
+                new Run(session, steps).Execute(row =>
                 {
                     if (row["error"] is JObject error)
-                        throw new Failed("warm-up: " + error.Text("detail"));
+                        throw new FailedException("warm-up: " + error.Text("detail"));
                 });
         }
     }
 
-    /// One origin and the connections to it.
+    /// <summary>One origin and the connections to it.</summary>
     abstract class Session : IDisposable
     {
         public readonly Setup Setup;
@@ -43,21 +45,26 @@ namespace Commute
             Setup = setup;
         }
 
-        /// For each step its call, made so that it need only be started; null for other steps.
+        /// <summary>Returns each step's call, ready to be started; null for steps that are not calls.</summary>
         public abstract List<Call> Prepare(List<Step> steps);
 
-        /// Closes every connection, each when the calls on it have ended; the next are opened in `mode`.
+        /// <summary>
+        /// Closes every connection when the calls on it have ended. New ones are opened in
+        /// <c>mode</c>.
+        /// </summary>
         public abstract void Reconnect(string mode);
 
+        /// <summary>Closes all connections and threads.</summary>
         public abstract void Dispose();
     }
 
+    /// <summary>One call.</summary>
     abstract class Call
     {
         public readonly Row Row = new Row();
-        public readonly Body Response = new Body();
+        public readonly ResponseBody Response = new ResponseBody();
         protected readonly Step Step;
-        /// What the call exchanges; null if its step is another.
+        /// <summary>The exchange of an <c>exchange</c> step; else null.</summary>
         protected readonly Exchange Exchange;
 
         protected Call(Session session, Step step)
@@ -68,13 +75,16 @@ namespace Commute
                 Exchange = session.Setup.Messages.Prepare(step);
         }
 
-        /// Returns at once; `ended` is called from any thread when the row is complete.
+        /// <summary>
+        /// Starts the call and returns. <c>ended</c> is called, from any thread, when the row is
+        /// complete.
+        /// </summary>
         public abstract void Start(Action ended);
 
-        /// Fills in what other calls had to end for; none is under way.
-        public virtual void Settle() => Exchange?.Compare(Row);
+        /// <summary>Completes the row when no call is in flight.</summary>
+        public virtual void Finish() => Exchange?.Compare(Row);
 
-        /// Abandons the call, which ends soon with an error of this kind, unless it has ended already.
-        public abstract void GiveUp(string kind);
+        /// <summary>Makes the call end soon with an error of this kind, unless it has ended already.</summary>
+        public abstract void Abort(string kind);
     }
 }

@@ -7,16 +7,17 @@ using System.Text;
 
 namespace Commute
 {
+    /// <summary>One blocking call on a worker thread.</summary>
     sealed class WebRequestCall : Call
     {
         readonly WebRequestSession session;
         byte[] body;
         int bodyLength;
-        readonly object door = new object();
+        readonly object gate = new object();
         HttpWebRequest request;
         Connection opened;
-        string givenUp;
-        bool givenUpConnected;
+        string abortKind;
+        bool abortedConnected;
 
         public WebRequestCall(WebRequestSession session, Step step) : base(session, step)
         {
@@ -37,47 +38,47 @@ namespace Commute
         {
             var group = session.Group;
             group.Enter();
-            session.Workers.Do(() =>
+            session.Workers.Run(() =>
             {
-                Ask(group.Name);
+                CreateRequest(group.Name);
                 Perform();
                 group.Leave();
                 ended();
             });
         }
 
-        public override void GiveUp(string kind)
+        public override void Abort(string kind)
         {
-            lock (door)
+            lock (gate)
             {
-                givenUp = kind;
+                abortKind = kind;
                 if (request == null)
                     return;
-                givenUpConnected = Connection.IsOpen(request);
+                abortedConnected = Connection.IsOpen(request);
                 request.Abort();
             }
         }
 
-        void Ask(string group)
+        void CreateRequest(string group)
         {
-            var asked = (HttpWebRequest)WebRequest.Create(new Uri(session.Setup.Url, Step.Path));
-            asked.Method = Step.Method;
+            var newRequest = (HttpWebRequest)WebRequest.Create(new Uri(session.Setup.Url, Step.Path));
+            newRequest.Method = Step.Method;
             foreach (var header in session.Setup.Headers(Step))
                 if (header.Key == "content-type")
-                    asked.ContentType = header.Value;
+                    newRequest.ContentType = header.Value;
                 else
-                    asked.Headers[header.Key] = header.Value;
-            asked.ConnectionGroupName = group;
-            asked.Proxy = null;
-            asked.AllowAutoRedirect = false;
-            asked.Timeout = asked.ReadWriteTimeout = (int)Math.Min(session.Setup.TimeoutNs / 1000000 + 1, int.MaxValue);
-            asked.ServerCertificateValidationCallback = Handshake;
+                    newRequest.Headers[header.Key] = header.Value;
+            newRequest.ConnectionGroupName = group;
+            newRequest.Proxy = null;
+            newRequest.AllowAutoRedirect = false;
+            newRequest.Timeout = newRequest.ReadWriteTimeout = (int)Math.Min(session.Setup.TimeoutNs / 1000000 + 1, int.MaxValue);
+            newRequest.ServerCertificateValidationCallback = Validate;
             if (session.ClientCertificate != null)
-                asked.ClientCertificates.Add(session.ClientCertificate);
-            lock (door)
+                newRequest.ClientCertificates.Add(session.ClientCertificate);
+            lock (gate)
             {
-                request = asked;
-                if (givenUp != null)
+                request = newRequest;
+                if (abortKind != null)
                     request.Abort();
             }
         }
@@ -94,7 +95,7 @@ namespace Commute
                 }
                 if (body != null)
                     Send();
-                using (var response = Respond())
+                using (var response = GetResponse())
                     Receive(response);
                 Row.EndNs = Clock.NowNs();
                 if (Row.Status >= 400)
@@ -108,9 +109,9 @@ namespace Commute
             catch (Exception error)
             {
                 Row.EndNs = Clock.NowNs();
-                Row.Fail(givenUp ?? Kind(error), error.Message);
+                Row.Fail(abortKind ?? ClassifyError(error), error.Message);
             }
-            Attribute();
+            RecordConnection();
         }
 
         void Send()
@@ -126,8 +127,8 @@ namespace Commute
             Row.RequestBytes = bodyLength;
         }
 
-        /// The response's head, whatever its status.
-        HttpWebResponse Respond()
+        /// <summary>Returns the response, whatever its status, when its headers have arrived.</summary>
+        HttpWebResponse GetResponse()
         {
             try
             {
@@ -149,9 +150,9 @@ namespace Commute
                 int count;
                 do
                 {
-                    var room = Response.Room();
-                    count = stream.Read(room.Array, room.Offset, room.Count);
-                    Response.Took(count);
+                    var buffer = Response.GetBuffer();
+                    count = stream.Read(buffer.Array, buffer.Offset, buffer.Count);
+                    Response.Advance(count);
                 }
                 while (count > 0);
             }
@@ -160,32 +161,35 @@ namespace Commute
                 throw new IOException($"the body ended after {Response.Length} of {response.ContentLength} bytes");
         }
 
-        /// Called in the handshake of the call that opens a connection, and only there.
-        bool Handshake(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
+        /// <summary>
+        /// Validates the server's certificate. Called only in the handshake of the call that opens
+        /// a connection.
+        /// </summary>
+        bool Validate(object sender, X509Certificate certificate, X509Chain chain, SslPolicyErrors errors)
         {
-            opened = Connection.Opened(request);
-            return session.Trust.Believes(chain, errors);
+            opened = Connection.Create(request);
+            return session.Authorities.Trusts(chain, errors);
         }
 
-        /// Which connection the call was on.
-        void Attribute()
+        /// <summary>Records the call's connection in the row.</summary>
+        void RecordConnection()
         {
             if (Row.ErrorKind == "dns" || Row.ErrorKind == "connect" || Row.ErrorKind == "tls")
                 return;
-            if (Row.ErrorKind != null && givenUp != null && !givenUpConnected)
+            if (Row.ErrorKind != null && abortKind != null && !abortedConnected)
                 return;
             var connection = opened ?? Connection.Of(request);
             if (connection == null)
                 return;
             if (connection.Number == 0)
-                connection.Number = session.Number();
+                connection.Number = session.NextNumber();
             Row.Connection = connection.Number;
             Row.LocalPort = connection.LocalPort;
             Row.Reused = opened == null;
             Row.Attempts = 1;
         }
 
-        static string Kind(Exception error)
+        static string ClassifyError(Exception error)
         {
             if (error is IOException)
                 return "reset";

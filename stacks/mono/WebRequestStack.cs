@@ -1,4 +1,4 @@
-// HttpWebRequest: the HTTP/1.1 client of Mono's own class library.
+// HttpWebRequest, the HTTP/1.1 client of Mono's own class library.
 
 using System;
 using System.Collections.Generic;
@@ -18,22 +18,22 @@ namespace Commute
 
         public WebRequestStack()
         {
-            Connection.Look();
-            // Two connections, the default, would make a third call at a time wait for a first.
+            Connection.CheckFields();
+            // With the default, two connections, a third concurrent call would wait.
             ServicePointManager.DefaultConnectionLimit = Connections;
-            // Left alone, the pool lets a process's first call wait half a second for its second thread.
+            // By default the pool makes a process's first call wait half a second for a second thread.
             ThreadPool.SetMinThreads(PoolThreads, PoolThreads);
-            using (var begun = new ManualResetEvent(false))
+            using (var started = new ManualResetEvent(false))
             {
-                ThreadPool.QueueUserWorkItem(_ => begun.Set());
-                begun.WaitOne();
+                ThreadPool.QueueUserWorkItem(_ => started.Set());
+                started.WaitOne();
             }
         }
 
         public override JObject Hello() => new JObject
         {
             ["type"] = "hello", ["version"] = 2, ["stack"] = "HttpWebRequest",
-            ["stack_version"] = "Mono " + Runtime.Version,
+            ["stack_version"] = "Mono " + MonoRuntime.Version,
             ["tls"] = MonoTlsProviderFactory.GetProvider().Name == "btls"
                 ? "Mono's BoringSSL (btls), at most TLS 1.2" : MonoTlsProviderFactory.GetProvider().Name,
             ["protocols"] = new JArray("h1"),
@@ -42,66 +42,68 @@ namespace Commute
             ["clock"] = "monotonic", ["resolution_ns"] = 1,
             ["phases"] = new JObject
             {
-                ["tls"] = "GetRequestStream returned: connected, head written (first calls with a body only)",
-                ["request_sent"] = "request stream closed (calls with a body only)",
-                ["first_byte"] = "GetResponse returned: head parsed",
+                ["tls"] = "GetRequestStream returned: connected, headers written (only for first calls with a body)",
+                ["request_sent"] = "request stream closed (only for calls with a body)",
+                ["first_byte"] = "GetResponse returned: headers parsed",
                 ["end"] = "end of body read; with observe, the frame after it",
             },
             ["settings"] = new JObject
             {
-                ["calls"] = "blocking, each on a thread that waits for it",
-                ["code"] = "compiled as it first runs: a process's first call takes some 0.1 s more",
-                ["ThreadPool.SetMinThreads"] = $"{PoolThreads} (set), the pool in use before the run",
-                ["ServicePointManager.DefaultConnectionLimit"] = $"{Connections} (set; Mono's is 2)",
+                ["calls"] = "blocking, each on its own thread",
+                ["code"] = "compiled when first run: a process's first call takes about 0.1 s longer",
+                ["ThreadPool.SetMinThreads"] = $"{PoolThreads} (set); the pool is started before the run",
+                ["ServicePointManager.DefaultConnectionLimit"] = $"{Connections} (set; default 2)",
                 ["ServicePointManager.Expect100Continue"] =
                     $"{ServicePointManager.Expect100Continue}; Mono does not wait for the answer",
                 ["ServicePointManager.UseNagleAlgorithm"] = $"{ServicePointManager.UseNagleAlgorithm}",
                 ["ServicePointManager.MaxServicePointIdleTime"] = $"{ServicePointManager.MaxServicePointIdleTime} ms",
                 ["ServicePointManager.DnsRefreshTimeout"] =
-                    $"{ServicePointManager.DnsRefreshTimeout} ms: a name is not looked up again before",
-                ["head and body"] =
-                    "written one after the other; what is left of a body is copied anew for each TLS record",
+                    $"{ServicePointManager.DnsRefreshTimeout} ms, for which a resolved name is reused",
+                ["headers and body"] =
+                    "written one after the other; the rest of a body is copied for each TLS record",
                 ["AllowAutoRedirect"] = "False (set)",
                 ["Proxy"] = "none (set)",
-                ["silent retries"] = "none; a kept connection that the server has closed is replaced before it is used",
-                ["tickets"] = "each connection has a TLS context of its own: nothing resumes",
+                ["silent retries"] = "none; an idle connection that the server has closed is replaced before use",
+                ["tickets"] = "none: each connection has its own TLS context, so nothing resumes",
             },
         };
 
         protected override Session NewSession(Setup setup)
         {
             if (setup.Protocol != "h1")
-                throw new Unsupported("protocol " + setup.Protocol, "HttpWebRequest does not speak it");
+                throw new UnsupportedException("protocol " + setup.Protocol, "HttpWebRequest does not speak it");
             return new WebRequestSession(setup);
         }
     }
 
-    static class Runtime
+    /// <summary>The Mono runtime.</summary>
+    static class MonoRuntime
     {
-        /// What `mono --version` says; there is no public way to ask.
+        /// <summary>The version as in <c>mono --version</c>, for which there is no public API.</summary>
         public static readonly string Version = (string)Type.GetType("Mono.Runtime")
             .GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static).Invoke(null, null);
     }
 
+    /// <summary>One origin. Calls run on worker threads.</summary>
     sealed class WebRequestSession : Session
     {
-        static int groups;
+        static int lastGroup;
 
         public readonly Workers Workers = new Workers();
-        public readonly Trust Trust;
+        public readonly TrustedAuthorities Authorities;
         public readonly X509Certificate2 ClientCertificate;
-        int numbered;
+        int lastNumber;
 
         public WebRequestSession(Setup setup) : base(setup)
         {
-            Trust = new Trust(setup.CaFile);
+            Authorities = new TrustedAuthorities(setup.CaFile);
             if (setup.ClientCertFile != null)
-                ClientCertificate = Certificates.WithKey(setup.ClientCertFile, setup.ClientKeyFile);
-            // BoringSSL itself then checks chain, dates and name.
+                ClientCertificate = Certificates.ReadWithKey(setup.ClientCertFile, setup.ClientKeyFile);
+            // With these anchors BoringSSL itself checks chain, dates and name.
             var settings = MonoTlsSettings.CopyDefaultSettings();
-            settings.TrustAnchors = Trust.Authorities;
+            settings.TrustAnchors = Authorities.Certificates;
             MonoTlsSettings.DefaultSettings = settings;
-            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(setup.Url), ++groups);
+            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(setup.Url), ++lastGroup);
         }
 
         public ConnectionGroup Group { get; private set; }
@@ -109,16 +111,16 @@ namespace Commute
         public override List<Call> Prepare(List<Step> steps)
         {
             foreach (var step in steps.Where(step => step.Kind == "reconnect" && step.Mode != "cold"))
-                throw new Unsupported("reconnect " + step.Mode, "Mono's TLS keeps no sessions");
-            var longest = steps.Where(step => step.Kind == "put").Select(step => step.Bytes).DefaultIfEmpty().Max();
-            Seeded.AtLeast(longest);
+                throw new UnsupportedException("reconnect " + step.Mode, "Mono's TLS keeps no sessions");
+            var maxBytes = steps.Where(step => step.Kind == "put").Select(step => step.Bytes).DefaultIfEmpty().Max();
+            Seeded.AtLeast(maxBytes);
             return steps.Select(step => step.IsCall ? (Call)new WebRequestCall(this, step) : null).ToList();
         }
 
         public override void Reconnect(string mode)
         {
             Group.Retire();
-            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(Setup.Url), ++groups);
+            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(Setup.Url), ++lastGroup);
         }
 
         public override void Dispose()
@@ -127,10 +129,11 @@ namespace Commute
             Workers.Dispose();
         }
 
-        public int Number() => Interlocked.Increment(ref numbered);
+        /// <summary>Returns the number of a connection that carries its first call.</summary>
+        public int NextNumber() => Interlocked.Increment(ref lastNumber);
     }
 
-    /// The connections opened since the last reconnect.
+    /// <summary>The connections opened since a reconnect.</summary>
     sealed class ConnectionGroup
     {
         public readonly string Name;
@@ -159,7 +162,9 @@ namespace Commute
             }
         }
 
-        /// No new calls. Those under way end first.
+        /// <summary>
+        /// Closes the connections when the calls in flight have ended. There are no new calls.
+        /// </summary>
         public void Retire()
         {
             lock (this)

@@ -4,13 +4,14 @@ using System.Threading;
 
 namespace Commute
 {
-    /// Threads for calls that block. Mono's own pool adds no more than ten threads a second.
+    /// <summary>Threads for blocking calls. Mono's own pool adds at most ten threads per second.</summary>
     sealed class Workers : IDisposable
     {
         readonly BlockingCollection<Action> work = new BlockingCollection<Action>();
         int idle;
 
-        public void Do(Action action)
+        /// <summary>Runs an action on an idle thread, or on a new one.</summary>
+        public void Run(Action action)
         {
             if (Interlocked.Decrement(ref idle) < 0)
             {
@@ -20,7 +21,7 @@ namespace Commute
             work.Add(action);
         }
 
-        /// The threads end with what they are at.
+        /// <summary>Ends the threads after their current actions.</summary>
         public void Dispose() => work.CompleteAdding();
 
         void Serve()

@@ -1,4 +1,4 @@
-// Study 4's message, and the rule that makes it.
+// The message of the unity-msgpack study.
 
 using System.Collections.Generic;
 using System.Linq;
@@ -21,7 +21,9 @@ namespace Commute.Bench
         public List<bool> boolarr;
         public List<BigRecord> maparr;
 
-        /// As the study's client makes it, `n` elements in each list.
+        /// <summary>
+        /// Makes the message as the study's client does, with <c>n</c> elements in each list.
+        /// </summary>
         public static Big Make(int n)
         {
             var record = BigRecord.Make("test", 1);

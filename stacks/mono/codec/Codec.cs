@@ -1,4 +1,4 @@
-// What the runner asks of a codec; one file implements it for each library.
+// The runner's interface to a codec. Each library has a file that implements it.
 
 using System;
 using System.Collections.Generic;
@@ -7,46 +7,52 @@ using System.Reflection;
 
 namespace Commute.Bench
 {
+    /// <summary>One library's implementation of a codec.</summary>
     abstract class Codec
     {
-        /// As `docs/codec-runner.md` names it.
+        /// <summary>The name in docs/codec-runner.md.</summary>
         public abstract string Name { get; }
 
+        /// <summary>The library, and how it is called if there are several ways.</summary>
         public abstract string Library { get; }
 
         public abstract string LibraryVersion { get; }
 
-        /// `encode` and `decode` are in each.
+        /// <summary>
+        /// The parts of the work that the codec has: at least <c>encode</c> and <c>decode</c>.
+        /// </summary>
         public virtual string[] Parts => new[] { "encode", "decode" };
 
-        /// What every result must say; null as a rule.
+        /// <summary>What every result must say; usually null.</summary>
         public virtual string Caveat => null;
 
-        /// The library made ready for one kind of message.
+        /// <summary>Returns a coder for one kind of message.</summary>
         public abstract Coder For(Type kind);
 
         protected static string InformationalVersion(Assembly assembly) =>
             assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>().InformationalVersion;
     }
 
-    /// One codec's parts for one kind of message. Each takes and gives what its name says, as
-    /// `object` for the sake of the one loop that times them, in any thread.
+    /// <summary>
+    /// One codec's parts for one kind of message, callable from any thread. They take and return
+    /// <c>object</c>, so that the same loop can time all of them.
+    /// </summary>
     sealed class Coder
     {
-        /// From the plain object to the library's own.
+        /// <summary>Converts a plain object into the library's own.</summary>
         public Func<object, object> Populate = plain => plain;
 
-        /// From the library's own object to bytes.
+        /// <summary>Encodes the library's own object.</summary>
         public Func<object, object> Encode;
 
-        /// From bytes to the library's own object.
+        /// <summary>Decodes bytes into the library's own object.</summary>
         public Func<object, object> Decode;
 
-        /// From the library's own object to the plain one.
+        /// <summary>Converts the library's own object into a plain one.</summary>
         public Func<object, object> Convert = own => own;
     }
 
-    /// Nothing at all: what the harness adds to every other.
+    /// <summary>Does nothing, which shows the cost of the harness.</summary>
     sealed class Empty : Codec
     {
         public override string Name => "empty";
@@ -60,9 +66,10 @@ namespace Commute.Bench
         }
     }
 
+    /// <summary>The codecs that this program has.</summary>
     static class Codecs
     {
-        static readonly Codec[] Plain =
+        static readonly Codec[] Uncompressed =
         {
             new Empty(),
             new NewtonsoftJson(),
@@ -74,12 +81,14 @@ namespace Commute.Bench
             new MessagePack("msgpack-old", named: true, () => new OldPacker()),
         };
 
-        public static readonly List<Codec> All = Plain
-            .Concat(Plain.Where(codec => codec.Name == "json" || codec.Name == "protobuf").Select(codec => new Gzip(codec)))
+        /// <summary>All codecs, including the compressed ones.</summary>
+        public static readonly List<Codec> All = Uncompressed
+            .Concat(Uncompressed.Where(codec => codec.Name == "json" || codec.Name == "protobuf").Select(codec => new Gzip(codec)))
             .ToList();
 
+        /// <summary>Returns the codec of that name and library.</summary>
         public static Codec Find(string name, string library) =>
             All.FirstOrDefault(codec => codec.Name == name && codec.Library == library)
-                ?? throw new Unsupported("codec " + name, "this runner has no such codec of " + library);
+                ?? throw new UnsupportedException("codec " + name, "this runner does not have it with library " + library);
     }
 }

@@ -1,4 +1,4 @@
-// Protobuf by Google.Protobuf and the classes that protoc generates.
+// Protobuf with Google.Protobuf and the classes that protoc generates.
 
 using System;
 using System.Collections.Generic;
@@ -23,7 +23,8 @@ namespace Commute.Bench
         };
 
         public override string Name => "protobuf";
-        public override string Library => "Google.Protobuf";
+        public override string Library => "Google.Protobuf, built from Debian's sources";
+        public override string Caveat => "Unity apps ship the NuGet package";
         public override string LibraryVersion => InformationalVersion(typeof(IMessage).Assembly);
         public override string[] Parts => new[] { "populate", "encode", "decode", "convert" };
 

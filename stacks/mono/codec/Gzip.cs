@@ -4,11 +4,13 @@ using System.IO.Compression;
 
 namespace Commute.Bench
 {
-    /// Another codec's bytes through GZipStream. Mono hands zlib its default level, 6, whatever
-    /// CompressionLevel says: there is no other.
+    /// <summary>
+    /// Another codec with its bytes compressed by GZipStream. Mono always passes zlib's default
+    /// level, 6, whatever the CompressionLevel.
+    /// </summary>
     sealed class Gzip : Codec
     {
-        const int LongestOutput = 64 << 20;
+        const int MaxDecompressed = 64 << 20;
 
         readonly Codec inner;
 
@@ -49,11 +51,11 @@ namespace Commute.Bench
             var block = new byte[16384];
             using (var gzip = new GZipStream(new MemoryStream(compressed), CompressionMode.Decompress))
                 for (int count; (count = gzip.Read(block, 0, block.Length)) > 0; bytes.Write(block, 0, count))
-                    if (bytes.Length + count > LongestOutput)
-                        throw new InvalidDataException("more than 64 MiB after decompression");
-            // Mono's stream ends quietly where its input does; the trailer has the length.
+                    if (bytes.Length + count > MaxDecompressed)
+                        throw new InvalidDataException("decompressed to more than 64 MiB");
+            // Mono's stream does not report truncated input; the trailer has the length.
             if (compressed.Length < 4 || BitConverter.ToUInt32(compressed, compressed.Length - 4) != bytes.Length)
-                throw new InvalidDataException("the compressed input was cut short");
+                throw new InvalidDataException("the compressed input is truncated");
             return bytes.ToArray();
         }
     }

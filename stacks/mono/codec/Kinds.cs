@@ -5,7 +5,7 @@ using System.Reflection;
 
 namespace Commute.Bench
 {
-    /// The kinds of message that are asked for by name.
+    /// <summary>The kinds of message, and reflection on their fields.</summary>
     static class Kinds
     {
         static readonly Type[] All =
@@ -14,18 +14,21 @@ namespace Commute.Bench
             typeof(PerlData), typeof(ApiPage), typeof(Echo),
         };
 
+        /// <summary>Returns the kind of that name.</summary>
         public static Type Find(string name) =>
             All.FirstOrDefault(kind => kind.Name == name)
-                ?? throw new Unsupported("message " + name, "no such kind of message is known here");
+                ?? throw new UnsupportedException("message " + name, "not in the schema");
 
-        /// A message of any kind, those inside others too.
+        /// <summary>Returns whether the type is a message, including those inside others.</summary>
         public static bool IsMessage(Type type) => type.Namespace == typeof(Kinds).Namespace;
 
-        /// In the order of their numbers, which is that of their declaration.
+        /// <summary>
+        /// Returns the fields in the order of their numbers, which is that of their declaration.
+        /// </summary>
         public static FieldInfo[] Fields(Type kind) =>
             kind.GetFields(BindingFlags.Public | BindingFlags.Instance).OrderBy(field => field.MetadataToken).ToArray();
 
-        /// What a list has; null if the type is no list.
+        /// <summary>Returns the type of a list's elements; null if the type is not a list.</summary>
         public static Type ElementOf(Type type) =>
             type.IsGenericType && type.GetGenericTypeDefinition() == typeof(List<>) ? type.GetGenericArguments()[0] : null;
     }

@@ -1,4 +1,5 @@
-// MessagePack by a packer and an unpacker of our own, for lack of a C# library that can be had.
+// MessagePack with commute's own packer and unpacker: Debian packages no C# library for it. Like
+// MessagePack-CSharp, which Unity apps ship, it compiles the code for a type at run time.
 
 using System;
 using System.Collections.Generic;
@@ -24,20 +25,20 @@ namespace Commute.Bench
         }
 
         public override string Name { get; }
-        public override string Library => "our own packer (no C# library at hand)";
+        public override string Library => "commute's own packer (Unity apps ship MessagePack-CSharp)";
         public override string LibraryVersion => "1";
-        public override string Caveat => "our own code, not a library's: measures this code only";
+        public override string Caveat => "measures commute's own code, not a library; Unity apps ship MessagePack-CSharp";
 
         public override Coder For(Type kind) =>
-            (Coder)typeof(MessagePack).GetMethod("NewCoder", BindingFlags.NonPublic | BindingFlags.Instance)
+            (Coder)typeof(MessagePack).GetMethod(nameof(NewCoder), BindingFlags.NonPublic | BindingFlags.Instance)
                 .MakeGenericMethod(kind).Invoke(this, null);
 
         Coder NewCoder<T>() where T : class
         {
-            // Compiled by the first call that needs it, in any thread; each keeps a buffer.
+            // Compiled by the first call that needs it, on any thread. Each thread keeps a packer's buffer.
             var packers = new ThreadLocal<Packer>(newPacker);
-            var write = new Lazy<Action<Packer, T>>(() => (Action<Packer, T>)new WriterMaker(named).For(typeof(T)));
-            var read = new Lazy<Func<Unpacker, T>>(() => (Func<Unpacker, T>)new ReaderMaker().For(typeof(T)));
+            var write = new Lazy<Action<Packer, T>>(() => (Action<Packer, T>)new WriterCompiler(named).For(typeof(T)));
+            var read = new Lazy<Func<Unpacker, T>>(() => (Func<Unpacker, T>)new ReaderCompiler().For(typeof(T)));
             return new Coder
             {
                 Encode = message =>
@@ -52,75 +53,74 @@ namespace Commute.Bench
                     var unpacker = new Unpacker((byte[])bytes);
                     var message = read.Value(unpacker);
                     if (message == null)
-                        throw new InvalidDataException("no message but nil");
-                    return unpacker.AtEnd ? message : throw new InvalidDataException("something follows the message");
+                        throw new InvalidDataException("nil instead of a message");
+                    return unpacker.AtEnd ? message : throw new InvalidDataException("trailing bytes after the message");
                 },
             };
         }
     }
 
-    /// Compiles for each type what writes it, as the libraries for C# do at run time: a method
-    /// that writes one field after the other.
-    sealed class WriterMaker
+    /// <summary>Compiles, for each type, a method that writes one field after the other.</summary>
+    sealed class WriterCompiler
     {
         readonly bool named;
-        readonly Dictionary<Type, Delegate> made = new Dictionary<Type, Delegate>();
+        readonly Dictionary<Type, Delegate> compiled = new Dictionary<Type, Delegate>();
 
-        public WriterMaker(bool named)
+        public WriterCompiler(bool named)
         {
             this.named = named;
         }
 
-        /// An `Action<Packer, T>`.
+        /// <summary>Returns an <c>Action&lt;Packer, T&gt;</c>.</summary>
         public Delegate For(Type type)
         {
-            if (!made.TryGetValue(type, out var writer))
-                made[type] = writer = Make(type);
+            if (!compiled.TryGetValue(type, out var writer))
+                compiled[type] = writer = Compile(type);
             return writer;
         }
 
-        Delegate Make(Type type)
+        Delegate Compile(Type type)
         {
             var packer = Expression.Parameter(typeof(Packer));
             var value = Expression.Parameter(type);
-            var body = Kinds.IsMessage(type) ? Message(packer, value) : Value(packer, value);
+            var body = Kinds.IsMessage(type) ? WriteMessage(packer, value) : WriteValue(packer, value);
             return Expression.Lambda(typeof(Action<,>).MakeGenericType(typeof(Packer), type), body, packer, value).Compile();
         }
 
-        Expression Message(Expression packer, Expression message)
+        Expression WriteMessage(Expression packer, Expression message)
         {
             var fields = Kinds.Fields(message.Type);
-            var header = Expression.Call(packer, named ? "Map" : "Array", null, Expression.Constant(fields.Length));
+            var header = Expression.Call(packer, named ? nameof(Packer.MapHeader) : nameof(Packer.ArrayHeader), null, Expression.Constant(fields.Length));
             return Expression.IfThenElse(
                 Expression.Equal(message, Expression.Constant(null)),
-                Expression.Call(packer, "Nil", null),
-                Expression.Block(new Expression[] { header }.Concat(fields.SelectMany(field => Field(packer, message, field)))));
+                Expression.Call(packer, nameof(Packer.Nil), null),
+                Expression.Block(new Expression[] { header }.Concat(fields.SelectMany(field => WriteField(packer, message, field)))));
         }
 
-        IEnumerable<Expression> Field(Expression packer, Expression message, FieldInfo field)
+        IEnumerable<Expression> WriteField(Expression packer, Expression message, FieldInfo field)
         {
             if (named)
-                yield return Expression.Call(packer, "Raw", null, Expression.Constant(Packed(field.Name)));
-            yield return Value(packer, Expression.Field(message, field));
+                yield return Expression.Call(packer, nameof(Packer.Raw), null, Expression.Constant(PackName(field.Name)));
+            yield return WriteValue(packer, Expression.Field(message, field));
         }
 
-        Expression Value(Expression packer, Expression value)
+        Expression WriteValue(Expression packer, Expression value)
         {
             if (Kinds.ElementOf(value.Type) is Type element)
-                return Expression.Call(typeof(WriterMaker), "Each", new[] { element }, packer, value, Expression.Constant(For(element)));
+                return Expression.Call(typeof(WriterCompiler), nameof(WriteEach), new[] { element }, packer, value, Expression.Constant(For(element)));
             return Kinds.IsMessage(value.Type)
                 ? (Expression)Expression.Invoke(Expression.Constant(For(value.Type)), packer, value)
                 : Expression.Call(packer, typeof(Packer).GetMethod("Write", new[] { value.Type }), value);
         }
 
-        static void Each<T>(Packer packer, List<T> list, Action<Packer, T> write)
+        static void WriteEach<T>(Packer packer, List<T> list, Action<Packer, T> write)
         {
-            packer.Array(list.Count);
+            packer.ArrayHeader(list.Count);
             foreach (var element in list)
                 write(packer, element);
         }
 
-        static byte[] Packed(string name)
+        static byte[] PackName(string name)
         {
             var packer = new Packer();
             packer.Write(name);
@@ -128,26 +128,26 @@ namespace Commute.Bench
         }
     }
 
-    /// Compiles for each type what reads it, from names or by position.
-    sealed class ReaderMaker
+    /// <summary>Compiles, for each type, a method that reads it, by field name or by position.</summary>
+    sealed class ReaderCompiler
     {
-        readonly Dictionary<Type, Delegate> made = new Dictionary<Type, Delegate>();
+        readonly Dictionary<Type, Delegate> compiled = new Dictionary<Type, Delegate>();
 
-        /// A `Func<Unpacker, T>`.
+        /// <summary>Returns a <c>Func&lt;Unpacker, T&gt;</c>.</summary>
         public Delegate For(Type type)
         {
-            if (!made.TryGetValue(type, out var reader))
-                made[type] = reader = Make(type);
+            if (!compiled.TryGetValue(type, out var reader))
+                compiled[type] = reader = Compile(type);
             return reader;
         }
 
-        Delegate Make(Type type)
+        Delegate Compile(Type type)
         {
             if (Kinds.IsMessage(type))
-                return (Delegate)typeof(ReaderMaker).GetMethod("MessageReader", BindingFlags.NonPublic | BindingFlags.Instance)
+                return (Delegate)typeof(ReaderCompiler).GetMethod(nameof(MessageReader), BindingFlags.NonPublic | BindingFlags.Instance)
                     .MakeGenericMethod(type).Invoke(this, null);
             var unpacker = Expression.Parameter(typeof(Unpacker));
-            return Expression.Lambda(Value(unpacker, type), unpacker).Compile();
+            return Expression.Lambda(ReadValue(unpacker, type), unpacker).Compile();
         }
 
         Func<Unpacker, T> MessageReader<T>() where T : class, new()
@@ -156,44 +156,48 @@ namespace Commute.Bench
             var readField = FieldReader<T>();
             return unpacker =>
             {
-                if (unpacker.Nil())
+                if (unpacker.TryNil())
                     return null;
                 var message = new T();
-                var count = unpacker.Message(out var named);
+                var count = unpacker.MessageHeader(out var named);
                 for (var i = 0; i < count; i++)
-                    readField(unpacker, message, named ? unpacker.Name(names, i) : i);
+                    readField(unpacker, message, named ? unpacker.FieldIndex(names, i) : i);
                 return message;
             };
         }
 
-        /// Reads the field of this place; what has none is skipped.
+        /// <summary>
+        /// Compiles a method that reads the field with that index. An index without a field skips
+        /// the value.
+        /// </summary>
         Action<Unpacker, T, int> FieldReader<T>()
         {
             var unpacker = Expression.Parameter(typeof(Unpacker));
             var message = Expression.Parameter(typeof(T));
-            var place = Expression.Parameter(typeof(int));
+            var index = Expression.Parameter(typeof(int));
             var cases = Kinds.Fields(typeof(T)).Select((field, i) => Expression.SwitchCase(
-                Expression.Block(typeof(void), Expression.Assign(Expression.Field(message, field), Value(unpacker, field.FieldType))),
+                Expression.Block(typeof(void), Expression.Assign(Expression.Field(message, field), ReadValue(unpacker, field.FieldType))),
                 Expression.Constant(i)));
-            var body = Expression.Switch(place, Expression.Call(unpacker, "Skip", null), cases.ToArray());
-            return Expression.Lambda<Action<Unpacker, T, int>>(body, unpacker, message, place).Compile();
+            var body = Expression.Switch(index, Expression.Call(unpacker, nameof(Unpacker.Skip), null), cases.ToArray());
+            return Expression.Lambda<Action<Unpacker, T, int>>(body, unpacker, message, index).Compile();
         }
 
-        Expression Value(Expression unpacker, Type type)
+        Expression ReadValue(Expression unpacker, Type type)
         {
             if (Kinds.ElementOf(type) is Type element)
-                return Expression.Call(typeof(ReaderMaker), "Each", new[] { element }, unpacker, Expression.Constant(For(element)));
+                return Expression.Call(typeof(ReaderCompiler), nameof(ReadEach), new[] { element }, unpacker, Expression.Constant(For(element)));
             return Kinds.IsMessage(type)
                 ? (Expression)Expression.Invoke(Expression.Constant(For(type)), unpacker)
-                : Expression.Call(unpacker, Leaves.Single(leaf => leaf.ReturnType == type));
+                : Expression.Call(unpacker, ScalarReaders.Single(reader => reader.ReturnType == type));
         }
 
-        static readonly MethodInfo[] Leaves =
+        /// <summary>Unpacker's methods that read a scalar, found by their return type.</summary>
+        static readonly MethodInfo[] ScalarReaders =
             typeof(Unpacker).GetMethods().Where(method => method.Name.StartsWith("Read", StringComparison.Ordinal)).ToArray();
 
-        static List<T> Each<T>(Unpacker unpacker, Func<Unpacker, T> read)
+        static List<T> ReadEach<T>(Unpacker unpacker, Func<Unpacker, T> read)
         {
-            var count = unpacker.Array();
+            var count = unpacker.ArrayHeader();
             var list = new List<T>(count);
             for (var i = 0; i < count; i++)
                 list.Add(read(unpacker));

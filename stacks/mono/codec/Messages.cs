@@ -1,6 +1,5 @@
-// The messages of the bench as an app would keep them (crates/wire/proto/commute/bench/v1):
-// public fields, named as on the wire and in the order of their numbers, nothing of any codec.
-// A field that was not there is null.
+// The messages of the bench (crates/wire/proto/commute/bench/v1) as an app would have them: public
+// fields, named as in JSON, in the order of their numbers, free of any codec. Absent fields are null.
 
 using System.Collections.Generic;
 

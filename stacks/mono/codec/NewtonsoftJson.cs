@@ -1,5 +1,5 @@
-// JSON by Newtonsoft.Json, called as its authors advise for speed: from stream to stream, one
-// serializer for all.
+// JSON with Newtonsoft.Json, called as its authors recommend for speed: from stream to stream, with
+// one serializer per kind of message.
 
 using System;
 using System.IO;
@@ -12,7 +12,7 @@ namespace Commute.Bench
 {
     sealed class NewtonsoftJson : Codec
     {
-        const int DeepestNesting = 64;
+        const int MaxNesting = 64;
 
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
 
@@ -23,7 +23,7 @@ namespace Commute.Bench
             typeof(JsonSerializer).Assembly.GetCustomAttribute<AssemblyFileVersionAttribute>().Version;
 
         public override string Caveat =>
-            "numbers whose shortest form has 8 digits (float) or 16 (double) are printed with 9 or 17, as Mono's R format does; -0 becomes 0";
+            "numbers whose shortest form has 8 digits (float) or 16 (double) are written with 9 or 17, as by Mono's R format; -0 becomes 0";
 
         public override Coder For(Type kind)
         {
@@ -32,7 +32,7 @@ namespace Commute.Bench
                 ContractResolver = new StrictContracts(),
                 DateParseHandling = DateParseHandling.None,
                 CheckAdditionalContent = true,
-                MaxDepth = DeepestNesting,
+                MaxDepth = MaxNesting,
             });
             return new Coder
             {
@@ -52,15 +52,17 @@ namespace Commute.Bench
         static object Decode(JsonSerializer serializer, byte[] bytes, Type kind)
         {
             using (var json = new JsonTextReader(new StreamReader(new MemoryStream(bytes), Utf8)))
-                return serializer.Deserialize(json, kind) ?? throw new InvalidDataException("no message but null");
+                return serializer.Deserialize(json, kind) ?? throw new InvalidDataException("null instead of a message");
         }
 
-        /// Newtonsoft.Json reads "12", 12.7 and true as numbers where a number belongs; a
-        /// converter for each type of leaf has it refuse them. Writing is the library's own.
+        /// <summary>
+        /// Makes the library reject "12", 12.7 and true for integers, with a converter for each
+        /// scalar type. Writing is unchanged.
+        /// </summary>
         sealed class StrictContracts : DefaultContractResolver
         {
             protected override JsonConverter ResolveContractConverter(Type type) =>
-                StrictLeaf.For(type) ?? base.ResolveContractConverter(type);
+                StrictLeafConverter.For(type) ?? base.ResolveContractConverter(type);
         }
     }
 }

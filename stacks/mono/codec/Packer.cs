@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Commute.Bench
 {
-    /// Writes MessagePack: each value in its shortest form.
+    /// <summary>Writes MessagePack, with each value in its shortest form.</summary>
     class Packer
     {
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
@@ -11,9 +11,10 @@ namespace Commute.Bench
         byte[] buffer = new byte[1024];
         int used;
 
-        /// Begins anew in the same buffer.
+        /// <summary>Starts again in the same buffer.</summary>
         public void Clear() => used = 0;
 
+        /// <summary>Returns a copy of what was written.</summary>
         public byte[] ToArray()
         {
             var bytes = new byte[used];
@@ -21,9 +22,9 @@ namespace Commute.Bench
             return bytes;
         }
 
-        public void Map(int count) => Header(count, 0x80, 16, 0xde);
+        public void MapHeader(int count) => Header(count, 0x80, 16, 0xde);
 
-        public void Array(int count) => Header(count, 0x90, 16, 0xdc);
+        public void ArrayHeader(int count) => Header(count, 0x90, 16, 0xdc);
 
         public void Nil() => Bytes(1, 0xc0);
 
@@ -68,7 +69,7 @@ namespace Commute.Bench
         public void Write(string value)
         {
             var length = Utf8.GetByteCount(value);
-            TextHeader(length);
+            StringHeader(length);
             Reserve(length);
             used += Utf8.GetBytes(value, 0, value.Length, buffer, used);
         }
@@ -79,7 +80,7 @@ namespace Commute.Bench
             Raw(value);
         }
 
-        /// Bytes that are MessagePack already.
+        /// <summary>Writes bytes that are already MessagePack.</summary>
         public void Raw(byte[] value)
         {
             Reserve(value.Length);
@@ -101,7 +102,7 @@ namespace Commute.Bench
                 Marked(0xd3, 8, (ulong)value);
         }
 
-        protected virtual void TextHeader(int length)
+        protected virtual void StringHeader(int length)
         {
             if (length >= 32 && length <= byte.MaxValue)
                 Marked(0xd9, 1, (ulong)length);
@@ -119,10 +120,13 @@ namespace Commute.Bench
                 Marked(0xc6, 4, (ulong)length);
         }
 
-        /// Lengths below `few` go into the first byte; `large` marks 16 bits, the next mark 32.
-        protected void Header(int length, byte small, int few, byte large)
+        /// <summary>
+        /// Writes a length. Lengths below <c>smallLimit</c> go into the first byte; <c>large</c>
+        /// marks 16 bits, the next value 32.
+        /// </summary>
+        protected void Header(int length, byte small, int smallLimit, byte large)
         {
-            if (length < few)
+            if (length < smallLimit)
                 Bytes(1, (ulong)(small | length));
             else if (length <= ushort.MaxValue)
                 Marked(large, 2, (ulong)length);
@@ -156,8 +160,11 @@ namespace Commute.Bench
         }
     }
 
-    /// Before the specification of 2013, in study 4's dialect: integers in signed forms only,
-    /// text and bytes alike "raw", which has no 8-bit length.
+    /// <summary>
+    /// Writes the form from before the specification of 2013, as in the unity-msgpack study:
+    /// integers only in signed forms, and both strings and bytes as "raw", which has no 8-bit
+    /// length.
+    /// </summary>
     sealed class OldPacker : Packer
     {
         public override void Write(long value) => WriteSigned(value);
@@ -170,8 +177,8 @@ namespace Commute.Bench
                 base.Write(value);
         }
 
-        protected override void TextHeader(int length) => Header(length, 0xa0, 32, 0xda);
+        protected override void StringHeader(int length) => Header(length, 0xa0, 32, 0xda);
 
-        protected override void BinaryHeader(int length) => TextHeader(length);
+        protected override void BinaryHeader(int length) => StringHeader(length);
     }
 }

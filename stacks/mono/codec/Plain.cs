@@ -2,7 +2,10 @@ using System.Linq;
 
 namespace Commute.Bench
 {
-    /// Plain objects from Protobuf's.
+    /// <summary>
+    /// Makes plain objects from Protobuf's, by hand as in an app: Google.Protobuf has no such
+    /// mapping.
+    /// </summary>
     static class Plain
     {
         public static Small From(V1.Small own) => new Small { name = own.Name };

@@ -3,7 +3,10 @@ using Google.Protobuf;
 
 namespace Commute.Bench
 {
-    /// Protobuf's objects from plain ones.
+    /// <summary>
+    /// Makes Protobuf's objects from plain ones, by hand as in an app: Google.Protobuf has no such
+    /// mapping.
+    /// </summary>
     static class Populate
     {
         public static V1.Small From(Small plain) => new V1.Small { Name = plain.name };

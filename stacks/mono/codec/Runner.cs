@@ -1,5 +1,5 @@
-// Encodes and decodes the messages of the codec bench on Mono and says how long it took, by
-// commute's contract for codec runners, version 2 (docs/codec-runner.md).
+// Encodes and decodes the messages of the codec bench on Mono and times it, by version 2 of commute's
+// codec runner protocol (docs/codec-runner.md).
 
 using System;
 using System.Collections.Generic;
@@ -19,23 +19,23 @@ namespace Commute.Bench
             {
                 var conversation = new Conversation();
                 while (requests.ReadLine() is string line && conversation.Answer(line) is Reply reply)
-                    replies.WriteLine(Words.Write(reply));
+                    replies.WriteLine(RunnerProtocol.Serialize(reply));
             }
         }
     }
 
-    /// What the bench and the runner say to each other, in order.
+    /// <summary>Answers the bench's requests in order.</summary>
     sealed class Conversation
     {
-        readonly ReadValues values = new ReadValues();
+        readonly ValueCache values = new ValueCache();
         readonly Dictionary<Tuple<Codec, Type>, Coder> coders = new Dictionary<Tuple<Codec, Type>, Coder>();
 
-        /// The reply to one line; null after `close`.
+        /// <summary>Returns the reply to one line, or null after <c>close</c>.</summary>
         public Reply Answer(string line)
         {
             try
             {
-                var request = Words.Read(line);
+                var request = RunnerProtocol.Parse(line);
                 switch (request.Type)
                 {
                     case "hello": return Hello();
@@ -44,10 +44,10 @@ namespace Commute.Bench
                     case "decode": return Decode(request);
                     case "time": return Time(request);
                     case "close": return null;
-                    default: throw new Unsupported("request " + request.Type, "this runner does not know it");
+                    default: throw new UnsupportedException("request " + request.Type, "unknown to this runner");
                 }
             }
-            catch (Unsupported refusal)
+            catch (UnsupportedException refusal)
             {
                 return new Reply("unsupported") { What = refusal.What, Reason = refusal.Message };
             }
@@ -66,7 +66,7 @@ namespace Commute.Bench
             Version = 2,
             Runtime = "mono",
             RuntimeVersion = RuntimeInformation.FrameworkDescription,
-            Codecs = Codecs.All.Select(codec => new CodecWords(codec)).ToList(),
+            Codecs = Codecs.All.Select(codec => new CodecInfo(codec)).ToList(),
             Heap = "GC.GetAllocatedBytesForCurrentThread",
         };
 
@@ -89,7 +89,7 @@ namespace Commute.Bench
             }
             catch (Exception error)
             {
-                // Each library has its own ways of saying that bytes are no message.
+                // Each library has its own exceptions for bytes that are not a message.
                 return Reply.Refused(error.Message);
             }
             values.Forget(request.ValueFile);
@@ -101,7 +101,7 @@ namespace Commute.Bench
         {
             var codec = Codecs.Find(request.Codec, request.Library);
             if (!codec.Parts.Contains(request.Part))
-                throw new Unsupported("part " + request.Part, codec.Library + " has no such part");
+                throw new UnsupportedException("part " + request.Part, codec.Library + " has no such part");
             var coder = CoderFor(request);
             var input = Input(coder, request);
             switch (request.Part)
@@ -113,8 +113,10 @@ namespace Commute.Bench
             }
         }
 
-        /// What the part takes. Nothing is done for it that the part does not need: the first
-        /// `time` of a process is the cold one.
+        /// <summary>
+        /// Returns the part's input. It runs no other part than the input needs, because the first
+        /// <c>time</c> of a process is the cold one.
+        /// </summary>
         object Input(Coder coder, Request request)
         {
             var decodes = request.Part == "decode" || request.Part == "convert";
@@ -145,44 +147,47 @@ namespace Commute.Bench
         }
     }
 
+    /// <summary>The timed loop.</summary>
     static class Loop
     {
+        /// <summary>Runs a part repeatedly and returns the reply with its time.</summary>
         public static Reply Time(Func<object, object> part, object input, long iterations)
         {
             long sink = 0;
             var heapBefore = GC.GetAllocatedBytesForCurrentThread();
             var beginNs = Clock.NowNs();
             for (long i = 0; i < iterations; i++)
-                sink += Weight(part(input));
+                sink += SinkValue(part(input));
             var endNs = Clock.NowNs();
             var heapBytes = GC.GetAllocatedBytesForCurrentThread() - heapBefore;
             return new Reply("timed") { ElapsedNs = endNs - beginNs, HeapBytes = heapBytes, Sink = sink };
         }
 
-        static int Weight(object result) => result is byte[] bytes ? bytes.Length : 1;
+        static int SinkValue(object result) => result is byte[] bytes ? bytes.Length : 1;
     }
 
-    /// Plain objects by the file they were read from, the latest few.
-    sealed class ReadValues
+    /// <summary>Caches the plain objects read last, by file.</summary>
+    sealed class ValueCache
     {
-        const int Most = 32;
+        const int MaxValues = 32;
 
         readonly List<KeyValuePair<string, object>> values = new List<KeyValuePair<string, object>>();
 
+        /// <summary>Returns the message in a file.</summary>
         public object Read(string path, Type kind)
         {
-            var known = values.Find(value => value.Key == path).Value;
-            if (known != null && known.GetType() == kind)
-                return known;
+            var cached = values.Find(value => value.Key == path).Value;
+            if (cached != null && cached.GetType() == kind)
+                return cached;
             var read = ValueReader.Read(path, kind);
             Forget(path);
             values.Add(new KeyValuePair<string, object>(path, read));
-            if (values.Count > Most)
+            if (values.Count > MaxValues)
                 values.RemoveAt(0);
             return read;
         }
 
-        /// The file holds something else now.
+        /// <summary>Removes a file whose content has changed.</summary>
         public void Forget(string path) => values.RemoveAll(value => value.Key == path);
     }
 }

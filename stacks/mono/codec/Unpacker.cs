@@ -4,11 +4,13 @@ using System.Text;
 
 namespace Commute.Bench
 {
-    /// Reads MessagePack, new and old: any form of a value that holds what is asked for. No
-    /// length is believed beyond what is left of the input.
+    /// <summary>
+    /// Reads MessagePack, in the new form and the old: every form of a value that fits the
+    /// requested type. Lengths are checked against the rest of the input.
+    /// </summary>
     sealed class Unpacker
     {
-        const int DeepestNesting = 64;
+        const int MaxDepth = 64;
 
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
 
@@ -22,8 +24,8 @@ namespace Commute.Bench
 
         public bool AtEnd => at == input.Length;
 
-        /// Takes a nil, if that comes next.
-        public bool Nil()
+        /// <summary>Consumes a nil if it comes next.</summary>
+        public bool TryNil()
         {
             if (Peek() != 0xc0)
                 return false;
@@ -31,37 +33,43 @@ namespace Commute.Bench
             return true;
         }
 
-        /// Opens a message: a map of names and values, or an array of values.
-        public int Message(out bool named)
+        /// <summary>
+        /// Reads the header of a message, which is a map by field name or an array by position.
+        /// Returns the number of entries.
+        /// </summary>
+        public int MessageHeader(out bool named)
         {
             var mark = Peek();
             named = mark >> 4 == 0x8 || mark == 0xde || mark == 0xdf;
-            return named ? Map() : Array();
+            return named ? MapHeader() : ArrayHeader();
         }
 
-        public int Array()
+        /// <summary>Reads the header of an array and returns its length.</summary>
+        public int ArrayHeader()
         {
             var mark = Byte();
             switch (mark)
             {
-                case 0xdc: return Count(Big(2), 1);
-                case 0xdd: return Count(Big(4), 1);
-                default: return mark >> 4 == 0x9 ? Count(mark & 0xfu, 1) : throw Unfit("an array", mark);
+                case 0xdc: return Count(BigEndian(2), 1);
+                case 0xdd: return Count(BigEndian(4), 1);
+                default: return mark >> 4 == 0x9 ? Count(mark & 0xfu, 1) : throw WrongType("an array", mark);
             }
         }
 
-        /// The place among `names` of the name that comes next, -1 if it is none of them; most
-        /// often it is at `likely`.
-        public int Name(byte[][] names, int likely)
+        /// <summary>
+        /// Reads a name and returns its index in <c>names</c>, or -1. Tries <c>likely</c> first,
+        /// which is usually right.
+        /// </summary>
+        public int FieldIndex(byte[][] names, int likely)
         {
-            var length = Text();
+            var length = StringHeader();
             var start = at;
             at += length;
-            if (likely < names.Length && Same(names[likely], start, length))
+            if (likely < names.Length && IsAt(names[likely], start, length))
                 return likely;
-            for (var place = 0; place < names.Length; place++)
-                if (Same(names[place], start, length))
-                    return place;
+            for (var i = 0; i < names.Length; i++)
+                if (IsAt(names[i], start, length))
+                    return i;
             return -1;
         }
 
@@ -70,18 +78,18 @@ namespace Commute.Bench
         public long ReadInt64()
         {
             var mark = Byte();
-            return mark == 0xcf ? checked((long)Big(8)) : Integer(mark);
+            return mark == 0xcf ? checked((long)BigEndian(8)) : Integer(mark);
         }
 
         public ulong ReadUInt64()
         {
             var mark = Byte();
-            return mark == 0xcf ? Big(8) : checked((ulong)Integer(mark));
+            return mark == 0xcf ? BigEndian(8) : checked((ulong)Integer(mark));
         }
 
         public int? ReadNullable()
         {
-            if (Nil())
+            if (TryNil())
                 return null;
             return ReadInt32();
         }
@@ -89,7 +97,7 @@ namespace Commute.Bench
         public bool ReadBoolean()
         {
             var mark = Byte();
-            return mark == 0xc3 || (mark == 0xc2 ? false : throw Unfit("a boolean", mark));
+            return mark == 0xc3 || (mark == 0xc2 ? false : throw WrongType("a boolean", mark));
         }
 
         public float ReadSingle() => (float)ReadDouble();
@@ -98,16 +106,16 @@ namespace Commute.Bench
         {
             var mark = Byte();
             if (mark == 0xcb)
-                return BitConverter.Int64BitsToDouble((long)Big(8));
+                return BitConverter.Int64BitsToDouble((long)BigEndian(8));
             if (mark != 0xca)
-                throw Unfit("a number", mark);
-            var bits = (uint)Big(4);
+                throw WrongType("a number", mark);
+            var bits = (uint)BigEndian(4);
             return *(float*)&bits;
         }
 
         public string ReadString()
         {
-            var length = Text();
+            var length = StringHeader();
             var text = Utf8.GetString(input, at, length);
             at += length;
             return text;
@@ -120,29 +128,30 @@ namespace Commute.Bench
             if (mark >= 0xc4 && mark <= 0xc6)
             {
                 at++;
-                length = Count(Big(1 << (mark - 0xc4)), 1);
+                length = Count(BigEndian(1 << (mark - 0xc4)), 1);
             }
             else
-                length = Text();
+                length = StringHeader();
             var bytes = new byte[length];
             Buffer.BlockCopy(input, at, bytes, 0, length);
             at += length;
             return bytes;
         }
 
+        /// <summary>Skips a value.</summary>
         public void Skip() => Skip(0);
 
         void Skip(int depth)
         {
-            if (depth == DeepestNesting)
-                throw new InvalidDataException("nested too deep");
+            if (depth == MaxDepth)
+                throw new InvalidDataException("nested too deeply");
             var mark = Peek();
             if (mark >> 4 == 0x8 || mark == 0xde || mark == 0xdf)
-                SkipEach(2L * Map(), depth);
+                SkipEach(2L * MapHeader(), depth);
             else if (mark >> 4 == 0x9 || mark == 0xdc || mark == 0xdd)
-                SkipEach(Array(), depth);
+                SkipEach(ArrayHeader(), depth);
             else if (mark >> 5 == 0x5 || mark >= 0xd9 && mark <= 0xdb)
-                at += Text();
+                at += StringHeader();
             else
                 SkipLeaf();
         }
@@ -159,40 +168,40 @@ namespace Commute.Bench
             if (mark < 0x80 || mark >= 0xe0 || mark == 0xc0 || mark == 0xc2 || mark == 0xc3)
                 return;
             if (mark >= 0xc4 && mark <= 0xc6)
-                at += Count(Big(1 << (mark - 0xc4)), 1);
+                at += Count(BigEndian(1 << (mark - 0xc4)), 1);
             else if (mark >= 0xc7 && mark <= 0xc9)
             {
-                var length = Big(1 << (mark - 0xc7));
+                var length = BigEndian(1 << (mark - 0xc7));
                 at += Count(length + 1, 1);
             }
             else if (mark == 0xca || mark == 0xcb)
-                Big(mark == 0xca ? 4 : 8);
+                BigEndian(mark == 0xca ? 4 : 8);
             else if (mark >= 0xcc && mark <= 0xd3)
-                Big(1 << (mark & 3));
+                BigEndian(1 << (mark & 3));
             else if (mark >= 0xd4 && mark <= 0xd8)
                 at += Count(1ul + (1ul << (mark - 0xd4)), 1);
             else
-                throw Unfit("a value", mark);
+                throw WrongType("a value", mark);
         }
 
-        int Map()
+        int MapHeader()
         {
             var mark = Byte();
             switch (mark)
             {
-                case 0xde: return Count(Big(2), 2);
-                case 0xdf: return Count(Big(4), 2);
-                default: return mark >> 4 == 0x8 ? Count(mark & 0xfu, 2) : throw Unfit("a map", mark);
+                case 0xde: return Count(BigEndian(2), 2);
+                case 0xdf: return Count(BigEndian(4), 2);
+                default: return mark >> 4 == 0x8 ? Count(mark & 0xfu, 2) : throw WrongType("a map", mark);
             }
         }
 
-        /// Length of the text, or raw, that begins here; its bytes come next.
-        int Text()
+        /// <summary>Reads the length of a string, or of the old form's raw. Its bytes follow.</summary>
+        int StringHeader()
         {
             var mark = Byte();
             if (mark >> 5 == 0x5)
                 return Count(mark & 0x1fu, 1);
-            return mark >= 0xd9 && mark <= 0xdb ? Count(Big(1 << (mark - 0xd9)), 1) : throw Unfit("text", mark);
+            return mark >= 0xd9 && mark <= 0xdb ? Count(BigEndian(1 << (mark - 0xd9)), 1) : throw WrongType("a string", mark);
         }
 
         long Integer(byte mark)
@@ -201,20 +210,23 @@ namespace Commute.Bench
                 return (sbyte)mark;
             switch (mark)
             {
-                case 0xcc: case 0xcd: case 0xce: return (long)Big(1 << (mark - 0xcc));
-                case 0xd0: return (sbyte)Big(1);
-                case 0xd1: return (short)Big(2);
-                case 0xd2: return (int)Big(4);
-                case 0xd3: return (long)Big(8);
-                default: throw Unfit("an integer", mark);
+                case 0xcc: case 0xcd: case 0xce: return (long)BigEndian(1 << (mark - 0xcc));
+                case 0xd0: return (sbyte)BigEndian(1);
+                case 0xd1: return (short)BigEndian(2);
+                case 0xd2: return (int)BigEndian(4);
+                case 0xd3: return (long)BigEndian(8);
+                default: throw WrongType("an integer", mark);
             }
         }
 
-        /// A count of things of at least `size` bytes each, all of which must still be there.
+        /// <summary>
+        /// Returns a count of elements of at least <c>size</c> bytes each; throws if the input is
+        /// too short for them.
+        /// </summary>
         int Count(ulong count, int size) =>
-            count <= (ulong)((input.Length - at) / size) ? (int)count : throw new InvalidDataException("the input ends too early");
+            count <= (ulong)((input.Length - at) / size) ? (int)count : throw new InvalidDataException("the input is truncated");
 
-        ulong Big(int count)
+        ulong BigEndian(int count)
         {
             Count((ulong)count, 1);
             ulong value = 0;
@@ -230,9 +242,9 @@ namespace Commute.Bench
             return mark;
         }
 
-        byte Peek() => at < input.Length ? input[at] : throw new InvalidDataException("the input ends too early");
+        byte Peek() => at < input.Length ? input[at] : throw new InvalidDataException("the input is truncated");
 
-        bool Same(byte[] name, int start, int length)
+        bool IsAt(byte[] name, int start, int length)
         {
             if (name.Length != length)
                 return false;
@@ -242,7 +254,7 @@ namespace Commute.Bench
             return true;
         }
 
-        static InvalidDataException Unfit(string wanted, byte mark) =>
-            new InvalidDataException($"{wanted} belongs where 0x{mark:x2} stands");
+        static InvalidDataException WrongType(string wanted, byte mark) =>
+            new InvalidDataException($"expected {wanted}, found 0x{mark:x2}");
     }
 }

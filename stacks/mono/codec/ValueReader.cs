@@ -7,7 +7,7 @@ using System.Text;
 
 namespace Commute.Bench
 {
-    /// Reads a value file (docs/codec-runner.md) into a plain object.
+    /// <summary>Reads a value file (docs/codec-runner.md) into a plain object.</summary>
     sealed class ValueReader
     {
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
@@ -20,6 +20,7 @@ namespace Commute.Bench
             this.lines = lines;
         }
 
+        /// <summary>Returns the message in a file.</summary>
         public static object Read(string path, Type kind)
         {
             using (var file = new StreamReader(path, Utf8))
@@ -27,12 +28,12 @@ namespace Commute.Bench
                 var reader = new ValueReader(file);
                 try
                 {
-                    var message = reader.Value(kind) ?? throw new FormatException("no message");
-                    return file.ReadLine() == null ? message : throw new FormatException("something follows the message");
+                    var message = reader.Value(kind) ?? throw new FormatException("not a message");
+                    return file.ReadLine() == null ? message : throw new FormatException("trailing lines after the message");
                 }
                 catch (Exception error) when (error is FormatException || error is OverflowException || error is ArgumentException)
                 {
-                    throw new Failed($"{path}, line {reader.line}: {error.Message}");
+                    throw new FailedException($"{path}, line {reader.line}: {error.Message}");
                 }
             }
         }
@@ -62,7 +63,7 @@ namespace Commute.Bench
                 return Utf8.GetString(Hex(After("s ", text)));
             if (type == typeof(byte[]))
                 return Hex(After("x ", text));
-            throw new FormatException($"`{text}` where a {type.Name} belongs");
+            throw new FormatException($"expected a {type.Name}, found `{text}`");
         }
 
         IList List(Type type, Type element, int count)
@@ -78,19 +79,19 @@ namespace Commute.Bench
             var message = Activator.CreateInstance(type);
             foreach (var field in Kinds.Fields(type))
                 field.SetValue(message, Value(field.FieldType));
-            return Line() == "}" ? message : throw new FormatException("a message should end here");
+            return Line() == "}" ? message : throw new FormatException("expected the end of the message");
         }
 
         string Line()
         {
             line++;
-            return lines.ReadLine() ?? throw new FormatException("the file ends too early");
+            return lines.ReadLine() ?? throw new FormatException("the file is truncated");
         }
 
         static string After(string kind, string text) =>
             text.StartsWith(kind, StringComparison.Ordinal)
                 ? text.Substring(kind.Length)
-                : throw new FormatException($"`{text}` where `{kind}...` belongs");
+                : throw new FormatException($"expected `{kind}...`, found `{text}`");
 
         static long Bits(string hex, int digits) =>
             hex.Length == digits
@@ -100,7 +101,7 @@ namespace Commute.Bench
         static byte[] Hex(string text)
         {
             if (text.Length % 2 != 0)
-                throw new FormatException("not pairs of hex digits");
+                throw new FormatException("odd number of hex digits");
             var bytes = new byte[text.Length / 2];
             for (var i = 0; i < bytes.Length; i++)
                 bytes[i] = (byte)(Digit(text[2 * i]) << 4 | Digit(text[2 * i + 1]));
@@ -113,7 +114,7 @@ namespace Commute.Bench
                 return c - '0';
             if (c >= 'a' && c <= 'f')
                 return c - 'a' + 10;
-            throw new FormatException($"`{c}` is no hex digit");
+            throw new FormatException($"`{c}` is not a hex digit");
         }
     }
 }

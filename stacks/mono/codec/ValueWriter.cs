@@ -5,7 +5,7 @@ using System.Text;
 
 namespace Commute.Bench
 {
-    /// Writes a plain object as a value file.
+    /// <summary>Writes a plain object as a value file.</summary>
     sealed class ValueWriter
     {
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
@@ -16,7 +16,7 @@ namespace Commute.Bench
         {
         }
 
-        /// Fails if the object, which some decoder made, is no whole message.
+        /// <summary>Returns the value file of a message; throws if a field is missing.</summary>
         public static string Write(object message)
         {
             var writer = new ValueWriter();
@@ -44,7 +44,7 @@ namespace Commute.Bench
         {
             Line("[ " + list.Count);
             foreach (var each in list)
-                Value(each ?? throw new InvalidDataException("a null in a list"), element);
+                Value(each ?? throw new InvalidDataException("a list contains null"), element);
         }
 
         void Message(object message, Type type)

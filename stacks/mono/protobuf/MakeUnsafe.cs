@@ -1,7 +1,7 @@
-// Writes System.Runtime.CompilerServices.Unsafe.dll into the current folder: the five methods
-// that Google.Protobuf calls, with the instructions of Microsoft's package of that name. C# has
-// no words for them, Mono's own are internal, and Debian has neither the package nor, in small,
-// an assembler.
+// Writes System.Runtime.CompilerServices.Unsafe.dll into the current folder: the five methods that
+// Google.Protobuf calls, with the instructions of Microsoft's package of that name. C# cannot express
+// them, Mono's own are internal, and Debian has neither the package nor a small package with an IL
+// assembler.
 
 using System;
 using System.Reflection;

@@ -1,5 +1,5 @@
-// The runner's side of the contract's words (docs/codec-runner.md), read and written by the
-// runtime's own JSON: the libraries that are timed must be cold until then.
+// The messages of the codec runner protocol (docs/codec-runner.md). They go through the runtime's own
+// JSON, because the libraries that are timed must still be cold at their first timing.
 
 using System;
 using System.Collections.Generic;
@@ -11,18 +11,19 @@ using System.Text;
 
 namespace Commute.Bench
 {
-    static class Words
+    /// <summary>Parses requests and serialises replies.</summary>
+    static class RunnerProtocol
     {
         static readonly DataContractJsonSerializer Requests = new DataContractJsonSerializer(typeof(Request));
         static readonly DataContractJsonSerializer Replies = new DataContractJsonSerializer(typeof(Reply));
 
-        public static Request Read(string line)
+        public static Request Parse(string line)
         {
             using (var bytes = new MemoryStream(Encoding.UTF8.GetBytes(line)))
                 return (Request)Requests.ReadObject(bytes) ?? throw new SerializationException("null");
         }
 
-        public static string Write(Reply reply)
+        public static string Serialize(Reply reply)
         {
             using (var bytes = new MemoryStream())
             {
@@ -48,13 +49,13 @@ namespace Commute.Bench
     [DataContract]
     sealed class Reply
     {
-        const int LongestText = 1000;
+        const int MaxText = 1000;
 
         [DataMember(Name = "type", Order = 0)] public readonly string Type;
         [DataMember(Name = "version", Order = 1, EmitDefaultValue = false)] public int? Version;
         [DataMember(Name = "runtime", Order = 2, EmitDefaultValue = false)] public string Runtime;
         [DataMember(Name = "runtime_version", Order = 3, EmitDefaultValue = false)] public string RuntimeVersion;
-        [DataMember(Name = "codecs", Order = 4, EmitDefaultValue = false)] public List<CodecWords> Codecs;
+        [DataMember(Name = "codecs", Order = 4, EmitDefaultValue = false)] public List<CodecInfo> Codecs;
         [DataMember(Name = "heap", Order = 5, EmitDefaultValue = false)] public string Heap;
         [DataMember(Name = "bytes", Order = 6, EmitDefaultValue = false)] public long? Bytes;
         [DataMember(Name = "elapsed_ns", Order = 7, EmitDefaultValue = false)] public long? ElapsedNs;
@@ -76,12 +77,12 @@ namespace Commute.Bench
         static string OneLine(string text)
         {
             var line = new string(text.Select(c => char.IsControl(c) ? ' ' : c).ToArray());
-            return line.Length > LongestText ? line.Substring(0, LongestText) : line;
+            return line.Length > MaxText ? line.Substring(0, MaxText) : line;
         }
     }
 
     [DataContract]
-    sealed class CodecWords
+    sealed class CodecInfo
     {
         [DataMember(Name = "codec", Order = 0)] public readonly string Codec;
         [DataMember(Name = "library", Order = 1)] public readonly string Library;
@@ -89,7 +90,7 @@ namespace Commute.Bench
         [DataMember(Name = "parts", Order = 3)] public readonly string[] Parts;
         [DataMember(Name = "caveat", Order = 4, EmitDefaultValue = false)] public readonly string Caveat;
 
-        public CodecWords(Codec codec)
+        public CodecInfo(Codec codec)
         {
             Codec = codec.Name;
             Library = codec.Library;
