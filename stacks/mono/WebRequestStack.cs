@@ -21,7 +21,7 @@ namespace Commute
             Connection.CheckFields();
             // With the default, two connections, a third concurrent call would wait.
             ServicePointManager.DefaultConnectionLimit = Connections;
-            // By default the pool makes a process's first call wait half a second for a second thread.
+            // By default a process's first call waits half a second for the pool's second thread.
             ThreadPool.SetMinThreads(PoolThreads, PoolThreads);
             using (var started = new ManualResetEvent(false))
             {

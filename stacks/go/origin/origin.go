@@ -1,5 +1,5 @@
-// Package origin holds what every stack needs of the server: its URL, the authorities to trust,
-// the client's certificate and the session tickets.
+// Package origin holds what every stack needs to know about the server: its URL, the authorities
+// to trust, the client's certificate and the session tickets.
 package origin
 
 import (

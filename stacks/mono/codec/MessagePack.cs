@@ -35,7 +35,7 @@ namespace Commute.Bench
 
         Coder NewCoder<T>() where T : class
         {
-            // Compiled by the first call that needs it, on any thread. Each thread keeps a packer's buffer.
+            // Compiled by the first call that needs it. Each thread keeps a packer with its buffer.
             var packers = new ThreadLocal<Packer>(newPacker);
             var write = new Lazy<Action<Packer, T>>(() => (Action<Packer, T>)new WriterCompiler(named).For(typeof(T)));
             var read = new Lazy<Func<Unpacker, T>>(() => (Func<Unpacker, T>)new ReaderCompiler().For(typeof(T)));

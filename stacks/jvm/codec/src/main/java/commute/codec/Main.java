@@ -12,7 +12,10 @@ import java.nio.file.Path;
 
 /** Runs the codec runner until the bench sends close or disconnects. */
 final class Main {
-    /** org.json recurses as deep as the stack allows; the other libraries stop at a few hundred levels. */
+    /**
+     * org.json recurses as deep as the stack allows; the other libraries stop at a few hundred
+     * levels.
+     */
     private static final long STACK_BYTES = 16 << 20;
 
     private Main() {}

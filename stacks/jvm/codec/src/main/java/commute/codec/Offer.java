@@ -31,7 +31,10 @@ final class Offer {
         this.factory = factory;
     }
 
-    /** Returns the codec for that type, always the same one, so that it keeps its state between calls. */
+    /**
+     * Returns the codec for that type, always the same one, so that it keeps its state between
+     * calls.
+     */
     MessageCodec<Object, Object> codecFor(Class<?> type) throws ReflectiveOperationException {
         MessageCodec<Object, Object> known = codecs.get(type);
         if (known == null) {

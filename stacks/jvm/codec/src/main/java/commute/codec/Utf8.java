@@ -5,7 +5,10 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/** Strict UTF-8, without the replacement characters that Java and its libraries use for invalid input. */
+/**
+ * Strict UTF-8, without the replacement characters that Java and its libraries use for invalid
+ * input.
+ */
 public final class Utf8 {
     /** The character that they use for invalid input. */
     public static final char REPLACEMENT = '\uFFFD';

@@ -43,7 +43,10 @@ final class ValueFiles {
         Files.writeString(file, lines);
     }
 
-    /** Returns the lines that {@code write} takes; throws on strings that cannot be encoded as UTF-8. */
+    /**
+     * Returns the lines that {@code write} takes; throws on strings that cannot be encoded as
+     * UTF-8.
+     */
     static String text(Object plain) throws CharacterCodingException {
         return ValueWriter.text(plain);
     }

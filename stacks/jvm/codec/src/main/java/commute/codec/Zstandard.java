@@ -29,7 +29,7 @@ final class Zstandard implements Compressor {
         try {
             size = Zstd.getFrameContentSize(bytes);
         } catch (ZstdException noSize) {
-            // Either the frame does not state its content's size, which is optional, or it is not a frame.
+            // Either the frame omits its content's size, which is optional, or it is not a frame.
             return decompressUnsized(bytes);
         }
         if (size > MAX_DECOMPRESSED) {

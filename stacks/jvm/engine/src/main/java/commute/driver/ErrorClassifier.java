@@ -20,7 +20,10 @@ public final class ErrorClassifier {
 
     private ErrorClassifier() {}
 
-    /** Returns one of the protocol's error kinds. Where libraries wrap exceptions, the causes decide. */
+    /**
+     * Returns one of the protocol's error kinds. Where libraries wrap exceptions, the causes
+     * decide.
+     */
     public static String classify(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             String kind = kindOf(cause);

@@ -47,7 +47,10 @@ public final class Message {
         }
     }
 
-    /** Returns whether headers can name this codec. They do not state gzip's level, which is always 6. */
+    /**
+     * Returns whether headers can name this codec. They do not state gzip's level, which is always
+     * 6.
+     */
     static boolean hasMediaType(String codec) {
         return CONTENT_TYPES.containsKey(uncompressed(codec)) && !codec.endsWith("+gzip-1");
     }

@@ -3,7 +3,10 @@ package commute.driver;
 import java.io.File;
 import java.util.Map;
 
-/** The messages of {@code exchange} and their codecs. The engine itself has none, and the app for phones has none at all. */
+/**
+ * The messages of {@code exchange} and their codecs. The engine itself has none, and the app for
+ * phones has none at all.
+ */
 public interface Messages {
     /** Returns each codec's library and version, by the codec's name. */
     Map<String, String> codecs();
@@ -14,7 +17,9 @@ public interface Messages {
     /** Makes the {@code Big} of that size. */
     Object makeBig(int size);
 
-    /** Returns a coder, or throws {@link UnsupportedRequestException} for an unknown codec or kind. */
+    /**
+     * Returns a coder, or throws {@link UnsupportedRequestException} for an unknown codec or kind.
+     */
     Coder coder(String codec, String kind) throws Exception;
 
     /** Returns whether two plain objects of one kind are equal. */

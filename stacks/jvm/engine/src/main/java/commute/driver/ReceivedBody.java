@@ -41,7 +41,10 @@ public final class ReceivedBody {
         }
     }
 
-    /** Throws if bytes are missing: some libraries take any end of a connection or stream for the end of the body. */
+    /**
+     * Throws if bytes are missing: some libraries take any end of a connection or stream for the
+     * end of the body.
+     */
     public void requireLength(long expectedBytes) throws EOFException {
         if (bytes < expectedBytes) {
             throw new EOFException("the body ended after " + bytes + " of " + expectedBytes + " bytes");

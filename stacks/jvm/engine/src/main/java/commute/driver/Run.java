@@ -15,7 +15,10 @@ import java.util.concurrent.TimeUnit;
 import org.json.JSONArray;
 import org.json.JSONException;
 
-/** One run: executes steps and reports rows. All but the library's own work happens on the caller's thread. */
+/**
+ * One run: executes steps and reports rows. All but the library's own work happens on the caller's
+ * thread.
+ */
 final class Run {
     private static final long FOREVER_NS = Long.MAX_VALUE / 4;
 
@@ -33,7 +36,10 @@ final class Run {
     private final LinkedBlockingQueue<Trace> ended = new LinkedBlockingQueue<>();
     private int remaining;
 
-    /** Checks every step and makes every request, so that unsupported steps are rejected before any starts. */
+    /**
+     * Checks every step and makes every request, so that unsupported steps are rejected before any
+     * starts.
+     */
     Run(Stack.Session session, StackInfo info, Setup setup, JSONArray requested) throws Exception {
         this.session = session;
         this.timeoutNs = setup.timeoutNs;

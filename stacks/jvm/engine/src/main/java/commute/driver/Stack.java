@@ -29,7 +29,10 @@ public interface Stack {
         void abort();
     }
 
-    /** What new connections may reuse of the old ones: nothing, a ticket, or a ticket with early data. */
+    /**
+     * What new connections may reuse of the old ones: nothing, a ticket, or a ticket with early
+     * data.
+     */
     enum Reconnect {
         COLD, RESUME, EARLY_DATA
     }

@@ -15,7 +15,9 @@ public final class Trace {
     /** The phases of a call, with their fields in a row. */
     public enum Phase {
         DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns"),
-        /** For exchanges: the message was made; its bytes are ready; the answer's last byte arrived. */
+        /**
+         * For exchanges: the message was made; its bytes are ready; the answer's last byte arrived.
+         */
         CREATED("created_ns"), ENCODED("encoded_ns"), RECEIVED("received_ns");
 
         final String field;
@@ -135,7 +137,10 @@ public final class Trace {
         }
     }
 
-    /** Ends the call with a complete response. Its content is requested later, when no call is in flight. */
+    /**
+     * Ends the call with a complete response. Its content is requested later, when no call is in
+     * flight.
+     */
     public void complete(Supplier<ReceivedBody> content) {
         end(content, null, null);
     }

@@ -32,7 +32,10 @@ final class BytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
         }
     }
 
-    /** Tells grpc-java the length, as generated classes do. Otherwise it would buffer the bytes first. */
+    /**
+     * Tells grpc-java the length, as generated classes do. Otherwise it would buffer the bytes
+     * first.
+     */
     private static final class KnownLengthStream extends ByteArrayInputStream implements KnownLength {
         KnownLengthStream(byte[] bytes) {
             super(bytes);

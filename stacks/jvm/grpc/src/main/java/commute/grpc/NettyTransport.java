@@ -57,7 +57,10 @@ final class NettyTransport implements Transport {
                 .channelFactory(() -> trackedChannel(tracker));
     }
 
-    /** Makes the channel that grpc-netty itself would make, with a tracer that leaves once TLS has started. */
+    /**
+     * Makes the channel that grpc-netty itself would make, with a tracer that leaves once TLS has
+     * started.
+     */
     private static Channel trackedChannel(ConnectionTracker tracker) {
         Channel channel = new EpollSocketChannel();
         channel.pipeline().addFirst(new HandshakeTracer(tracker));

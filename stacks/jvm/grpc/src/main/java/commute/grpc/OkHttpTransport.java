@@ -49,7 +49,10 @@ final class OkHttpTransport implements Transport {
                 .sslSocketFactory(new TrackedSocketFactory(sslContext.getSocketFactory(), tracker));
     }
 
-    /** Makes TLS sockets that report to the tracker. The transport requests them only over connected sockets. */
+    /**
+     * Makes TLS sockets that report to the tracker. The transport requests them only over connected
+     * sockets.
+     */
     private static final class TrackedSocketFactory extends SSLSocketFactory {
         private final SSLSocketFactory delegate;
         private final ConnectionTracker tracker;

@@ -9,7 +9,10 @@ import io.grpc.internal.GrpcUtil;
 
 /** One of grpc-java's transports. */
 interface Transport {
-    /** Returns a builder for a channel that opens connections in that mode and reports them to {@code tracker}. */
+    /**
+     * Returns a builder for a channel that opens connections in that mode and reports them to
+     * {@code tracker}.
+     */
     ManagedChannelBuilder<?> channel(Stack.Reconnect mode, ConnectionTracker tracker) throws Exception;
 
     /** Stops the transport's threads. */

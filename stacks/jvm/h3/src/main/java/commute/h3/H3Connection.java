@@ -118,7 +118,7 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
         if (event instanceof SslEarlyDataReadyEvent && sendsEarlyData) {
             isEarly = true;
             updateInfo(true);
-            // Netty is in the middle of sending: what is written now would wait for the server's answer.
+            // Netty is in the middle of sending: a write now would wait for the server's answer.
             session.loop.execute(this::sendWaiting);
         } else if (event instanceof SslHandshakeCompletionEvent && ((SslHandshakeCompletionEvent) event).isSuccess()) {
             handshakeDoneNs = System.nanoTime();
@@ -234,7 +234,10 @@ final class H3Connection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Classifies a failure. The peer's reason for closing the connection takes precedence over the exception. */
+    /**
+     * Classifies a failure. The peer's reason for closing the connection takes precedence over the
+     * exception.
+     */
     void fail(Trace trace, Throwable failure) {
         if (failure instanceof QuicStreamResetException) {
             trace.fail("reset", failure.toString());

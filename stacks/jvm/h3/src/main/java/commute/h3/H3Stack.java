@@ -71,7 +71,10 @@ final class H3Stack implements Stack {
             return tls.build();
         }
 
-        /** Sends a call over the shared connection, which the first call opens. Runs on the event loop. */
+        /**
+         * Sends a call over the shared connection, which the first call opens. Runs on the event
+         * loop.
+         */
         void begin(H3Call call) {
             if (connection == null || connection.isClosed()) {
                 connection = new H3Connection(this, sslContext, mode == Reconnect.EARLY_DATA);

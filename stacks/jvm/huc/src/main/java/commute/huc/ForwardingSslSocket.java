@@ -11,7 +11,10 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 
-/** Forwards every method to another socket. Neither the JDK nor a library of this module has such a class. */
+/**
+ * Forwards every method to another socket. Neither the JDK nor a library of this module has such a
+ * class.
+ */
 class ForwardingSslSocket extends SSLSocket {
     private final SSLSocket socket;
 

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.HttpsURLConnection;
 
-/** Opens URLs with OkHttp 2, of which Android's HttpURLConnection is a fork, set up as Android's HttpsHandler does. */
+/**
+ * Opens URLs with OkHttp 2, of which Android's HttpURLConnection is a fork, set up as Android's
+ * HttpsHandler does.
+ */
 final class OkHttpUrlOpener implements UrlOpener {
     private final OkHttpClient client = new OkHttpClient();
 

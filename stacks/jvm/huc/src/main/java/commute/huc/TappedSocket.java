@@ -87,7 +87,10 @@ final class TappedSocket extends ForwardingSslSocket {
         return trace;
     }
 
-    /** Stamps the first byte. Ignores the reads that check a reused connection before the call writes to it. */
+    /**
+     * Stamps the first byte. Ignores the reads that check a reused connection before the call
+     * writes to it.
+     */
     private int stampRead(int result) {
         HucCall call = HucCall.current();
         if (result >= 0 && call != null && call.socket() == this && !call.trace().isStamped(Phase.FIRST_BYTE)) {

@@ -11,7 +11,10 @@ import javax.net.SocketFactory;
 import javax.net.ssl.SSLContext;
 import org.conscrypt.Conscrypt;
 
-/** Drives OkHttp. The argument, {@code conscrypt}, {@code nodelay} or {@code jdk}, selects TLS and sockets. */
+/**
+ * Drives OkHttp. The argument, {@code conscrypt}, {@code nodelay} or {@code jdk}, selects TLS and
+ * sockets.
+ */
 final class Main {
     private Main() {}
 

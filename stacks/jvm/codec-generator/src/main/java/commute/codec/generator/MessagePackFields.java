@@ -2,7 +2,10 @@ package commute.codec.generator;
 
 import java.util.Map;
 
-/** The code that both MessagePack templates share. msgpack-core has no generator or data binding of its own. */
+/**
+ * The code that both MessagePack templates share. msgpack-core has no generator or data binding of
+ * its own.
+ */
 final class MessagePackFields {
     private static final Map<String, String> METHOD_SUFFIXES = Map.of(
             "int32", "Int", "int64", "Long", "float", "Float", "double", "Double", "bool", "Boolean", "string", "String");

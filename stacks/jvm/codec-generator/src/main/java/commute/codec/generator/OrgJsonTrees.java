@@ -1,6 +1,9 @@
 package commute.codec.generator;
 
-/** Conversions between plain objects and org.json's trees, written by hand in an app: the library has no data binding. */
+/**
+ * Conversions between plain objects and org.json's trees, written by hand in an app: the library
+ * has no data binding.
+ */
 final class OrgJsonTrees implements Template {
     @Override
     public String folder() {

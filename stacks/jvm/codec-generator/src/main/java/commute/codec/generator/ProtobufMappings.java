@@ -1,6 +1,9 @@
 package commute.codec.generator;
 
-/** Conversions between plain objects and the classes that protoc generates, written by hand in an app. */
+/**
+ * Conversions between plain objects and the classes that protoc generates, written by hand in an
+ * app.
+ */
 final class ProtobufMappings implements Template {
     @Override
     public String folder() {

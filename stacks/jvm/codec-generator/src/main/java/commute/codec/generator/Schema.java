@@ -23,7 +23,10 @@ final class Schema {
         }
     }
 
-    /** {@code type} is a Protobuf scalar, a message's name, or {@code null} for the field that is never set. */
+    /**
+     * {@code type} is a Protobuf scalar, a message's name, or {@code null} for the field that is
+     * never set.
+     */
     record Field(int number, String name, String json, String type, boolean repeated) {
         /** Returns whether the type is a message. */
         boolean isMessage() {

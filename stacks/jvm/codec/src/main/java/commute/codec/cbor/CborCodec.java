@@ -11,7 +11,9 @@ import com.fasterxml.jackson.dataformat.cbor.databind.CBORMapper;
 import commute.codec.MessageCodec;
 import java.io.IOException;
 
-/** Jackson's data binding over its CBOR format. The library rejects nesting of 1000 levels or more. */
+/**
+ * Jackson's data binding over its CBOR format. The library rejects nesting of 1000 levels or more.
+ */
 public final class CborCodec<P> implements MessageCodec.Plain<P> {
     private final ObjectWriter writer;
     private final ObjectReader reader;

@@ -9,7 +9,10 @@ import commute.codec.Utf8;
 import java.io.IOException;
 import okio.Buffer;
 
-/** Moshi over Okio's buffers, as in an app with OkHttp. The library rejects nesting of 256 levels or more. */
+/**
+ * Moshi over Okio's buffers, as in an app with OkHttp. The library rejects nesting of 256 levels or
+ * more.
+ */
 public final class MoshiCodec<P> implements MessageCodec.Plain<P> {
     private final StrictAdapterFactory strict = new StrictAdapterFactory();
     private final JsonAdapter<P> adapter;

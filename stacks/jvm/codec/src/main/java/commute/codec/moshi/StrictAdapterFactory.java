@@ -13,9 +13,15 @@ import java.lang.reflect.Type;
 import java.util.Base64;
 import java.util.Set;
 
-/** Makes adapters for scalars that check the JSON type. Moshi's own accept "12" for 12 and 12 for "12". */
+/**
+ * Makes adapters for scalars that check the JSON type. Moshi's own accept "12" for 12 and 12 for
+ * "12".
+ */
 final class StrictAdapterFactory implements JsonAdapter.Factory {
-    /** Whether a string contained U+FFFD, with which Okio replaces invalid UTF-8, since this was last cleared. */
+    /**
+     * Whether a string contained U+FFFD, with which Okio replaces invalid UTF-8, since this was
+     * last cleared.
+     */
     boolean replaced;
 
     @Override

@@ -94,7 +94,7 @@ public abstract class ProtobufCodec<P, M extends MessageLite> implements Message
         @Override
         public M decode(byte[] bytes) throws IOException {
             CodedInputStream in = CodedInputStream.newInstance(new ByteArrayInputStream(bytes));
-            // Does what parseFrom(InputStream) does, plus the limit. Without it, the library accepts a
+            // Does what parseFrom(InputStream) does, plus the limit. Without it the library accepts a
             // message that is truncated between two fields of an inner one.
             in.pushLimit(bytes.length);
             M message = parser.parseFrom(in);
