@@ -8,7 +8,8 @@ namespace Commute
 {
     static class Curl
     {
-        public const int Ok = 0, SocketTimeout = -1;
+        // Values from curl.h, as in the enums below.
+        public const int Ok = 0, SocketTimeout = -1, ShareOption = 1, ShareTlsSessions = 4, EarlyData = 64;
 
         [DllImport("curl", EntryPoint = "curl_version")]
         static extern IntPtr VersionText();
@@ -175,7 +176,5 @@ namespace Commute
             StartTransferTimeT = 0x600036, AppConnectTimeT = 0x600038, ConnId = 0x600040,
             PostTransferTimeT = 0x600043, EarlyDataSentT = 0x600044,
         }
-
-        public const int ShareOption = 1, ShareTlsSessions = 4, EarlyData = 64;
     }
 }

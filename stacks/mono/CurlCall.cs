@@ -11,6 +11,12 @@ namespace Commute
     /// </summary>
     sealed class CurlCall : Call
     {
+        /// <summary>Protocols by CURLINFO_HTTP_VERSION.</summary>
+        static readonly Dictionary<long, string> Protocols = new Dictionary<long, string>
+        {
+            [1] = "h1", [2] = "h1", [3] = "h2", [30] = "h3",
+        };
+
         // Static, so that they outlive every transfer.
         static readonly Curl.DataCallback OnHeader = Header, OnWrite = Write, OnRead = Read;
 
@@ -217,12 +223,6 @@ namespace Commute
             call.uploaded += copied;
             return (UIntPtr)copied;
         }
-
-        /// <summary>Protocols by CURLINFO_HTTP_VERSION.</summary>
-        static readonly Dictionary<long, string> Protocols = new Dictionary<long, string>
-        {
-            [1] = "h1", [2] = "h1", [3] = "h2", [30] = "h3",
-        };
 
         /// <summary>Maps a CURLE_* code to one of the protocol's error kinds.</summary>
         string ClassifyError(int result)

@@ -12,6 +12,15 @@ namespace Commute
     /// <summary>The messages of a setup, in its codec.</summary>
     sealed class Messages
     {
+        static readonly Dictionary<string, string> ContentTypes = new Dictionary<string, string>
+        {
+            ["json"] = "application/json",
+            ["protobuf"] = "application/protobuf",
+            ["msgpack"] = "application/vnd.msgpack",
+            ["msgpack-array"] = "application/vnd.msgpack; form=array",
+            ["msgpack-old"] = "application/vnd.msgpack; form=old",
+        };
+
         readonly Codec codec;
         readonly IReadOnlyDictionary<string, string> files;
         readonly Dictionary<string, object> read = new Dictionary<string, object>();
@@ -59,15 +68,6 @@ namespace Commute
         string UncompressedName => codec.Name.Split('+')[0];
 
         static IEnumerable<Codec> ExchangeCodecs => Codecs.All.Where(codec => !(codec is Empty));
-
-        static readonly Dictionary<string, string> ContentTypes = new Dictionary<string, string>
-        {
-            ["json"] = "application/json",
-            ["protobuf"] = "application/protobuf",
-            ["msgpack"] = "application/vnd.msgpack",
-            ["msgpack-array"] = "application/vnd.msgpack; form=array",
-            ["msgpack-old"] = "application/vnd.msgpack; form=old",
-        };
     }
 
     /// <summary>Sends and receives one message, once.</summary>

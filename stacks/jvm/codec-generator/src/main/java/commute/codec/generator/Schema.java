@@ -11,6 +11,16 @@ import java.util.regex.Pattern;
  * schema: protoc's descriptors would need the full Protobuf runtime here.
  */
 final class Schema {
+    private static final Map<String, String> ELEMENTS = Map.of(
+            "int32", "int", "int64", "long", "uint64", "long", "float", "float", "double", "double",
+            "bool", "boolean", "string", "String", "bytes", "byte[]", "null", "Void");
+    private static final Map<String, String> BOXES = Map.of(
+            "int", "Integer", "long", "Long", "float", "Float", "double", "Double", "boolean", "Boolean");
+    private static final Pattern COMMENT = Pattern.compile("//.*");
+    private static final Pattern MESSAGE = Pattern.compile("message (\\w+) \\{(.*?)\\}", Pattern.DOTALL);
+    private static final Pattern FIELD =
+            Pattern.compile("(repeated |optional )?(\\w+) (\\w+) = (\\d+)( \\[json_name = \"(\\w+)\"\\])?");
+
     final List<Message> messages = new ArrayList<>();
 
     static final class Message {
@@ -53,16 +63,6 @@ final class Schema {
             return BOXES.getOrDefault(element(), element());
         }
     }
-
-    private static final Map<String, String> ELEMENTS = Map.of(
-            "int32", "int", "int64", "long", "uint64", "long", "float", "float", "double", "double",
-            "bool", "boolean", "string", "String", "bytes", "byte[]", "null", "Void");
-    private static final Map<String, String> BOXES = Map.of(
-            "int", "Integer", "long", "Long", "float", "Float", "double", "Double", "boolean", "Boolean");
-    private static final Pattern COMMENT = Pattern.compile("//.*");
-    private static final Pattern MESSAGE = Pattern.compile("message (\\w+) \\{(.*?)\\}", Pattern.DOTALL);
-    private static final Pattern FIELD =
-            Pattern.compile("(repeated |optional )?(\\w+) (\\w+) = (\\d+)( \\[json_name = \"(\\w+)\"\\])?");
 
     static Schema parse(String proto) {
         Schema schema = new Schema();
