@@ -16,7 +16,7 @@ const HTTP: &[Protocol] = &[H1, H2, H3];
 const SHARED: &[Protocol] = &[H2, H3, Grpc];
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Every case, in the order they are tried. The negative probe comes first: a driver that agrees to
+/// Every case, in the order they run. The negative probe comes first: a driver that agrees to
 /// everything would otherwise pass cases on its word.
 #[rustfmt::skip] // A table: a line for the code, a line for people.
 pub const CASES: &[Case] = &[

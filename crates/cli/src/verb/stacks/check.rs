@@ -1,4 +1,4 @@
-//! The conformance suite on drivers, and the matrix that comes of it.
+//! `commute stacks check`: runs the conformance suite on drivers and writes the matrix.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,24 @@ use lab::{Conformance, Driver, Finding, Lab, Matrix, Verdict};
 use super::selected;
 use crate::{exit, out, progress};
 
-/// Run the conformance suite: does each driver do what it is told, and tell what it did?
+/// Run the conformance suite on drivers: do they follow the protocol and report the truth?
 ///
-/// Every case runs on an emulated link against the real server, whose log decides. Names are
-/// stacks, their folders, or paths of driver programs. Exits with 3 when a case fails, or when
-/// one that --expect knows as passing is unsupported or was not tried.
+/// Every case runs over an emulated link against the real server, whose log decides. Exits with 3
+/// if a case fails, or if a case that passes in the matrix of --expect is now unsupported or was
+/// not tested.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Stacks, folders of stacks, or programs (`./my-driver`); none: all that are installed
+    /// Drivers, folders of stacks, or paths of programs, e.g. ./my-driver [default: all that are
+    /// installed]
     name: Vec<String>,
-    /// Only this case
+    /// Run only this case
     #[arg(long, value_name = "CASE", value_parser = known_case)]
     case: Option<String>,
-    /// Hold against the matrix in this folder
+    /// Compare with the matrix in this folder, e.g. docs/stacks-matrix
     #[arg(long, value_name = "DIR")]
     expect: Option<PathBuf>,
-    /// Write the matrix to this folder: matrix.json, README.md, index.html; drivers and cases
-    /// that were not tried keep what it says of them
+    /// Write the matrix to this folder: matrix.json, README.md, index.html. Results of drivers and
+    /// cases that were not run are kept
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the findings as JSON
@@ -37,7 +38,7 @@ fn known_case(name: &str) -> Result<String, String> {
     let known: Vec<&str> = lab::CASES.iter().map(|case| case.name).collect();
     match known.contains(&name) {
         true => Ok(name.to_owned()),
-        false => Err(format!("there are {}", known.join(", "))),
+        false => Err(format!("no case has this name; known: {}", known.join(", "))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every stack with what it says of itself.
+//! `commute stacks`: lists every stack with what its driver reports.
 
 use lab::{Driver, DriverHello, Lab};
 use serde::Serialize;
@@ -34,7 +34,7 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<String>,
     capabilities: Vec<&'static str>,
-    /// From spawning the driver to its first words.
+    /// Time from starting the driver to receiving its `hello`.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// A line each: what `commute codec` can measure.
+/// Returns a line per codec runner: the runtimes that `commute codec` can measure.
 fn runners(lab: &Lab) -> String {
     let line = |runner: &lab::Runner| match runner.missing() {
         None => format!("codecs in {}: usable\n", runner.runtime),

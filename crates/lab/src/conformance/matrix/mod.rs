@@ -111,7 +111,7 @@ impl Matrix {
     }
 
     /// Returns, for the drivers asked for and perhaps `only` one case, the cases that `expected` has
-    /// as passed or unsupported and that are worse here: unsupported, not tried, or new and
+    /// as passed or unsupported and that are worse here: unsupported, not run, or new and
     /// unsupported.
     pub fn worse_than(
         &self,
@@ -135,7 +135,7 @@ impl Matrix {
                     "{}: expected to pass, now unsupported: {why}",
                     key(f)
                 )),
-                (_, None) => Some(format!("{}: in the expected matrix, but not tried", key(f))),
+                (_, None) => Some(format!("{}: in the expected matrix, but not run", key(f))),
                 _ => None,
             }
         });

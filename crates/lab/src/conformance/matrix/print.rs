@@ -22,7 +22,7 @@ impl Line<'_> {
     }
 }
 
-/// One case; none if it does not apply to the protocol or was not tried.
+/// The outcome of one case; `None` if it does not apply to the protocol or was not run.
 #[derive(Clone, Copy)]
 struct Cell<'a>(Option<&'a Verdict>);
 
@@ -138,7 +138,8 @@ impl Matrix {
             .replace("{body}", &body)
     }
 
-    /// The reasons why cases did not pass; cases of a driver with the same reason are joined.
+    /// Returns the cases that did not pass and why; cases of one driver with the same reason are
+    /// joined.
     fn notes(&self) -> Vec<(String, String)> {
         let mut notes: Vec<(String, String)> = Vec::new();
         for finding in &self.findings {
