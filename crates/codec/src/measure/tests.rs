@@ -184,7 +184,7 @@ fn noisy_samples_are_retaken() {
         let call = RefCell::new(0);
         let take = |_: usize, n: u64| -> Result<Measurement, Infallible> {
             *call.borrow_mut() += 1;
-            // Every third call is noisy, which is by turns a lead-in, a sample and a retake.
+            // Every third call is noisy, which is in turn a lead-in, a sample and a retake.
             Ok(match *call.borrow() % 3 {
                 0 if slowdown > 0.0 => measurement(n * 140, 0, slowdown),
                 0 => measurement(n * 200, n * 100, 0.0),
