@@ -7,6 +7,7 @@ mod worker;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use driver::clock::monotonic_ns;
 use record::{Cell, Run, Store};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
@@ -16,7 +17,6 @@ use crate::lab::Lab;
 use crate::network;
 use crate::plan::remaining::{ResumedAt, remaining};
 use crate::plan::{Block, Plan};
-use driver::clock::monotonic_ns;
 
 pub use options::RunOptions;
 pub use scheduler::{Ended, Event};

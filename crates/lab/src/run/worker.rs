@@ -1,5 +1,6 @@
 //! A worker keeps one bench from cell to cell, and turns what a cell measured into its record.
 
+use driver::clock::monotonic_ns;
 use pump::{Bench, Facts};
 use record::{Audit, Cell, Cost, Outcome, Stack, Wire};
 
@@ -15,7 +16,6 @@ use crate::cell::server_process::ServerOptions;
 use crate::lab::Lab;
 use crate::plan::Plan;
 use crate::verify::audit::{Bounds, objections};
-use driver::clock::monotonic_ns;
 
 /// A bench, and the plan whose cells it runs.
 pub(crate) struct Worker<'a> {
