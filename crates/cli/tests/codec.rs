@@ -169,7 +169,7 @@ fn mistakes_are_explained() {
     ] {
         record(&args, &house.run(&args).code(code));
     }
-    testing::golden(common::golden("codec-mistakes.txt"), &all);
+    testing::golden(common::golden("codec-errors.txt"), &all);
 }
 
 /// A runner in Python's standard library that follows the contract, except for one fault.

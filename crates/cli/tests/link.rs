@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{House, Said, Who, everybody, said};
+use common::{House, Said, Who, command, everybody};
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -47,8 +47,8 @@ fn the_command_is_told_of_signals() {
         let script = "trap 'echo told; exit 5' TERM; touch ready; \
                       while :; do sleep 0.05; done";
         let running =
-            said::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
-        said::until("the command", || ready.exists());
+            command::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
+        command::until("the command", || ready.exists());
         running.signal(Signal::TERM);
         running.end().code(5).prints("told");
     }
@@ -148,9 +148,9 @@ fn kill_9_leaves_nothing() {
         // A grandchild in a session of its own, which no signal to a group reaches.
         let script = "setsid sleep 1000 & touch ready; exec sleep 1000";
         let mut running =
-            said::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
-        said::until("the command", || ready.exists());
-        said::until("two sleepers", || {
+            command::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
+        command::until("the command", || ready.exists());
+        command::until("two sleepers", || {
             let below = common::leaks::below(running.pid());
             below.iter().filter(|(_, name)| name == "sleep").count() == 2
         });

@@ -6,7 +6,7 @@ mod common;
 
 use std::path::Path;
 
-use common::said::{Running, until};
+use common::command::{Running, until};
 use common::study::{records, whole};
 use common::{House, leaks, names};
 use rustix::process::{Pid, Signal};

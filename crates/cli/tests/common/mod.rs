@@ -12,7 +12,7 @@
 )]
 
 pub mod leaks;
-pub mod said;
+pub mod command;
 pub mod study;
 
 use std::fs;
@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
-pub use said::Said;
+pub use command::Said;
 
 /// Folders of one test, and what must not outlive it.
 pub struct House {

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::said::Running;
+use common::command::Running;
 use common::{House, Said, Who, driver, everybody};
 
 /// `commute serve` on the host's loopback. Killed when dropped.

@@ -121,7 +121,7 @@ fn each_mistake_in_a_file_is_placed_and_explained() {
         let said = house.run(&["link", "bad.toml", "--", "true"]).code(1);
         record(&mut all, "trace", &format!("{trace:?}"), &said);
     }
-    testing::golden(common::golden("mistakes.txt"), &all);
+    testing::golden(common::golden("file-errors.txt"), &all);
     assert!(
         unplaced.is_empty(),
         "no file and line:\n{}",

@@ -6,7 +6,7 @@ mod common;
 
 use std::process::{Child, Command, Stdio};
 
-use common::said::{Running, until};
+use common::command::{Running, until};
 use common::{House, leaks, names};
 use record::Outcome;
 
