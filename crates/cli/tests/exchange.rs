@@ -63,7 +63,7 @@ fn an_exchange_is_measured_in_its_parts() {
                 panic!("{:?}: {said}", cell.outcome)
             };
             assert!(
-                reason.contains("codec msgpack+gzip-1: hyper has json"),
+                reason.contains("codec msgpack+gzip-1: hyper offers json"),
                 "{reason}"
             );
             continue;

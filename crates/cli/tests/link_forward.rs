@@ -98,7 +98,7 @@ fn curl_reaches_the_server_over_tcp() {
             Said::of(link(&house, who, server.port, &curl))
                 .code(0)
                 .complains("-> 127.0.0.1:")
-                .complains("split");
+                .complains("proxied");
             let got = house.work().join("got");
             assert_eq!(
                 fs::metadata(&got).unwrap().len(),

@@ -56,7 +56,7 @@ fn tshark_reads_every_packet_that_the_audit_counts() {
         .code(0);
     let counted = counted(&said);
     assert!(counted > 700, "a megabyte is 725 packets of 1448 B: {said}");
-    assert!(said.err.contains("drops outside the model 0 "), "{said}");
+    assert!(said.err.contains("drops outside the model: 0 "), "{said}");
 
     if common::program("tshark").is_none() {
         return testing::skip("tshark is missing: apt-get install tshark");
