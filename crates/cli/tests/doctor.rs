@@ -1,4 +1,4 @@
-//! Doctor passes on a healthy lab, and detects every fault that is injected.
+//! `commute doctor` passes on a healthy lab, and detects every injected fault.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,25 +11,28 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use common::{House, Said, checkout};
+use common::{CommandOutput, Sandbox, repository};
 
-/// Longer than any margin of doctor's probes.
+/// How long the link is kept from running; more than any margin of doctor's probes.
 const BURST: Duration = Duration::from_millis(15);
 
-/// Runs doctor, and returns the lines of the checks that failed.
+/// Runs doctor, and returns the lines of failed checks.
 fn failures(args: &[&str]) -> Vec<String> {
-    let sandbox = House::new();
+    let sandbox = Sandbox::new();
     let mut command = sandbox.commute(&[&["doctor"], args].concat());
-    command.env("COMMUTE_HOME", checkout());
-    let said = Said::of(command);
-    let failed = said.out.lines().filter(|line| line.starts_with("FAIL"));
+    command.env("COMMUTE_HOME", repository());
+    let output = CommandOutput::of(command);
+    let failed = output
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("FAIL"));
     let failed: Vec<String> = failed.map(str::to_owned).collect();
-    said.code(if failed.is_empty() { 0 } else { 3 });
+    output.exits_with(if failed.is_empty() { 0 } else { 3 });
     failed
 }
 
 #[track_caller]
-fn detects(fault: &str, part: &str, failed_check: &str) {
+fn assert_detects(fault: &str, part: &str, failed_check: &str) {
     let failed = failures(&["--break", fault, "--only", part]);
     assert!(
         failed.iter().any(|line| line.contains(failed_check)),
@@ -38,37 +41,37 @@ fn detects(fault: &str, part: &str, failed_check: &str) {
 }
 
 #[test]
-fn a_healthy_lab_passes() {
+fn healthy_lab_passes() {
     assert_eq!(failures(&[]), [""; 0]);
 }
 
 #[test]
 fn detects_segmentation_offload() {
-    detects("gso", "accounting", "frames above the MTU");
+    assert_detects("gso", "accounting", "frames above the MTU");
 }
 
 #[test]
-fn detects_one_per_cent_more_delay() {
-    detects("delay", "probes", "one-way delay");
+fn detects_one_percent_more_delay() {
+    assert_detects("delay", "probes", "one-way delay");
 }
 
 #[test]
 fn detects_another_congestion_control() {
-    detects("bbr", "round-trips", "connections not under cubic");
+    assert_detects("bbr", "round-trips", "connections not under cubic");
 }
 
 #[test]
 fn detects_nagles_algorithm() {
-    detects("nagle", "round-trips", "first byte");
+    assert_detects("nagle", "round-trips", "first byte");
 }
 
 #[test]
 fn detects_a_lost_syn() {
-    detects("syn", "round-trips", "packets dropped or retransmitted");
+    assert_detects("syn", "round-trips", "packets dropped or retransmitted");
 }
 
 #[test]
-fn detects_a_link_without_cpu_time() {
+fn detects_a_link_starved_of_cpu_time() {
     let Some(hogs) = Hogs::start() else {
         return testing::skip("real-time priority is not allowed; run as root");
     };
@@ -80,7 +83,7 @@ fn detects_a_link_without_cpu_time() {
     );
 }
 
-/// Threads above the link's priority, busy half of the time on every core.
+/// One thread per core with a higher priority than the link's, busy half of the time.
 struct Hogs {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! Bad input and unfit machines: each message says what, where, and the way out.
+//! Messages for bad input and unsuitable machines: each names the problem, the place and a fix.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,23 +7,23 @@ mod common;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use common::study::{GENTLE, SMALL};
-use common::{House, Said};
+use common::study::{BASIC_NETWORK, SMALL_STUDY};
+use common::{CommandOutput, Sandbox, User};
 
-/// What is wrong, the key that becomes so, and what it becomes.
-const STUDIES: [(&str, &str, &str); 17] = [
+/// Mistakes in [`SMALL_STUDY`]: a description, the text to replace and its replacement.
+const STUDY_MISTAKES: [(&str, &str, &str); 17] = [
     ("malformed TOML", "blocks = 2", "blocks = = 2"),
     ("unknown key", "blocks = 2", "blcks = 2"),
     ("negative blocks", "blocks = 2", "blocks = -2"),
-    ("no blocks", "blocks = 2", "blocks = 0"),
+    ("zero blocks", "blocks = 2", "blocks = 0"),
     (
         "no networks",
-        "networks = [\"gentle.toml\"]",
+        "networks = [\"basic.toml\"]",
         "networks = []",
     ),
-    ("no time", "timeout_s = 5", "timeout_s = 0"),
-    ("unknown network", "gentle.toml", "true-metroo"),
-    ("network's file missing", "gentle.toml", "gentler.toml"),
+    ("zero timeout", "timeout_s = 5", "timeout_s = 0"),
+    ("unknown network", "basic.toml", "true-metroo"),
+    ("network file missing", "basic.toml", "missing.toml"),
     ("unknown stack", "stack = \"hyper\"", "stack = \"hypr\""),
     ("unknown protocol", "protocol = \"h2\"", "protocol = \"h4\""),
     (
@@ -31,9 +31,9 @@ const STUDIES: [(&str, &str, &str); 17] = [
         "baseline = \"one\"",
         "baseline = \"onee\"",
     ),
-    ("the same name twice", "name = \"two\"", "name = \"one\""),
+    ("duplicate arm name", "name = \"two\"", "name = \"one\""),
     (
-        "a step of two minds",
+        "step with two actions",
         "call = \"echo\"",
         "call = \"echo\"\nget = \"image\"",
     ),
@@ -43,7 +43,7 @@ const STUDIES: [(&str, &str, &str); 17] = [
         "protocol = \"h2\"\ncodec = \"jsonn\"",
     ),
     (
-        "a codec and nothing to encode",
+        "codec without an exchange",
         "protocol = \"h2\"",
         "protocol = \"h2\"\ncodec = \"msgpack\"",
     ),
@@ -53,19 +53,19 @@ const STUDIES: [(&str, &str, &str); 17] = [
         "exchange = \"page\"\nmessage = \"api-3kB\"",
     ),
     (
-        "a range from the end",
+        "reversed range",
         "call = \"echo\"",
         "exchange = \"page\"\nmessage = \"big-9..0\"",
     ),
 ];
 
-/// The same of a network.
-const NETWORKS: [(&str, &str, &str); 9] = [
+/// Mistakes in [`BASIC_NETWORK`], likewise.
+const NETWORK_MISTAKES: [(&str, &str, &str); 9] = [
     ("malformed TOML", "[down]", "[down"),
     ("unknown key", "delay_ms = 10", "dely_ms = 10"),
     ("negative rate", "rate_kbps = 10000", "rate_kbps = -1"),
     (
-        "loss of 150 %",
+        "loss above 100 %",
         "delay_ms = 10",
         "delay_ms = 10\nloss_percent = 150",
     ),
@@ -76,161 +76,164 @@ const NETWORKS: [(&str, &str, &str); 9] = [
         "trace_ms = [1, 9, 3]",
     ),
     (
-        "rate and trace",
+        "both rate and trace",
         "queue_ms = 100",
         "queue_ms = 100\ntrace_ms = [1, 2]",
     ),
     ("rate without queue", "queue_ms = 100\n", ""),
     (
-        "trace's file missing",
+        "trace file missing",
         "rate_kbps = 10000",
         "trace = \"train.trace\"",
     ),
 ];
 
 #[test]
-fn each_mistake_in_a_file_is_placed_and_explained() {
-    let house = House::new();
-    house.small_study();
-    let mut all = String::new();
-    let mut unplaced = Vec::new();
-    for (wrong, from, to) in STUDIES {
-        let text = SMALL.replacen(from, to, 1);
-        assert_ne!(text, SMALL, "{wrong} changes something");
-        house.write("bad.toml", &text);
-        let said = house.run(&["run", "bad.toml", "--dry-run"]).code(1);
-        record(&mut all, "study", wrong, &said);
-        if !placed(&said) {
-            unplaced.push(format!("study, {wrong}: {}", said.err));
-        }
+fn errors_in_files_name_the_place_and_a_fix() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let mut errors = Errors::default();
+    for (mistake, from, to) in STUDY_MISTAKES {
+        let text = SMALL_STUDY.replacen(from, to, 1);
+        assert_ne!(text, SMALL_STUDY, "{mistake} changes nothing");
+        sandbox.write("bad.toml", &text);
+        let output = sandbox.run(&["run", "bad.toml", "--dry-run"]);
+        errors.add("study", mistake, &output.exits_with(1));
     }
-    for (wrong, from, to) in NETWORKS {
-        let text = GENTLE.replacen(from, to, 1);
-        assert_ne!(text, GENTLE, "{wrong} changes something");
-        house.write("bad.toml", &text);
-        let said = house.run(&["link", "bad.toml", "--", "true"]).code(1);
-        record(&mut all, "network", wrong, &said);
-        if !placed(&said) {
-            unplaced.push(format!("network, {wrong}: {}", said.err));
-        }
+    for (mistake, from, to) in NETWORK_MISTAKES {
+        let text = BASIC_NETWORK.replacen(from, to, 1);
+        assert_ne!(text, BASIC_NETWORK, "{mistake} changes nothing");
+        sandbox.write("bad.toml", &text);
+        let output = sandbox.run(&["link", "bad.toml", "--", "true"]);
+        errors.add("network", mistake, &output.exits_with(1));
     }
     for trace in ["", "5\n3\n", "5\nsoon\n"] {
-        house.write("train.trace", trace);
-        let text = GENTLE.replacen("rate_kbps = 10000", "trace = \"train.trace\"", 1);
-        house.write("bad.toml", &text);
-        let said = house.run(&["link", "bad.toml", "--", "true"]).code(1);
-        record(&mut all, "trace", &format!("{trace:?}"), &said);
+        sandbox.write("train.trace", trace);
+        let text = BASIC_NETWORK.replacen("rate_kbps = 10000", "trace = \"train.trace\"", 1);
+        sandbox.write("bad.toml", &text);
+        let output = sandbox.run(&["link", "bad.toml", "--", "true"]);
+        errors.add("trace", &format!("{trace:?}"), &output.exits_with(1));
     }
-    testing::golden(common::golden("file-errors.txt"), &all);
+    testing::golden(common::golden_path("file-errors.txt"), &errors.text);
     assert!(
-        unplaced.is_empty(),
+        errors.without_line.is_empty(),
         "no file and line:\n{}",
-        unplaced.join("\n")
+        errors.without_line.join("\n")
     );
 }
 
-fn record(all: &mut String, of: &str, wrong: &str, said: &Said) {
-    assert_eq!(said.out, "", "an error is no result: {said}");
-    writeln!(all, "# {of}: {wrong}\n{}", said.err).unwrap();
+#[derive(Default)]
+struct Errors {
+    /// All messages, for the golden file.
+    text: String,
+    /// The messages that do not name file and line.
+    without_line: Vec<String>,
 }
 
-/// `bad.toml:12: ...`.
-fn placed(said: &Said) -> bool {
-    let Some((_, after)) = said.err.split_once("bad.toml:") else {
-        return false;
-    };
-    after.starts_with(|c: char| c.is_ascii_digit())
-}
-
-#[test]
-fn files_that_cannot_be_are_named_before_anything_runs() {
-    let house = House::new();
-    house.small_study();
-    house
-        .run(&["run", "none.toml"])
-        .code(1)
-        .complains("none.toml");
-    house.run(&["report", "none"]).code(1).complains("none");
-    // A file where a folder must be: not even root can write there.
-    house
-        .run(&["run", "small.toml", "--out", "small.toml/run"])
-        .code(1)
-        .complains("small.toml/run");
-    let elsewhere = house.work().join("empty");
-    std::fs::create_dir(&elsewhere).unwrap();
-    let elsewhere = elsewhere.to_str().unwrap();
-    house
-        .run(&["run", "small.toml", "--home", elsewhere])
-        .code(1)
-        .complains("name it with --home or COMMUTE_HOME");
-    house
-        .run(&["run", "small.toml", "--shard", "3/2"])
-        .code(2)
-        .complains("write I/N with I from 1 to N");
-    let fast = SMALL.replace("gentle.toml", "lan");
-    house.write("fast.toml", &fast);
-    house
-        .run(&["run", "fast.toml", "--jobs", "2", "--no-self-test"])
-        .code(1)
-        .complains("network lan is too fast");
-}
-
-#[test]
-fn a_port_in_use_is_named() {
-    let house = House::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    house
-        .run(&["serve", "--listen", &address])
-        .code(1)
-        .complains(&address)
-        .complains("in use")
-        .complains("is another server running there?");
-}
-
-#[test]
-fn a_full_disk_ends_the_run_and_is_named() {
-    let house = House::new();
-    if !common::is_root() {
-        return testing::skip("only root can make a small disk");
+impl Errors {
+    fn add(&mut self, kind: &str, mistake: &str, output: &CommandOutput) {
+        assert_eq!(output.stdout, "", "results in spite of an error: {output}");
+        writeln!(self.text, "# {kind}: {mistake}\n{}", output.stderr).unwrap();
+        // `bad.toml:12: ...`.
+        let after = output
+            .stderr
+            .split_once("bad.toml:")
+            .map(|(_, after)| after);
+        if !after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
+            let message = format!("{kind}, {mistake}: {}", output.stderr);
+            self.without_line.push(message);
+        }
     }
-    house.small_study();
-    let disk = house.work().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    // A mount in a namespace of its own ends with it. Room for the head and few cells.
+}
+
+#[test]
+fn unusable_files_and_arguments_are_reported_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox
+        .run(&["run", "none.toml"])
+        .exits_with(1)
+        .stderr_contains("none.toml");
+    sandbox
+        .run(&["report", "none"])
+        .exits_with(1)
+        .stderr_contains("none");
+    // The parent is a file, so that not even root can create the folder.
+    sandbox
+        .run(&["run", "small.toml", "--out", "small.toml/run"])
+        .exits_with(1)
+        .stderr_contains("small.toml/run");
+    let empty = sandbox.work().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    sandbox
+        .run(&["run", "small.toml", "--home", empty.to_str().unwrap()])
+        .exits_with(1)
+        .stderr_contains("name it with --home or COMMUTE_HOME");
+    sandbox
+        .run(&["run", "small.toml", "--shard", "3/2"])
+        .exits_with(2)
+        .stderr_contains("write I/N with I from 1 to N");
+    let fast = SMALL_STUDY.replace("basic.toml", "lan");
+    sandbox.write("fast.toml", &fast);
+    sandbox
+        .run(&["run", "fast.toml", "--jobs", "2", "--no-self-test"])
+        .exits_with(1)
+        .stderr_contains("network lan is too fast");
+}
+
+#[test]
+fn port_in_use_is_reported() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    sandbox
+        .run(&["serve", "--listen", &address])
+        .exits_with(1)
+        .stderr_contains(&address)
+        .stderr_contains("in use")
+        .stderr_contains("is another server running there?");
+}
+
+#[test]
+fn full_disk_ends_the_run_with_an_error() {
+    let sandbox = Sandbox::new();
+    if !common::is_root() {
+        return testing::skip("only root can mount a small disk");
+    }
+    sandbox.add_small_study();
+    std::fs::create_dir(sandbox.work().join("disk")).unwrap();
+    // The mount disappears with its mount namespace. 32 KiB are enough for run.json and a few
+    // cells.
     let script = "mount -t tmpfs -o size=32k none disk && \
         \"$0\" run small.toml --blocks 40 --out disk/run --no-self-test; code=$?; \
         ls disk/run/cells; exit $code";
-    let mut small = Command::new("unshare");
-    small
-        .args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_commute")])
-        .current_dir(house.work())
-        .env("TMPDIR", house.dir().join("tmp"))
-        .env("COMMUTE_HOME", house.home());
-    Said::of(small)
-        .code(1)
-        .complains("disk/run")
-        .complains("No space left on device");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_commute")]);
+    sandbox.configure(&mut command, User::Caller);
+    CommandOutput::of(command)
+        .exits_with(1)
+        .stderr_contains("disk/run")
+        .stderr_contains("No space left on device");
 }
 
 #[test]
-fn forbidden_user_namespaces_are_named_with_the_setting() {
-    let house = House::new();
-    // A namespace of its own, which forbids further ones to what has no capability in it.
-    let script = "echo 0 > /proc/sys/user/max_user_namespaces && \
-        exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \
-        \"$0\" link lan -- true";
+fn error_names_the_sysctl_that_forbids_user_namespaces() {
+    let sandbox = Sandbox::new();
     let allowed = Command::new("unshare")
         .args(["-Ur", "setpriv", "true"])
         .status();
     if !allowed.is_ok_and(|status| status.success()) {
         return testing::skip("unshare and setpriv cannot forbid user namespaces here");
     }
-    let mut forbidden = Command::new("unshare");
-    forbidden
+    // Within a new user namespace, forbids further ones and drops all capabilities.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && \
+        exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \
+        \"$0\" link lan -- true";
+    let mut command = Command::new("unshare");
+    command
         .args(["-Ur", "sh", "-c", script, env!("CARGO_BIN_EXE_commute")])
-        .current_dir(house.work());
-    Said::of(forbidden)
-        .code(4)
-        .complains("sysctl user.max_user_namespaces=");
+        .current_dir(sandbox.work());
+    CommandOutput::of(command)
+        .exits_with(4)
+        .stderr_contains("sysctl user.max_user_namespaces=");
 }

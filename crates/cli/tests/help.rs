@@ -1,42 +1,48 @@
-//! The surface as text: `--help` of each verb. `COMMUTE_GOLDEN=write` rewrites it.
+//! The text of `--help` of every verb, and output into a closed pipe.
 
 mod common;
 
-use common::{House, Said};
 use std::process::Command;
 
+use common::{CommandOutput, Sandbox};
+
 #[test]
-fn help_is_as_published() {
-    let house = House::new();
+fn help_matches_golden_files() {
+    let sandbox = Sandbox::new();
     let verbs = [
         "", "run", "codec", "report", "doctor", "link", "networks", "serve", "stacks", "import",
     ];
     for verb in verbs {
-        let mut command = house.commute(&[]);
+        let mut command = sandbox.commute(&[]);
         command
             .args((!verb.is_empty()).then_some(verb))
             .arg("--help");
-        // A value of the environment would be printed.
+        // --help prints the values of environment variables.
         command.env_remove("COMMUTE_HOME");
-        let said = Said::of(command).code(0);
+        let output = CommandOutput::of(command).exits_with(0);
         let name = if verb.is_empty() { "commute" } else { verb };
-        testing::golden(common::golden(&format!("help-{name}.txt")), &said.out);
+        let golden = common::golden_path(&format!("help-{name}.txt"));
+        testing::golden(golden, &output.stdout);
     }
-    let all = house.run(&["--help"]).code(0);
+    let help = sandbox.run(&["--help"]).exits_with(0);
     for verb in &verbs[1..] {
-        assert!(all.out.contains(&format!("\n  {verb} ")), "{verb}: {all}");
+        let listed = help.stdout.contains(&format!("\n  {verb} "));
+        assert!(listed, "{verb} is not listed: {help}");
     }
-    assert!(!all.out.contains("bench-init"), "{all}");
+    // An internal verb.
+    assert!(!help.stdout.contains("bench-init"), "{help}");
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
-    let house = House::new();
+fn broken_pipe_is_not_an_error() {
+    let sandbox = Sandbox::new();
     let commute = env!("CARGO_BIN_EXE_commute");
-    let mut pipe = Command::new("bash");
     let script = "set -o pipefail; \"$0\" networks | head -1";
-    pipe.args(["-c", script, commute]).current_dir(house.work());
-    let said = Said::of(pipe).code(0);
-    assert_eq!(said.out.lines().count(), 1, "{said}");
-    assert_eq!(said.err, "", "{said}");
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", script, commute])
+        .current_dir(sandbox.work());
+    let output = CommandOutput::of(command).exits_with(0);
+    assert_eq!(output.stdout.lines().count(), 1, "{output}");
+    assert_eq!(output.stderr, "", "{output}");
 }

@@ -1,14 +1,14 @@
-//! One driver for each lie: each cell fails with its exact reason, and harms nothing else.
+//! Drivers that lie: each fails its own cell, with the exact reason, and affects no other.
 
 mod common;
 
 use std::fmt::Write as _;
 
-use common::study::{last, whole};
-use common::{House, driver};
+use common::study::{assert_complete, counted_cells};
+use common::{Sandbox, driver_path};
 use record::Outcome;
 
-/// The lie, the protocol it is told over, and what the record says of it.
+/// The lie, the arm's protocol, and a part of the recorded reason.
 const LIES: [(&str, &str, &str); 11] = [
     (
         "claims-h3-over-h2",
@@ -48,19 +48,20 @@ const LIES: [(&str, &str, &str); 11] = [
 ];
 
 #[test]
-fn each_lie_fails_its_own_cell_and_no_other() {
-    let house = House::new();
-    house.small_study();
-    driver("examples/commute-driver-hostile");
+fn lying_drivers_fail_only_their_own_cells() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    driver_path("examples/commute-driver-hostile");
     let mut study = String::from(
-        "name = \"hostile\"\nquestion = \"who lies?\"\nnetworks = [\"gentle.toml\"]\n\
+        "name = \"hostile\"\nquestion = \"which driver lies?\"\nnetworks = [\"basic.toml\"]\n\
          baseline = \"honest\"\nblocks = 1\ntimeout_s = 0.5\n\
          [[arm]]\nname = \"honest\"\nstack = \"hyper\"\nprotocol = \"h2\"\n",
     );
+    // Not a lie: the driver prints a banner on standard output, which must be ignored.
     let banner = ("banner", "h2", "");
     for (lie, protocol, _) in LIES.iter().chain([&banner]) {
         let program = ["{bin}/examples/commute-driver-hostile", lie];
-        house.stack(lie, r#""h2", "h3""#, &program);
+        sandbox.add_stack(lie, r#""h2", "h3""#, &program);
         write!(
             study,
             "[[arm]]\nname = \"{lie}\"\nstack = \"{lie}\"\nprotocol = \"{protocol}\"\n"
@@ -68,34 +69,31 @@ fn each_lie_fails_its_own_cell_and_no_other() {
         .unwrap();
     }
     study += "[[step]]\ncall = \"echo\"\ntimes = 2\n";
-    house.write("hostile.toml", &study);
+    sandbox.write("hostile.toml", &study);
 
-    let said = house
+    let output = sandbox
         .run(&["run", "hostile.toml", "--out", "run", "--no-self-test"])
-        .code(0);
-    let data = house.records("run");
-    whole(&data);
-    let outcome = |arm: &str| {
-        let cells = last(&data);
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    let cell_of = |arm: &str| {
+        let cells = counted_cells(&data);
         let cell = cells.into_iter().find(|c| c.arm == arm);
-        cell.unwrap_or_else(|| panic!("no cell of {arm}: {said}"))
+        cell.unwrap_or_else(|| panic!("no cell of {arm}: {output}"))
     };
-    let mut wrong = Vec::new();
+    let mut unexpected = Vec::new();
     for (lie, _, reason) in LIES {
-        match &outcome(lie).outcome {
-            Outcome::Failed { reason: got } if got.contains(reason) => {}
-            other => wrong.push(format!("{lie}: {other:?} should say {reason:?}")),
+        match &cell_of(lie).outcome {
+            Outcome::Failed { reason: recorded } if recorded.contains(reason) => {}
+            other => unexpected.push(format!("{lie}: {other:?} does not contain {reason:?}")),
         }
     }
     for arm in ["honest", "banner"] {
-        let cell = outcome(arm);
+        let cell = cell_of(arm);
         if !cell.is_measured() || cell.calls.len() != 2 {
-            wrong.push(format!("{arm} should be measured: {:?}", cell.outcome));
+            unexpected.push(format!("{arm} is not measured: {:?}", cell.outcome));
         }
     }
-    assert!(wrong.is_empty(), "{}\n{said}", wrong.join("\n"));
-    assert!(
-        said.out.contains("11 failed"),
-        "the report counts them: {said}"
-    );
+    assert!(unexpected.is_empty(), "{}\n{output}", unexpected.join("\n"));
+    output.stdout_contains("11 failed");
 }

@@ -1,11 +1,11 @@
-//! `commute import`: calls measured elsewhere become a run like any other.
+//! `commute import`: requests measured elsewhere become a run like any other.
 
 mod common;
 
-use common::House;
+use common::Sandbox;
 
-/// Twelve blocks in which h3 is 30 ms faster; invented.
-fn field() -> String {
+/// Returns invented measurements: twelve blocks in which h3 is 30 ms faster.
+fn field_csv() -> String {
     let mut text = String::from("network,arm,protocol,block,group,tls_ns,end_ns,result\n");
     for block in 0..12 {
         let noise = block * 37_000 % 400_000;
@@ -22,39 +22,43 @@ fn field() -> String {
 }
 
 #[test]
-fn the_report_of_imported_calls_has_verdicts_and_says_where_they_are_from() {
-    let house = House::new();
-    let file = house.write("field.csv", &field());
+fn report_of_imported_run_has_verdicts_and_names_its_source() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("field.csv", &field_csv());
     let import = ["import", file.to_str().unwrap(), "--out", "field"];
-    house
+    sandbox
         .run(&import)
-        .code(0)
-        .complains("24 requests in 24 cells");
-    house
+        .exits_with(0)
+        .stderr_contains("24 requests in 24 cells");
+    sandbox
         .run(&["report", "field"])
-        .code(0)
-        .prints("Take ios h3")
-        .prints("measured elsewhere")
-        .prints("protocol reported by the client only");
-    // What was exported is what was imported.
-    let csv = house
+        .exits_with(0)
+        .stdout_contains("Take ios h3")
+        .stdout_contains("measured elsewhere")
+        .stdout_contains("protocol reported by the client only");
+    // Importing the exported CSV restores the cells.
+    let exported = sandbox
         .run(&["report", "field", "--format", "csv"])
-        .code(0)
-        .out;
-    let again = house.write("again.csv", &csv);
-    let import = ["import", again.to_str().unwrap(), "--out", "again"];
-    house.run(&import).code(0);
-    let once = house.records("field");
-    assert_eq!(once.cells(), house.records("again").cells());
+        .exits_with(0)
+        .stdout;
+    let file = sandbox.write("exported.csv", &exported);
+    let import = ["import", file.to_str().unwrap(), "--out", "reimported"];
+    sandbox.run(&import).exits_with(0);
+    let (original, reimported) = (sandbox.records("field"), sandbox.records("reimported"));
+    assert_eq!(original.cells(), reimported.cells());
 }
 
 #[test]
-fn a_bad_row_is_named_and_nothing_is_made() {
-    let house = House::new();
-    for (text, line, what) in [
-        (field().replacen("130000000", "lots", 1), "line 2", "end_ns"),
+fn bad_row_is_reported_and_no_run_is_created() {
+    let sandbox = Sandbox::new();
+    for (text, place, problem) in [
         (
-            field().replacen(",h3,0,", ",h9,0,", 1),
+            field_csv().replacen("130000000", "lots", 1),
+            "line 2",
+            "end_ns",
+        ),
+        (
+            field_csv().replacen(",h3,0,", ",h9,0,", 1),
             "line 3",
             "protocol `h9`",
         ),
@@ -65,12 +69,13 @@ fn a_bad_row_is_named_and_nothing_is_made() {
             "",
         ),
     ] {
-        let file = house.write("bad.csv", &text);
-        let said = house.run(&["import", file.to_str().unwrap(), "--out", "bad"]);
-        said.code(1)
-            .complains("bad.csv")
-            .complains(line)
-            .complains(what);
-        assert!(!house.work().join("bad").exists());
+        let file = sandbox.write("bad.csv", &text);
+        let output = sandbox.run(&["import", file.to_str().unwrap(), "--out", "bad"]);
+        output
+            .exits_with(1)
+            .stderr_contains("bad.csv")
+            .stderr_contains(place)
+            .stderr_contains(problem);
+        assert!(!sandbox.work().join("bad").exists());
     }
 }

@@ -1,67 +1,72 @@
-//! `commute link`: any command behind an emulated network, as if there were no commute.
+//! `commute link`: runs a command behind an emulated network, otherwise unchanged.
 
 mod common;
 
-use common::{House, Said, Who, command, everybody};
-
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-/// `commute link lan -- sh -c SCRIPT`.
-fn script(house: &House, who: Who, script: &str) -> Said {
-    Said::of(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]))
+use common::command::{Running, wait_until};
+use common::process::descendants;
+use common::{CommandOutput, Sandbox, User, users};
+
+/// Returns `commute link lan -- sh -c SCRIPT`.
+fn link(sandbox: &Sandbox, user: User, script: &str) -> Command {
+    sandbox.commute_as(user, &["link", "lan", "--", "sh", "-c", script])
+}
+
+fn run(sandbox: &Sandbox, user: User, script: &str) -> CommandOutput {
+    CommandOutput::of(link(sandbox, user, script))
 }
 
 #[test]
-fn the_exit_status_is_the_commands() {
-    for who in everybody() {
-        let house = House::new();
-        script(&house, who, "exit 0").code(0);
-        script(&house, who, "exit 7").code(7);
-        script(&house, who, "kill -TERM $$").code(128 + 15);
-        script(&house, who, "kill -KILL $$").code(128 + 9);
+fn exit_status_is_passed_on() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        run(&sandbox, user, "exit 0").exits_with(0);
+        run(&sandbox, user, "exit 7").exits_with(7);
+        run(&sandbox, user, "kill -TERM $$").exits_with(128 + 15);
+        run(&sandbox, user, "kill -KILL $$").exits_with(128 + 9);
     }
 }
 
 #[test]
-fn a_command_that_is_not_there_is_named() {
-    let house = House::new();
-    house
+fn error_names_a_command_that_cannot_be_run() {
+    let sandbox = Sandbox::new();
+    sandbox
         .run(&["link", "lan", "--", "no-such-command"])
-        .code(127)
-        .complains("no-such-command");
-    let file = house.write("no-program", "just text\n");
-    house
+        .exits_with(127)
+        .stderr_contains("no-such-command");
+    let file = sandbox.write("no-program", "just text\n");
+    sandbox
         .run(&["link", "lan", "--", file.to_str().unwrap()])
-        .code(126)
-        .complains("no-program");
+        .exits_with(126)
+        .stderr_contains("no-program");
 }
 
 #[test]
-fn the_command_is_told_of_signals() {
-    for who in everybody() {
-        let house = House::new();
-        let ready = house.work().join("ready");
-        let script = "trap 'echo told; exit 5' TERM; touch ready; \
+fn signals_are_forwarded() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        let ready = sandbox.work().join("ready");
+        // The shell runs the trap after the current command, hence the short sleeps.
+        let script = "trap 'echo terminated; exit 5' TERM; touch ready; \
                       while :; do sleep 0.05; done";
-        let running =
-            command::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
-        command::until("the command", || ready.exists());
+        let running = Running::start(link(&sandbox, user, script));
+        wait_until("the script's trap", || ready.exists());
         running.signal(Signal::TERM);
-        running.end().code(5).prints("told");
+        running.finish().exits_with(5).stdout_contains("terminated");
     }
 }
 
 #[test]
-fn streams_environment_and_folder_are_the_callers() {
-    for who in everybody() {
-        let house = House::new();
-        let script = "read line; echo \"got $line\"; echo \"$MARK\"; pwd; echo aside >&2";
-        let mut child = house
-            .commute_as(who, &["link", "lan", "--", "sh", "-c", script])
-            .env("MARK", "as it was")
+fn streams_environment_and_directory_are_inherited() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        let script = "read line; echo \"stdin: $line\"; echo \"$VARIABLE\"; pwd; echo error >&2";
+        let mut child = link(&sandbox, user, script)
+            .env("VARIABLE", "value")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -69,111 +74,108 @@ fn streams_environment_and_folder_are_the_callers() {
             .unwrap();
         child.stdin.take().unwrap().write_all(b"a line\n").unwrap();
         let output = child.wait_with_output().unwrap();
-        let out = String::from_utf8(output.stdout).unwrap();
-        let work = house.work();
-        assert_eq!(out, format!("got a line\nas it was\n{}\n", work.display()));
-        assert!(
-            String::from_utf8(output.stderr)
-                .unwrap()
-                .contains("aside\n")
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let work = sandbox.work();
+        assert_eq!(
+            stdout,
+            format!("stdin: a line\nvalue\n{}\n", work.display())
         );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("error\n"), "{stderr}");
     }
 }
 
 #[test]
-fn the_terminal_is_the_callers() {
-    if common::program("script").is_none() {
-        return testing::skip("script (util-linux) is missing, which makes a terminal");
+fn terminal_is_inherited() {
+    if common::find_program("script").is_none() {
+        return testing::skip("script (util-linux), which opens a terminal, is missing");
     }
-    for who in everybody() {
-        let house = House::new();
-        // In the foreground of its terminal, else `stty` would be stopped by SIGTTOU.
+    for user in users() {
+        let sandbox = Sandbox::new();
+        // SIGTTOU would stop `stty` if it were not in the terminal's foreground process group.
         let inner = "test -t 0 && test -t 1 && stty rows 33 && stty size && exit 9";
-        let commute = house.commute_as(who, &[]);
+        let commute = sandbox.commute_as(user, &[]);
         let program = commute.get_program().to_str().unwrap();
         let line = format!("'{program}' link lan -- sh -c '{inner}'");
-        let mut script = std::process::Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]);
-        house.furnish(&mut script, who);
-        let said = Said::of(script).code(9);
-        assert!(said.out.contains("33 "), "{said}");
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]);
+        sandbox.configure(&mut command, user);
+        CommandOutput::of(command)
+            .exits_with(9)
+            .stdout_contains("33 ");
     }
 }
 
 #[test]
-fn the_user_is_the_caller_without_capabilities() {
-    for who in everybody() {
-        let house = House::new();
-        let uid = match who {
-            Who::Caller => rustix::process::getuid().as_raw(),
-            Who::Nobody => common::NOBODY,
+fn command_runs_as_the_caller_without_capabilities() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        let uid = match user {
+            User::Caller => rustix::process::getuid().as_raw(),
+            User::Ordinary => common::NOBODY_ID,
         };
-        let said = script(&house, who, "id -u; grep ^Cap /proc/self/status").code(0);
-        let mut lines = said.out.lines();
-        assert_eq!(lines.next(), Some(uid.to_string().as_str()), "{said}");
+        let output = run(&sandbox, user, "id -u; grep ^Cap /proc/self/status").exits_with(0);
+        let mut lines = output.stdout.lines();
+        assert_eq!(lines.next(), Some(uid.to_string().as_str()), "{output}");
         let sets: Vec<_> = lines
             .filter(|line| !line.starts_with("CapBnd"))
             .map(|line| line.split_whitespace().nth(1))
             .collect();
-        assert_eq!(sets, [Some("0000000000000000"); 4], "{said}");
+        assert_eq!(sets, [Some("0000000000000000"); 4], "{output}");
     }
 }
 
 #[test]
-fn the_only_other_host_is_the_far_end() {
-    for who in everybody() {
-        let house = House::new();
-        let said = script(
-            &house,
-            who,
-            "grep -w far /etc/hosts; tail -n +3 /proc/net/dev | cut -d: -f1",
-        )
-        .code(0);
-        assert!(said.out.contains("far"), "{said}");
-        let interfaces: Vec<_> = said
-            .out
-            .lines()
-            .filter(|line| !line.contains("far"))
-            .map(str::trim)
-            .collect();
-        assert_eq!(interfaces.len(), 2, "its own loopback and the link: {said}");
+fn far_end_is_the_only_other_host() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        let script = "grep -w far /etc/hosts; tail -n +3 /proc/net/dev | cut -d: -f1";
+        let output = run(&sandbox, user, script)
+            .exits_with(0)
+            .stdout_contains("far");
+        let interfaces = output.stdout.lines().filter(|line| !line.contains("far"));
+        assert_eq!(interfaces.count(), 2, "loopback and the link: {output}");
     }
 }
 
 #[test]
 fn kill_9_leaves_nothing() {
-    for who in everybody() {
-        let house = House::new();
-        let ready = house.work().join("ready");
-        // A grandchild in a session of its own, which no signal to a group reaches.
-        let script = "setsid sleep 1000 & touch ready; exec sleep 1000";
-        let mut running =
-            command::Running::start(house.commute_as(who, &["link", "lan", "--", "sh", "-c", script]));
-        command::until("the command", || ready.exists());
-        command::until("two sleepers", || {
-            let below = common::leaks::below(running.pid());
-            below.iter().filter(|(_, name)| name == "sleep").count() == 2
+    for user in users() {
+        let sandbox = Sandbox::new();
+        // One of the two is in its own session, where no signal to a process group reaches it.
+        let script = "setsid sleep 1000 & exec sleep 1000";
+        let mut running = Running::start(link(&sandbox, user, script));
+        wait_until("both sleeps", || {
+            let processes = descendants(running.pid());
+            processes.iter().filter(|(_, name)| name == "sleep").count() == 2
         });
         running.child.kill().unwrap();
-        running.end();
+        running.finish();
     }
 }
 
 #[test]
-fn overrides_are_in_the_printed_numbers() {
-    let house = House::new();
+fn overrides_are_printed() {
+    let sandbox = Sandbox::new();
     let options = ["--rtt", "80ms", "--loss", "2%", "--down", "5Mbit/s"];
     let args = [&["link", "lan"], &options[..], &["--", "true"]].concat();
-    let said = house.run(&args).code(0);
-    for part in ["RTT 80 ms", "loss 2 %", "down 5 "] {
-        assert!(said.err.contains(part), "no {part:?}: {said}");
-    }
-    house
+    sandbox
+        .run(&args)
+        .exits_with(0)
+        .stderr_contains("RTT 80 ms")
+        .stderr_contains("loss 2 %")
+        .stderr_contains("down 5 ");
+}
+
+#[test]
+fn errors_in_arguments_name_the_fix() {
+    let sandbox = Sandbox::new();
+    sandbox
         .run(&["link", "lan", "--loss", "2", "--", "true"])
-        .code(1)
-        .complains("--loss");
-    house
+        .exits_with(1)
+        .stderr_contains("--loss");
+    sandbox
         .run(&["link", "lann", "--", "true"])
-        .code(1)
-        .complains("did you mean `lan`?");
+        .exits_with(1)
+        .stderr_contains("did you mean `lan`?");
 }

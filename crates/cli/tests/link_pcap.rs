@@ -1,27 +1,28 @@
-//! `commute link --pcap --audit`: the file, the audit and tshark agree.
+//! `commute link --pcap --audit`: the captured file agrees with the audit.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
+use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-use common::{House, Said};
+use common::{CommandOutput, Sandbox};
 
-/// A client of plain sockets, since the count must be the same wherever the test runs: one
-/// TCP connection with a megabyte down, and twenty datagrams with their answers.
+/// Receives a mebibyte over one TCP connection, and sends twenty datagrams that are echoed. Uses
+/// plain sockets, so that the traffic does not depend on the tools of the machine.
 const TRAFFIC: &str = r#"
 import socket, sys
 host, port = "far", int(sys.argv[1])
 tcp = socket.create_connection((host, port))
-tcp.sendall(b"please\n")
-got = 0
+tcp.sendall(b"send\n")
+received = 0
 while True:
-    piece = tcp.recv(65536)
-    if not piece: break
-    got += len(piece)
-assert got == 1 << 20, got
+    data = tcp.recv(65536)
+    if not data: break
+    received += len(data)
+assert received == 1 << 20, received
 udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 udp.settimeout(20)
 udp.connect((host, port))
@@ -31,14 +32,14 @@ for n in range(20):
 "#;
 
 #[test]
-fn tshark_reads_every_packet_that_the_audit_counts() {
-    let house = House::new();
-    let Some(python) = common::program("python3") else {
-        return testing::skip("python3 is missing, so there is no traffic to capture");
+fn capture_contains_every_packet_that_the_audit_counts() {
+    let sandbox = Sandbox::new();
+    let Some(python) = common::find_program("python3") else {
+        return testing::skip("python3 is missing");
     };
-    let port = service();
+    let port = start_service();
     let forward = format!("8000=127.0.0.1:{port}");
-    let said = house
+    let output = sandbox
         .run(&[
             "link",
             "lan",
@@ -53,16 +54,20 @@ fn tshark_reads_every_packet_that_the_audit_counts() {
             TRAFFIC,
             "8000",
         ])
-        .code(0);
-    let counted = counted(&said);
-    assert!(counted > 700, "a megabyte is 725 packets of 1448 B: {said}");
-    assert!(said.err.contains("drops outside the model: 0 "), "{said}");
+        .exits_with(0);
+    let packets = packets_sent(&output);
+    // A mebibyte takes 725 segments of 1448 B.
+    assert!(packets > 700, "{packets} packets: {output}");
+    assert!(
+        output.stderr.contains("drops outside the model: 0 "),
+        "{output}"
+    );
 
-    if common::program("tshark").is_none() {
+    if common::find_program("tshark").is_none() {
         return testing::skip("tshark is missing: apt-get install tshark");
     }
-    let file = house.work().join("all.pcapng");
-    // Each packet is there twice: as it came to the link and, nothing lost, as it left.
+    let file = sandbox.work().join("all.pcapng");
+    // Each packet is captured twice, on arrival and on departure, since none is lost.
     let fields = [
         "-T",
         "fields",
@@ -72,10 +77,10 @@ fn tshark_reads_every_packet_that_the_audit_counts() {
         "frame.packet_flags_direction",
     ];
     let all = tshark(&file, &fields);
-    assert_eq!(all.out.lines().count(), 2 * counted, "{all}");
+    assert_eq!(all.stdout.lines().count(), 2 * packets, "{all}");
     for direction in ["1", "2"] {
-        let seen = all.out.lines().filter(|line| line.ends_with(direction));
-        assert_eq!(seen.count(), counted, "direction {direction}: {all}");
+        let captured = all.stdout.lines().filter(|line| line.ends_with(direction));
+        assert_eq!(captured.count(), packets, "direction {direction}: {all}");
     }
     let bad = tshark(
         &file,
@@ -85,12 +90,12 @@ fn tshark_reads_every_packet_that_the_audit_counts() {
              or udp.checksum.status == Bad or _ws.malformed",
         ],
     );
-    assert_eq!(bad.out, "", "broken packets: {bad}");
+    assert_eq!(bad.stdout, "", "malformed packets: {bad}");
     let good = tshark(&file, &["-Y", "udp.checksum.status == Good"]);
-    assert_eq!(good.out.lines().count(), 2 * 40, "{good}");
+    assert_eq!(good.stdout.lines().count(), 2 * 40, "{good}");
 }
 
-fn tshark(file: &Path, options: &[&str]) -> Said {
+fn tshark(file: &Path, options: &[&str]) -> CommandOutput {
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(file);
     for check in [
@@ -101,13 +106,13 @@ fn tshark(file: &Path, options: &[&str]) -> Said {
         tshark.args(["-o", &format!("{check}:TRUE")]);
     }
     tshark.args(options);
-    Said::of(tshark).code(0)
+    CommandOutput::of(tshark).exits_with(0)
 }
 
-/// Packets sent, up and down, by the lines of the audit.
-fn counted(said: &Said) -> usize {
-    let packets: Vec<usize> = said
-        .err
+/// Returns the number of packets sent in both directions, from the audit's lines.
+fn packets_sent(output: &CommandOutput) -> usize {
+    let packets: Vec<usize> = output
+        .stderr
         .lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();
@@ -116,16 +121,16 @@ fn counted(said: &Said) -> usize {
             (["up", "down"].contains(&direction) && words.next()? == "packets").then_some(count)
         })
         .collect();
-    assert_eq!(packets.len(), 2, "{said}");
+    assert_eq!(packets.len(), 2, "{output}");
     packets.iter().sum()
 }
 
-/// A service of the host: a megabyte for whoever says a line, and an echo of datagrams.
-fn service() -> u16 {
-    use std::io::{BufRead as _, Write as _};
+/// Starts a service on the host, on the same port number of TCP and UDP: it answers a line with a
+/// mebibyte, and echoes datagrams.
+fn start_service() -> u16 {
     let (tcp, udp) = loop {
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        // The same number may be taken over UDP; then another one is tried.
+        // Another program may use this number for UDP; then try another one.
         if let Ok(udp) = std::net::UdpSocket::bind(tcp.local_addr().unwrap()) {
             break (tcp, udp);
         }

@@ -1,4 +1,4 @@
-//! Busy neighbours that start in mid-cell are noticed, and the record names the reason.
+//! Busy loops that start during a cell are detected, and recorded as the reason for its noise.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,43 +6,39 @@ mod common;
 
 use std::process::{Child, Command, Stdio};
 
-use common::command::{Running, until};
-use common::{House, leaks, names};
+use common::Sandbox;
+use common::command::{Running, wait_until};
+use common::process::has_driver;
+use common::study::record_count;
 use record::Outcome;
 
 #[test]
-fn busy_loops_in_mid_cell_disturb_that_cell() {
-    let house = House::new();
-    if common::program("taskset").is_none() {
+fn busy_loops_during_a_cell_make_it_noisy() {
+    let sandbox = Sandbox::new();
+    if common::find_program("taskset").is_none() {
         return testing::skip("taskset is missing, so nothing can keep every core busy");
     }
-    house.small_study();
-    // More than a second of calls, so that the loops have a cell to come into.
-    let long = common::study::SMALL
+    sandbox.add_small_study();
+    // 60 requests of 20 ms take more than a second, so that the loops start during the first cell.
+    let long = common::study::SMALL_STUDY
         .replace("times = 2", "times = 60")
         .replace("blocks = 2", "blocks = 1");
-    house.write("long.toml", &long);
+    sandbox.write("long.toml", &long);
     let args = ["run", "long.toml", "--out", "run", "--no-self-test"];
-    let running = Running::start(house.commute(&args));
-    until("the driver", || {
-        let below = leaks::below(running.pid());
-        below
-            .iter()
-            .any(|(_, name)| name.starts_with("commute-driver"))
-    });
-    let busy = Busy::everywhere();
-    let cells = house.work().join("run/cells");
-    until("the first record", || {
-        cells.is_dir() && names(&cells).iter().any(|name| name.ends_with(".json"))
-    });
-    drop(busy);
+    let running = Running::start(sandbox.commute(&args));
+    wait_until("the driver", || has_driver(running.pid()));
+    let loops = BusyLoops::start();
+    let run = sandbox.work().join("run");
+    wait_until("the first record", || record_count(&run) > 0);
+    drop(loops);
     running.signal(rustix::process::Signal::INT);
-    let said = running.end();
+    let output = running.finish();
 
-    let data = house.records("run");
+    let data = sandbox.records("run");
     let first = data.cells().iter().min_by_key(|cell| cell.started_ns);
-    let Outcome::Noisy { reasons } = &first.unwrap().outcome else {
-        panic!("should be noisy: {:?}\n{said}", first.unwrap().outcome);
+    let outcome = &first.unwrap().outcome;
+    let Outcome::Noisy { reasons } = outcome else {
+        panic!("{outcome:?} should be noisy\n{output}");
     };
     assert!(
         reasons
@@ -50,17 +46,14 @@ fn busy_loops_in_mid_cell_disturb_that_cell() {
             .any(|r| r.contains("driver and server waited") && r.contains("ms for a core")),
         "{reasons:?}"
     );
-    assert!(
-        said.err.contains("noisy: driver and server waited"),
-        "{said}"
-    );
+    output.stderr_contains("noisy: driver and server waited");
 }
 
-/// Busy loops on every core, two a core, ahead of others where the caller may.
-struct Busy(Vec<Child>);
+/// Two busy loops per core, with the highest priority that the caller may set.
+struct BusyLoops(Vec<Child>);
 
-impl Busy {
-    fn everywhere() -> Busy {
+impl BusyLoops {
+    fn start() -> BusyLoops {
         let cores = std::thread::available_parallelism().unwrap().get();
         let niceness = if common::is_root() { "-20" } else { "0" };
         let children = (0..2 * cores).map(|n| {
@@ -71,11 +64,11 @@ impl Busy {
                 .spawn()
                 .unwrap()
         });
-        Busy(children.collect())
+        BusyLoops(children.collect())
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyLoops {
     fn drop(&mut self) {
         for child in &mut self.0 {
             child.kill().unwrap();

@@ -1,4 +1,4 @@
-//! Whatever interrupts a run, `--resume` completes it.
+//! `commute run --resume` completes an interrupted run.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,110 +6,94 @@ mod common;
 
 use std::path::Path;
 
-use common::command::{Running, until};
-use common::study::{records, whole};
-use common::{House, leaks, names};
+use common::command::{Running, wait_until};
+use common::process::{descendants, has_driver};
+use common::study::{assert_complete, record_count, records};
+use common::{Sandbox, file_names};
 use rustix::process::{Pid, Signal};
 
 const ARGS: [&str; 5] = ["run", "small.toml", "--blocks", "3", "--no-self-test"];
 
-/// A moment in a run, seen from outside: the run's folder and the processes below `commute`.
-type Moment = fn(&Path, Pid) -> bool;
+/// Returns whether a run has reached a point, from its folder and the process ID of `commute`.
+type Reached = fn(&Path, Pid) -> bool;
 
-/// The moments at which a run is killed, in the order in which a run passes them.
-const MOMENTS: [(&str, Moment); 10] = [
-    ("at its start", |_, _| true),
-    ("with its folder made", |out, _| out.join("cells").is_dir()),
-    ("with a bench", |_, pid| !leaks::below(pid).is_empty()),
-    ("with run.json", |out, _| out.join("run.json").exists()),
-    ("with a cell's folder", |out, _| scratch_dirs(out) > 0),
-    ("with a driver", |_, pid| has_driver(pid)),
-    ("with a first record", |out, _| records_in(out) > 0),
-    ("with two records", |out, _| records_in(out) > 1),
-    ("with a driver after three records", |out, pid| {
-        records_in(out) > 2 && has_driver(pid)
+/// The points at which a run of six cells is killed, in the order in which it reaches them.
+const KILL_POINTS: [(&str, Reached); 10] = [
+    ("start", |_, _| true),
+    ("folder", |out, _| out.join("cells").is_dir()),
+    ("bench", |_, pid| !descendants(pid).is_empty()),
+    ("run.json", |out, _| out.join("run.json").exists()),
+    ("folder of a cell", |out, _| has_cell_folder(out)),
+    ("driver", |_, pid| has_driver(pid)),
+    ("first record", |out, _| record_count(out) > 0),
+    ("two records", |out, _| record_count(out) > 1),
+    ("driver after three records", |out, pid| {
+        record_count(out) > 2 && has_driver(pid)
     }),
-    ("with four records", |out, _| records_in(out) > 3),
+    ("four records", |out, _| record_count(out) > 3),
 ];
 
 #[test]
-fn kill_9_at_any_moment_loses_nothing() {
-    let mut house = House::new();
-    house.small_study();
-    house.kill_leaves_temporary_files();
-    for (name, moment) in MOMENTS {
-        let out = house.work().join(name.replace(' ', "-"));
+fn run_killed_at_any_point_can_be_resumed() {
+    let mut sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.allow_temporary_files();
+    for (point, reached) in KILL_POINTS {
+        let out = sandbox.work().join(point.replace(' ', "-"));
         let args = [&ARGS[..], &["--out", out.to_str().unwrap()]].concat();
-        let mut running = Running::start(house.commute(&args));
-        until(name, || moment(&out, running.pid()));
+        let mut running = Running::start(sandbox.commute(&args));
+        wait_until(point, || reached(&out, running.pid()));
         running.child.kill().unwrap();
-        let said = running.end();
-        assert!(!said.status.success(), "killed too late {name}: {said}");
-        house.nothing_is_left();
+        let output = running.finish();
+        let killed = !output.status.success();
+        assert!(killed, "the run ended before the kill at {point}: {output}");
+        sandbox.assert_no_leaks();
         if out.join("run.json").exists() {
-            // Reading checks that every record is complete.
+            // Fails if a record is incomplete.
             records(&out);
             let args = [&ARGS[..], &["--resume", out.to_str().unwrap()]].concat();
-            house.run(&args).code(0);
-            whole(&records(&out));
+            sandbox.run(&args).exits_with(0);
+            assert_complete(&records(&out));
         }
     }
 }
 
-fn has_driver(commute: Pid) -> bool {
-    let below = leaks::below(commute);
-    below
-        .iter()
-        .any(|(_, name)| name.starts_with("commute-driver"))
-}
-
-fn records_in(out: &Path) -> usize {
-    let complete = |name: &&String| name.ends_with(".json") && !name.starts_with('.');
-    entries(&out.join("cells")).iter().filter(complete).count()
-}
-
-fn scratch_dirs(out: &Path) -> usize {
-    let scratch = |name: &&String| name.starts_with(".cell-");
-    entries(out).iter().filter(scratch).count()
-}
-
-/// The names in a folder; none while it does not exist.
-fn entries(dir: &Path) -> Vec<String> {
-    if dir.is_dir() { names(dir) } else { Vec::new() }
+/// Returns whether the temporary folder of a running cell exists.
+fn has_cell_folder(out: &Path) -> bool {
+    let is_cell_folder = |name: &String| name.starts_with(".cell-");
+    out.is_dir() && file_names(out).iter().any(is_cell_folder)
 }
 
 #[test]
-fn ctrl_c_leaves_a_valid_part_that_resumes() {
-    let house = House::new();
-    house.small_study();
+fn run_stopped_by_ctrl_c_is_reported_and_can_be_resumed() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
     let args = [&ARGS[..], &["--out", "run"]].concat();
-    let running = Running::start(house.commute(&args));
-    let cells = house.work().join("run/cells");
-    until("the first record", || {
-        cells.is_dir() && names(&cells).iter().any(|name| name.ends_with(".json"))
-    });
+    let running = Running::start(sandbox.commute(&args));
+    let run = sandbox.work().join("run");
+    wait_until("the first record", || record_count(&run) > 0);
     running.signal(Signal::INT);
-    let said = running
-        .end()
-        .code(130)
-        .complains("stopped; to continue: commute run small.toml");
-    let part = house.records("run");
-    assert!(part.cells().len() < part.run().plan.len(), "{said}");
-    assert!(house.work().join("run/report.html").is_file(), "{said}");
+    let output = running
+        .finish()
+        .exits_with(130)
+        .stderr_contains("stopped; to continue: commute run small.toml");
+    let data = sandbox.records("run");
+    assert!(data.cells().len() < data.run().plan.len(), "{output}");
+    assert!(run.join("report.html").is_file(), "{output}");
 
-    for (other, differs) in [
+    for (option, error) in [
         (["--seed", "9"], "the seed differs"),
         (["--blocks", "4"], "the set of cells differs"),
     ] {
-        let args = [&["run", "small.toml", "--resume", "run"], &other[..]].concat();
-        house.run(&args).code(1).complains(differs);
+        let args = [&["run", "small.toml", "--resume", "run"], &option[..]].concat();
+        sandbox.run(&args).exits_with(1).stderr_contains(error);
     }
-    house
+    sandbox
         .run(&["run", "small.toml", "--out", "run", "--no-self-test"])
-        .code(1)
-        .complains("--resume");
+        .exits_with(1)
+        .stderr_contains("--resume");
 
     let args = [&ARGS[..], &["--resume", "run"]].concat();
-    house.run(&args).code(0);
-    whole(&house.records("run"));
+    sandbox.run(&args).exits_with(0);
+    assert_complete(&sandbox.records("run"));
 }

@@ -1,4 +1,5 @@
-//! Shards: together they are the plan, and any split of the records gives the same report.
+//! `--shard`: the shards of a plan cover it exactly once, and a report does not depend on how the
+//! records are distributed over folders.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,47 +9,46 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::study::whole;
-use common::{House, Said};
+use common::study::assert_complete;
+use common::{CommandOutput, Sandbox};
 
-fn dry_run(house: &House, more: &[&str]) -> Vec<String> {
-    let said = house
-        .run(&[&["run", "small.toml", "--dry-run"], more].concat())
-        .code(0);
-    let ids: Vec<String> = said
-        .out
-        .lines()
-        .filter(|line| line.starts_with("gentle_"))
-        .map(str::to_owned)
-        .collect();
-    ids
+/// Returns the cells that a dry run prints.
+fn planned_cells(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
+    let output = sandbox
+        .run(&[&["run", "small.toml", "--dry-run"], options].concat())
+        .exits_with(0);
+    let cells = output.stdout.lines().filter(|l| l.starts_with("basic_"));
+    cells.map(str::to_owned).collect()
 }
 
 #[test]
 fn shards_partition_the_plan() {
-    let house = House::new();
-    house.small_study();
-    let all = dry_run(&house, &["--blocks", "7"]);
-    assert_eq!(all.len(), 7 * 2);
-    for of in [2, 3, 7, 9] {
-        let mut together = Vec::new();
-        for index in 1..=of {
-            let shard = format!("{index}/{of}");
-            together.extend(dry_run(&house, &["--blocks", "7", "--shard", &shard]));
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let plan = planned_cells(&sandbox, &["--blocks", "7"]);
+    assert_eq!(plan.len(), 7 * 2);
+    for n in [2, 3, 7, 9] {
+        let mut sharded = Vec::new();
+        for i in 1..=n {
+            let shard = format!("{i}/{n}");
+            sharded.extend(planned_cells(
+                &sandbox,
+                &["--blocks", "7", "--shard", &shard],
+            ));
         }
-        assert_eq!(together.len(), all.len(), "{of} shards: none doubled");
-        let (got, planned): (BTreeSet<_>, BTreeSet<_>) =
-            (together.iter().collect(), all.iter().collect());
-        assert_eq!(got, planned, "{of} shards: none lost");
+        assert_eq!(sharded.len(), plan.len(), "{n} shards: number of cells");
+        let (sharded, plan): (BTreeSet<_>, BTreeSet<_>) =
+            (sharded.iter().collect(), plan.iter().collect());
+        assert_eq!(sharded, plan, "{n} shards: set of cells");
     }
 }
 
 #[test]
-fn shards_that_ran_apart_report_as_one() {
-    let house = House::new();
-    house.small_study();
+fn report_merges_shards_in_any_order() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
     for (shard, out) in [("1/2", "first"), ("2/2", "second")] {
-        house
+        sandbox
             .run(&[
                 "run",
                 "small.toml",
@@ -58,74 +58,71 @@ fn shards_that_ran_apart_report_as_one() {
                 shard,
                 "--no-self-test",
             ])
-            .code(0);
+            .exits_with(0);
     }
-    let both = ["first", "second"].map(|run| house.records(run));
-    whole(&record::merge(both.into()).unwrap());
-    let same = |format: &str| {
-        let of = |dirs: &[&str]| report(&house, dirs, format);
-        let straight = of(&["first", "second"]);
-        assert_eq!(
-            straight.out,
-            of(&["second", "first"]).out,
-            "{format}: order"
-        );
-        let thrice = of(&["first", "second", "first"]);
-        assert_eq!(straight.out, thrice.out, "{format}: the same one twice");
-    };
-    ["human", "json", "csv"].into_iter().for_each(same);
+    let shards = ["first", "second"].map(|run| sandbox.records(run));
+    assert_complete(&record::merge(shards.into()).unwrap());
+    for format in ["human", "json", "csv"] {
+        let report = |dirs: &[&str]| report(&sandbox, dirs, format).stdout;
+        let expected = report(&["first", "second"]);
+        let reversed = report(&["second", "first"]);
+        assert_eq!(reversed, expected, "{format}: reversed");
+        let duplicate = report(&["first", "second", "first"]);
+        assert_eq!(duplicate, expected, "{format}: duplicate");
+    }
 }
 
-/// The records that `crates/record` keeps frozen: one of each outcome.
-fn frozen() -> PathBuf {
-    common::checkout().join("crates/record/tests/golden/format-2")
+/// Returns the run in the test data of `crates/record`, which has one record of each outcome.
+fn frozen_run() -> PathBuf {
+    common::repository().join("crates/record/tests/golden/format-2")
 }
 
 #[test]
-fn any_split_of_frozen_records_gives_the_same_report() {
-    let house = House::new();
-    let whole = frozen();
-    let whole = whole.to_str().unwrap();
-    let cells = common::names(&frozen().join("cells"));
+fn report_is_the_same_for_every_split_of_a_run() {
+    let sandbox = Sandbox::new();
+    let run = frozen_run();
+    let run = run.to_str().unwrap();
+    let cells = common::file_names(&frozen_run().join("cells"));
     assert!(cells.len() >= 5);
-    // Each way to lay the records into two folders.
+    // Bit n of `split` decides which of the two folders gets record n.
     for split in 0..1_u32 << cells.len() {
-        let dirs = ["a", "b"].map(|name| house.work().join(format!("{split}{name}")));
+        let dirs = ["a", "b"].map(|name| sandbox.work().join(format!("{split}{name}")));
         for (dir, side) in dirs.iter().zip([0, 1]) {
-            let mine = |at: usize| split >> at & 1 == side;
-            copy(
-                dir,
-                cells
-                    .iter()
-                    .enumerate()
-                    .filter(|(at, _)| mine(*at))
-                    .map(|(_, c)| c),
-            );
+            let on_this_side = cells
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| split >> n & 1 == side)
+                .map(|(_, cell)| cell);
+            copy_run(dir, on_this_side);
         }
         let [a, b] = dirs.map(|dir| dir.to_str().unwrap().to_owned());
-        // One format a split, and all of them over the splits.
+        // One format per split, to save time.
         let format = ["human", "json", "csv"][split as usize % 3];
-        let expected = report(&house, &[whole], format);
+        let expected = report(&sandbox, &[run], format);
         for order in [[&a, &b, &a], [&b, &a, &b]] {
-            let got = report(&house, &order.map(String::as_str), format);
-            assert_eq!(got.out, expected.out, "split {split:b} as {format}");
+            let actual = report(&sandbox, &order.map(String::as_str), format);
+            assert_eq!(
+                actual.stdout, expected.stdout,
+                "split {split:b} as {format}"
+            );
         }
     }
 }
 
-fn copy<'a>(to: &Path, cells: impl Iterator<Item = &'a String>) {
+/// Copies the frozen run with some of its cells.
+fn copy_run<'a>(to: &Path, cells: impl Iterator<Item = &'a String>) {
     fs::create_dir_all(to.join("cells")).unwrap();
-    fs::copy(frozen().join("run.json"), to.join("run.json")).unwrap();
+    fs::copy(frozen_run().join("run.json"), to.join("run.json")).unwrap();
     for cell in cells {
         let name = Path::new("cells").join(cell);
-        fs::copy(frozen().join(&name), to.join(&name)).unwrap();
+        fs::copy(frozen_run().join(&name), to.join(&name)).unwrap();
     }
 }
 
-fn report(house: &House, dirs: &[&str], format: &str) -> Said {
-    let said = house
+fn report(sandbox: &Sandbox, dirs: &[&str], format: &str) -> CommandOutput {
+    let output = sandbox
         .run(&[&["report"], dirs, &["--format", format]].concat())
-        .code(0);
-    assert!(!said.out.is_empty(), "{said}");
-    said
+        .exits_with(0);
+    assert!(!output.stdout.is_empty(), "{output}");
+    output
 }

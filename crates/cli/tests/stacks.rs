@@ -1,32 +1,25 @@
-//! `commute stacks`: what is there is listed, what is asked for is prepared, and the suite
-//! passes the honest and no other.
+//! `commute stacks`: list, install scripts and conformance checks.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{House, Said, driver};
+use common::{CommandOutput, Sandbox, driver_path};
 
-/// Checks one case of a stranger's driver, which is this shell script.
-fn check(house: &House, script: &str, case: &str) -> Said {
-    std::fs::create_dir_all(house.home().join("stacks")).unwrap();
-    let stranger = house.write("stranger", &format!("#!/bin/sh\n{script}\n"));
-    std::fs::set_permissions(&stranger, std::fs::Permissions::from_mode(0o755)).unwrap();
-    house.run(&[
-        "stacks",
-        "check",
-        stranger.to_str().unwrap(),
-        "--case",
-        case,
-    ])
+/// Runs one case of the conformance suite for a driver that is a shell script without a manifest.
+fn check_external(sandbox: &Sandbox, script: &str, case: &str) -> CommandOutput {
+    std::fs::create_dir_all(sandbox.home().join("stacks")).unwrap();
+    let driver = sandbox.write("external", &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&driver, std::fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.run(&["stacks", "check", driver.to_str().unwrap(), "--case", case])
 }
 
 #[test]
-fn the_suite_finds_each_lie() {
-    let hostile = driver("examples/commute-driver-hostile");
-    for (lie, case, found) in [
+fn conformance_suite_detects_lying_drivers() {
+    let hostile = driver_path("examples/commute-driver-hostile");
+    for (lie, case, problem) in [
         ("claims-reuse", "fresh", "reused connection"),
         ("claims-0rtt", "calls", "early data"),
         ("wrong-digest", "downloads", "wrong digest"),
@@ -34,20 +27,20 @@ fn the_suite_finds_each_lie() {
         ("same-id-twice", "calls", "twice"),
         ("death", "parallel", "exited"),
     ] {
-        let house = House::new();
+        let sandbox = Sandbox::new();
         let script = format!("exec {} {lie}", hostile.display());
-        check(&house, &script, case)
-            .code(3)
-            .prints("✗")
-            .prints(found);
+        check_external(&sandbox, &script, case)
+            .exits_with(3)
+            .stdout_contains("✗")
+            .stdout_contains(problem);
     }
 }
 
 #[test]
-fn a_stranger_s_driver_that_is_honest_passes() {
-    let house = House::new();
-    let hyper = driver("commute-driver-hyper");
-    // What a library prints is no part of the conversation.
+fn honest_external_driver_passes() {
+    let sandbox = Sandbox::new();
+    let hyper = driver_path("commute-driver-hyper");
+    // A driver's own output is not part of the driver protocol.
     let script = format!("echo a banner; echo another >&2; exec {}", hyper.display());
     for case in [
         "unknown",
@@ -57,97 +50,99 @@ fn a_stranger_s_driver_that_is_honest_passes() {
         "cancel",
         "phases",
     ] {
-        let said = check(&house, &script, case).code(0);
-        assert!(said.out.starts_with("stranger h1  "), "{said}");
-        assert!(!said.out.contains("FAIL"), "{said}");
+        let output = check_external(&sandbox, &script, case).exits_with(0);
+        assert!(output.stdout.starts_with("external h1  "), "{output}");
+        assert!(!output.stdout.contains("FAIL"), "{output}");
     }
 }
 
 #[test]
-fn a_driver_may_connect_as_one_on_a_phone_does() {
-    let house = House::new();
-    driver("commute-driver-quinn");
-    house.stack("phone", r#""h3""#, &["{bin}/commute-driver-quinn"]);
-    let manifest = house.home().join("stacks/phone/stack.toml");
+fn driver_may_use_the_protocol_over_tcp() {
+    let sandbox = Sandbox::new();
+    driver_path("commute-driver-quinn");
+    sandbox.add_stack("phone", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    let manifest = sandbox.home().join("stacks/phone/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap() + "channel = \"tcp\"\n";
     std::fs::write(&manifest, text).unwrap();
     for case in ["unknown", "calls", "early-data"] {
         let check = ["stacks", "check", "phone", "--case", case];
-        house.run(&check).code(0).prints("✓");
+        sandbox.run(&check).exits_with(0).stdout_contains("✓");
     }
 }
 
 #[test]
-fn what_passed_once_must_not_become_unsupported_or_go_missing() {
-    let house = House::new();
-    driver("commute-driver-hyper");
-    house.stack("hyper", r#""h2""#, &["{bin}/commute-driver-hyper"]);
-    let run = |args: &[&str]| {
-        house.run(&[&["stacks", "check", "hyper", "--case", "unknown"], args].concat())
+fn expect_reports_regressions() {
+    let sandbox = Sandbox::new();
+    driver_path("commute-driver-hyper");
+    sandbox.add_stack("hyper", r#""h2""#, &["{bin}/commute-driver-hyper"]);
+    let check = |args: &[&str]| {
+        sandbox.run(&[&["stacks", "check", "hyper", "--case", "unknown"], args].concat())
     };
-    run(&["--out", "matrix"]).code(0);
-    for page in ["README.md", "index.html", "matrix.json"] {
-        assert!(house.work().join("matrix").join(page).is_file(), "{page}");
+    check(&["--out", "matrix"]).exits_with(0);
+    for file in ["README.md", "index.html", "matrix.json"] {
+        assert!(sandbox.work().join("matrix").join(file).is_file(), "{file}");
     }
-    run(&["--expect", "matrix"]).code(0);
-    let manifest = house.home().join("stacks/hyper/stack.toml");
+    check(&["--expect", "matrix"]).exits_with(0);
+    let manifest = sandbox.home().join("stacks/hyper/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let excuse = "limits = { unknown = \"it has no ears\" }\n";
-    std::fs::write(&manifest, format!("{text}{excuse}")).unwrap();
-    run(&["--expect", "matrix"])
-        .code(3)
-        .complains("hyper h2 unknown: expected to pass, now unsupported: it has no ears");
+    let limits = "limits = { unknown = \"no such API\" }\n";
+    std::fs::write(&manifest, format!("{text}{limits}")).unwrap();
+    check(&["--expect", "matrix"])
+        .exits_with(3)
+        .stderr_contains("hyper h2 unknown: expected to pass, now unsupported: no such API");
     std::fs::write(&manifest, text.replace("{bin}", "/nowhere")).unwrap();
-    run(&["--expect", "matrix"])
-        .code(3)
-        .complains("NOT TESTED")
-        .complains("hyper h2 unknown: in the expected matrix, but not tried");
+    check(&["--expect", "matrix"])
+        .exits_with(3)
+        .stderr_contains("NOT TESTED")
+        .stderr_contains("hyper h2 unknown: in the expected matrix, but not tried");
 }
 
 #[test]
-fn the_list_says_what_is_there_and_what_is_not() {
-    let house = House::new();
-    driver("commute-driver-quinn");
-    house.stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
-    house.stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
-    house.stack("silent", r#""h1""#, &["sh", "-c", "echo going; exit 3"]);
-    let said = house.run(&["stacks"]).code(0);
-    assert_eq!(said.err, "", "progress is for terminals");
-    said.prints("rustls")
-        .prints("can: mtls resume early_data")
-        .prints(
+fn list_names_usable_and_unusable_stacks() {
+    let sandbox = Sandbox::new();
+    driver_path("commute-driver-quinn");
+    sandbox.add_stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
+    sandbox.add_stack("exits", r#""h1""#, &["sh", "-c", "echo exiting; exit 3"]);
+    let output = sandbox.run(&["stacks"]).exits_with(0);
+    assert_eq!(output.stderr, "", "progress on what is not a terminal");
+    output
+        .stdout_contains("rustls")
+        .stdout_contains("can: mtls resume early_data")
+        .stdout_contains(
             "absent  h1         not usable: \
              not installed (stacks/absent/no-such-driver is missing); needs: make absent",
         )
-        .prints("its log ends: going");
-    let json = house.run(&["stacks", "--json"]).code(0).out;
+        .stdout_contains("its log ends: exiting");
+    let json = sandbox.run(&["stacks", "--json"]).exits_with(0).stdout;
     let list: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 3);
 }
 
 #[test]
-fn installing_runs_the_folder_s_script_and_says_when_it_fails() {
-    let house = House::new();
-    house.stack("good", r#""h1""#, &["{stack}/made"]);
-    house.stack("bad", r#""h1""#, &["{stack}/made"]);
+fn install_runs_the_stacks_scripts_and_reports_failures() {
+    let sandbox = Sandbox::new();
+    sandbox.add_stack("good", r#""h1""#, &["{stack}/made"]);
+    sandbox.add_stack("bad", r#""h1""#, &["{stack}/made"]);
     for (name, script) in [
         ("good", "touch made"),
         ("bad", "echo no network >&2; exit 1"),
     ] {
-        let dir = house.home().join("stacks").join(name);
+        let dir = sandbox.home().join("stacks").join(name);
         std::fs::write(dir.join("prepare"), script).unwrap();
         let text = std::fs::read_to_string(dir.join("stack.toml")).unwrap();
         let text = text.replace("[[driver]]", "install = \"prepare\"\n\n[[driver]]");
         std::fs::write(dir.join("stack.toml"), text).unwrap();
     }
-    let said = house.run(&["stacks", "install"]);
-    said.code(3)
-        .complains("no network")
-        .complains("bad: its install script failed (see above); requires make bad")
-        .complains("not installed: bad");
-    assert!(house.home().join("stacks/good/made").is_file());
-    house
+    let output = sandbox.run(&["stacks", "install"]);
+    output
+        .exits_with(3)
+        .stderr_contains("no network")
+        .stderr_contains("bad: its install script failed (see above); requires make bad")
+        .stderr_contains("not installed: bad");
+    assert!(sandbox.home().join("stacks/good/made").is_file());
+    sandbox
         .run(&["stacks", "install", "goood"])
-        .code(1)
-        .complains("did you mean `good`");
+        .exits_with(1)
+        .stderr_contains("did you mean `good`");
 }

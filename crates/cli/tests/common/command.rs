@@ -1,4 +1,4 @@
-//! What a command said, and how it ended.
+//! Runs commands, and checks their exit codes and output.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt as _;
@@ -6,55 +6,67 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A command that has ended.
+/// Longer than any command of these tests takes, even on a loaded machine.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(240);
+/// Longer than any condition takes to become true, even on a loaded machine.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The output and exit status of a command.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub status: ExitStatus,
-    pub out: String,
-    pub err: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
-/// A command that runs; its output is read all the while. Killed when dropped.
+/// A running command, whose output threads read. Killed when dropped.
 pub struct Running {
     pub child: Child,
-    out: Option<JoinHandle<String>>,
-    err: Option<JoinHandle<String>>,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
 }
 
-impl Said {
-    /// Runs a command to its end, with nothing on its standard input.
-    pub fn of(command: Command) -> Said {
-        Running::start(command).end()
+impl CommandOutput {
+    /// Runs a command until it exits, with empty standard input.
+    pub fn of(command: Command) -> CommandOutput {
+        Running::start(command).finish()
     }
 
     /// Asserts the exit code.
     #[track_caller]
-    pub fn code(self, expected: i32) -> Said {
-        assert_eq!(self.status.code(), Some(expected), "{self}");
+    pub fn exits_with(self, code: i32) -> CommandOutput {
+        assert_eq!(self.status.code(), Some(code), "{self}");
         self
     }
 
-    /// Asserts that standard error holds this.
+    /// Asserts that standard error contains `text`.
     #[track_caller]
-    pub fn complains(self, of: &str) -> Said {
-        assert!(self.err.contains(of), "should say {of:?}:\n{self}");
+    pub fn stderr_contains(self, text: &str) -> CommandOutput {
+        let found = self.stderr.contains(text);
+        assert!(found, "no {text:?} on standard error:\n{self}");
         self
     }
 
-    /// Asserts that standard output holds this.
+    /// Asserts that standard output contains `text`.
     #[track_caller]
-    pub fn prints(self, text: &str) -> Said {
-        assert!(self.out.contains(text), "should print {text:?}:\n{self}");
+    pub fn stdout_contains(self, text: &str) -> CommandOutput {
+        let found = self.stdout.contains(text);
+        assert!(found, "no {text:?} on standard output:\n{self}");
         self
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for CommandOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Said { status, out, err } = self;
+        let CommandOutput {
+            status,
+            stdout,
+            stderr,
+        } = self;
         write!(
             f,
-            "{status}\n--- standard output\n{out}\n--- standard error\n{err}"
+            "{status}\n--- standard output\n{stdout}\n--- standard error\n{stderr}"
         )
     }
 }
@@ -67,9 +79,13 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let out = child.stdout.take().map(read);
-        let err = child.stderr.take().map(read);
-        Running { child, out, err }
+        let stdout = child.stdout.take().map(read);
+        let stderr = child.stderr.take().map(read);
+        Running {
+            child,
+            stdout,
+            stderr,
+        }
     }
 
     pub fn pid(&self) -> rustix::process::Pid {
@@ -80,47 +96,40 @@ impl Running {
         rustix::process::kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits for the end; a command that does not come to it is killed, and fails the test.
+    /// Waits until the command exits. Fails the test if it times out, aborts, or writes escape
+    /// codes although its output is not a terminal.
     #[track_caller]
-    pub fn end(mut self) -> Said {
-        let until = Instant::now() + LONGEST;
-        let mut hangs = false;
+    pub fn finish(mut self) -> CommandOutput {
+        let deadline = Instant::now() + COMMAND_TIMEOUT;
+        let mut timed_out = false;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            if Instant::now() > until && !hangs {
-                hangs = true;
+            if Instant::now() > deadline && !timed_out {
+                timed_out = true;
                 self.child.kill().unwrap();
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(POLL_INTERVAL);
         };
-        let said = Said {
+        let output = CommandOutput {
             status,
-            out: self.out.take().unwrap().join().unwrap(),
-            err: self.err.take().unwrap().join().unwrap(),
+            stdout: self.stdout.take().unwrap().join().unwrap(),
+            stderr: self.stderr.take().unwrap().join().unwrap(),
         };
-        assert!(!hangs, "did not end within {LONGEST:?}: {said}");
-        assert_ne!(
-            status.signal(),
-            Some(libc::SIGABRT),
-            "no command aborts: {said}"
-        );
-        assert!(
-            ![&said.out, &said.err]
-                .iter()
-                .any(|text| text.contains('\x1b')),
-            "escape codes in output that is not a terminal: {said:?}"
-        );
-        said
+        assert!(!timed_out, "timed out after {COMMAND_TIMEOUT:?}: {output}");
+        assert_ne!(status.signal(), Some(libc::SIGABRT), "aborted: {output}");
+        let escapes = [&output.stdout, &output.stderr].map(|text| text.contains('\x1b'));
+        assert_eq!(escapes, [false; 2], "escape codes: {output:?}");
+        output
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already, unless the test failed.
-        let _ended = self.child.kill();
-        let _ended = self.child.wait();
+        // Both fail if the command has exited already.
+        let _killed = self.child.kill();
+        let _waited = self.child.wait();
     }
 }
 
@@ -132,15 +141,12 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Waits until something holds; a minute is far beyond what a loaded machine needs.
+/// Waits until a condition is true.
 #[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        assert!(Instant::now() < patience, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + WAIT_TIMEOUT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
-
-/// No test runs a longer command, on however loaded a machine.
-const LONGEST: Duration = Duration::from_secs(240);

@@ -1,18 +1,19 @@
-//! What the end-to-end tests share: the real binary, a home of its own, and the leak check.
+//! Helpers shared by the end-to-end tests, which run the real binary.
 //!
-//! A test opens a [`House`], which no other test of the file shares at that moment. While it
-//! is open, orphans of anything it started become children of the test process, so that its
-//! end can tell for certain what was left behind.
+//! Each test creates a [`Sandbox`]: temporary folders, and a check on drop that the test left no
+//! process, interface or namespace behind. Only one sandbox of a test binary exists at a time.
 
 #![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "helpers of tests, each of which uses its part"
+    reason = "test helpers, of which each test binary uses only some"
 )]
 
-pub mod leaks;
 pub mod command;
+pub mod leaks;
+pub mod process;
+pub mod server;
 pub mod study;
 
 use std::fs;
@@ -24,31 +25,44 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
-pub use command::Said;
+pub use command::CommandOutput;
 
-/// Folders of one test, and what must not outlive it.
-pub struct House {
+/// User and group ID of [`User::Ordinary`]: Linux's overflow user, usually called nobody.
+pub const NOBODY_ID: u32 = 65534;
+
+/// The Rust drivers.
+const DRIVERS: [&str; 3] = [
+    "commute-driver-hyper",
+    "commute-driver-quinn",
+    "commute-driver-tonic",
+];
+
+/// Held by the open [`Sandbox`], since the leak check covers all children of the test process.
+static SANDBOX_LOCK: Mutex<()> = Mutex::new(());
+
+/// The folders of one test. Checks for leaks when dropped.
+pub struct Sandbox {
     dir: TempDir,
-    before: leaks::Before,
-    left_by_kill: bool,
-    _turn: MutexGuard<'static, ()>,
+    snapshot: leaks::Snapshot,
+    allow_temporary_files: bool,
+    _lock: MutexGuard<'static, ()>,
 }
 
-/// As whom a command runs.
+/// The user that runs a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// As whom the tests run.
+pub enum User {
+    /// The user that runs the tests.
     Caller,
-    /// As an ordinary user, for which the tests must run as root.
-    Nobody,
+    /// An unprivileged user; available only if the tests run as root.
+    Ordinary,
 }
 
-/// Caller, and an ordinary user too where the caller can become one.
-pub fn everybody() -> Vec<Who> {
+/// Returns the users that this process can run commands as.
+pub fn users() -> Vec<User> {
     if is_root() {
-        vec![Who::Caller, Who::Nobody]
+        vec![User::Caller, User::Ordinary]
     } else {
-        vec![Who::Caller]
+        vec![User::Caller]
     }
 }
 
@@ -56,130 +70,125 @@ pub fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// User and group of [`Who::Nobody`]: what Linux calls the overflow user.
-pub const NOBODY: u32 = 65534;
-
-static TURN: Mutex<()> = Mutex::new(());
-
-impl House {
-    pub fn new() -> House {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+impl Sandbox {
+    pub fn new() -> Sandbox {
+        let lock = SANDBOX_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = tempfile::Builder::new()
             .prefix("commute-test-")
             .tempdir()
             .unwrap();
-        let house = House {
-            before: leaks::Before::look(),
+        let sandbox = Sandbox {
+            snapshot: leaks::Snapshot::take(),
             dir,
-            left_by_kill: false,
-            _turn: turn,
+            allow_temporary_files: false,
+            _lock: lock,
         };
-        open_to_all(house.dir(), 0o755);
+        set_mode(sandbox.dir(), 0o755);
         for (name, mode) in [("tmp", 0o1777), ("home", 0o755), ("work", 0o1777)] {
-            fs::create_dir(house.dir().join(name)).unwrap();
-            open_to_all(&house.dir().join(name), mode);
+            fs::create_dir(sandbox.dir().join(name)).unwrap();
+            set_mode(&sandbox.dir().join(name), mode);
         }
-        house
+        sandbox
     }
 
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The working folder of commands, writable by all.
+    /// Returns the working directory of commands, which every user can write to.
     pub fn work(&self) -> PathBuf {
         self.dir().join("work")
     }
 
-    /// The folder with `stacks/`.
+    /// Returns the folder that contains `stacks/`.
     pub fn home(&self) -> PathBuf {
         self.dir().join("home")
     }
 
-    /// Writes a file into the working folder.
+    /// Writes a file in the working directory that every user can read.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.work().join(name);
         fs::write(&path, text).unwrap();
-        open_to_all(&path, 0o644);
+        set_mode(&path, 0o644);
         path
     }
 
-    /// `commute` with these arguments, ready to start in the working folder.
+    /// Returns `commute` with these arguments, to run in the working directory.
     pub fn commute(&self, args: &[&str]) -> Command {
-        self.commute_as(Who::Caller, args)
+        self.commute_as(User::Caller, args)
     }
 
-    pub fn commute_as(&self, who: Who, args: &[&str]) -> Command {
-        let mut command = Command::new(self.binary(who));
+    pub fn commute_as(&self, user: User, args: &[&str]) -> Command {
+        let mut command = Command::new(self.binary(user));
         command.args(args);
-        self.furnish(&mut command, who);
+        self.configure(&mut command, user);
         command
     }
 
-    /// Gives a command the folders of this house, and its user.
-    pub fn furnish(&self, command: &mut Command, who: Who) {
+    /// Sets a command's user, working directory and environment.
+    pub fn configure(&self, command: &mut Command, user: User) {
         command
             .current_dir(self.work())
             .env("TMPDIR", self.dir().join("tmp"))
             .env("COMMUTE_HOME", self.home());
-        if who == Who::Nobody {
-            command.uid(NOBODY).gid(NOBODY);
+        if user == User::Ordinary {
+            command.uid(NOBODY_ID).gid(NOBODY_ID);
         }
     }
 
-    /// Runs `commute` to its end.
-    pub fn run(&self, args: &[&str]) -> Said {
-        Said::of(self.commute(args))
+    /// Runs `commute` until it exits.
+    pub fn run(&self, args: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.commute(args))
     }
 
-    /// The binary; for an ordinary user a copy that it can reach, drivers beside it.
-    fn binary(&self, who: Who) -> PathBuf {
+    /// Returns the binary; for an ordinary user a copy that this user can reach, next to copies of
+    /// the drivers.
+    fn binary(&self, user: User) -> PathBuf {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_commute"));
-        if who == Who::Caller {
+        if user == User::Caller {
             return built;
         }
         let bin = self.dir().join("bin");
         if !bin.exists() {
             fs::create_dir(&bin).unwrap();
-            open_to_all(&bin, 0o755);
+            set_mode(&bin, 0o755);
             fs::copy(&built, bin.join("commute")).unwrap();
             for name in DRIVERS {
-                fs::copy(driver(name), bin.join(name)).unwrap();
+                fs::copy(driver_path(name), bin.join(name)).unwrap();
             }
         }
         bin.join("commute")
     }
 
-    /// Asserts that no process, interface or namespace of this test is left at this moment.
+    /// Asserts that every process, interface and namespace of this test is gone.
     #[track_caller]
-    pub fn nothing_is_left(&self) {
-        let left = self.before.what_is_left();
-        assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
+    pub fn assert_no_leaks(&self) {
+        let leaks = self.snapshot.leaks();
+        assert!(leaks.is_empty(), "left behind:\n{}", leaks.join("\n"));
     }
 
-    /// A command of this test was killed in mid-cell: its temporary folder may be left.
-    pub fn kill_leaves_temporary_files(&mut self) {
-        self.left_by_kill = true;
+    /// Disables the check for temporary files, which a killed command cannot delete.
+    pub fn allow_temporary_files(&mut self) {
+        self.allow_temporary_files = true;
     }
 }
 
-/// The leak check that every test ends in.
-impl Drop for House {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
         }
-        self.nothing_is_left();
-        let temporary: Vec<_> = names(&self.dir().join("tmp"));
+        self.assert_no_leaks();
+        let temporary = file_names(&self.dir().join("tmp"));
         assert!(
-            self.left_by_kill || temporary.is_empty(),
+            self.allow_temporary_files || temporary.is_empty(),
             "left in TMPDIR: {temporary:?}"
         );
     }
 }
 
-/// Names in a folder, sorted.
-pub fn names(dir: &Path) -> Vec<String> {
+/// Returns the names in a folder, sorted.
+pub fn file_names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -188,14 +197,8 @@ pub fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-const DRIVERS: [&str; 3] = [
-    "commute-driver-hyper",
-    "commute-driver-quinn",
-    "commute-driver-tonic",
-];
-
-/// A driver's executable, which lies beside the command's.
-pub fn driver(name: &str) -> PathBuf {
+/// Returns the path of a driver, which is built into the same folder as `commute`.
+pub fn driver_path(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_commute")).with_file_name(name);
     assert!(
         path.is_file(),
@@ -205,8 +208,8 @@ pub fn driver(name: &str) -> PathBuf {
     path
 }
 
-/// The checkout these tests belong to.
-pub fn checkout() -> PathBuf {
+/// Returns the root of the repository.
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
@@ -214,21 +217,21 @@ pub fn checkout() -> PathBuf {
         .to_owned()
 }
 
-/// A program of the machine, when it is there.
-pub fn program(name: &str) -> Option<PathBuf> {
+/// Searches PATH for a program.
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|dir| dir.join(name))
         .find(|file| file.is_file())
 }
 
-/// The path of a golden file of these tests.
-pub fn golden(name: &str) -> PathBuf {
+/// Returns the path of a golden file of these tests.
+pub fn golden_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name)
 }
 
-fn open_to_all(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -1,14 +1,14 @@
-//! Studies made for tests, and their records.
+//! A network and a study for tests, and helpers that read a run's records.
 
 use std::path::{Path, PathBuf};
 
 use record::{Cell, CellStatus, RunData, Store};
 
-use super::House;
+use super::Sandbox;
 
-/// A network of 20 ms and 10 Mbit/s, on which a busy machine still measures.
-pub const GENTLE: &str = r#"
-about = "gentle"
+/// A network slow enough (20 ms, 10 Mbit/s) that even a busy machine emulates it well.
+pub const BASIC_NETWORK: &str = r#"
+about = "basic"
 source = "made up, for tests"
 [down]
 rate_kbps = 10000
@@ -20,11 +20,11 @@ queue_ms = 100
 delay_ms = 10
 "#;
 
-/// A study of hyper over HTTP/2 against itself: two calls a cell.
-pub const SMALL: &str = r#"
+/// A study that compares hyper over HTTP/2 with itself: two requests per cell, four cells.
+pub const SMALL_STUDY: &str = r#"
 name = "small"
 question = "does it run?"
-networks = ["gentle.toml"]
+networks = ["basic.toml"]
 baseline = "one"
 blocks = 2
 seed = 3
@@ -42,10 +42,10 @@ call = "echo"
 times = 2
 "#;
 
-impl House {
-    /// Gives the home a stack: its name and its command, `{bin}` and `{stack}` apart as in
-    /// every manifest.
-    pub fn stack(&self, name: &str, protocols: &str, command: &[&str]) {
+impl Sandbox {
+    /// Writes the manifest of a stack with one driver. `protocols` is the content of a TOML array;
+    /// `command` may contain `{bin}` and `{stack}`, as in every manifest.
+    pub fn add_stack(&self, name: &str, protocols: &str, command: &[&str]) {
         let dir = self.home().join("stacks").join(name);
         std::fs::create_dir_all(&dir).unwrap();
         let command = command
@@ -60,26 +60,39 @@ impl House {
         std::fs::write(dir.join("stack.toml"), manifest).unwrap();
     }
 
-    /// The stack that most tests measure, and [`SMALL`] with its network.
-    pub fn small_study(&self) -> PathBuf {
-        super::driver("commute-driver-hyper");
-        self.stack("hyper", r#""h1", "h2""#, &["{bin}/commute-driver-hyper"]);
-        self.write("gentle.toml", GENTLE);
-        self.write("small.toml", SMALL)
+    /// Adds the stack hyper, and writes `basic.toml` and `small.toml`.
+    pub fn add_small_study(&self) -> PathBuf {
+        super::driver_path("commute-driver-hyper");
+        self.add_stack("hyper", r#""h1", "h2""#, &["{bin}/commute-driver-hyper"]);
+        self.write("basic.toml", BASIC_NETWORK);
+        self.write("small.toml", SMALL_STUDY)
     }
 
-    /// The records of a run in the working folder.
+    /// Reads the records of a run in the working directory.
     pub fn records(&self, run: &str) -> RunData {
         records(&self.work().join(run))
     }
 }
 
-pub fn records(dir: &Path) -> RunData {
-    Store::open(dir).unwrap().read().unwrap()
+/// Reads a run, which fails if a record is incomplete.
+pub fn records(run: &Path) -> RunData {
+    Store::open(run).unwrap().read().unwrap()
 }
 
-/// The cells that count, in the plan's order.
-pub fn last(data: &RunData) -> Vec<&Cell> {
+/// Returns the number of complete records, 0 if the run has none yet.
+pub fn record_count(run: &Path) -> usize {
+    let cells = run.join("cells");
+    if !cells.is_dir() {
+        return 0;
+    }
+    super::file_names(&cells)
+        .iter()
+        .filter(|name| name.ends_with(".json") && !name.starts_with('.'))
+        .count()
+}
+
+/// Returns the cells that count, in the plan's order.
+pub fn counted_cells(data: &RunData) -> Vec<&Cell> {
     data.with_status()
         .into_iter()
         .filter(|(_, status)| *status == CellStatus::Counted)
@@ -89,9 +102,9 @@ pub fn last(data: &RunData) -> Vec<&Cell> {
 
 /// Asserts that each cell of the plan has exactly one record that counts.
 #[track_caller]
-pub fn whole(data: &RunData) {
+pub fn assert_complete(data: &RunData) {
     let mut planned: Vec<&str> = data.run().plan.iter().map(|p| p.id.as_str()).collect();
-    let mut counted: Vec<&str> = last(data).iter().map(|c| c.id.as_str()).collect();
+    let mut counted: Vec<&str> = counted_cells(data).iter().map(|c| c.id.as_str()).collect();
     planned.sort_unstable();
     counted.sort_unstable();
     assert_eq!(planned, counted);

@@ -1,0 +1,54 @@
+//! Processes as /proc shows them.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rustix::process::Pid;
+
+struct Process {
+    name: String,
+    state: char,
+    parent: i32,
+}
+
+impl Process {
+    /// Parses `pid (name) state ppid ...`, proc_pid_stat(5); the name may contain any character.
+    fn read(pid: i32) -> Option<Process> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (head, tail) = text.rsplit_once(')')?;
+        let mut fields = tail.split_whitespace();
+        Some(Process {
+            name: head.split_once('(')?.1.to_owned(),
+            state: fields.next()?.chars().next()?,
+            parent: fields.next()?.parse().ok()?,
+        })
+    }
+}
+
+/// Returns ID and name of each descendant of a process, without zombies.
+pub fn descendants(root: Pid) -> Vec<(Pid, String)> {
+    let all: BTreeMap<i32, Process> = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, Process::read(pid)?)))
+        .collect();
+    let root = root.as_raw_nonzero().get();
+    all.iter()
+        .filter(|(_, p)| p.state != 'Z' && ancestors(&all, p).any(|a| a == root))
+        .filter_map(|(pid, p)| Some((Pid::from_raw(*pid)?, p.name.clone())))
+        .collect()
+}
+
+/// Returns whether a driver runs below this process.
+pub fn has_driver(root: Pid) -> bool {
+    descendants(root)
+        .iter()
+        .any(|(_, name)| name.starts_with("commute-driver"))
+}
+
+fn ancestors<'a>(
+    all: &'a BTreeMap<i32, Process>,
+    of: &'a Process,
+) -> impl Iterator<Item = i32> + 'a {
+    std::iter::successors(Some(of.parent), |pid| all.get(pid).map(|p| p.parent))
+}
