@@ -8,8 +8,19 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use common::command::{Running, wait_until};
-use common::process::descendants;
+use common::process::{descendants, handles};
 use common::{CommandOutput, Sandbox, User, users};
+
+/// The signals that `commute link` forwards to the command.
+const FORWARDED: [Signal; 7] = [
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TERM,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::WINCH,
+];
 
 /// Returns `commute link lan -- sh -c SCRIPT`.
 fn link(sandbox: &Sandbox, user: User, script: &str) -> Command {
@@ -55,6 +66,8 @@ fn signals_are_forwarded() {
                       while :; do sleep 0.05; done";
         let running = Running::start(link(&sandbox, user, script));
         wait_until("the script's trap", || ready.exists());
+        // commute installs its handlers only after the command has started.
+        wait_until("commute's handlers", || handles(running.pid(), &FORWARDED));
         running.signal(Signal::TERM);
         running.finish().exits_with(5).stdout_contains("terminated");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 
 struct Process {
     name: String,
@@ -44,6 +44,21 @@ pub fn has_driver(root: Pid) -> bool {
     descendants(root)
         .iter()
         .any(|(_, name)| name.starts_with("commute-driver"))
+}
+
+/// Returns whether a process has handlers for all of these signals: SigCgt in
+/// proc_pid_status(5), whose bit 0 is signal 1.
+pub fn handles(pid: Pid, signals: &[Signal]) -> bool {
+    let pid = pid.as_raw_nonzero();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let caught = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigCgt:"))
+        .unwrap();
+    let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
+    signals
+        .iter()
+        .all(|signal| caught >> (signal.as_raw() - 1) & 1 == 1)
 }
 
 fn ancestors<'a>(
