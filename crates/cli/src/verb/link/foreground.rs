@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use pump::Process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::Signals;
 
 /// How long a forwarded signal may be delayed.
 const SIGNAL_LATENCY: Duration = Duration::from_millis(50);
@@ -22,12 +23,16 @@ pub(crate) fn streams() -> anyhow::Result<Vec<(OwnedFd, RawFd)>> {
     ])
 }
 
+/// Catches the signals that are to be forwarded. Call it before the command starts: until then they
+/// end commute.
+pub(crate) fn catch_signals() -> anyhow::Result<Signals> {
+    let forwarded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
+    Signals::new(forwarded).context("cannot watch for signals")
+}
+
 /// Waits for the command, and returns its exit code; 128 plus the signal's number if a signal ended
 /// it, as shells do.
-pub(crate) fn wait(process: &mut Process) -> anyhow::Result<u8> {
-    let forwarded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
-    let mut signals =
-        signal_hook::iterator::Signals::new(forwarded).context("cannot watch for signals")?;
+pub(crate) fn wait(process: &mut Process, signals: &mut Signals) -> anyhow::Result<u8> {
     loop {
         for signal in signals.pending() {
             process.kill(signal)?;

@@ -126,7 +126,7 @@ fn relay_tcp(
                         drop(slot);
                     });
                 }
-                Err(_) => reset(far),
+                Err(_) => close_with_reset([far]),
             }
             io::Result::Ok(())
         });
@@ -147,15 +147,16 @@ async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
             .await;
     if nodelay.is_err() || relayed.is_err() {
         // A reset on one side must become a reset on the other, never an orderly close.
-        reset(far);
-        reset(near);
+        close_with_reset([far, near]);
     }
 }
 
-/// Closes with RST (SO_LINGER of zero, tcp(7)).
-fn reset(stream: TcpStream) {
-    // An error means that it is closed already.
-    drop(stream.set_zero_linger());
+/// Closes streams with RST (SO_LINGER of zero, tcp(7)).
+fn close_with_reset<const N: usize>(streams: [TcpStream; N]) {
+    for stream in streams {
+        // An error means that it is closed already.
+        stream.set_zero_linger().ok();
+    }
 }
 
 async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infallible> {

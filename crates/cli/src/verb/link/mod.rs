@@ -120,6 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         fds: foreground::streams()?,
         foreground: true,
     };
+    let mut signals = foreground::catch_signals()?;
     let mut process = match bench.spawn(Side::Client, spawn) {
         Err(pump::BenchError::CannotRun { message, not_found }) => {
             eprintln!("commute: {message}");
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         }
         other => other?,
     };
-    let status = foreground::wait(&mut process)?;
+    let status = foreground::wait(&mut process, &mut signals)?;
     let window = bench.end_window()?;
     if let Some(path) = &args.pcap {
         save(&mut bench, path).with_context(|| format!("--pcap {}", path.display()))?;

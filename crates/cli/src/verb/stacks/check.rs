@@ -38,7 +38,10 @@ fn known_case(name: &str) -> Result<String, String> {
     let known: Vec<&str> = lab::CASES.iter().map(|case| case.name).collect();
     match known.contains(&name) {
         true => Ok(name.to_owned()),
-        false => Err(format!("no case has this name; known: {}", known.join(", "))),
+        false => Err(format!(
+            "no case has this name; known: {}",
+            known.join(", ")
+        )),
     }
 }
 
