@@ -4,7 +4,7 @@
 //! intervals that the table shows.
 
 use record::Proof;
-use stats::Verdict;
+use stats::{Outlook, Verdict};
 
 use crate::number::{count, duration, percent, size};
 use crate::summary::measure::{Comparison, Measure, Part};
@@ -165,24 +165,17 @@ impl SentenceWriter<'_> {
                 "Cannot tell: no block has clean cells of both {baseline} and another arm."
             );
         }
-        let needs: Vec<Option<usize>> = arms
+        let outlooks = arms
             .iter()
             .flat_map(|arm| arm.comparisons())
             .filter_map(|(_, c)| match c.verdict {
-                Verdict::CannotTell { needs, .. } => Some(needs),
+                Verdict::CannotTell { outlook, .. } => Some(outlook),
                 _ => None,
-            })
-            .collect();
-        let counts = || needs.iter().flatten();
-        let outlook = match (counts().min(), counts().max()) {
-            (Some(first), Some(all)) if needs.iter().any(Option::is_none) => format!(
-                "needs about {first} to {all}, but more blocks will not decide every comparison"
-            ),
-            (Some(first), Some(all)) if first < all => {
-                format!("needs about {first} for a first verdict, {all} for all")
-            }
-            (Some(first), _) => format!("needs about {first}"),
-            (None, _) => "more blocks will not help".into(),
+            });
+        let outlook = match outlooks.min() {
+            Some(Outlook::AFewMore) => "a few more blocks may decide some comparisons",
+            Some(Outlook::SeveralTimesAsMany) => "it takes several times as many blocks",
+            Some(Outlook::WillNotSettle) | None => "more blocks will not settle it",
         };
         let blocks = count(fewest_blocks(arms), "block");
         format!("Cannot tell whether any arm beats {baseline}: {blocks}; {outlook}.")

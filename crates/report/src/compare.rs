@@ -92,24 +92,32 @@ pub(crate) fn compare(
     let rule = Rule {
         margin: margin_ns(population, run, &clean).max(margin_ns(population, run, &first)),
         level: Level::NINETY_FIVE.shared_by(family.comparisons),
-        seed: run.seed,
     };
     let pairs = |(arm, baseline): &(Blocks<'_>, Blocks<'_>)| pairs(population, arm, baseline, run);
     let with_noisy = stats::compare(&pairs(&first), &rule);
     let clean = pairs(&clean);
     let comparison = stats::compare(&clean, &rule).map(|compared| Comparison {
         difference: Quantity::new(&compared.difference, Unit::Ns),
-        speedup: stats::speedup(&clean, rule.level, rule.seed)
+        speedup: speedup(&clean, &compared.difference)
             .map(|factor| Quantity::new(&factor, Unit::Factor)),
         margin_ns: rule.margin,
         verdict: compared.verdict,
-        correlation: stats::correlation(&clean),
+        correlation: stats::rank_correlation(&clean),
         caveats: Vec::new(),
     });
     Compared {
         clean: comparison,
         with_noisy: with_noisy.map(|compared| compared.verdict),
     }
+}
+
+/// Returns the factor by which the arm is faster.
+fn speedup(pairs: &[(Span, Span)], difference: &stats::Estimate) -> Option<stats::Estimate> {
+    let factors: Option<Vec<Span>> = pairs
+        .iter()
+        .map(|&pair| stats::block_speedup(&[pair]))
+        .collect();
+    stats::speedup(&factors?, difference)
 }
 
 /// Returns the largest difference that still counts as no difference: the study's margin or the

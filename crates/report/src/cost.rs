@@ -1,6 +1,6 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use record::{Cell, Run};
+use record::Cell;
 use stats::{Level, Span};
 
 use crate::cells::Blocks;
@@ -8,14 +8,14 @@ use crate::quantity::{Quantity, Unit};
 use crate::summary::Costs;
 
 /// Returns the medians over clean cells.
-pub(crate) fn costs(blocks: &Blocks<'_>, run: &Run) -> Costs {
+pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
     let median = |unit, cost: &dyn Fn(&Cell) -> Option<f64>| {
         let values: Vec<Span> = blocks
             .values()
             // Zero means not measured, e.g. in imported calls.
             .filter_map(|cell| cost(cell).filter(|cost| *cost > 0.0).map(Span::exact))
             .collect();
-        let estimate = stats::estimate(&values, Level::NINETY_FIVE, run.seed)?;
+        let estimate = stats::estimate(&values, Level::NINETY_FIVE)?;
         Some(Quantity::new(&estimate, unit))
     };
     let per_request = |cell: &Cell, total: u64| {

@@ -20,7 +20,7 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         .by_block(blocks, run.timeout_ns)
         .into_values()
         .collect();
-    let estimate = |values: &[Span]| stats::estimate(values, Level::NINETY_FIVE, run.seed);
+    let estimate = |values: &[Span]| stats::estimate(values, Level::NINETY_FIVE);
     let times_by_block: Vec<Vec<Span>> = blocks
         .values()
         .map(|cell| {

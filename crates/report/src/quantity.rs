@@ -84,7 +84,9 @@ impl Quantity {
             high: finite(estimate.interval.hi),
             coverage: estimate.interval.coverage,
             interval: match estimate.interval.method {
-                stats::Method::OrderStatistics { .. } => Method::OrderStatistics,
+                stats::Method::OrderStatistics { .. } | stats::Method::Interpolated { .. } => {
+                    Method::OrderStatistics
+                }
                 stats::Method::Bootstrap => Method::Bootstrap,
             },
             blocks: estimate.blocks,

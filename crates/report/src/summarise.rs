@@ -140,7 +140,7 @@ impl<'a> Summariser<'a> {
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),
             reasons: self.cells.reasons(key.0, key.1),
             measures: measures.collect(),
-            costs: cost::costs(&blocks, self.run),
+            costs: cost::costs(&blocks),
         }
     }
 }

@@ -232,10 +232,7 @@ fn phases_of(arm: &ArmSummary, measure: usize) -> Option<&Phases> {
 
 /// Returns a verdict's words and its colour.
 fn words(verdict: Verdict) -> (String, &'static str) {
-    let words = match verdict {
-        Verdict::CannotTell { needs: Some(n), .. } => format!("cannot tell (~{n} blocks)"),
-        other => verdict_words(other).to_owned(),
-    };
+    let words = verdict_words(verdict).to_owned();
     let code = match verdict {
         Verdict::Faster => "\x1b[32m",
         Verdict::Slower => "\x1b[31m",

@@ -6,15 +6,6 @@ use crate::interval::{Interval, Level, Method};
 use crate::rng;
 use crate::span::Span;
 
-/// Returns the interval of the median of `blocks`, which is `value`.
-pub(crate) fn of_median(blocks: &[Span], value: Span, level: Level, seed: u64) -> Interval {
-    let mut ends = Ends::default();
-    percentiles(blocks.len(), value, level, seed, |picks| {
-        let median = ends.median(picks.iter().map(|&i| blocks[i]));
-        median.expect("as many values as blocks, and there are blocks")
-    })
-}
-
 /// Returns the interval of any statistic of `blocks` blocks. `statistic` gets the indices of the
 /// blocks to use, some more than once. `value` is the statistic of the blocks themselves; the
 /// interval always contains it.

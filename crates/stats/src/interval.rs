@@ -7,8 +7,8 @@ pub struct Interval {
     pub lo: f64,
     /// Upper end, in the unit of the values.
     pub hi: f64,
-    /// Probability that an interval made this way contains the true value: exact for order
-    /// statistics, nominal for a bootstrap.
+    /// Probability that an interval made this way contains the true value: exact or a lower bound,
+    /// except where [`Method`] says otherwise.
     pub coverage: f64,
     /// The method that made it.
     pub method: Method,
@@ -17,19 +17,33 @@ pub struct Interval {
 impl Interval {
     /// Returns whether the coverage is at least that of `level`. With too few blocks it cannot be.
     pub fn reaches(&self, level: Level) -> bool {
-        self.coverage >= level.coverage()
+        self.coverage >= level.coverage() - f64::EPSILON
+    }
+
+    /// Returns the rank of both ends, if they are values.
+    pub fn rank(&self) -> Option<usize> {
+        match self.method {
+            Method::OrderStatistics { rank } => Some(rank),
+            _ => None,
+        }
     }
 }
 
 /// A method of making an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The `rank`-th smallest and the `rank`-th greatest value.
+    /// From the `rank`-th smallest to the `rank`-th largest value.
     OrderStatistics {
-        /// Rank of both ends, from 1.
+        /// Rank of both ends, from 1; 0 without any value, when the interval is the whole line.
         rank: usize,
     },
-    /// Percentiles of the estimate over resampled blocks.
+    /// Both ends are interpolated between two ranks. The coverage is nominal; the true one is within
+    /// a point of it for any common distribution.
+    Interpolated {
+        /// The outer rank; the inner one is the next.
+        rank: usize,
+    },
+    /// Percentiles of the estimate over resampled blocks; the coverage is nominal.
     Bootstrap,
 }
 
@@ -42,6 +56,11 @@ pub struct Level {
 impl Level {
     /// 95 %: an interval that misses one time in twenty.
     pub const NINETY_FIVE: Self = Self { alpha: 0.05 };
+
+    /// Returns the level of an interval that misses with probability `error`.
+    pub fn of_error(error: f64) -> Self {
+        Self { alpha: error }
+    }
 
     /// Returns the level at which each of `comparisons` intervals must be made so that any of them
     /// misses at most as often as one at this level (Bonferroni).
@@ -61,9 +80,9 @@ impl Level {
         1.0 - self.alpha
     }
 
-    /// Returns the fewest blocks whose whole range covers the median at this level. The range misses
-    /// only when all blocks are on one side of the median, with probability 2 * 2^-n.
+    /// Returns the fewest blocks whose whole range covers the median at this level, if their number
+    /// is fixed in advance.
     pub fn fewest_blocks(self) -> usize {
-        (1.0 - self.alpha.log2()).ceil() as usize
+        crate::ranks::Ranks::Fixed.fewest_blocks(self)
     }
 }

@@ -8,12 +8,11 @@
 //!    connection and a minute, and are not independent. From here on the block is the unit of
 //!    evidence.
 //! 3. In each block the baseline is subtracted from the arm ([`Span::minus`]). What the arms of a
-//!    block have in common (random numbers, machine, minute) cancels out; [`correlation`] is the
+//!    block have in common (random numbers, machine, minute) cancels out; [`rank_correlation`] is the
 //!    measure of how much that was.
-//! 4. The median of those differences is the [`Estimate`]. Below 20 blocks its interval runs from one
-//!    order statistic to another, with a coverage that is known exactly for any continuous
-//!    distribution; from 20 on it is a bootstrap, drawn from the run's seed.
-//! 5. [`compare`] compares the interval with zero and with the margin, the largest difference that
+//! 4. The median of those differences is the [`Estimate`]. Its interval runs from one block's value to
+//!    another's, with a coverage that is known exactly for any continuous distribution.
+//! 5. [`decide`] compares the interval with zero and with the margin, the largest difference that
 //!    does not matter, and returns a [`Verdict`].
 //!
 //! # Many comparisons
@@ -33,19 +32,26 @@
 //!
 //! Nothing here reads a clock, a file or a global random source; `clippy-core.toml` bans them.
 
+mod binomial;
 mod bootstrap;
 mod ends;
 mod estimate;
+mod family;
 mod interval;
+mod outlook;
+mod paired;
 mod quantile;
+mod ranks;
 mod rng;
 mod span;
 mod verdict;
 
-pub use estimate::{Estimate, estimate, estimate_by_order, median};
+pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
+pub use family::{Differences, Family, FamilyResult, decide};
 pub use interval::{Interval, Level, Method};
+pub use outlook::Outlook;
+pub use paired::{block_difference, block_speedup, rank_correlation, speedup};
 pub use quantile::{MIN_BLOCKS_FOR_QUANTILE, MIN_CALLS_BEYOND, pooled_quantile};
+pub use ranks::Ranks;
 pub use span::Span;
-pub use verdict::{
-    Comparison, MIN_BLOCKS, Rule, Verdict, compare, correlation, default_margin_ns, speedup,
-};
+pub use verdict::{Comparison, MIN_BLOCKS, Rule, Verdict, compare, default_margin_ns};

@@ -20,12 +20,6 @@ pub(crate) fn below(seed: u64, counter: u64, n: usize) -> usize {
     (wide >> 64) as usize
 }
 
-/// Returns the same draw, uniform in (0, 1).
-#[cfg(test)]
-pub(crate) fn unit(seed: u64, counter: u64) -> f64 {
-    ((draw(seed, counter) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

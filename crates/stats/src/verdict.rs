@@ -1,74 +1,35 @@
-//! Comparisons of an arm with the baseline.
+//! The verdict on the difference between an arm and the baseline.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::estimate::{Estimate, estimate, median};
+use crate::estimate::{Estimate, estimate_by_order};
 use crate::interval::Level;
+use crate::outlook::{Outlook, outlook};
+use crate::ranks::Ranks;
 use crate::span::Span;
 
 /// Fewest blocks for any verdict: with 5, even the whole range covers the median only 93.8 % of the
 /// time.
 pub const MIN_BLOCKS: usize = 6;
 
-/// Most blocks that [`Verdict::CannotTell`] suggests; nobody would run more.
-const MAX_NEEDED: f64 = 1_000.0;
-
 /// Compares an arm with the baseline over blocks, given the (arm, baseline) times of each block.
 /// `None` without a block.
 pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
     let differences: Vec<Span> = pairs.iter().map(|(arm, base)| arm.minus(*base)).collect();
-    let difference = estimate(&differences, rule.level, rule.seed)?;
-    let verdict = decide(&differences, &difference, rule);
+    let difference = estimate_by_order(&differences, rule.level)?;
+    let ends = (difference.interval.lo, difference.interval.hi);
+    let enough = difference.blocks >= MIN_BLOCKS && difference.interval.reaches(rule.level);
+    let decided = enough.then(|| verdict(difference.value, ends, rule.margin));
+    let undecided = || Verdict::CannotTell {
+        blocks: difference.blocks,
+        outlook: outlook(&differences, rule.margin, rule.level, Ranks::Fixed),
+    };
     Some(Comparison {
         difference,
-        verdict,
+        verdict: decided.flatten().unwrap_or_else(undecided),
+        p_value: None,
     })
-}
-
-/// Returns the factor by which the arm is faster: the median over blocks of baseline / arm, on a
-/// logarithmic scale, so that 2x faster and 2x slower are equally far from no difference. `None`
-/// without a block, or when any time is not positive.
-pub fn speedup(pairs: &[(Span, Span)], level: Level, seed: u64) -> Option<Estimate> {
-    if pairs
-        .iter()
-        .any(|(arm, base)| arm.lo <= 0.0 || base.lo <= 0.0)
-    {
-        return None;
-    }
-    let logs: Vec<Span> = pairs
-        .iter()
-        .map(|(arm, base)| base.over(*arm).map_increasing(f64::ln))
-        .collect();
-    let mut factor = estimate(&logs, level, seed)?;
-    factor.value = factor.value.map_increasing(f64::exp);
-    factor.interval.lo = factor.interval.lo.exp();
-    factor.interval.hi = factor.interval.hi.exp();
-    Some(factor)
-}
-
-/// Returns Pearson's correlation of arm and baseline over the blocks where both are exact: how much
-/// of their variation they have in common, and so what pairing gains. `None` below [`MIN_BLOCKS`]
-/// such blocks or when one of the two never varies.
-pub fn correlation(pairs: &[(Span, Span)]) -> Option<f64> {
-    let exact: Vec<(f64, f64)> = pairs
-        .iter()
-        .filter_map(|(a, b)| Some((a.known()?, b.known()?)))
-        .collect();
-    if exact.len() < MIN_BLOCKS {
-        return None;
-    }
-    let n = exact.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| exact.iter().map(of).sum::<f64>() / n;
-    let (mean_a, mean_b) = (mean(|p| p.0), mean(|p| p.1));
-    let (mut aa, mut bb, mut ab) = (0.0, 0.0, 0.0);
-    for (a, b) in exact {
-        let (da, db) = (a - mean_a, b - mean_b);
-        aa += da * da;
-        bb += db * db;
-        ab += da * db;
-    }
-    (aa > 0.0 && bb > 0.0).then(|| (ab / (aa * bb).sqrt()).clamp(-1.0, 1.0))
 }
 
 /// Returns the margin, in ns, of a study that sets none: 5 % of the baseline, but at least 2 ms,
@@ -85,17 +46,19 @@ pub struct Rule {
     pub margin: f64,
     /// Level of the interval, already shared among all comparisons of the report.
     pub level: Level,
-    /// Seed of the bootstrap: the run's.
-    pub seed: u64,
 }
 
 /// The result of comparing an arm with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Arm minus baseline; negative means that the arm is faster.
+    /// Arm minus baseline; negative means that the arm is faster. The interval runs from one block's
+    /// difference to another's.
     pub difference: Estimate,
     /// The verdict on that difference.
     pub verdict: Verdict,
+    /// The smallest error probability at which these blocks decide the comparison, were it the only
+    /// one; `None` if they decide it at none.
+    pub p_value: Option<f64>,
 }
 
 /// What a comparison with the baseline shows.
@@ -112,74 +75,30 @@ pub enum Verdict {
     CannotTell {
         /// Blocks so far.
         blocks: usize,
-        /// About how many blocks a verdict would take; absent when no affordable number would do.
-        needs: Option<usize>,
+        /// Whether more blocks would decide it.
+        outlook: Outlook,
     },
 }
 
-fn decide(differences: &[Span], difference: &Estimate, rule: &Rule) -> Verdict {
-    let Estimate {
-        value,
-        interval,
-        blocks,
-    } = *difference;
-    let cannot_tell = || Verdict::CannotTell {
-        blocks,
-        needs: blocks_needed(differences, value, rule),
-    };
-    if blocks < MIN_BLOCKS || !interval.reaches(rule.level) {
-        return cannot_tell();
-    }
-    if interval.hi < 0.0 && value.hi < -rule.margin {
-        Verdict::Faster
-    } else if interval.lo > 0.0 && value.lo > rule.margin {
-        Verdict::Slower
-    } else if interval.lo >= -rule.margin && interval.hi <= rule.margin {
-        Verdict::NoDifference
-    } else {
-        cannot_tell()
+impl Verdict {
+    /// Returns whether it is anything but [`Verdict::CannotTell`].
+    pub fn is_decided(self) -> bool {
+        !matches!(self, Verdict::CannotTell { .. })
     }
 }
 
-/// Returns the number of blocks after which a verdict is likely if further blocks are like those so
-/// far.
-///
-/// The interval has to shrink until it excludes zero (for an estimate beyond the margin) or fits
-/// into the margin (for one within). Its half-width falls with the square root of the number of
-/// blocks n; for a median it is about z * sqrt(pi/2) * sigma / sqrt(n), with sigma from the median
-/// absolute deviation, which a single outlier does not move.
-fn blocks_needed(differences: &[Span], value: Span, rule: &Rule) -> Option<usize> {
-    let at_least = (differences.len() + 1)
-        .max(rule.level.fewest_blocks())
-        .max(MIN_BLOCKS);
-    let value = value.known()?;
-    if differences.len() < 2 {
-        return Some(at_least);
-    }
-    let deviations: Vec<Span> = differences
-        .iter()
-        .map(|d| d.known().map(|d| Span::exact((d - value).abs())))
-        .collect::<Option<_>>()?;
-    let sigma = 1.4826 * median(&deviations)?.lo;
-    let room = if value.abs() > rule.margin {
-        value.abs()
+/// Returns the verdict that an interval allows. A narrower interval around the same estimate allows
+/// the same verdict.
+pub(crate) fn verdict(value: Span, (lo, hi): (f64, f64), margin: f64) -> Option<Verdict> {
+    if hi < 0.0 && value.hi < -margin {
+        Some(Verdict::Faster)
+    } else if lo > 0.0 && value.lo > margin {
+        Some(Verdict::Slower)
+    } else if lo >= -margin && hi <= margin {
+        Some(Verdict::NoDifference)
     } else {
-        rule.margin - value.abs()
-    };
-    let half_width_of_one = upper_normal_quantile(rule.level.alpha() / 2.0)
-        * std::f64::consts::FRAC_PI_2.sqrt()
-        * sigma;
-    let blocks = (half_width_of_one / room).powi(2).ceil();
-    (blocks <= MAX_NEEDED).then(|| at_least.max(blocks as usize))
-}
-
-/// Returns z with P(Z > z) = p for a standard normal Z and p up to 1/2 (Abramowitz and Stegun
-/// 26.2.23, error below 4.5e-4).
-fn upper_normal_quantile(p: f64) -> f64 {
-    let t = (-2.0 * p.ln()).sqrt();
-    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
-    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
-    t - above / below
+        None
+    }
 }
 
 #[cfg(test)]
@@ -189,7 +108,6 @@ mod tests {
     const RULE: Rule = Rule {
         margin: 5.0,
         level: Level::NINETY_FIVE,
-        seed: 7,
     };
 
     fn against_100(arm: &[f64]) -> Vec<(Span, Span)> {
@@ -217,7 +135,7 @@ mod tests {
             Verdict::NoDifference
         );
         let wide = verdict(&[60.0, 80.0, 90.0, 110.0, 120.0, 140.0]);
-        assert!(matches!(wide, Verdict::CannotTell { blocks: 6, needs: Some(n) } if n > 6));
+        assert!(matches!(wide, Verdict::CannotTell { blocks: 6, .. }));
     }
 
     #[test]
@@ -242,7 +160,7 @@ mod tests {
             got,
             Verdict::CannotTell {
                 blocks: 5,
-                needs: Some(6)
+                outlook: Outlook::AFewMore
             }
         );
     }
@@ -262,7 +180,7 @@ mod tests {
             of(9),
             Verdict::CannotTell {
                 blocks: 9,
-                needs: Some(10)
+                outlook: Outlook::AFewMore
             }
         );
         assert_eq!(of(10), Verdict::Faster);
@@ -289,35 +207,8 @@ mod tests {
             got,
             Verdict::CannotTell {
                 blocks: 12,
-                needs: None
+                outlook: Outlook::WillNotSettle
             }
         );
-    }
-
-    #[test]
-    fn speedup_is_the_ratio_of_baseline_to_arm() {
-        let got = speedup(&against_100(&[50.0; 8]), Level::NINETY_FIVE, 1).unwrap();
-        assert!((got.value.lo - 2.0).abs() < 1e-12);
-        assert!(speedup(&against_100(&[0.0; 8]), Level::NINETY_FIVE, 1).is_none());
-    }
-
-    #[test]
-    fn correlation_of_rising_and_falling_lines() {
-        let pair = |a: f64, b: f64| (Span::exact(a), Span::exact(b));
-        let line: Vec<_> = (0..6)
-            .map(|i| pair(f64::from(i), 2.0 * f64::from(i)))
-            .collect();
-        assert!((correlation(&line).unwrap() - 1.0).abs() < 1e-12);
-        let fall: Vec<_> = (0..6).map(|i| pair(f64::from(i), -f64::from(i))).collect();
-        assert!((correlation(&fall).unwrap() + 1.0).abs() < 1e-12);
-        assert_eq!(correlation(&line[..5]), None, "five blocks");
-        assert_eq!(correlation(&[pair(1.0, 2.0); 9]), None, "no variation");
-    }
-
-    #[test]
-    fn normal_quantiles_match_published_tables() {
-        for (p, z) in [(0.025, 1.95996), (0.005, 2.57583), (0.001, 3.09023)] {
-            assert!((upper_normal_quantile(p) - z).abs() < 4.5e-4);
-        }
     }
 }

@@ -134,12 +134,12 @@ mod tests {
             assert_eq!(part.name(), name);
             assert_eq!(serde_json::to_value(part).unwrap(), name);
         }
-        let (blocks, needs) = (1, None);
+        let (blocks, outlook) = (1, stats::Outlook::WillNotSettle);
         for (verdict, name) in [
             (Verdict::Faster, "faster"),
             (Verdict::Slower, "slower"),
             (Verdict::NoDifference, "no_difference"),
-            (Verdict::CannotTell { blocks, needs }, "cannot_tell"),
+            (Verdict::CannotTell { blocks, outlook }, "cannot_tell"),
         ] {
             assert_eq!(serde_json::to_value(verdict).unwrap()["verdict"], name);
         }

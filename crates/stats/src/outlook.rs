@@ -1,0 +1,152 @@
+//! Whether more blocks would decide a comparison.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::binomial::cdf;
+use crate::estimate::median;
+use crate::interval::Level;
+use crate::ranks::Ranks;
+use crate::span::Span;
+use crate::verdict::MIN_BLOCKS;
+
+/// The probability of a verdict that a number of blocks must give to count as enough.
+const POWER: f64 = 0.8;
+
+/// With this share of blocks on the wrong side of a boundary, no affordable number of blocks
+/// separates the median from it.
+const HOPELESS_SHARE: f64 = 0.45;
+
+/// The fewest blocks that count as a few more.
+const AT_LEAST_A_FEW: usize = 6;
+
+/// Beyond this multiple of the blocks so far, more blocks do not count as affordable.
+const AFFORDABLE: usize = 10;
+
+/// The share by which the search for a number of blocks proceeds.
+const SEARCH_STEP: usize = 50;
+
+/// What more blocks would do for an undecided comparison, if they are like those so far. It is a
+/// class and not a number, because the blocks that leave a comparison open say little about how many
+/// more it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outlook {
+    /// Half as many blocks again, or six, will probably decide it.
+    AFewMore,
+    /// Up to ten times as many blocks will probably decide it.
+    SeveralTimesAsMany,
+    /// The difference is too near zero or the margin for its scatter, or too many requests timed out.
+    WillNotSettle,
+}
+
+impl Outlook {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outlook::AFewMore => "a_few_more",
+            Outlook::SeveralTimesAsMany => "several_times_as_many",
+            Outlook::WillNotSettle => "will_not_settle",
+        }
+    }
+}
+
+/// Returns the outlook of differences that are undecided at `level`.
+///
+/// An interval excludes a boundary if fewer blocks than its rank lie on the wrong side of it. With
+/// a share q of such blocks (Jeffreys' estimate from those so far), N blocks decide with the
+/// probability that a binomial (N, q) number is below the rank for N blocks.
+pub(crate) fn outlook(differences: &[Span], margin: f64, level: Level, ranks: Ranks) -> Outlook {
+    let n = differences.len();
+    let Some(value) = median(differences) else {
+        return Outlook::AFewMore;
+    };
+    let wrong_share = |right_side: &dyn Fn(&Span) -> bool| {
+        let wrong = differences.iter().filter(|d| !right_side(d)).count();
+        (wrong as f64 + 0.5) / (n as f64 + 1.0)
+    };
+    let shares = if value.hi < -margin {
+        vec![wrong_share(&|d| d.hi < 0.0)]
+    } else if value.lo > margin {
+        vec![wrong_share(&|d| d.lo > 0.0)]
+    } else if value.lo >= -margin && value.hi <= margin {
+        vec![
+            wrong_share(&|d| d.lo >= -margin),
+            wrong_share(&|d| d.hi <= margin),
+        ]
+    } else {
+        // Timeouts leave open on which side of the margin the median is.
+        return Outlook::WillNotSettle;
+    };
+    if shares.iter().any(|&q| q >= HOPELESS_SHARE) {
+        return Outlook::WillNotSettle;
+    }
+    let decides = |blocks: usize| {
+        let rank = ranks.rank(blocks, level);
+        let missed = |q: &f64| match rank {
+            0 => 1.0,
+            _ => 1.0 - cdf(blocks, rank - 1, *q),
+        };
+        1.0 - shares.iter().map(missed).sum::<f64>() >= POWER
+    };
+    let affordable = AFFORDABLE * n.max(MIN_BLOCKS);
+    let mut blocks = (n + 1).max(MIN_BLOCKS);
+    while blocks <= affordable && !decides(blocks) {
+        blocks += 1 + blocks / SEARCH_STEP;
+    }
+    if blocks > affordable {
+        Outlook::WillNotSettle
+    } else if blocks <= a_few_more(n) {
+        Outlook::AFewMore
+    } else {
+        Outlook::SeveralTimesAsMany
+    }
+}
+
+/// Returns how many blocks `blocks` and a few more are.
+fn a_few_more(blocks: usize) -> usize {
+    (blocks + AT_LEAST_A_FEW.max(blocks / 2)).max(MIN_BLOCKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(differences: &[f64], margin: f64) -> Outlook {
+        let spans: Vec<Span> = differences.iter().map(|&d| Span::exact(d)).collect();
+        outlook(&spans, margin, Level::NINETY_FIVE, Ranks::Fixed)
+    }
+
+    #[test]
+    fn unanimous_blocks_need_a_few_more() {
+        assert_eq!(of(&[-10.0; 5], 2.0), Outlook::AFewMore);
+        assert_eq!(of(&[], 2.0), Outlook::AFewMore);
+    }
+
+    #[test]
+    fn a_quarter_on_the_wrong_side_needs_several_times_as_many() {
+        let mut blocks = [-10.0; 8];
+        blocks[..2].fill(3.0);
+        assert_eq!(of(&blocks, 2.0), Outlook::SeveralTimesAsMany);
+    }
+
+    #[test]
+    fn blocks_on_both_sides_will_not_settle() {
+        assert_eq!(
+            of(&[-9.0, -8.0, -7.0, 5.0, 6.0, 7.0], 2.0),
+            Outlook::WillNotSettle
+        );
+        // The median is the margin itself.
+        assert_eq!(
+            of(&[1.0, 1.0, 1.9, 2.1, 3.0, 3.0], 2.0),
+            Outlook::WillNotSettle
+        );
+    }
+
+    #[test]
+    fn timeouts_of_both_arms_will_not_settle() {
+        let unknown = Span::at_least(9.0).minus(Span::at_least(9.0));
+        let got = outlook(&[unknown; 12], 2.0, Level::NINETY_FIVE, Ranks::Fixed);
+        assert_eq!(got, Outlook::WillNotSettle);
+    }
+}
