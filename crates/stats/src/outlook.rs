@@ -23,7 +23,7 @@ const AT_LEAST_A_FEW: usize = 6;
 /// Beyond this multiple of the blocks so far, more blocks do not count as affordable.
 const AFFORDABLE: usize = 10;
 
-/// The share by which the search for a number of blocks proceeds.
+/// The search tries numbers of blocks in steps of the blocks so far divided by this.
 const SEARCH_STEP: usize = 50;
 
 /// What more blocks would do for an undecided comparison, if they are like those so far. It is a
@@ -89,17 +89,13 @@ pub(crate) fn outlook(differences: &[Span], margin: f64, level: Level, ranks: Ra
         };
         1.0 - shares.iter().map(missed).sum::<f64>() >= POWER
     };
-    let affordable = AFFORDABLE * n.max(MIN_BLOCKS);
-    let mut blocks = (n + 1).max(MIN_BLOCKS);
-    while blocks <= affordable && !decides(blocks) {
-        blocks += 1 + blocks / SEARCH_STEP;
-    }
-    if blocks > affordable {
-        Outlook::WillNotSettle
-    } else if blocks <= a_few_more(n) {
+    let mut a_few_more = (n + 1..=a_few_more(n)).step_by(1 + n / SEARCH_STEP);
+    if a_few_more.any(decides) {
         Outlook::AFewMore
-    } else {
+    } else if decides(AFFORDABLE * n.max(MIN_BLOCKS)) {
         Outlook::SeveralTimesAsMany
+    } else {
+        Outlook::WillNotSettle
     }
 }
 
