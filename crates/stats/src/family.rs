@@ -170,7 +170,7 @@ fn simes(sorted: &[f64]) -> f64 {
 
 /// Returns how many of the sorted p-values the procedure of Benjamini and Hochberg rejects: the
 /// largest j with p_(j) <= j * `share`.
-fn rejected(sorted: &[f64], share: f64) -> usize {
+pub(crate) fn rejected(sorted: &[f64], share: f64) -> usize {
     (1..=sorted.len())
         .rev()
         .find(|&j| at_most(sorted[j - 1], share * j as f64))
