@@ -30,7 +30,10 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
                 .collect()
         })
         .collect();
-    let p95 = stats::pooled_quantile(&times_by_block, 0.95, Level::NINETY_FIVE, run.seed);
+    let p95 = match stats::quantile(&times_by_block, 0.95, Level::NINETY_FIVE) {
+        Some(stats::Quantile::WithinBlocks(estimate)) => Some(estimate),
+        _ => None,
+    };
     let goodput = || estimate(&goodput(population, blocks, run.timeout_ns));
     Measure {
         group: population.group.clone(),

@@ -87,7 +87,6 @@ impl Quantity {
                 stats::Method::OrderStatistics { .. } | stats::Method::Interpolated { .. } => {
                     Method::OrderStatistics
                 }
-                stats::Method::Bootstrap => Method::Bootstrap,
             },
             blocks: estimate.blocks,
             unit,

@@ -2,7 +2,7 @@
 
 use crate::span::Span;
 
-/// The ends of many spans. The buffers are reused from one resample to the next.
+/// The ends of many spans.
 #[derive(Default)]
 pub(crate) struct Ends {
     pub(crate) lo: Vec<f64>,

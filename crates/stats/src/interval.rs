@@ -43,8 +43,6 @@ pub enum Method {
         /// The outer rank; the inner one is the next.
         rank: usize,
     },
-    /// Percentiles of the estimate over resampled blocks; the coverage is nominal.
-    Bootstrap,
 }
 
 /// The probability with which an interval may miss the true value.

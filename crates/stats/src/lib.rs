@@ -33,7 +33,6 @@
 //! Nothing here reads a clock, a file or a global random source; `clippy-core.toml` bans them.
 
 mod binomial;
-mod bootstrap;
 mod ends;
 mod estimate;
 mod family;
@@ -44,7 +43,6 @@ mod plan;
 mod quantile;
 mod ranks;
 mod reliability;
-mod rng;
 mod span;
 mod verdict;
 
@@ -54,7 +52,9 @@ pub use interval::{Interval, Level, Method};
 pub use outlook::Outlook;
 pub use paired::{block_difference, block_speedup, rank_correlation, speedup};
 pub use plan::{FewestBlocks, fewest_blocks};
-pub use quantile::{MIN_BLOCKS_FOR_QUANTILE, MIN_CALLS_BEYOND, pooled_quantile};
+pub use quantile::{
+    MIN_BLOCKS_FOR_POOLING, MIN_REQUESTS_BEYOND, Quantile, fewest_requests, quantile,
+};
 pub use ranks::Ranks;
 pub use reliability::{Reliability, ReliabilityVerdict, Requests, compare_reliability};
 pub use span::Span;
