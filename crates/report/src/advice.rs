@@ -175,7 +175,7 @@ impl SentenceWriter<'_> {
         let outlook = match outlooks.min() {
             Some(Outlook::AFewMore) => "a few more blocks may decide some comparisons",
             Some(Outlook::SeveralTimesAsMany) => "it takes several times as many blocks",
-            Some(Outlook::WillNotSettle) | None => "more blocks will not settle it",
+            Some(Outlook::MayNotSettle) | None => "more blocks may not settle it",
         };
         let blocks = count(fewest_blocks(arms), "block");
         format!("Cannot tell whether any arm beats {baseline}: {blocks}; {outlook}.")

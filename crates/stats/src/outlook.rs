@@ -10,12 +10,16 @@ use crate::ranks::Ranks;
 use crate::span::Span;
 use crate::verdict::MIN_BLOCKS;
 
-/// The probability of a verdict that a number of blocks must give to count as enough.
-const POWER: f64 = 0.8;
+/// The probability of a verdict that a few more blocks must give.
+const POWER_OF_A_FEW: f64 = 0.5;
 
-/// With this share of blocks on the wrong side of a boundary, no affordable number of blocks
-/// separates the median from it.
-const HOPELESS_SHARE: f64 = 0.45;
+/// The probability of a verdict that ten times as many blocks must give. It is higher, because they
+/// cost more.
+const POWER_OF_MANY: f64 = 0.8;
+
+/// With this share of blocks on the wrong side of a boundary, the blocks do not show on which side
+/// the median is.
+const EVEN_SHARE: f64 = 0.45;
 
 /// The fewest blocks that count as a few more.
 const AT_LEAST_A_FEW: usize = 6;
@@ -28,16 +32,17 @@ const SEARCH_STEP: usize = 50;
 
 /// What more blocks would do for an undecided comparison, if they are like those so far. It is a
 /// class and not a number, because the blocks that leave a comparison open say little about how many
-/// more it takes.
+/// more it takes: the example `power` shows how often each class is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outlook {
-    /// Half as many blocks again, or six, will probably decide it.
+    /// Half as many blocks again, or six, will decide it more likely than not.
     AFewMore,
     /// Up to ten times as many blocks will probably decide it.
     SeveralTimesAsMany,
-    /// The difference is too near zero or the margin for its scatter, or too many requests timed out.
-    WillNotSettle,
+    /// The difference is so near zero or the margin for its scatter that even ten times as many blocks
+    /// may not decide it, or too many requests timed out.
+    MayNotSettle,
 }
 
 impl Outlook {
@@ -46,7 +51,7 @@ impl Outlook {
         match self {
             Outlook::AFewMore => "a_few_more",
             Outlook::SeveralTimesAsMany => "several_times_as_many",
-            Outlook::WillNotSettle => "will_not_settle",
+            Outlook::MayNotSettle => "may_not_settle",
         }
     }
 }
@@ -76,26 +81,26 @@ pub(crate) fn outlook(differences: &[Span], margin: f64, level: Level, ranks: Ra
         ]
     } else {
         // Timeouts leave open on which side of the margin the median is.
-        return Outlook::WillNotSettle;
+        return Outlook::MayNotSettle;
     };
-    if shares.iter().any(|&q| q >= HOPELESS_SHARE) {
-        return Outlook::WillNotSettle;
+    if shares.iter().any(|&q| q >= EVEN_SHARE) {
+        return Outlook::MayNotSettle;
     }
-    let decides = |blocks: usize| {
+    let power = |blocks: usize| {
         let rank = ranks.rank(blocks, level);
         let missed = |q: &f64| match rank {
             0 => 1.0,
             _ => 1.0 - cdf(blocks, rank - 1, *q),
         };
-        1.0 - shares.iter().map(missed).sum::<f64>() >= POWER
+        1.0 - shares.iter().map(missed).sum::<f64>()
     };
     let mut a_few_more = (n + 1..=a_few_more(n)).step_by(1 + n / SEARCH_STEP);
-    if a_few_more.any(decides) {
+    if a_few_more.any(|blocks| power(blocks) >= POWER_OF_A_FEW) {
         Outlook::AFewMore
-    } else if decides(AFFORDABLE * n.max(MIN_BLOCKS)) {
+    } else if power(AFFORDABLE * n.max(MIN_BLOCKS)) >= POWER_OF_MANY {
         Outlook::SeveralTimesAsMany
     } else {
-        Outlook::WillNotSettle
+        Outlook::MayNotSettle
     }
 }
 
@@ -127,22 +132,22 @@ mod tests {
     }
 
     #[test]
-    fn blocks_on_both_sides_will_not_settle() {
+    fn blocks_on_both_sides_may_not_settle() {
         assert_eq!(
             of(&[-9.0, -8.0, -7.0, 5.0, 6.0, 7.0], 2.0),
-            Outlook::WillNotSettle
+            Outlook::MayNotSettle
         );
         // The median is the margin itself.
         assert_eq!(
             of(&[1.0, 1.0, 1.9, 2.1, 3.0, 3.0], 2.0),
-            Outlook::WillNotSettle
+            Outlook::MayNotSettle
         );
     }
 
     #[test]
-    fn timeouts_of_both_arms_will_not_settle() {
+    fn timeouts_of_both_arms_may_not_settle() {
         let unknown = Span::at_least(9.0).minus(Span::at_least(9.0));
         let got = outlook(&[unknown; 12], 2.0, Level::NINETY_FIVE, Ranks::Fixed);
-        assert_eq!(got, Outlook::WillNotSettle);
+        assert_eq!(got, Outlook::MayNotSettle);
     }
 }

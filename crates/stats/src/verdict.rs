@@ -207,7 +207,7 @@ mod tests {
             got,
             Verdict::CannotTell {
                 blocks: 12,
-                outlook: Outlook::WillNotSettle
+                outlook: Outlook::MayNotSettle
             }
         );
     }

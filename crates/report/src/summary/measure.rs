@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(part.name(), name);
             assert_eq!(serde_json::to_value(part).unwrap(), name);
         }
-        let (blocks, outlook) = (1, stats::Outlook::WillNotSettle);
+        let (blocks, outlook) = (1, stats::Outlook::MayNotSettle);
         for (verdict, name) in [
             (Verdict::Faster, "faster"),
             (Verdict::Slower, "slower"),
