@@ -1,0 +1,122 @@
+//! Coverage, error rates and power in simulated studies. `examples/power.rs` prints the same figures
+//! with more trials.
+
+mod simulation;
+
+use simulation::designs::Design;
+use simulation::random::Distribution;
+use simulation::{
+    OUTLOOKS, Outcome, any_false_while_looking, coverage, outlooks, quantile_coverage, study,
+};
+use stats::{Outlook, Ranks};
+
+/// Coverages of the interval at ranks, by David and Nagaraja, "Order Statistics", 7.1.
+const EXACT: [(usize, f64); 6] = [
+    (6, 0.96875),
+    (8, 0.9921875),
+    (10, 0.978516),
+    (14, 0.987061),
+    (20, 0.958611),
+    (30, 0.957226),
+];
+
+/// Exact intervals cover what they state, within four standard errors. Interpolated ones may be off
+/// by a point besides.
+#[test]
+fn intervals_of_medians_cover_what_they_state() {
+    const TRIALS: u64 = 8_000;
+    for (n, stated) in EXACT {
+        for distribution in Distribution::ALL {
+            let (interpolated, by_order) = coverage(distribution, n, TRIALS);
+            let name = distribution.name();
+            let error = 4.0 * (stated * (1.0 - stated) / TRIALS as f64).sqrt();
+            let got = by_order.value();
+            assert!((got - stated).abs() < error, "{n} {name}: {got}");
+            let got = interpolated.value();
+            assert!((got - 0.95).abs() < 0.02, "{n} {name}: {got}");
+        }
+    }
+}
+
+#[test]
+fn intervals_of_p95_cover_it() {
+    for blocks in [10, 20] {
+        for skewed in [false, true] {
+            let got = quantile_coverage(blocks, skewed, 2_000).value();
+            assert!(got >= 0.94, "{blocks} blocks, skewed {skewed}: {got}");
+        }
+    }
+}
+
+fn worst_column(outcome: &Outcome) -> f64 {
+    outcome.wrong_by_column.iter().copied().fold(0.0, f64::max)
+}
+
+/// Most of the 5/6 that can be decided is decided from six blocks on.
+#[test]
+fn real_differences_are_decided() {
+    let design = Design::real();
+    for (blocks, share) in [(6, 0.65), (10, 0.80), (14, 0.82)] {
+        let outcome = study(&design, blocks, 60);
+        let decided = outcome.decided.value();
+        assert!(decided >= share, "{blocks} blocks: {decided}");
+        assert!(worst_column(&outcome) <= 0.05, "{blocks}: {outcome:?}");
+    }
+}
+
+#[test]
+fn decisions_are_rarely_wrong_in_any_column() {
+    let design = Design::half();
+    for (blocks, share) in [(10, 0.15), (14, 0.3)] {
+        let outcome = study(&design, blocks, 100);
+        let decided = outcome.decided.value();
+        assert!(decided >= share, "{blocks} blocks: {decided}");
+        assert!(worst_column(&outcome) <= 0.05, "{blocks}: {outcome:?}");
+    }
+}
+
+/// Without any difference, at most 5 % of reports decide anything, within four standard errors.
+#[test]
+fn reports_on_equal_arms_are_rarely_wrong() {
+    for arms in [1, 4, 34] {
+        for blocks in [6, 10, 14] {
+            let trials = 4_000 / arms as u64;
+            let any = study(&Design::equal(arms), blocks, trials)
+                .any_wrong
+                .value();
+            let limit = 0.05 + 4.0 * (0.05f64 * 0.95 / trials as f64).sqrt();
+            assert!(any <= limit, "{arms} arms, {blocks} blocks: {any}");
+        }
+    }
+}
+
+/// Looking every two blocks breaks ranks for a fixed number of blocks, and not the others.
+#[test]
+fn anytime_ranks_allow_looking() {
+    let trials = 400;
+    let anytime = any_false_while_looking(Ranks::Anytime, trials).value();
+    assert!(anytime <= 0.05, "{anytime}");
+    let fixed = any_false_while_looking(Ranks::Fixed, trials).value();
+    assert!(fixed > 0.05, "{fixed}: the test is not sensitive");
+}
+
+#[test]
+fn outlooks_are_honest() {
+    for (blocks, shared_by) in [(6, 1), (10, 1), (8, 24), (14, 24)] {
+        let followed = outlooks(blocks, shared_by, 3_000);
+        for (outlook, followed) in OUTLOOKS.into_iter().zip(followed) {
+            // Too few to say.
+            if followed.share.count < 100.0 {
+                continue;
+            }
+            let few = followed.after_a_few_more.value();
+            let many = followed.after_ten_times.value();
+            let context = format!("{blocks} blocks, {shared_by}, {outlook:?}: {few} {many}");
+            match outlook {
+                Outlook::AFewMore => assert!(few >= 0.5 && many >= 0.75, "{context}"),
+                Outlook::SeveralTimesAsMany => assert!(few <= 0.6 && many >= 0.7, "{context}"),
+                Outlook::MayNotSettle => assert!(few <= 0.4 && many <= 0.75, "{context}"),
+            }
+        }
+    }
+}
