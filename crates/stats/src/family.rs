@@ -84,6 +84,11 @@ pub fn decide(families: &[Family], error: f64, ranks: Ranks) -> Vec<FamilyResult
         .collect()
 }
 
+/// Compares one arm with the baseline at `level`.
+pub(crate) fn compare_at(differences: &Differences, level: Level, ranks: Ranks) -> Comparison {
+    Measured::new(differences, ranks).compare(level, ranks)
+}
+
 /// Differences with what does not depend on other comparisons.
 struct Measured<'a> {
     differences: &'a Differences,

@@ -4,33 +4,48 @@
 //!
 //! 1. A request that ended took an exact time; one that timed out took *at least* its timeout. Both
 //!    are a [`Span`], and no request is ever dropped.
-//! 2. The requests of one cell become one number, their [`median`], because they share a process, a
-//!    connection and a minute, and are not independent. From here on the block is the unit of
-//!    evidence.
-//! 3. In each block the baseline is subtracted from the arm ([`Span::minus`]). What the arms of a
-//!    block have in common (random numbers, machine, minute) cancels out; [`rank_correlation`] is the
-//!    measure of how much that was.
-//! 4. The median of those differences is the [`Estimate`]. Its interval runs from one block's value to
-//!    another's, with a coverage that is known exactly for any continuous distribution.
-//! 5. [`decide`] compares the interval with zero and with the margin, the largest difference that
-//!    does not matter, and returns a [`Verdict`].
+//! 2. In each block the baseline is subtracted from the arm step by step, and the median of these
+//!    differences is the block's value ([`block_difference`]). What the arms of a block have in common
+//!    (random numbers, machine, minute) cancels out; [`rank_correlation`] measures how much that was.
+//!    The requests of a block share a process, a connection and a minute and are not independent, so
+//!    that from here on the block is the unit of evidence.
+//! 3. The median of the blocks' values is the [`Estimate`]. Its interval runs from the r-th smallest
+//!    to the r-th largest value, with a coverage that is known exactly for any continuous
+//!    distribution ([`Ranks::Fixed`]), or that holds even if blocks are added until the result is
+//!    clear ([`Ranks::Anytime`]).
+//! 4. [`decide`] takes the differences of all comparisons of a report, finds the level of their
+//!    intervals, and compares each interval with zero and with the margin, the largest difference that
+//!    does not matter. The result is a [`Verdict`].
+//!
+//! # Figures of one arm
+//!
+//! [`estimate`] gives the median over blocks with an interval that is interpolated between ranks, so
+//! that it covers about 95 % for any number of blocks from 6 on. [`quantile`] gives a high quantile with
+//! an interval where each block has enough requests, and [`compare_reliability`] compares failures.
 //!
 //! # Many comparisons
 //!
 //! A report makes one comparison for each arm, network and measure, and its readers look at the most
-//! striking. [`Level::shared_by`] divides the allowed error by their number (Bonferroni), so that
-//! with 95 % probability *all* intervals of a report cover their true values at once. Holm's
-//! procedure rejects a little more, but its decisions are not those of its intervals; here sentence,
-//! interval and verdict come from the same three numbers and cannot disagree. The price is blocks: 10
-//! blocks are enough for 25 comparisons, and each further block for twice as many.
+//! striking. Dividing the allowed error by their number (Bonferroni) makes verdicts impossible: n
+//! blocks give no p-value below 2/2^n, so that 204 comparisons need 13 blocks before anything can be
+//! decided, however clear it is. A single false discovery rate over the report is no remedy: many
+//! easy comparisons in one column would pay for mistakes in another. [`decide`] therefore treats each
+//! column as a family: of the verdicts in a column, at most 5 % are expected to be wrong, averaged over
+//! the columns with any verdict. Six blocks are enough where all comparisons are clear; the clearer
+//! the other comparisons are, the fewer blocks one of them needs ([`fewest_blocks`]).
+//!
+//! Sentence, interval and verdict come from the same three numbers and cannot disagree. The example
+//! `power` prints error rates and power in simulated studies.
 //!
 //! # Limits
 //!
 //! The interval is for the median *block*, on this machine and under this emulated network. It says
 //! nothing about blocks that were not drawn, and a difference between two arms neither of which is
-//! the baseline is not tested at all.
+//! the baseline is not tested at all. The error rate of [`decide`] is proven for independent or
+//! positively dependent comparisons; arms that share a baseline are close to that, and the tests
+//! simulate them.
 //!
-//! Nothing here reads a clock, a file or a global random source; `clippy-core.toml` bans them.
+//! Nothing here reads a clock, a file or a random source; `clippy-core.toml` bans them.
 
 mod binomial;
 mod ends;

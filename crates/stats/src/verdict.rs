@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::estimate::{Estimate, estimate_by_order};
+use crate::estimate::Estimate;
+use crate::family::{Differences, compare_at};
 use crate::interval::Level;
-use crate::outlook::{Outlook, outlook};
+use crate::outlook::Outlook;
 use crate::ranks::Ranks;
 use crate::span::Span;
 
@@ -16,20 +17,12 @@ pub const MIN_BLOCKS: usize = 6;
 /// Compares an arm with the baseline over blocks, given the (arm, baseline) times of each block.
 /// `None` without a block.
 pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
-    let differences: Vec<Span> = pairs.iter().map(|(arm, base)| arm.minus(*base)).collect();
-    let difference = estimate_by_order(&differences, rule.level)?;
-    let ends = (difference.interval.lo, difference.interval.hi);
-    let enough = difference.blocks >= MIN_BLOCKS && difference.interval.reaches(rule.level);
-    let decided = enough.then(|| verdict(difference.value, ends, rule.margin));
-    let undecided = || Verdict::CannotTell {
-        blocks: difference.blocks,
-        outlook: outlook(&differences, rule.margin, rule.level, Ranks::Fixed),
+    let differences = Differences {
+        by_block: pairs.iter().map(|(arm, base)| arm.minus(*base)).collect(),
+        margin: rule.margin,
     };
-    Some(Comparison {
-        difference,
-        verdict: decided.flatten().unwrap_or_else(undecided),
-        p_value: None,
-    })
+    let compared = compare_at(&differences, rule.level, Ranks::Fixed);
+    (!pairs.is_empty()).then_some(compared)
 }
 
 /// Returns the margin, in ns, of a study that sets none: 5 % of the baseline, but at least 2 ms,

@@ -1,7 +1,10 @@
 //! Properties of comparisons and estimates for any data.
 
 use proptest::prelude::*;
-use stats::{Level, Rule, Span, Verdict, compare, estimate, estimate_by_order};
+use stats::{
+    Differences, Family, Level, Ranks, Rule, Span, Verdict, compare, decide, estimate,
+    estimate_by_order,
+};
 
 /// The time of one block, sometimes censored.
 fn time() -> impl Strategy<Value = Span> {
@@ -12,11 +15,7 @@ fn time() -> impl Strategy<Value = Span> {
 }
 
 fn pairs() -> impl Strategy<Value = Vec<(Span, Span)>> {
-    // Fewer and more blocks than the 20 from which intervals are bootstrapped.
-    prop_oneof![
-        6 => prop::collection::vec((time(), time()), 1..20),
-        1 => prop::collection::vec((time(), time()), 20..26),
-    ]
+    prop::collection::vec((time(), time()), 1..26)
 }
 
 fn rule() -> impl Strategy<Value = Rule> {
@@ -107,6 +106,94 @@ proptest! {
             decided => prop_assert_eq!(compare(&completed, &rule).unwrap().verdict, decided),
         }
     }
+
+    #[test]
+    fn swapping_all_arms_mirrors_a_report(report in report(), ranks in ranks()) {
+        let mirrored = map(&report, |s| Span { lo: -s.hi, hi: -s.lo });
+        let (there, back) = (decide(&report, 0.05, ranks), decide(&mirrored, 0.05, ranks));
+        for (there, back) in there.iter().zip(&back) {
+            prop_assert_eq!(there.level, back.level);
+            for (there, back) in there.comparisons.iter().zip(&back.comparisons) {
+                prop_assert_eq!(there.difference.interval.lo, -back.difference.interval.hi);
+                prop_assert_eq!(there.p_value, back.p_value);
+                prop_assert_eq!(there.verdict.is_decided(), back.verdict.is_decided());
+            }
+        }
+    }
+
+    /// Verdict, interval and p-value of a comparison agree.
+    #[test]
+    fn decided_comparisons_reach_the_level_of_their_family(report in report(), ranks in ranks()) {
+        for family in decide(&report, 0.05, ranks) {
+            let decided = family.comparisons.iter().filter(|c| c.verdict.is_decided()).count();
+            prop_assert_eq!(family.selected, decided > 0);
+            prop_assert!(family.level.coverage() >= 0.95 - 1e-12);
+            for comparison in &family.comparisons {
+                let within = |p: f64| p <= family.level.alpha() * (1.0 + 1e-9);
+                let decided = comparison.verdict.is_decided();
+                prop_assert_eq!(decided, comparison.p_value.is_some_and(within));
+                prop_assert!(!decided || comparison.difference.interval.reaches(family.level));
+            }
+        }
+    }
+
+    #[test]
+    fn smaller_errors_never_decide_more(report in report(), ranks in ranks()) {
+        let (strict, lax) = (decide(&report, 0.01, ranks), decide(&report, 0.05, ranks));
+        for (strict, lax) in strict.iter().zip(&lax) {
+            prop_assert!(strict.level.alpha() <= lax.level.alpha());
+            for (strict, lax) in strict.comparisons.iter().zip(&lax.comparisons) {
+                prop_assert!(!strict.verdict.is_decided() || strict.verdict == lax.verdict);
+            }
+        }
+    }
+
+    /// Less censoring never undoes a verdict, not even of another comparison.
+    #[test]
+    fn reports_do_not_depend_on_the_true_length_of_timeouts(report in report(), beyond in 0u32..100_000) {
+        let end = |s: Span| if s.hi.is_infinite() { Span::exact(s.lo + f64::from(beyond)) } else { s };
+        let completed = decide(&map(&report, end), 0.05, Ranks::Fixed);
+        for (family, completed) in decide(&report, 0.05, Ranks::Fixed).iter().zip(&completed) {
+            for (one, completed) in family.comparisons.iter().zip(&completed.comparisons) {
+                prop_assert!(!one.verdict.is_decided() || one.verdict == completed.verdict);
+            }
+        }
+    }
+}
+
+/// Reports whose differences are often clear, so that families are selected.
+fn report() -> impl Strategy<Value = Vec<Family>> {
+    let difference = prop_oneof![
+        8 => (-40i32..40).prop_map(|d| Span::exact(f64::from(d))),
+        1 => (-20i32..100).prop_map(|d| Span::at_least(f64::from(d))),
+    ];
+    let shift = prop_oneof![Just(0.0), Just(50.0), Just(-50.0)];
+    let comparison = (prop::collection::vec(difference, 0..16), shift, 0u32..60).prop_map(
+        |(by_block, shift, margin)| Differences {
+            by_block: by_block
+                .iter()
+                .map(|s| s.map_increasing(|d| d + shift))
+                .collect(),
+            margin: f64::from(margin),
+        },
+    );
+    let family = prop::collection::vec(comparison, 0..6);
+    prop::collection::vec(family.prop_map(|comparisons| Family { comparisons }), 0..5)
+}
+
+fn ranks() -> impl Strategy<Value = Ranks> {
+    prop_oneof![Just(Ranks::Fixed), Just(Ranks::Anytime)]
+}
+
+/// Applies a function to every difference of a report.
+fn map(report: &[Family], f: impl Fn(Span) -> Span) -> Vec<Family> {
+    let mut report = report.to_vec();
+    for differences in report.iter_mut().flat_map(|family| &mut family.comparisons) {
+        for span in &mut differences.by_block {
+            *span = f(*span);
+        }
+    }
+    report
 }
 
 /// The baseline compared with itself is "faster" or "slower" no more often than the level allows,
