@@ -73,7 +73,7 @@ fn main() {
 
     println!("\nOutlook of undecided comparisons, and share decided by another run, %");
     println!(
-        "{:>6} {:>9}  {:<22}{:>6}{:>18}{:>16}",
+        "{:>6} {:>9}  {:<22}{:>6}{:>19}{:>18}",
         "blocks", "shared by", "outlook", "share", "a few more blocks", "10 times as many"
     );
     for (blocks, shared_by) in [(6, 1), (10, 1), (8, 24), (10, 24), (14, 24)] {
@@ -83,7 +83,7 @@ fn main() {
                 false => "-".to_owned(),
             };
             println!(
-                "{blocks:>6} {shared_by:>9}  {:<22}{:>6}{:>18}{:>16}",
+                "{blocks:>6} {shared_by:>9}  {:<22}{:>6}{:>19}{:>18}",
                 class.name(),
                 decided(followed.share),
                 decided(followed.after_a_few_more),
