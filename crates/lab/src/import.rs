@@ -165,6 +165,7 @@ pub fn import(
         arms,
         networks: networks.into_iter().map(network).collect(),
         groups,
+        calls: Vec::new(),
         plan: cells.iter().map(planned).collect(),
         host: Host::default(),
         self_test: Vec::new(),

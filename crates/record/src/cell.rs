@@ -321,6 +321,9 @@ pub struct Audit {
 pub struct ConnectionSettings {
     /// `tcp` or `quic`.
     pub transport: String,
+    /// IP version that the client connected with, 4 or 6. A header of IPv6 has 20 bytes more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip_version: Option<u8>,
     /// Protocol agreed on by ALPN, e.g. `h2`.
     pub alpn: String,
     /// TLS version, e.g. `TLSv1_3`.

@@ -184,6 +184,15 @@ fn check_run(run: &Run) -> Result<(), DataError> {
     if !run.arms.iter().any(|arm| arm.name == run.baseline) {
         return wrong(format!("the baseline {:?} is not an arm", run.baseline));
     }
+    if let Some(call) = (run.calls.iter()).find(|c| run.groups.iter().all(|g| g.name != c.group)) {
+        return wrong(format!(
+            "planned call {} has an unknown group {:?}",
+            call.id, call.group
+        ));
+    }
+    if !run.calls.is_sorted_by(|a, b| a.id < b.id) {
+        return wrong("the planned calls are not in order of id".into());
+    }
     if run.self_test.iter().any(|c| {
         ![c.expected, c.measured, c.margin]
             .iter()

@@ -33,6 +33,6 @@ pub use cell::{
 };
 pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
-pub use run::{Arm, Check, FORMAT, Group, Host, Network, Planned, Run};
+pub use run::{Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run};
 pub use schema::schema;
 pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError};

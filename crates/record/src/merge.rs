@@ -109,6 +109,11 @@ fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
         (one.groups.len(), other.groups.len()),
     )?;
     same_list(
+        "planned calls",
+        one.calls == other.calls,
+        (one.calls.len(), other.calls.len()),
+    )?;
+    same_list(
         "planned cells",
         one.plan == other.plan,
         (one.plan.len(), other.plan.len()),

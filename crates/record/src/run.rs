@@ -35,6 +35,9 @@ pub struct Run {
     pub networks: Vec<Network>,
     /// Groups of calls in the workload, in order of first use.
     pub groups: Vec<Group>,
+    /// Every call of the workload as planned, in order of id; empty for imported calls, which have
+    /// no plan.
+    pub calls: Vec<PlannedCall>,
     /// Every cell of the plan before sharding, in the order of running.
     pub plan: Vec<Planned>,
     /// The machine it ran on.
@@ -112,6 +115,46 @@ pub struct Group {
     pub response_bytes: u64,
 }
 
+/// One call of the workload, as planned: the same for every arm, whatever its client does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedCall {
+    /// Id of the step that makes it, as in a cell's calls.
+    pub id: u32,
+    /// Name of its group.
+    pub group: String,
+    /// What it may find open.
+    pub position: Position,
+    /// Number of its batch, from 1: calls of one group that no other group, pause or reconnect
+    /// interrupts. The time of a batch is from its first start to its last end.
+    pub batch: u32,
+}
+
+/// What a call may find open by the plan. Calls that start at once share it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// Nothing: the first call of the process. Where the arm was warmed up, the process has made
+    /// calls to another origin before, so that it counts as [`Position::First`].
+    ColdProcess,
+    /// No connection: the first call after a reconnect.
+    First,
+    /// A connection that has carried a call, if the client keeps it.
+    Warm,
+}
+
+impl Position {
+    /// Returns the name used in records and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Position::ColdProcess => "cold_process",
+            Position::First => "first",
+            Position::Warm => "warm",
+        }
+    }
+}
+
 /// One cell of the plan.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -171,4 +214,17 @@ pub struct Check {
     pub unit: String,
     /// Whether the check passed.
     pub pass: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renaming a variant must not change the names in existing records.
+    #[test]
+    fn names_match_the_serialised_form() {
+        for position in [Position::ColdProcess, Position::First, Position::Warm] {
+            assert_eq!(serde_json::to_value(position).unwrap(), position.name());
+        }
+    }
 }

@@ -26,6 +26,8 @@ pub struct ConnectionEvent {
     pub transport: Transport,
     /// The client's port.
     pub peer_port: u16,
+    /// IP version of the client's packets, 4 or 6.
+    pub ip_version: u8,
     /// Negotiated ALPN protocol: `http/1.1`, `h2`, `h3`, or empty for none.
     pub alpn: String,
     /// TLS version as rustls names it, e.g. `TLSv1_3`.

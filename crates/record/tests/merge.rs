@@ -68,6 +68,23 @@ proptest! {
 }
 
 #[test]
+fn planned_calls_must_agree_and_have_a_group() {
+    let mut other = run(4);
+    other.calls[1].position = Position::First;
+    let shards = vec![unsplit(), RunData::new(other, Vec::new()).unwrap()];
+    let error = merge(shards).unwrap_err().to_string();
+    assert!(error.contains("their planned calls differ"), "{error}");
+    let mut wrong = run(1);
+    wrong.calls[0].group = "nobody".into();
+    let error = RunData::new(wrong, Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("planned call 1"), "{error}");
+    let mut unordered = run(1);
+    unordered.calls.reverse();
+    let error = RunData::new(unordered, Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("not in order of id"), "{error}");
+}
+
+#[test]
 fn merging_is_idempotent() {
     assert_eq!(merge(vec![unsplit(), unsplit()]).unwrap(), unsplit());
 }

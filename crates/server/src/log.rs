@@ -142,6 +142,7 @@ mod tests {
             at_ns: 2,
             transport: Transport::Tcp,
             peer_port: 3,
+            ip_version: 6,
             alpn: "h2".into(),
             tls_version: "TLSv1_3".into(),
             cipher: String::new(),

@@ -128,7 +128,7 @@ async fn serve(
     congestion: Congestion,
     shared: &Arc<Shared>,
 ) {
-    let peer_port = incoming.remote_address().port();
+    let address = incoming.remote_address();
     let Ok(mut connecting) = incoming.accept() else {
         return;
     };
@@ -139,7 +139,7 @@ async fn serve(
     };
     let peer = Peer {
         transport: Transport::Quic,
-        port: peer_port,
+        address,
         congestion: Some(congestion.name().to_owned()),
     };
     let context = shared.new_connection();

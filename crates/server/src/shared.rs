@@ -1,5 +1,6 @@
 //! State shared by all connections, whatever their transport.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +45,7 @@ pub(crate) struct Shared {
 /// What the log records about a connection besides its handshake.
 pub(crate) struct Peer {
     pub(crate) transport: Transport,
-    pub(crate) port: u16,
+    pub(crate) address: SocketAddr,
     pub(crate) congestion: Option<String>,
 }
 
@@ -68,7 +69,12 @@ impl Shared {
             connection: connection.number,
             at_ns: monotonic_ns(),
             transport: peer.transport,
-            peer_port: peer.port,
+            peer_port: peer.address.port(),
+            // An IPv6 socket sees IPv4 clients under mapped addresses (RFC 4291, 2.5.5.2).
+            ip_version: match peer.address.ip().to_canonical() {
+                IpAddr::V4(_) => 4,
+                IpAddr::V6(_) => 6,
+            },
             alpn: handshake.alpn,
             tls_version: handshake.tls_version,
             cipher: handshake.cipher,

@@ -116,7 +116,7 @@ impl ConnectionOptions {
         let congestion = SockRef::from(tcp).tcp_congestion().ok();
         let peer = Peer {
             transport: Transport::Tcp,
-            port: peer.port(),
+            address: peer,
             congestion: congestion.map(|name| {
                 let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
                 String::from_utf8_lossy(name).into_owned()

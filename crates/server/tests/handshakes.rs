@@ -58,6 +58,7 @@ async fn second_connection_resumes_over_either_transport() {
                 .is_some_and(|name| !name.is_empty())
         );
         assert!(connection.peer_port > 0);
+        assert_eq!(connection.ip_version, 4);
     }
 }
 

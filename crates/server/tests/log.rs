@@ -19,6 +19,7 @@ fn log_format_is_stable() {
         at_ns: 2_220_165_031_515,
         transport: Transport::Quic,
         peer_port: 60094,
+        ip_version: 6,
         alpn: "h3".into(),
         tls_version: "TLSv1_3".into(),
         cipher: "TLS13_AES_256_GCM_SHA384".into(),

@@ -1,6 +1,7 @@
 //! Expands a study into a plan: every cell, in the order of running. Pure: the same study gives
 //! the same plan.
 
+pub(crate) mod calls;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 

@@ -15,6 +15,7 @@ use crate::cell::sweep_scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
+use crate::plan::calls::planned_calls;
 use crate::plan::remaining::{ResumedAt, remaining};
 use crate::plan::{Block, Plan};
 
@@ -81,6 +82,7 @@ impl Lab {
             arms: self.arms(plan),
             networks: plan.networks.iter().map(network::recorded).collect(),
             groups: plan.workload.groups.clone(),
+            calls: planned_calls(&plan.workload),
             plan: plan.cells().cloned().collect(),
             host: crate::host::facts(&self.home.root),
             self_test: options.self_test.clone(),

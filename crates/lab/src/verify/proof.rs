@@ -382,6 +382,7 @@ fn settings(c: &ConnectionEvent) -> ConnectionSettings {
             Transport::Quic => "quic",
         }
         .to_owned(),
+        ip_version: Some(c.ip_version),
         alpn: c.alpn.clone(),
         tls_version: c.tls_version.clone(),
         cipher: c.cipher.clone(),

@@ -39,6 +39,20 @@ pub fn run(blocks: u32) -> Run {
             bulk: false,
             response_bytes: 26,
         }],
+        calls: vec![
+            PlannedCall {
+                id: 1,
+                group: "echo".into(),
+                position: Position::ColdProcess,
+                batch: 1,
+            },
+            PlannedCall {
+                id: 2,
+                group: "echo".into(),
+                position: Position::Warm,
+                batch: 1,
+            },
+        ],
         plan: Vec::new(),
         host: Host {
             kernel: "invented".into(),
@@ -128,6 +142,7 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         },
         connections: vec![ConnectionSettings {
             transport: "tcp".into(),
+            ip_version: Some(6),
             ..ConnectionSettings::default()
         }],
         stack: Stack {

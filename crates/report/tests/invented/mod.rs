@@ -107,6 +107,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
             group("echo", "POST /echo 26 B", false, 26),
             group("image", "GET /bytes/163763", true, 163_763),
         ],
+        calls: Vec::new(),
         plan: Vec::new(),
         host: Host {
             kernel: "0.0.0-invented".into(),

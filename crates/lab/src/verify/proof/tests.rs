@@ -17,6 +17,7 @@ fn connection() -> ServerEvent {
         at_ns: 1_300,
         transport: Transport::Tcp,
         peer_port: 4000,
+        ip_version: 6,
         alpn: "h2".into(),
         tls_version: "TLSv1_3".into(),
         cipher: "TLS13_AES_128_GCM_SHA256".into(),
@@ -99,6 +100,7 @@ fn honest_rows_are_accepted() {
     assert_eq!(calls[0].end_ns, 600);
     assert_eq!(calls[0].proof, Proof::Server);
     assert_eq!(connections.len(), 1);
+    assert_eq!(connections[0].0.ip_version, Some(6));
 }
 
 #[test]
