@@ -20,7 +20,7 @@ pub fn facts(home: &Path) -> Host {
     Host {
         kernel: read("/proc/sys/kernel/osrelease"),
         cpu: field("model name").unwrap_or_default(),
-        cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        cores: cores(),
         memory_bytes: memory_bytes(&read("/proc/meminfo")),
         clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         boot: read("/proc/sys/kernel/random/boot_id"),
@@ -28,6 +28,11 @@ pub fn facts(home: &Path) -> Host {
         hypervisor: virtualised.then(|| "virtual machine".to_owned()),
         ..Host::default()
     }
+}
+
+/// Returns the number of cores available; 0 if it cannot be read.
+pub(crate) fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(0, |n| n.get() as u32)
 }
 
 fn read(path: &str) -> String {

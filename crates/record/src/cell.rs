@@ -288,6 +288,21 @@ pub struct Audit {
     /// CPU that everything else on the machine used meanwhile; absent where that is not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu_ns: Option<u64>,
+    /// `other_cpu_ns` as a share of the window's time on all cores, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu_share: Option<f64>,
+    /// CPU of the cell itself (driver, server, their kernel threads and the link) as a share of the
+    /// window's time on all cores, 0 to 1.
+    #[serde(default)]
+    pub own_cpu_share: f64,
+    /// Whether the cell itself kept the cores so busy that its times say more about them than about
+    /// its stack. This is a result and not noise.
+    #[serde(default)]
+    pub saturated: bool,
+    /// Whether a failed cell failed because of the bench: that is no result of its arm, and its
+    /// block is run again.
+    #[serde(default)]
+    pub bench_failed: bool,
     /// Share of the machine's CPU time that the hypervisor took, 0 to 1.
     pub steal: f64,
     /// Packets the link sent on.

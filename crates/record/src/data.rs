@@ -267,8 +267,14 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
             call.id, call.group
         ));
     }
-    if !cell.audit.steal.is_finite() {
-        return stray("its steal is not a number".into());
+    let audit = &cell.audit;
+    let shares = [
+        audit.steal,
+        audit.own_cpu_share,
+        audit.other_cpu_share.unwrap_or(0.0),
+    ];
+    if !shares.iter().all(|share| share.is_finite()) {
+        return stray("a share of its audit is not a number".into());
     }
     Ok(())
 }

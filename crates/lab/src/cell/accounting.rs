@@ -46,6 +46,7 @@ pub(crate) fn audit(window: &Window) -> Audit {
         oversize_frames: window.up.oversize_frames + window.down.oversize_frames,
         clock_step_ns: window.clock_step_ns,
         link_cpu_ns: window.link_cpu_ns,
+        ..Audit::default()
     }
 }
 

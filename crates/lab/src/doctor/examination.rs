@@ -10,11 +10,12 @@ use crate::cell::measured::Measured;
 use crate::cell::server_process::ServerOptions;
 use crate::cell::{CellRun, accounting};
 use crate::error::LabError;
+use crate::host;
 use crate::lab::Lab;
 use crate::plan::remaining::MAX_RERUNS;
 use crate::plan::workload::Workload;
 use crate::study::Arm;
-use crate::verify::audit::{Bounds, objections};
+use crate::verify::audit::{add_shares, objections};
 
 const TIMEOUT_NS: u64 = 20_000_000_000;
 
@@ -116,8 +117,9 @@ impl<'a> Examination<'a> {
                 Err(e) => return vec![impossible(&stack.label(), &e)],
             };
             let mut checks = check(&measured);
-            let bounds = Bounds::new(&measured.calls, None, &measured.window);
-            let objections = objections(&accounting::audit(&measured.window), &bounds);
+            let mut audit = accounting::audit(&measured.window);
+            add_shares(&mut audit, &measured.window, host::cores());
+            let objections = objections(&audit);
             let passed = checks.iter().all(|c| c.pass);
             if self.fault.is_some() || objections.is_empty() || passed {
                 return checks;

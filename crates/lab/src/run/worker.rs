@@ -13,9 +13,10 @@ use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::measured::Measured;
 use crate::cell::server_process::ServerOptions;
+use crate::host;
 use crate::lab::Lab;
 use crate::plan::Plan;
-use crate::verify::audit::{Bounds, objections};
+use crate::verify::audit::{add_shares, objections};
 
 /// A bench, and the plan whose cells it runs.
 pub(crate) struct Worker<'a> {
@@ -89,8 +90,8 @@ impl<'a> Worker<'a> {
         cell.wire = accounting::wire(&m);
         cell.audit = accounting::audit(&m.window);
         cell.cost = accounting::cost(&m);
-        let bounds = Bounds::new(&m.calls, self.plan.study.margin_ns, &m.window);
-        let reasons = objections(&cell.audit, &bounds);
+        add_shares(&mut cell.audit, &m.window, host::cores());
+        let reasons = objections(&cell.audit);
         cell.outcome = if cell.audit.oversize_frames > 0 {
             let n = cell.audit.oversize_frames;
             Outcome::Failed {
