@@ -181,7 +181,8 @@ impl<'a> Conformance<'a> {
             capture: None,
             amend_setup: Some(&amend),
         };
-        let access = self.gate.for_network(&self.network);
+        let lane = self.gate.lane();
+        let access = lane.for_network(&self.network);
         let exe = &self.lab.exe;
         let measured = run.measure(&mut self.bench, driver, exe, &access);
         if let Err(CellError::Bench(_)) = &measured

@@ -93,7 +93,8 @@ impl<'a> Examination<'a> {
             capture: None,
             amend_setup: None,
         };
-        let access = self.gate.for_network(network);
+        let lane = self.gate.lane();
+        let access = lane.for_network(network);
         let driver = self.lab.stacks.find(stack.name);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
         run.measure(&mut self.bench, driver, &self.lab.exe, &access)

@@ -47,6 +47,12 @@ pub(crate) struct Attempt<'p> {
 
 /// Runs cells one at a time.
 pub(crate) trait CellRunner {
+    /// Announces that cells will follow.
+    fn join(&mut self) {}
+
+    /// Announces that no more cells will follow.
+    fn leave(&mut self) {}
+
     /// Runs one cell. A failure inside the cell is its outcome, not an error.
     fn run(&mut self, attempt: &Attempt<'_>) -> Cell;
 }
@@ -54,11 +60,13 @@ pub(crate) trait CellRunner {
 /// Runs the remaining blocks on one thread per runner, until they are done or `stop` is set.
 pub(crate) fn run<R: CellRunner + Send>(
     blocks: &[RemainingBlock<'_>],
-    runners: Vec<R>,
+    mut runners: Vec<R>,
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ended, record::StoreError> {
+    // All join before the first begins, so that none runs ahead.
+    runners.iter_mut().for_each(CellRunner::join);
     let next = AtomicUsize::new(0);
     let error = Mutex::new(None);
     std::thread::scope(|scope| {
@@ -74,6 +82,7 @@ pub(crate) fn run<R: CellRunner + Send>(
                             .replace(e);
                     }
                 }
+                runner.leave();
             });
         }
     });

@@ -10,7 +10,7 @@ use crate::bench;
 use crate::cell::CellRun;
 use crate::cell::accounting;
 use crate::cell::error::CellError;
-use crate::cell::exclusion::MeasurementGate;
+use crate::cell::exclusion::{Lane, MeasurementGate};
 use crate::cell::measured::Measured;
 use crate::cell::server_process::ServerOptions;
 use crate::host;
@@ -24,6 +24,8 @@ pub(crate) struct Worker<'a> {
     plan: &'a Plan,
     options: &'a RunOptions,
     gate: &'a MeasurementGate,
+    /// Its place among the workers, while it has blocks to run.
+    lane: Option<Lane<'a>>,
     /// None after the bench broke, until the next cell starts another.
     bench: Option<Bench>,
     facts: Facts,
@@ -44,6 +46,7 @@ impl<'a> Worker<'a> {
             plan,
             options,
             gate,
+            lane: None,
             bench: Some(bench),
             facts,
         })
@@ -78,7 +81,8 @@ impl<'a> Worker<'a> {
         };
         let driver = self.lab.stacks.find(&run.arm.stack);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
-        let access = self.gate.for_network(network);
+        let lane = self.lane.get_or_insert_with(|| self.gate.lane());
+        let access = lane.for_network(network);
         let measured = run.measure(bench, driver, &self.lab.exe, &access);
         if matches!(measured, Err(CellError::Bench(_))) {
             self.bench = None;
@@ -113,6 +117,14 @@ impl<'a> Worker<'a> {
 }
 
 impl CellRunner for Worker<'_> {
+    fn join(&mut self) {
+        self.lane.get_or_insert_with(|| self.gate.lane());
+    }
+
+    fn leave(&mut self) {
+        self.lane = None;
+    }
+
     fn run(&mut self, attempt: &Attempt<'_>) -> Cell {
         let started_ns = monotonic_ns();
         let measured = self.measure(attempt);
