@@ -8,8 +8,8 @@
 //! 4. `cell` starts a server with fresh keys and a driver with a fresh home, sends the driver its
 //!    steps, and closes the bench's window when the last row has arrived.
 //! 5. `verify` checks the driver's rows against the server's log, where one contradiction fails the
-//!    cell, and the window against the audit's bounds: a noisy cell is run again at once, at most
-//!    three times.
+//!    cell, and the window against the audit's bounds. Blocks with a noisy cell are run again as a
+//!    whole after all others, up to three attempts in all.
 //! 6. The record is written, complete or not at all, before the next cell begins.
 //!
 //! `doctor` measures known physics with the same machinery, `conformance` checks drivers with it.

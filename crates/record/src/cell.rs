@@ -18,7 +18,7 @@ pub struct Cell {
     pub block: u32,
     /// Name of the arm.
     pub arm: String,
-    /// Attempt, from 1; a noisy cell is run again inside its block.
+    /// Attempt of its block, from 1; a block with a noisy cell is run again as a whole.
     pub attempt: u32,
     /// Invocation of its block, from 1; raised when an interrupted block is started again from its
     /// first cell. Cells of an earlier invocation are superseded.

@@ -67,37 +67,43 @@ impl RunData {
         &self.cells
     }
 
-    /// Returns every attempt of every cell with its status.
+    /// Returns every attempt of every cell with its status, in the order of [`RunData::cells`].
     pub fn with_status(&self) -> Vec<(&Cell, CellStatus)> {
         let mut invocation: BTreeMap<(&str, u32), u32> = BTreeMap::new();
         for cell in &self.cells {
             let latest = invocation.entry((&cell.network, cell.block)).or_default();
             *latest = (*latest).max(cell.invocation);
         }
-        let next = self.cells.iter().skip(1).map(Some).chain([None]);
-        self.cells
-            .iter()
-            .zip(next)
-            .map(|(cell, next)| {
-                let status = if invocation[&(cell.network.as_str(), cell.block)] > cell.invocation {
+        let mut out = Vec::with_capacity(self.cells.len());
+        for attempts in self
+            .cells
+            .chunk_by(|a, b| a.id == b.id && a.invocation == b.invocation)
+        {
+            let superseded = |c: &Cell| invocation[&(c.network.as_str(), c.block)] > c.invocation;
+            let result = attempts.iter().position(|c| !c.audit.bench_failed);
+            let counted = result.unwrap_or(attempts.len() - 1);
+            out.extend(attempts.iter().enumerate().map(|(i, cell)| {
+                let status = if superseded(cell) {
                     CellStatus::Superseded
-                } else if next.is_some_and(|n| n.id == cell.id && n.invocation == cell.invocation) {
-                    CellStatus::Repeated
-                } else {
+                } else if i == counted {
                     CellStatus::Counted
+                } else {
+                    CellStatus::Repeated
                 };
                 (cell, status)
-            })
-            .collect()
+            }));
+        }
+        out
     }
 }
 
 /// Whether a recorded attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellStatus {
-    /// The last attempt in the last invocation of its block.
+    /// The first attempt in the latest invocation of its block that is a result, whether clean,
+    /// noisy, failed or unsupported; the last attempt if the bench failed in all of them.
     Counted,
-    /// Replaced by a later attempt in the same invocation.
+    /// Another attempt of the same invocation.
     Repeated,
     /// Replaced by a later invocation of its block: the cells it could be paired with no longer
     /// count.

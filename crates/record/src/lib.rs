@@ -6,9 +6,9 @@
 //!    settings, the host, and every [`Planned`] cell of the *whole* plan, even in a shard that runs
 //!    only some of them.
 //! 2. A cell runs and becomes a [`Cell`]: its calls, bytes, costs and audit. Whatever its outcome
-//!    (clean, noisy, failed, unsupported), it is written once and never changed. A noisy cell is
-//!    run again at once: same id, next *attempt*. A block that was interrupted for long is started
-//!    again from its first cell: next *invocation*.
+//!    (clean, noisy, failed, unsupported), it is written once and never changed. A block
+//!    with a noisy cell is run again as a whole: same ids, next *attempt*. A block that was
+//!    interrupted for long is started again from its first cell: next *invocation*.
 //! 3. [`Store`] writes a record under a temporary name, syncs it, renames it and syncs the folder:
 //!    a file with a record's name is complete, even after kill -9 or with a full disk.
 //! 4. A folder is read into [`RunData`], which checks that cells and plan belong together and puts

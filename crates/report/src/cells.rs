@@ -24,28 +24,26 @@ impl<'a> CellIndex<'a> {
     pub(crate) fn new(data: &'a RunData) -> Self {
         let (mut clean, mut first) = (BTreeMap::new(), BTreeMap::new());
         let (mut last, mut superseded) = (BTreeMap::new(), BTreeMap::new());
-        let mut repeated = false;
-        // Attempts of a cell come in order, so the first measured one is inserted first.
         for (cell, status) in data.with_status() {
             let key = (cell.network.as_str(), cell.arm.as_str());
             if status == CellStatus::Superseded {
                 *superseded.entry(key).or_default() += 1;
                 continue;
             }
-            if cell.is_measured() {
+            if status == CellStatus::Counted && cell.is_measured() {
                 let blocks: &mut Blocks<'a> = first.entry(key).or_default();
-                blocks.entry(cell.block).or_insert(cell);
-            }
-            if status == CellStatus::Repeated {
-                repeated = true;
-                continue;
-            }
-            if cell.outcome == Outcome::Clean {
-                let blocks: &mut Blocks<'a> = clean.entry(key).or_default();
                 blocks.insert(cell.block, cell);
             }
+            // Attempts of a cell come in order.
+            let repeated = last.contains_key(cell.id.as_str());
             last.insert(cell.id.as_str(), (cell, repeated));
-            repeated = false;
+        }
+        for (cell, _) in last.values() {
+            if cell.outcome == Outcome::Clean {
+                let key = (cell.network.as_str(), cell.arm.as_str());
+                let blocks: &mut Blocks<'a> = clean.entry(key).or_default();
+                blocks.insert(cell.block, *cell);
+            }
         }
         Self {
             clean,

@@ -174,5 +174,5 @@ fn accept(listener: &TcpListener, deadline: Instant) -> std::io::Result<TcpStrea
 }
 
 fn channel_error(e: &std::io::Error) -> CellError {
-    CellError::io("the driver's channel", e)
+    CellError::Failed(format!("the driver's channel: {e}"))
 }

@@ -123,8 +123,9 @@ impl<'g> Access<'g> {
         self.gate.changed.notify_all();
         // Once one of them measures, the others of the round may too, although the first may have
         // ended and be preparing again.
-        let mut state =
-            (self.gate).wait_while(state, |s| s.starting || (s.preparing > 0 && s.measuring == 0));
+        let mut state = (self.gate).wait_while(state, |s| {
+            s.starting || (s.preparing > 0 && s.measuring == 0)
+        });
         state.measuring += 1;
         self.gate.changed.notify_all();
         Permit {

@@ -114,7 +114,7 @@ impl ServerProcess {
         let process = bench.spawn(side, spawn)?;
         if let Err(reason) = wait_until_ready(fs::File::from(ready)) {
             let last = last_line(&stderr_log).unwrap_or_else(|| "its log is empty".to_owned());
-            return Err(CellError::Failed(format!("server: {reason}: {last}")));
+            return Err(CellError::Lab(format!("server: {reason}: {last}")));
         }
         Ok(ServerProcess {
             process,
@@ -174,7 +174,7 @@ impl ServerProcess {
         } = self;
         process.kill(Signal::TERM.as_raw())?;
         finish(&mut process, DRAIN_LIMIT)?;
-        read_log(&log).map_err(CellError::Failed)
+        read_log(&log).map_err(CellError::Lab)
     }
 }
 

@@ -12,12 +12,13 @@ use crate::cell::{CellRun, accounting};
 use crate::error::LabError;
 use crate::host;
 use crate::lab::Lab;
-use crate::plan::remaining::MAX_RERUNS;
 use crate::plan::workload::Workload;
 use crate::study::Arm;
 use crate::verify::audit::{add_shares, objections};
 
 const TIMEOUT_NS: u64 = 20_000_000_000;
+/// A failed check of a noisy cell is repeated at most this often.
+const MAX_RERUNS: u32 = 3;
 
 /// A deliberate fault of the lab. Tests inject each one, and doctor must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

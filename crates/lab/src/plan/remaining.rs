@@ -7,16 +7,16 @@ use record::{Cell, Outcome};
 
 use crate::plan::{Block, PlannedCell};
 
-/// A noisy cell is run again at most this many times.
-pub(crate) const MAX_RERUNS: u32 = 3;
+/// A block is run at most this often.
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
 
 /// A block with cells still to be run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RemainingBlock<'p> {
     pub(crate) block: &'p Block,
     pub(crate) invocation: u32,
-    /// The cells to run, each with the number of its next attempt.
-    pub(crate) cells: Vec<(&'p PlannedCell, u32)>,
+    pub(crate) attempt: u32,
+    pub(crate) cells: Vec<&'p PlannedCell>,
 }
 
 /// When a run is resumed.
@@ -26,24 +26,51 @@ pub(crate) struct ResumedAt {
     pub(crate) monotonic_ns: u64,
 }
 
-/// Returns the blocks with cells still to be run.
+/// What a recorded cell means for its block.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    network: String,
+    block: u32,
+    id: String,
+    invocation: u32,
+    attempt: u32,
+    wants_rerun: bool,
+    end_ns: u64,
+}
+
+impl Done {
+    pub(crate) fn new(cell: &Cell) -> Done {
+        Done {
+            network: cell.network.clone(),
+            block: cell.block,
+            id: cell.id.clone(),
+            invocation: cell.invocation,
+            attempt: cell.attempt,
+            wants_rerun: wants_rerun(cell),
+            end_ns: cell.started_ns + cell.took_ns,
+        }
+    }
+}
+
+/// Returns the blocks to be run next: those with cells that were never run, or, when there are none,
+/// those to be run again. Running what is returned and asking again ends in nothing.
 ///
-/// A block that was interrupted for longer than its `limit_ns` is run again from its first cell,
-/// since its cells would no longer be back to back.
+/// A block that was interrupted for longer than its `limit_ns` is run from its first cell, since its
+/// cells would no longer be back to back.
 pub(crate) fn remaining<'p>(
     blocks: impl Iterator<Item = &'p Block>,
-    done: &[Cell],
+    done: &[Done],
     now: &ResumedAt,
     limit_ns: impl Fn(&Block) -> u64,
 ) -> Vec<RemainingBlock<'p>> {
-    let mut of_block: BTreeMap<(&str, u32), Vec<&Cell>> = BTreeMap::new();
+    let mut of_block: BTreeMap<(&str, u32), Vec<&Done>> = BTreeMap::new();
     for cell in done {
         of_block
             .entry((&cell.network, cell.block))
             .or_default()
             .push(cell);
     }
-    blocks
+    let (reruns, planned): (Vec<_>, Vec<_>) = blocks
         .filter_map(|block| {
             let key = block
                 .cells
@@ -52,64 +79,57 @@ pub(crate) fn remaining<'p>(
             let found = of_block.get(&key).map_or(&[][..], Vec::as_slice);
             remaining_of(block, found, now, limit_ns(block))
         })
-        .collect()
+        .partition(|remaining| {
+            remaining.attempt > 1 && remaining.cells.len() == remaining.block.cells.len()
+        });
+    if planned.is_empty() { reruns } else { planned }
 }
 
 fn remaining_of<'p>(
     block: &'p Block,
-    found: &[&Cell],
+    found: &[&Done],
     now: &ResumedAt,
     limit_ns: u64,
 ) -> Option<RemainingBlock<'p>> {
     let invocation = found.iter().map(|c| c.invocation).max().unwrap_or(1);
-    let current: Vec<&&Cell> = found
-        .iter()
-        .filter(|c| c.invocation == invocation)
-        .collect();
-    let cells: Vec<_> = block
+    let of_invocation = found.iter().filter(|c| c.invocation == invocation);
+    let attempt = of_invocation.clone().map(|c| c.attempt).max().unwrap_or(1);
+    let current: Vec<_> = of_invocation.filter(|c| c.attempt == attempt).collect();
+    let missing: Vec<_> = block
         .cells
         .iter()
-        .filter_map(|cell| Some((cell, next_attempt(&cell.planned.id, &current)?)))
+        .filter(|cell| current.iter().all(|c| c.id != cell.planned.id))
         .collect();
-    if cells.is_empty() {
-        return None;
+    let run = |invocation, attempt, cells| RemainingBlock {
+        block,
+        invocation,
+        attempt,
+        cells,
+    };
+    let whole = || block.cells.iter().collect();
+    let rerun = || (attempt < MAX_ATTEMPTS).then(|| run(invocation, attempt + 1, whole()));
+    if missing.is_empty() {
+        return match current.iter().any(|c| c.wants_rerun) {
+            true => rerun(),
+            false => None,
+        };
     }
-    let last_end_ns = current.iter().map(|c| c.started_ns + c.took_ns).max();
-    let uninterrupted = match last_end_ns {
+    let uninterrupted = match current.iter().map(|c| c.end_ns).max() {
         None => true,
         Some(end) => now.same_boot && now.monotonic_ns.saturating_sub(end) <= limit_ns,
     };
-    if uninterrupted {
-        return Some(RemainingBlock {
-            block,
-            invocation,
-            cells,
-        });
-    }
-    let all = block.cells.iter().map(|c| (c, 1)).collect();
-    Some(RemainingBlock {
-        block,
-        invocation: invocation + 1,
-        cells: all,
-    })
-}
-
-/// Returns the number of the cell's next attempt, or none when it has its final record.
-fn next_attempt(id: &str, current: &[&&Cell]) -> Option<u32> {
-    let last = current
-        .iter()
-        .filter(|c| c.id == id)
-        .max_by_key(|c| c.attempt);
-    match last {
-        None => Some(1),
-        Some(cell) if wants_rerun(cell) => Some(cell.attempt + 1),
-        Some(_) => None,
+    match (uninterrupted, attempt) {
+        (true, _) => Some(run(invocation, attempt, missing)),
+        (false, 1) => Some(run(invocation + 1, 1, whole())),
+        // The block has a complete attempt already, which a new invocation would supersede.
+        (false, _) => rerun(),
     }
 }
 
-/// Returns whether the cell was noisy and has attempts left.
+/// Returns whether the cell asks for another attempt of its block: it was noisy, or the bench failed.
+/// A failure of the driver is a result and does not.
 pub(crate) fn wants_rerun(cell: &Cell) -> bool {
-    matches!(cell.outcome, Outcome::Noisy { .. }) && cell.attempt <= MAX_RERUNS
+    matches!(cell.outcome, Outcome::Noisy { .. }) || cell.audit.bench_failed
 }
 
 #[cfg(test)]
@@ -155,7 +175,17 @@ mod tests {
             same_boot: true,
             monotonic_ns,
         };
-        remaining(plan.blocks.iter(), done, &now, |_| 500)
+        let done: Vec<Done> = done.iter().map(Done::new).collect();
+        remaining(plan.blocks.iter(), &done, &now, |_| 500)
+    }
+
+    /// A record of every cell of the plan, all with this outcome in block 0 and clean elsewhere.
+    fn complete(plan: &Plan, outcome: &Outcome) -> Vec<Cell> {
+        let of = |block: usize| {
+            let outcome = if block == 0 { outcome } else { &Outcome::Clean };
+            (0..plan.blocks[block].cells.len()).map(move |i| cell(plan, block, i, outcome.clone()))
+        };
+        (0..plan.blocks.len()).flat_map(of).collect()
     }
 
     #[test]
@@ -172,18 +202,19 @@ mod tests {
         let done = [cell(&plan, 0, 0, Outcome::Clean)];
         let soon = remaining_at(&plan, &done, 1010 + 500);
         assert_eq!(
-            (soon[0].invocation, soon[0].cells.len()),
-            (1, plan.blocks[0].cells.len() - 1)
+            (soon[0].invocation, soon[0].attempt, soon[0].cells.len()),
+            (1, 1, plan.blocks[0].cells.len() - 1)
         );
         let late = remaining_at(&plan, &done, 1010 + 501);
         assert_eq!(
-            (late[0].invocation, late[0].cells.len()),
-            (2, plan.blocks[0].cells.len())
+            (late[0].invocation, late[0].attempt, late[0].cells.len()),
+            (2, 1, plan.blocks[0].cells.len())
         );
         let now = ResumedAt {
             same_boot: false,
             monotonic_ns: 1010,
         };
+        let done: Vec<Done> = done.iter().map(Done::new).collect();
         let rebooted = remaining(plan.blocks.iter(), &done, &now, |_| 500);
         assert_eq!(rebooted[0].invocation, 2);
     }
@@ -191,22 +222,80 @@ mod tests {
     #[test]
     fn a_finished_block_is_never_run_again() {
         let plan = small_plan();
-        let done: Vec<Cell> = (0..plan.blocks[0].cells.len())
-            .map(|i| cell(&plan, 0, i, Outcome::Clean))
-            .collect();
-        let blocks = remaining_at(&plan, &done, u64::MAX);
-        assert!(blocks.iter().all(|t| t.block != &plan.blocks[0]));
+        let done = complete(&plan, &Outcome::Clean);
+        assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
+        let without_last = &done[..done.len() - 1];
+        let blocks = remaining_at(&plan, without_last, u64::MAX);
+        assert_eq!(blocks.len(), 1);
+        assert_eq!(Some(blocks[0].block), plan.blocks.last());
     }
 
     #[test]
-    fn a_noisy_cell_gets_four_attempts() {
+    fn a_block_with_a_noisy_cell_is_run_again_as_a_whole() {
         let plan = small_plan();
-        let mut c = cell(&plan, 0, 0, noisy());
-        let blocks = remaining_at(&plan, std::slice::from_ref(&c), 1010);
-        assert_eq!(blocks[0].cells[0].1, 2);
-        c.attempt = MAX_RERUNS + 1;
-        let blocks = remaining_at(&plan, &[c], 1010);
-        assert_eq!(blocks[0].cells.len(), plan.blocks[0].cells.len() - 1);
+        let mut done = complete(&plan, &Outcome::Clean);
+        done[1].outcome = noisy();
+        for attempt in 2..=MAX_ATTEMPTS {
+            let blocks = remaining_at(&plan, &done, u64::MAX);
+            assert_eq!(blocks.len(), 1);
+            let again = &blocks[0];
+            assert_eq!(
+                (again.block, again.invocation, again.attempt),
+                (&plan.blocks[0], 1, attempt)
+            );
+            assert_eq!(again.cells.len(), plan.blocks[0].cells.len());
+            for i in 0..again.cells.len() {
+                done.push(Cell {
+                    attempt,
+                    ..cell(&plan, 0, i, noisy())
+                });
+            }
+        }
+        assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
+    }
+
+    #[test]
+    fn blocks_are_run_again_after_all_others() {
+        let plan = small_plan();
+        let mut done = complete(&plan, &noisy());
+        done.pop();
+        let blocks = remaining_at(&plan, &done, 1010);
+        assert_eq!((blocks.len(), blocks[0].attempt), (1, 1));
+        assert_ne!(blocks[0].block, &plan.blocks[0]);
+    }
+
+    #[test]
+    fn a_failed_driver_is_a_result_and_a_failed_bench_is_not() {
+        let plan = small_plan();
+        let failed = Outcome::Failed {
+            reason: "invented".into(),
+        };
+        let mut done = complete(&plan, &failed);
+        assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
+        done[0].audit.bench_failed = true;
+        let blocks = remaining_at(&plan, &done, u64::MAX);
+        assert_eq!((blocks.len(), blocks[0].attempt), (1, 2));
+    }
+
+    #[test]
+    fn an_interrupted_rerun_never_supersedes_the_first_attempt() {
+        let plan = small_plan();
+        let mut done = complete(&plan, &noisy());
+        done.push(Cell {
+            attempt: 2,
+            ..cell(&plan, 0, 0, Outcome::Clean)
+        });
+        let soon = remaining_at(&plan, &done, 1010);
+        assert_eq!((soon[0].invocation, soon[0].attempt), (1, 2));
+        assert_eq!(soon[0].cells.len(), plan.blocks[0].cells.len() - 1);
+        let late = remaining_at(&plan, &done, u64::MAX);
+        assert_eq!((late[0].invocation, late[0].attempt), (1, 3));
+        assert_eq!(late[0].cells.len(), plan.blocks[0].cells.len());
+        done.push(Cell {
+            attempt: 3,
+            ..cell(&plan, 0, 0, Outcome::Clean)
+        });
+        assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
     }
 
     #[test]

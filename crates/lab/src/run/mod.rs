@@ -16,7 +16,7 @@ use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
 use crate::plan::calls::planned_calls;
-use crate::plan::remaining::{ResumedAt, remaining};
+use crate::plan::remaining::{Done, ResumedAt, remaining};
 use crate::plan::{Block, Plan};
 
 pub use options::RunOptions;
@@ -49,12 +49,19 @@ impl Lab {
             monotonic_ns: monotonic_ns(),
         };
         let limit_ns = |b: &Block| plan.cell_estimate_ns(b.network) * 2 * b.cells.len() as u64;
-        let blocks = remaining(plan.shard(options.shard), &found.cells, &now, limit_ns);
-        if blocks.is_empty() {
+        let next = |done: &[Done]| {
+            let mut blocks = remaining(plan.shard(options.shard), done, &now, limit_ns);
+            // Workers measure together: on one network their cells end together, too.
+            let jobs = options.jobs as u32;
+            blocks.sort_by_key(|b| (b.block.number / jobs.max(1), b.block.network));
+            blocks
+        };
+        let done: Vec<Done> = found.cells.iter().map(Done::new).collect();
+        if next(&done).is_empty() {
             return Ok(Ended::Complete);
         }
         let gate = MeasurementGate::default();
-        let workers = (0..options.jobs.clamp(1, blocks.len()))
+        let workers = (0..options.jobs.clamp(1, plan.shard(options.shard).count()))
             .map(|_| Worker::start(self, plan, options, &gate))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(worker) = workers.first() {
@@ -64,7 +71,7 @@ impl Lab {
         if !options.resume {
             store.write_run(&head)?;
         }
-        Ok(scheduler::run(&blocks, workers, &store, stop, observer)?)
+        Ok(scheduler::run(done, next, workers, &store, stop, observer)?)
     }
 
     fn head(&self, plan: &Plan, options: &RunOptions) -> Run {

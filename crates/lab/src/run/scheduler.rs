@@ -5,12 +5,17 @@ use std::sync::{Mutex, PoisonError};
 
 use record::{Cell, Store};
 
-use crate::plan::remaining::{MAX_RERUNS, RemainingBlock, wants_rerun};
+use crate::plan::remaining::{Done, MAX_ATTEMPTS, RemainingBlock, wants_rerun};
 use crate::plan::{Block, PlannedCell};
 
 /// What happens during a run, for progress displays.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Every planned cell has been run, and noisy blocks are run again.
+    Again {
+        /// How many cells that takes.
+        cells: usize,
+    },
     /// A cell begins.
     Started {
         /// The cell's id in the plan.
@@ -22,7 +27,7 @@ pub enum Event<'a> {
     Ended {
         /// The cell as recorded.
         cell: &'a Cell,
-        /// Whether it will be run again at once.
+        /// Whether its block will be run again because of it.
         again: bool,
     },
 }
@@ -30,7 +35,7 @@ pub enum Event<'a> {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Every cell has its record.
+    /// Every planned cell has its record, and no block is to be run again.
     Complete,
     /// It was asked to stop, and finished the cells in flight.
     Stopped,
@@ -57,40 +62,79 @@ pub(crate) trait CellRunner {
     fn run(&mut self, attempt: &Attempt<'_>) -> Cell;
 }
 
-/// Runs the remaining blocks on one thread per runner, until they are done or `stop` is set.
-pub(crate) fn run<R: CellRunner + Send>(
-    blocks: &[RemainingBlock<'_>],
+/// Runs blocks until `next`, which is given what was done, returns none, or `stop` is set.
+pub(crate) fn run<'p, R: CellRunner + Send>(
+    mut done: Vec<Done>,
+    next: impl Fn(&[Done]) -> Vec<RemainingBlock<'p>>,
     mut runners: Vec<R>,
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ended, record::StoreError> {
+    let mut rounds = 0;
+    loop {
+        let blocks = next(&done);
+        if blocks.is_empty() {
+            return Ok(Ended::Complete);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Ended::Stopped);
+        }
+        if rounds > 0 {
+            let cells = blocks.iter().map(|b| b.cells.len()).sum();
+            observer(Event::Again { cells });
+        }
+        rounds += 1;
+        let (rested, ran) = run_all(&blocks, runners, store, stop, observer)?;
+        runners = rested;
+        done.extend(ran);
+    }
+}
+
+/// Runs blocks on one thread per runner, until they are done or `stop` is set. Returns the runners
+/// and what was done.
+fn run_all<R: CellRunner + Send>(
+    blocks: &[RemainingBlock<'_>],
+    mut runners: Vec<R>,
+    store: &Store,
+    stop: &AtomicBool,
+    observer: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<(Vec<R>, Vec<Done>), record::StoreError> {
     // All join before the first begins, so that none runs ahead.
     runners.iter_mut().for_each(CellRunner::join);
     let next = AtomicUsize::new(0);
-    let error = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for mut runner in runners {
-            let (next, error) = (&next, &error);
-            scope.spawn(move || {
-                while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(e) = run_block(block, &mut runner, store, stop, observer) {
-                        stop.store(true, Ordering::Relaxed);
-                        error
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .replace(e);
+    let ran = Mutex::new(Ok(Vec::new()));
+    let rested = std::thread::scope(|scope| {
+        let threads: Vec<_> = runners
+            .into_iter()
+            .map(|mut runner| {
+                let (next, ran) = (&next, &ran);
+                scope.spawn(move || {
+                    while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let done = run_block(block, &mut runner, store, stop, observer);
+                        let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
+                        match (done, &mut *ran) {
+                            (Ok(done), Ok(ran)) => ran.extend(done),
+                            (Ok(_), Err(_)) => {}
+                            (Err(e), ran) => {
+                                stop.store(true, Ordering::Relaxed);
+                                *ran = Err(e);
+                            }
+                        }
                     }
-                }
-                runner.leave();
-            });
-        }
+                    runner.leave();
+                    runner
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(runner) => runner,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
     });
-    match error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(e) => Err(e),
-        None if stop.load(Ordering::Relaxed) => Ok(Ended::Stopped),
-        None => Ok(Ended::Complete),
-    }
+    let ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    Ok((rested, ran))
 }
 
 fn run_block<R: CellRunner>(
@@ -99,29 +143,100 @@ fn run_block<R: CellRunner>(
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<(), record::StoreError> {
-    for &(cell, first_attempt) in &remaining.cells {
-        for number in first_attempt..=MAX_RERUNS + 1 {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            observer(Event::Started {
-                id: &cell.planned.id,
-                attempt: number,
-            });
-            let done = runner.run(&Attempt {
-                block: remaining.block,
-                cell,
-                invocation: remaining.invocation,
-                number,
-            });
-            store.write_cell(&done)?;
-            let again = wants_rerun(&done);
-            observer(Event::Ended { cell: &done, again });
-            if !again {
-                break;
+) -> Result<Vec<Done>, record::StoreError> {
+    let mut ran = Vec::new();
+    for &cell in &remaining.cells {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        observer(Event::Started {
+            id: &cell.planned.id,
+            attempt: remaining.attempt,
+        });
+        let done = runner.run(&Attempt {
+            block: remaining.block,
+            cell,
+            invocation: remaining.invocation,
+            number: remaining.attempt,
+        });
+        store.write_cell(&done)?;
+        let again = wants_rerun(&done) && done.attempt < MAX_ATTEMPTS;
+        observer(Event::Ended { cell: &done, again });
+        ran.push(Done::new(&done));
+    }
+    Ok(ran)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Audit, Cost, Outcome, Stack, Wire};
+
+    use super::*;
+    use crate::plan::remaining::{ResumedAt, remaining};
+    use crate::plan::tests::small_plan;
+
+    /// A runner that measures nothing; the first arm is noisy in the first attempt of block 0.
+    struct Invented;
+
+    impl CellRunner for Invented {
+        fn run(&mut self, attempt: &Attempt<'_>) -> Cell {
+            let planned = &attempt.cell.planned;
+            let noisy = planned.block == 0 && attempt.cell.arm == 0 && attempt.number == 1;
+            Cell {
+                format: record::FORMAT,
+                id: planned.id.clone(),
+                network: planned.network.clone(),
+                block: planned.block,
+                arm: planned.arm.clone(),
+                attempt: attempt.number,
+                invocation: attempt.invocation,
+                outcome: match noisy {
+                    true => Outcome::Noisy {
+                        reasons: vec!["invented".into()],
+                    },
+                    false => Outcome::Clean,
+                },
+                calls: Vec::new(),
+                wire: Wire::default(),
+                cost: Cost::default(),
+                audit: Audit::default(),
+                connections: Vec::new(),
+                stack: Stack::default(),
+                started_ns: 1,
+                took_ns: 1,
             }
         }
     }
-    Ok(())
+
+    #[test]
+    fn blocks_with_a_noisy_cell_are_run_again_after_all_others() {
+        let plan = small_plan();
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path()).unwrap();
+        let now = ResumedAt {
+            same_boot: true,
+            monotonic_ns: 2,
+        };
+        let started = Mutex::new(Vec::new());
+        let ended = run(
+            Vec::new(),
+            |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
+            vec![Invented, Invented],
+            &store,
+            &AtomicBool::new(false),
+            &|event| match event {
+                Event::Again { cells } => started.lock().unwrap().push(format!("{cells} again")),
+                Event::Started { attempt, .. } => {
+                    started.lock().unwrap().push(attempt.to_string());
+                }
+                Event::Ended { .. } => {}
+            },
+        );
+        assert_eq!(ended.unwrap(), Ended::Complete);
+        // Block 0 of each of two networks has three arms.
+        let mut expected = vec!["1".to_owned(); plan.cells().count()];
+        expected.push("6 again".to_owned());
+        expected.extend(vec!["2".to_owned(); 6]);
+        assert_eq!(*started.lock().unwrap(), expected);
+    }
 }

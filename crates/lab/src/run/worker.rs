@@ -151,6 +151,7 @@ impl CellRunner for Worker<'_> {
             Ok(m) => self.fill(&mut cell, m),
             Err(CellError::Unsupported(reason)) => cell.outcome = Outcome::Unsupported { reason },
             Err(other) => {
+                cell.audit.bench_failed = matches!(other, CellError::Bench(_) | CellError::Lab(_));
                 cell.outcome = Outcome::Failed {
                     reason: other.to_string(),
                 }

@@ -3,6 +3,7 @@
 mod dry_run;
 mod progress;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
@@ -129,12 +130,13 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     let Some(wanted) = study.min_clean_percent else {
         return exit::PASS;
     };
-    let clean = data
+    let clean: BTreeSet<&str> = data
         .with_status()
-        .iter()
-        .filter(|(cell, s)| *s == CellStatus::Counted && cell.outcome == Outcome::Clean)
-        .count();
-    let percent = 100.0 * clean as f64 / data.run().plan.len().max(1) as f64;
+        .into_iter()
+        .filter(|(cell, s)| *s != CellStatus::Superseded && cell.outcome == Outcome::Clean)
+        .map(|(cell, _)| cell.id.as_str())
+        .collect();
+    let percent = 100.0 * clean.len() as f64 / data.run().plan.len().max(1) as f64;
     if percent >= wanted {
         return exit::PASS;
     }

@@ -26,6 +26,11 @@ impl Progress {
 
     pub(crate) fn event(&self, event: &Event<'_>) {
         match event {
+            Event::Again { cells } => {
+                let line = format!("running noisy blocks again: {cells} cells");
+                progress::print(&self.bar, &line);
+                self.bar.inc_length(*cells as u64);
+            }
             Event::Started { id, .. } => self.bar.set_message((*id).to_owned()),
             Event::Ended { cell, again } => {
                 let outcome = match &cell.outcome {
@@ -34,15 +39,17 @@ impl Progress {
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
                     Outcome::Unsupported { reason } => Some(format!("unsupported: {reason}")),
                 };
-                if !again {
-                    self.bar.inc(1);
-                }
+                self.bar.inc(1);
                 if let Some(text) = outcome {
-                    let more = if *again { ", running it again" } else { "" };
+                    let more = if *again {
+                        "; its block will be run again"
+                    } else {
+                        ""
+                    };
                     let line = format!("{} (attempt {}): {text}{more}", cell.id, cell.attempt);
                     progress::print(&self.bar, &line);
                 }
-                if self.bar.is_hidden() && !again && self.bar.position().is_multiple_of(10) {
+                if self.bar.is_hidden() && self.bar.position().is_multiple_of(10) {
                     let left = self.bar.eta().as_secs();
                     let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
                     eprintln!("{done}/{all} cells, about {left} s left");
