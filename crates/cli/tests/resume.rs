@@ -51,8 +51,9 @@ fn run_killed_at_any_point_can_be_resumed() {
         if out.join("run.json").exists() {
             // Fails if a record is incomplete.
             records(&out);
-            let args = [&ARGS[..], &["--resume", out.to_str().unwrap()]].concat();
-            sandbox.run(&args).exits_with(0);
+            sandbox
+                .run(&["run", "--resume", out.to_str().unwrap()])
+                .exits_with(0);
             assert_complete(&records(&out));
         }
     }
@@ -76,24 +77,54 @@ fn run_stopped_by_ctrl_c_is_reported_and_can_be_resumed() {
     let output = running
         .finish()
         .exits_with(130)
-        .stderr_contains("stopped; to continue: commute run small.toml");
-    let data = sandbox.records("run");
-    assert!(data.cells().len() < data.run().plan.len(), "{output}");
-    assert!(run.join("report.html").is_file(), "{output}");
+        .stderr_contains("stopped; to continue: commute run --resume run");
+    let part = sandbox.records("run");
+    assert!(part.cells().len() < part.run().plan.len(), "{output}");
+    assert!(sandbox.work().join("run/report.html").is_file(), "{output}");
 
-    for (option, error) in [
-        (["--seed", "9"], "the seed differs"),
-        (["--blocks", "4"], "the set of cells differs"),
+    for other in [
+        &["small.toml"][..],
+        &["--seed", "9"],
+        &["--shard", "1/2"],
+        &["--quick"],
     ] {
-        let args = [&["run", "small.toml", "--resume", "run"], &option[..]].concat();
-        sandbox.run(&args).exits_with(1).stderr_contains(error);
+        let args = [&["run", "--resume", "run"], other].concat();
+        sandbox.run(&args).exits_with(2).stderr_contains("cannot be used with");
     }
+    sandbox
+        .run(&["run", "--resume", "run", "--blocks", "2"])
+        .exits_with(1)
+        .stderr_contains("the run has 3 blocks already");
     sandbox
         .run(&["run", "small.toml", "--out", "run", "--no-self-test"])
         .exits_with(1)
         .stderr_contains("--resume");
 
-    let args = [&ARGS[..], &["--resume", "run"]].concat();
-    sandbox.run(&args).exits_with(0);
+    // The study is not needed any more.
+    std::fs::remove_file(sandbox.work().join("small.toml")).unwrap();
+    std::fs::remove_file(sandbox.work().join("basic.toml")).unwrap();
+    sandbox.run(&["run", "--resume", "run"]).exits_with(0);
     assert_complete(&sandbox.records("run"));
+}
+
+#[test]
+fn a_run_is_extended_as_if_it_had_been_planned_so() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let run = |args: &[&str]| {
+        sandbox
+            .run(&[&["run", "--no-self-test"], args].concat())
+            .exits_with(0);
+    };
+    run(&["small.toml", "--blocks", "1", "--out", "run"]);
+    let before = sandbox.records("run");
+    run(&["--resume", "run", "--blocks", "3"]);
+    run(&["small.toml", "--blocks", "3", "--out", "planned"]);
+    let (extended, planned) = (sandbox.records("run"), sandbox.records("planned"));
+    assert_complete(&extended);
+    assert_eq!(extended.run().plan, planned.run().plan);
+    assert_eq!(extended.run().blocks, 3);
+    for cell in before.cells() {
+        assert!(extended.cells().contains(cell));
+    }
 }

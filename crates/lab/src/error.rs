@@ -49,10 +49,29 @@ pub enum LabError {
         /// The first network that does not allow it.
         network: String,
     },
+    /// The run to continue was imported.
+    #[error("these calls were imported; there is no study to continue with")]
+    Imported,
+    /// A network of the run to continue cannot be read.
+    #[error("run.json: network {network}: {source}; the file was edited or is damaged")]
+    Recorded {
+        /// The network's name.
+        network: String,
+        /// The syntax or schema error.
+        source: toml::de::Error,
+    },
+    /// A run cannot be made shorter.
+    #[error("--blocks {asked}: the run has {planned} blocks already; give more to extend it")]
+    FewerBlocks {
+        /// Blocks in the plan.
+        planned: u32,
+        /// Blocks asked for.
+        asked: u32,
+    },
     /// The folder to resume holds another plan.
     #[error(
-        "{}: this folder holds another plan ({what} differs); resume with the study and seed it \
-         was started with, or choose another --out", dir.display()
+        "{}: this folder holds another plan ({what} differs); restore the stacks and the \
+         version of commute that it was started with, or begin another run", dir.display()
     )]
     OtherPlan {
         /// The run's folder.

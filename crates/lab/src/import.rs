@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
     Arm, Audit, Call, CallResult, Cell, Cost, Exchange, Group, Host, Network, Outcome, Planned,
-    Proof, Run, Stack, State, Wire,
+    Proof, Run, Settings, Stack, State, Wire,
 };
 use serde::Deserialize;
 
@@ -167,6 +167,7 @@ pub fn import(
         groups,
         calls: Vec::new(),
         plan: cells.iter().map(planned).collect(),
+        settings: Settings::default(),
         host: Host::default(),
         self_test: Vec::new(),
         started_unix_ns: 0,

@@ -1,5 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use record::Run;
+
 use crate::error::LabError;
 use crate::home::Home;
 use crate::network;
@@ -50,7 +52,35 @@ impl Lab {
             .collect::<Result<Vec<_>, _>>()?;
         // A network given as a path is known by its own name in cells and tables.
         study.networks = networks.iter().map(|n| n.name.clone()).collect();
-        Ok(Plan::new(study, networks))
+        Ok(Plan::new(study, text, networks))
+    }
+
+    /// Plans a recorded run again, with `blocks` per network if it is to be extended.
+    pub fn plan_of(&self, run: &Run, blocks: Option<u32>) -> Result<Plan, LabError> {
+        let text = run.settings.study_toml.clone();
+        if text.is_empty() {
+            return Err(LabError::Imported);
+        }
+        let blocks = blocks.unwrap_or(run.blocks);
+        if blocks < run.blocks {
+            return Err(LabError::FewerBlocks {
+                planned: run.blocks,
+                asked: blocks,
+            });
+        }
+        let networks = (run.networks.iter())
+            .map(network::from_record)
+            .collect::<Result<Vec<_>, LabError>>()?;
+        let study = Study {
+            networks: networks.iter().map(|n| n.name.clone()).collect(),
+            blocks,
+            seed: run.seed,
+            ..Study::parse("run.json: study_toml", &text)?
+        };
+        for arm in &study.arms {
+            self.stacks.find(&arm.stack)?;
+        }
+        Ok(Plan::new(study, text, networks))
     }
 }
 

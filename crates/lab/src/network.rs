@@ -47,3 +47,26 @@ pub(crate) fn recorded(n: &Network) -> record::Network {
         toml: toml::to_string(n).unwrap_or_default(),
     }
 }
+
+/// Reads a network as it is recorded in `run.json`.
+pub(crate) fn from_record(n: &record::Network) -> Result<Network, LabError> {
+    toml::from_str(&n.toml).map_err(|source| LabError::Recorded {
+        network: n.name.clone(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run is continued with the networks of its record.
+    #[test]
+    fn recorded_networks_are_read_back_unchanged() {
+        for (name, _) in link::builtin() {
+            let network = link::find(name).unwrap();
+            let read = from_record(&recorded(&network)).unwrap();
+            assert_eq!(read, network, "{name}");
+        }
+    }
+}

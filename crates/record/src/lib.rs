@@ -2,7 +2,8 @@
 //!
 //! The life of a record:
 //!
-//! 1. A study becomes a plan. The header, [`Run`], is written once when a run starts: the study's
+//! 1. A study becomes a plan. The header, [`Run`], is written when a run starts, and replaced only when
+//!    its plan is extended by further blocks: the study's
 //!    settings, the host, and every [`Planned`] cell of the *whole* plan, even in a shard that runs
 //!    only some of them.
 //! 2. A cell runs and becomes a [`Cell`]: its calls, bytes, costs and audit. Whatever its outcome
@@ -33,6 +34,8 @@ pub use cell::{
 };
 pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
-pub use run::{Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run};
+pub use run::{
+    Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run, Settings,
+};
 pub use schema::schema;
 pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError};

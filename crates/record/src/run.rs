@@ -21,7 +21,7 @@ pub struct Run {
     pub question: String,
     /// Seed of all randomness.
     pub seed: u64,
-    /// Number of blocks per network, over all shards.
+    /// Number of blocks per network, over all shards; `--resume --blocks` raises it.
     pub blocks: u32,
     /// Name of the baseline arm.
     pub baseline: String,
@@ -40,12 +40,30 @@ pub struct Run {
     pub calls: Vec<PlannedCall>,
     /// Every cell of the plan before sharding, in the order of running.
     pub plan: Vec<Planned>,
+    /// What `--resume` continues with.
+    pub settings: Settings,
     /// The machine it ran on.
     pub host: Host,
     /// Checks of the emulator against known answers, made before the run; empty when skipped.
     pub self_test: Vec<Check>,
     /// Wall-clock time of the start, ns since 1970; for people only, no figure is derived from it.
     pub started_unix_ns: u64,
+}
+
+/// The study and the options of a run, with which it can be continued. They differ between shards.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The text of the study's file; `seed`, `blocks` and `networks` of the run replace its own.
+    /// Empty for imported calls.
+    pub study_toml: String,
+    /// The share of the plan's blocks that is run, from 1 to `shards`.
+    pub shard: u32,
+    /// How many shares there are.
+    pub shards: u32,
+    /// Blocks measured in parallel.
+    pub jobs: u32,
+    /// Whether every packet is kept as pcapng.
+    pub pcap: bool,
 }
 
 /// One of the configurations that are compared.
@@ -97,7 +115,7 @@ pub struct Network {
     pub down_bps: Option<u64>,
     /// Mean rate from client to server; absent when it is unlimited or unknown.
     pub up_bps: Option<u64>,
-    /// Its parameters as a network file.
+    /// All its parameters, in ns and bits per second, as TOML.
     pub toml: String,
 }
 

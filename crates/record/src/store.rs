@@ -67,6 +67,17 @@ impl Store {
         self.write_once(&self.header(), run)
     }
 
+    /// Replaces the header of a run by one with further blocks at the end of its plan. Cells that
+    /// were run before stay valid.
+    pub fn extend_run(&self, run: &Run) -> Result<(), StoreError> {
+        let file = self.header();
+        let before: Run = read_record(&file)?;
+        if !run.plan.starts_with(&before.plan) {
+            return Err(StoreError::Exists { file });
+        }
+        self.write(&file, run)
+    }
+
     /// Writes a cell. Fails if this attempt was written before.
     pub fn write_cell(&self, cell: &Cell) -> Result<(), StoreError> {
         let file = self.dir.join(CELLS).join(cell.file_name());
@@ -117,6 +128,11 @@ impl Store {
         if file.try_exists().map_err(failed)? {
             return Err(StoreError::Exists { file: file.into() });
         }
+        self.write(file, record)
+    }
+
+    fn write<T: Serialize>(&self, file: &Path, record: &T) -> Result<(), StoreError> {
+        let failed = |source| StoreError::write(file, source);
         let mut text = serde_json::to_vec_pretty(record)
             .map_err(|source| StoreError::write(file, source.into()))?;
         text.push(b'\n');

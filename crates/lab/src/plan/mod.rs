@@ -22,6 +22,8 @@ const STARTUP_NS: u64 = 250_000_000;
 pub struct Plan {
     /// The study that was planned.
     pub study: Study,
+    /// The text it was parsed from, with which a run can be continued.
+    pub study_toml: String,
     /// The networks, in the study's order.
     pub networks: Vec<Network>,
     /// The steps a driver follows in each cell.
@@ -62,8 +64,8 @@ pub struct Shard {
 }
 
 impl Plan {
-    /// Plans a study; `networks` are the study's, in its order.
-    pub fn new(study: Study, networks: Vec<Network>) -> Plan {
+    /// Plans a study; `networks` are the study's, in its order, and `study_toml` is its text.
+    pub fn new(study: Study, study_toml: String, networks: Vec<Network>) -> Plan {
         let workload = Workload::expand(&study.workload);
         let mut blocks = Vec::new();
         for number in 0..study.blocks {
@@ -73,6 +75,7 @@ impl Plan {
         }
         Plan {
             study,
+            study_toml,
             networks,
             workload,
             blocks,
@@ -200,7 +203,7 @@ times = 2
             .iter()
             .map(|n| link::find(n).unwrap())
             .collect();
-        Plan::new(study, networks)
+        Plan::new(study, SMALL.to_owned(), networks)
     }
 
     #[test]
@@ -225,6 +228,18 @@ times = 2
             order.sort_unstable();
             assert_eq!(order, [0, 1, 2]);
         }
+    }
+
+    #[test]
+    fn further_blocks_follow_those_of_a_shorter_plan() {
+        let short = small_plan();
+        let study = Study {
+            blocks: 5,
+            ..short.study.clone()
+        };
+        let long = Plan::new(study, String::new(), short.networks.clone());
+        assert!(long.blocks.len() > short.blocks.len());
+        assert!(long.blocks.starts_with(&short.blocks));
     }
 
     #[test]

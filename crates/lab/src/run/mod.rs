@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use driver::clock::monotonic_ns;
-use record::{Cell, Run, Store};
+use record::{Cell, Run, Settings, Store};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
 use crate::cell::sweep_scratch;
@@ -91,6 +91,13 @@ impl Lab {
             groups: plan.workload.groups.clone(),
             calls: planned_calls(&plan.workload),
             plan: plan.cells().cloned().collect(),
+            settings: Settings {
+                study_toml: plan.study_toml.clone(),
+                shard: options.shard.index as u32,
+                shards: options.shard.of as u32,
+                jobs: options.jobs as u32,
+                pcap: options.capture,
+            },
             host: crate::host::facts(&self.home.root),
             self_test: options.self_test.clone(),
             started_unix_ns: SystemTime::now()
@@ -119,7 +126,8 @@ struct Found {
     same_boot: bool,
 }
 
-/// Creates the run's folder, or opens the one to resume and checks that it holds this plan.
+/// Creates the run's folder, or opens the one to resume and checks that it holds this plan or its
+/// beginning.
 fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabError> {
     let dir = &options.out;
     if !options.resume {
@@ -138,7 +146,7 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
         Some("the seed")
     } else if run.arms != head.arms || run.networks != head.networks {
         Some("an arm or network")
-    } else if run.plan != head.plan {
+    } else if !head.plan.starts_with(&run.plan) {
         Some("the set of cells")
     } else {
         None
@@ -148,6 +156,13 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
             dir: dir.clone(),
             what,
         });
+    }
+    if head.plan.len() > run.plan.len() {
+        store.extend_run(&Run {
+            blocks: head.blocks,
+            plan: head.plan.clone(),
+            ..run.clone()
+        })?;
     }
     let found = Found {
         cells: data.cells().to_vec(),

@@ -54,6 +54,13 @@ pub fn run(blocks: u32) -> Run {
             },
         ],
         plan: Vec::new(),
+        settings: Settings {
+            study_toml: "# invented\n".into(),
+            shard: 1,
+            shards: 1,
+            jobs: 1,
+            pcap: false,
+        },
         host: Host {
             kernel: "invented".into(),
             cores: 2,

@@ -109,6 +109,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         ],
         calls: Vec::new(),
         plan: Vec::new(),
+        settings: Settings::default(),
         host: Host {
             kernel: "0.0.0-invented".into(),
             cpu: "Invented".into(),

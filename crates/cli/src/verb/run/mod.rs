@@ -20,41 +20,45 @@ const QUICK_BLOCKS: u32 = 2;
 ///
 /// Runs every cell of the study's plan, the arms of a block in random order, and writes one record
 /// per cell. Ctrl-C finishes the current cell and reports the results so far; a second Ctrl-C
-/// aborts that cell. However a run was interrupted, --resume continues it.
+/// aborts that cell. However a run was interrupted, --resume continues it, and with more --blocks
+/// extends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute run studies/quickstart.toml --dry-run     the cells, and how long they take\n  \
     commute run studies/quickstart.toml --quick       a smoke test; verdicts need 6 blocks\n  \
-    commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`")]
+    commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
+    commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
+    commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks")]
 pub(crate) struct Args {
     /// The study's TOML file
-    study: PathBuf,
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    study: Option<PathBuf>,
     /// Folder for the records [default: runs/STUDY-1, -2, ...]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Blocks per network; overrides the study's
+    /// Blocks per network; overrides the study's, or extends the run to resume
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     blocks: Option<u32>,
     /// Only 2 blocks: a smoke test, too few for a verdict
-    #[arg(long, conflicts_with = "blocks")]
+    #[arg(long, conflicts_with_all = ["blocks", "resume"])]
     quick: bool,
     /// Run N blocks in parallel; `commute doctor --jobs N` reports whether this machine can
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    jobs: u16,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with = "resume")]
+    jobs: Option<u16>,
     /// Random seed; overrides the study's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
     seed: Option<u64>,
     /// Run only shard I of N, e.g. 2/4
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "resume")]
     shard: Option<Shard>,
-    /// Continue the run in this folder
+    /// Continue the run in this folder, with its study and options
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
     /// Print every cell and an estimate of the time, and run nothing
     #[arg(long)]
     dry_run: bool,
     /// Save every packet of every cell as pcapng
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pcap: bool,
     /// Skip the self-test before the first cell
     #[arg(long)]
@@ -67,39 +71,87 @@ pub(crate) struct Args {
     home: Option<PathBuf>,
 }
 
+/// What to run, from the command line or from the run to resume.
+struct Job {
+    plan: Plan,
+    out: PathBuf,
+    resume: bool,
+    shard: Shard,
+    jobs: u16,
+    pcap: bool,
+}
+
+impl Job {
+    fn of(args: &Args, lab: &Lab) -> anyhow::Result<Job> {
+        if let Some(dir) = &args.resume {
+            return Job::resumed(dir, args.blocks, lab);
+        }
+        let study = args.study.as_deref().unwrap_or(Path::new(""));
+        let plan = lab.plan(study, |study| {
+            let quick = args.quick.then_some(QUICK_BLOCKS);
+            study.blocks = args.blocks.or(quick).unwrap_or(study.blocks);
+            study.seed = args.seed.unwrap_or(study.seed);
+        })?;
+        let free = || next_free(Path::new("runs"), &plan.study.name);
+        Ok(Job {
+            out: args.out.clone().unwrap_or_else(free),
+            plan,
+            resume: false,
+            shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
+            jobs: args.jobs.unwrap_or(1),
+            pcap: args.pcap,
+        })
+    }
+
+    fn resumed(dir: &Path, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
+        let data = record::Store::open(dir)?.read()?;
+        let run = data.run();
+        let settings = &run.settings;
+        Ok(Job {
+            plan: lab.plan_of(run, blocks)?,
+            out: dir.to_owned(),
+            resume: true,
+            shard: Shard {
+                index: settings.shard.max(1) as usize,
+                of: settings.shards.max(1) as usize,
+            },
+            jobs: settings.jobs.clamp(1, u32::from(u16::MAX)) as u16,
+            pcap: settings.pcap,
+        })
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
-    let plan = lab.plan(&args.study, |study| {
-        let quick = args.quick.then_some(QUICK_BLOCKS);
-        study.blocks = args.blocks.or(quick).unwrap_or(study.blocks);
-        study.seed = args.seed.unwrap_or(study.seed);
-    })?;
-    let shard = args.shard.unwrap_or(Shard { index: 1, of: 1 });
+    let Job {
+        plan,
+        out,
+        resume,
+        shard,
+        jobs,
+        pcap,
+    } = Job::of(args, &lab)?;
     if args.dry_run {
-        crate::out::print(&dry_run::text(&plan, shard, args.jobs))?;
+        crate::out::print(&dry_run::text(&plan, shard, jobs))?;
         return Ok(exit::PASS);
     }
-    let out = match (&args.resume, &args.out) {
-        (Some(dir), _) | (None, Some(dir)) => dir.clone(),
-        (None, None) => next_free(Path::new("runs"), &plan.study.name),
-    };
-    if args.resume.is_none() {
+    if !resume {
         // A folder that cannot be created should be reported before the self-test takes its time.
         record::Store::create(&out)?;
     }
     let stop =
         crate::interrupt::stop_flag("finishing the current cell; press Ctrl-C again to abort it")?;
-    let self_test = if args.no_self_test || args.resume.is_some() {
+    let self_test = if args.no_self_test || resume {
         Vec::new()
     } else {
         self_test(&lab, &plan)?
     };
     let options = RunOptions {
         out: out.clone(),
-        resume: args.resume.is_some(),
-        jobs: usize::from(args.jobs),
+        resume,
+        jobs: usize::from(jobs),
         shard,
-        capture: args.pcap,
+        capture: pcap,
         self_test,
     };
     let progress = Progress::new(&plan, shard);
@@ -114,14 +166,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     eprintln!("{}: run.json, report.html, report.json", out.display());
     match ended {
         Ended::Stopped => {
-            eprintln!(
-                "stopped; to continue: commute run {} --resume {}",
-                args.study.display(),
-                out.display()
-            );
+            eprintln!("stopped; to continue: {}", resume_command(&out, args));
             Ok(exit::INTERRUPTED)
         }
         Ended::Complete => Ok(threshold(&plan.study, &data)),
+    }
+}
+
+/// Returns the command that continues the run in `dir`, for a shell in this folder.
+fn resume_command(dir: &Path, args: &Args) -> String {
+    let mut command = format!("commute run --resume {}", quoted(dir));
+    if let Some(home) = &args.home {
+        command += &format!(" --home {}", quoted(home));
+    }
+    command
+}
+
+/// Quotes a path for a POSIX shell if it needs that.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -180,6 +247,13 @@ fn shard(text: &str) -> Result<Shard, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        assert_eq!(quoted(Path::new("runs/a-1")), "runs/a-1");
+        assert_eq!(quoted(Path::new("my runs")), "'my runs'");
+        assert_eq!(quoted(Path::new("it's")), r"'it'\''s'");
+    }
 
     #[test]
     fn shard_numbers_range_from_1_to_n() {
