@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use driver::protocol::Action;
 use record::Run;
 
 use crate::error::LabError;
@@ -53,6 +55,42 @@ impl Lab {
         // A network given as a path is known by its own name in cells and tables.
         study.networks = networks.iter().map(|n| n.name.clone()).collect();
         Ok(Plan::new(study, text, networks))
+    }
+
+    /// Returns what will keep cells of the plan from being measured, as far as that can be foreseen.
+    pub fn warnings(&self, plan: &Plan) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for arm in &plan.study.arms {
+            let Ok(driver) = self.stacks.find(&arm.stack) else {
+                continue;
+            };
+            if let Some(reason) = driver.missing() {
+                warnings.push(format!("arm `{}`: {reason}", arm.name));
+            }
+            if !driver.entry.protocols.contains(&arm.protocol) {
+                let (stack, protocol) = (&arm.stack, arm.protocol.name());
+                warnings.push(format!(
+                    "arm `{}`: {stack} does not offer {protocol}",
+                    arm.name
+                ));
+            }
+        }
+        let refused: BTreeSet<&str> = (plan.workload.steps.iter())
+            .filter(|step| match &step.action {
+                Action::Call { body } | Action::Stream { body, .. } => {
+                    wire::Echo::from_json(body.as_bytes()).is_err()
+                }
+                _ => false,
+            })
+            .filter_map(|step| plan.workload.group_name(step.id))
+            .collect();
+        for group in refused {
+            warnings.push(format!(
+                "group `{group}`: its body is not the echo message, so the server answers with \
+                 status 400"
+            ));
+        }
+        warnings
     }
 
     /// Plans a recorded run again, with `blocks` per network if it is to be extended.

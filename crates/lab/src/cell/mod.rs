@@ -24,6 +24,7 @@ use link::Network;
 use pump::{Bench, TapRecord, Window};
 use tempfile::TempDir;
 
+use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, Security};
@@ -324,7 +325,7 @@ impl CellRun<'_> {
     /// Longer than the workload takes when every request times out.
     fn run_limit(&self) -> Duration {
         let calls = self.workload.call_ids().count() as u64;
-        let ideal_ns = self.workload.estimate_ns(self.network.rtt_ns(), None, None);
+        let ideal_ns = estimate_ns(self.workload, &Pipe::of(self.network));
         Duration::from_nanos(calls * self.timeout_ns + ideal_ns) + STARTUP_LIMIT
     }
 }

@@ -74,7 +74,7 @@ impl State {
 }
 
 /// Returns whether two neighbouring steps belong to the same parallel step.
-fn start_at_once(a: &DriverStep, b: &DriverStep) -> bool {
+pub(crate) fn start_at_once(a: &DriverStep, b: &DriverStep) -> bool {
     matches!((a.start, b.start), (Some(Start::After(x)), Some(Start::After(y))) if x == y)
 }
 

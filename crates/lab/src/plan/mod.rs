@@ -2,20 +2,26 @@
 //! the same plan.
 
 pub(crate) mod calls;
+pub(crate) mod estimate;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use driver::protocol::Discovery;
 use link::Network;
-use record::Planned;
+use record::{Planned, Position};
 use sha2::{Digest, Sha256};
 
 use crate::slug::slug;
 use crate::study::Study;
+use calls::planned_calls;
+use estimate::{Pipe, estimate_ns};
 use workload::Workload;
 
-/// About how long it takes to start a server and a driver.
-const STARTUP_NS: u64 = 250_000_000;
+/// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
+/// Python on two cores, more for a virtual machine.
+const STARTUP_NS: u64 = 450_000_000;
 
 /// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
@@ -96,9 +102,38 @@ impl Plan {
 
     /// Estimates how long a cell takes on a network, start-up included.
     pub fn cell_estimate_ns(&self, network: usize) -> u64 {
-        let n = &self.networks[network];
-        let (down, up) = (n.down.rate.mean_bps(), n.up.rate.mean_bps());
-        STARTUP_NS + self.workload.estimate_ns(n.rtt_ns(), down, up)
+        STARTUP_NS + estimate_ns(&self.workload, &Pipe::of(&self.networks[network]))
+    }
+
+    /// Estimates how long a shard takes with `jobs` blocks in parallel. Cells start one after
+    /// another, and measure at the same time.
+    pub fn estimate_ns(&self, shard: Shard, jobs: u16) -> u64 {
+        let cell_ns: Vec<u64> = (0..self.networks.len())
+            .map(|network| {
+                let measuring_ns = self.cell_estimate_ns(network) - STARTUP_NS;
+                STARTUP_NS + measuring_ns / u64::from(jobs.max(1))
+            })
+            .collect();
+        self.shard(shard)
+            .map(|block| cell_ns[block.network] * block.cells.len() as u64)
+            .sum()
+    }
+
+    /// Returns how many comparisons with the baseline a report of all networks makes: bulk groups
+    /// are compared as one, others as first and warm requests.
+    pub fn comparisons(&self) -> usize {
+        let arms = self.arms();
+        let compared = arms.iter().filter(|arm| !arm.same_as_baseline).count() - 1;
+        let groups: BTreeMap<&str, bool> = (self.workload.groups.iter())
+            .map(|g| (g.name.as_str(), g.bulk))
+            .collect();
+        let measures: BTreeSet<(String, bool)> = (planned_calls(&self.workload).into_iter())
+            .map(|call| {
+                let first = call.position != Position::Warm && !groups[call.group.as_str()];
+                (call.group, first)
+            })
+            .collect();
+        compared * self.networks.len() * measures.len()
     }
 
     /// Returns the arms as `run.json` lists them.
@@ -248,6 +283,22 @@ times = 2
         let seeds: std::collections::BTreeSet<u64> =
             plan.blocks.iter().map(|b| b.link_seed).collect();
         assert_eq!(seeds.len(), plan.blocks.len());
+    }
+
+    #[test]
+    fn jobs_share_measuring_but_not_starting() {
+        let plan = small_plan();
+        let all = Shard { index: 1, of: 1 };
+        let cells = plan.cells().count() as u64;
+        let (one, two) = (plan.estimate_ns(all, 1), plan.estimate_ns(all, 2));
+        let starts = STARTUP_NS * cells;
+        assert_eq!((one - starts) / 2, two - starts);
+    }
+
+    #[test]
+    fn comparisons_are_arms_times_networks_times_measures() {
+        // One arm besides baseline and A/A arm, two networks, first and warm requests.
+        assert_eq!(small_plan().comparisons(), 4);
     }
 
     #[test]

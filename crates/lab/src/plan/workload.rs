@@ -1,9 +1,7 @@
 //! Expands a study's workload into the flat list of steps that a driver follows.
 
-use std::collections::BTreeMap;
-
 use driver::protocol::{Action, Start, Step as DriverStep};
-use wire::{Codec, Format, Name};
+use wire::Name;
 
 use crate::study::Step;
 
@@ -58,31 +56,6 @@ impl Workload {
             .zip(&self.group_of)
             .filter(|(_, g)| g.is_some())
             .map(|(s, _)| s.id)
-    }
-
-    /// Estimates how long an ideal stack would take, for plans and deadlines.
-    pub fn estimate_ns(&self, rtt_ns: u64, down_bps: Option<u64>, up_bps: Option<u64>) -> u64 {
-        let transfer = |bytes: u64, bps: Option<u64>| match bps {
-            Some(bps) => (u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64,
-            None => 0,
-        };
-        let mut json = BTreeMap::new();
-        let mut total = 3 * rtt_ns;
-        for step in &self.steps {
-            total += match &step.action {
-                Action::Call { .. } => rtt_ns,
-                Action::Get { bytes } => 2 * rtt_ns + transfer(*bytes, down_bps),
-                Action::Put { bytes } => 2 * rtt_ns + transfer(*bytes, up_bps),
-                Action::Stream { messages, .. } => rtt_ns * u64::from(*messages),
-                Action::Exchange { message, .. } => {
-                    let bytes = *json.entry(message).or_insert_with(|| json_bytes(message));
-                    rtt_ns + transfer(bytes, down_bps) + transfer(bytes, up_bps)
-                }
-                Action::Pause { ns } => *ns,
-                Action::Reconnect { .. } => 2 * rtt_ns,
-            };
-        }
-        total
     }
 
     fn sequence(&mut self, steps: &[Step]) {
@@ -210,13 +183,6 @@ fn about(messages: &[Name]) -> String {
     }
 }
 
-/// The length of a message as JSON, which is close enough for an estimate whatever the codec.
-fn json_bytes(message: &str) -> u64 {
-    let name: Result<Name, _> = message.parse();
-    let mut coder = Codec::plain(Format::Json).coder();
-    name.map_or(0, |name| coder.encode(&name.message(1)).len() as u64)
-}
-
 /// The name of the message that a step exchanges, if it does.
 pub(crate) fn exchanged_message(step: &DriverStep) -> Option<&str> {
     match &step.action {
@@ -288,21 +254,5 @@ mod tests {
         assert_eq!(w.groups[0].about, "exchange big-0..2");
         let one = Workload::expand(&[exchange(names("api-2kB"), 1)]);
         assert_eq!(one.groups[0].about, "exchange api-2kB");
-        // Four round trips, and 2,000 bytes up at 1 Mbit/s.
-        let estimate = one.estimate_ns(100, None, Some(1_000_000));
-        assert_eq!(estimate, 400 + 16_000_000);
-    }
-
-    #[test]
-    fn estimates_count_round_trips_and_bytes() {
-        let w = Workload::expand(&[Step::Get {
-            group: "f".into(),
-            bytes: 125_000,
-            times: 1,
-        }]);
-        assert_eq!(
-            w.estimate_ns(100, Some(1_000_000), None),
-            500 + 1_000_000_000
-        );
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Continue the run in this folder, with its study and options
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// Print every cell and an estimate of the time, and run nothing
+    /// Print every cell, an estimate of the time and of the blocks needed, and run nothing
     #[arg(long)]
     dry_run: bool,
     /// Save every packet of every cell as pcapng
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         pcap,
     } = Job::of(args, &lab)?;
     if args.dry_run {
-        crate::out::print(&dry_run::text(&plan, shard, jobs))?;
+        crate::out::print(&dry_run::text(&plan, shard, jobs, &lab.warnings(&plan)))?;
         return Ok(exit::PASS);
     }
     if !resume {

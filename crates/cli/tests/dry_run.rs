@@ -1,0 +1,31 @@
+//! What `--dry-run` says before a run.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::House;
+use common::study::SMALL;
+
+#[test]
+fn plans_that_will_not_measure_are_warned_of() {
+    let house = House::new();
+    house.small_study();
+    house.stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
+    let study = SMALL.replace(
+        "[[step]]\n",
+        "[[arm]]\nstack = \"absent\"\nprotocol = \"h3\"\n[[step]]\n\
+         call = \"other\"\nbody = '{\"user\":1}'\n[[step]]\n",
+    );
+    house.write("doubtful.toml", &study);
+    let said = house.run(&["run", "doubtful.toml", "--dry-run"]).code(0);
+    for warning in [
+        "warning: arm `absent h3`: ",
+        "warning: arm `absent h3`: absent does not offer h3",
+        "warning: group `other`: its body is not the echo message",
+        "verdicts: 2 comparisons, which take at least 6 blocks if all are clear and 7 if only one \
+         is; 2 planned; this plan cannot give any",
+    ] {
+        assert!(said.out.contains(warning), "{warning}: {said}");
+    }
+}
