@@ -4,21 +4,21 @@
 
 mod common;
 
-use common::House;
+use common::Sandbox;
 use common::study::SMALL;
 
 #[test]
 fn plans_that_will_not_measure_are_warned_of() {
-    let house = House::new();
-    house.small_study();
-    house.stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.add_stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
     let study = SMALL.replace(
         "[[step]]\n",
         "[[arm]]\nstack = \"absent\"\nprotocol = \"h3\"\n[[step]]\n\
          call = \"other\"\nbody = '{\"user\":1}'\n[[step]]\n",
     );
-    house.write("doubtful.toml", &study);
-    let said = house.run(&["run", "doubtful.toml", "--dry-run"]).code(0);
+    sandbox.write("doubtful.toml", &study);
+    let output = sandbox.run(&["run", "doubtful.toml", "--dry-run"]).exits_with(0);
     for warning in [
         "warning: arm `absent h3`: ",
         "warning: arm `absent h3`: absent does not offer h3",
@@ -26,6 +26,6 @@ fn plans_that_will_not_measure_are_warned_of() {
         "verdicts: 2 comparisons, which take at least 6 blocks if all are clear and 7 if only one \
          is; 2 planned; this plan cannot give any",
     ] {
-        assert!(said.out.contains(warning), "{warning}: {said}");
+        assert!(output.out.contains(warning), "{warning}: {output}");
     }
 }

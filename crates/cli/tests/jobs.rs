@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::House;
+use common::Sandbox;
 use common::study::SMALL;
 
 /// Cells of 4 s, most of it idle, next to which a start-up is short.
@@ -14,14 +14,14 @@ const PAUSE_MS: u64 = 4000;
 
 #[test]
 fn windows_of_two_jobs_overlap() {
-    let house = House::new();
-    house.small_study();
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
     let study = format!("{SMALL}[[step]]\npause_ms = {PAUSE_MS}\n");
-    house.write("long.toml", &study);
+    sandbox.write("long.toml", &study);
     let args = ["run", "long.toml", "--out", "run", "--jobs", "2"];
     let args = [&args[..], &["--no-self-test"]].concat();
-    house.run(&args).code(0);
-    let data = house.records("run");
+    sandbox.run(&args).exits_with(0);
+    let data = sandbox.records("run");
     let mut windows: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for cell in data.cells().iter().filter(|cell| cell.attempt == 1) {
         let window = (cell.started_ns, cell.started_ns + cell.took_ns);
