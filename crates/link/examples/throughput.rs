@@ -59,7 +59,7 @@ fn packet(token: u64) -> Packet {
         transport: Transport::Udp,
         src_port: 443,
         dst_port: 40_000,
-        flow: token % 4,
+        flow: Some((token % 4) as u32),
     }
 }
 

@@ -9,12 +9,15 @@
 //! passes both as a [`Packet`]: no payload, only the properties that decide its fate, and a `token`
 //! by which the caller recognises it later.
 //!
-//! [`Path::offer`] first gives the packet a ticket: the number of its flow, in order of appearance,
-//! and its number within the flow. Every random draw is a function of this ticket, the seed and the
-//! purpose of the draw; there is no state. These are common random numbers: the tenth packet of a
-//! flow gets the same draws in every arm of a comparison, and a second flow, a stray ARP or one more
-//! stage shifts no other packet's. A packet that is neither TCP nor UDP gets no ticket: it waits and
-//! queues like the rest, but is never lost at random.
+//! The packet carries the number of its flow, which a [`FlowTable`] assigns in order of opening, the
+//! same in both directions. [`Path::offer`] first gives the packet a ticket: the number of its flow,
+//! whether it is full-size (more than 1000 bytes), and its number among such packets of the flow.
+//! Every random draw is a function of this ticket, the seed and the purpose of the draw; there is no
+//! state. These are common random numbers: the tenth full-size packet of a flow gets the same draws
+//! in every arm of a comparison, and a second flow, one more acknowledgement, a stray ARP or one more
+//! stage shifts no other packet's. A packet without a flow number gets no ticket: it waits and queues
+//! like the rest, but is never lost at random. Such are packets that are neither TCP nor UDP and,
+//! in a cell, those of connections from before its window ([`FlowRule::Opening`]).
 //!
 //! Then the packet goes through the stages that its direction asks for, always in this order:
 //!
@@ -56,6 +59,7 @@ mod table;
 mod text;
 mod trace;
 
+pub use flows::{FlowNumber, FlowRule, FlowTable};
 pub use gate::{Gate, GateError, OnClose};
 pub use model::*;
 pub use network::{Network, NetworkError, OverrideError, Overrides, builtin, find};

@@ -9,8 +9,7 @@ pub enum Transport {
     Tcp,
     /// UDP over IPv4 or IPv6.
     Udp,
-    /// Anything else, e.g. ARP, ND or ICMP. It waits and queues like the rest, but no random draw
-    /// ever applies to it.
+    /// Anything else, e.g. ARP, ND or ICMP.
     Other,
 }
 
@@ -27,9 +26,10 @@ pub struct Packet {
     pub src_port: u16,
     /// Destination port; 0 when the transport has none.
     pub dst_port: u16,
-    /// Identifies the packet's flow. Random draws depend on the order in which flows appear, never
-    /// on this value.
-    pub flow: u64,
+    /// The number of the packet's flow, from a [`FlowTable`](crate::FlowTable); `None` for packets
+    /// that no random draw applies to: those that are neither TCP nor UDP, and those of flows that
+    /// opened before the window.
+    pub flow: Option<u32>,
 }
 
 /// Direction of travel through a link.

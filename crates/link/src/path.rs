@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    flows::Flows,
+    flows::Tickets,
     model::{Cause, Departure, Direction, Packet},
     spec::PathSpec,
     stage::{self, Item, Stage},
@@ -22,7 +22,7 @@ pub struct Path {
     deadlines: Vec<u64>,
     /// The least time between each stage and the end of the path.
     to_go_ns: Vec<u64>,
-    flows: Flows,
+    tickets: Tickets,
     started: bool,
     last_arrival_ns: u64,
     delay_ns: u64,
@@ -39,7 +39,7 @@ impl Path {
             deadlines: vec![NEVER; stages.len()],
             to_go_ns: vec![0; stages.len()],
             stages,
-            flows: Flows::default(),
+            tickets: Tickets::default(),
             started: false,
             last_arrival_ns: 0,
             delay_ns: spec.delay_ns,
@@ -54,11 +54,12 @@ impl Path {
     /// Sets the origin of the clocks of trace, gate, policy and burst loss: the start of the first
     /// step. Without this call the origin is the first packet.
     ///
-    /// Flows are numbered from zero again, so that arms with different warm-ups get common random
-    /// numbers in their steps. Packets already inside keep their fate.
+    /// The packets of every flow are counted from zero again, so that arms with different warm-ups
+    /// get common random numbers in their steps; the caller renews its [`FlowTable`](crate::FlowTable)
+    /// too. Packets already inside keep their fate.
     pub fn start(&mut self, at_ns: u64) {
         self.started = true;
-        self.flows = Flows::default();
+        self.tickets = Tickets::default();
         for stage in &mut self.stages {
             stage.start(at_ns);
         }
@@ -73,7 +74,7 @@ impl Path {
             self.start(now_ns);
         }
         self.offered += 1;
-        let ticket = self.flows.ticket(&packet);
+        let ticket = self.tickets.next(&packet);
         self.offer_to(0, now_ns, Item { packet, ticket });
     }
 
@@ -225,7 +226,7 @@ mod tests {
             transport: Transport::Tcp,
             src_port: 1,
             dst_port: 2,
-            flow: 9,
+            flow: Some(9),
         }
     }
 

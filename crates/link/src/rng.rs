@@ -7,7 +7,7 @@ use crate::{flows::Ticket, model::Direction};
 /// OOPSLA 2014): 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A random stream without state: each draw is a function of (seed, direction, purpose, flow,
+/// A random stream without state: each draw is a function of (seed, direction, purpose, series,
 /// packet). No draw can shift another one, whether of another stage (its purpose differs), of
 /// another flow, or of a later packet.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl RandomStream {
 
     /// Returns the draw of one packet, uniform over all of `u64`.
     pub(crate) fn draw(self, ticket: Ticket) -> u64 {
-        self.draw_at(u64::from(ticket.flow_order), ticket.index)
+        self.draw_at(ticket.series, ticket.index)
     }
 
     /// Returns draw number `index` of series `series`. Within a series this is SplitMix64 itself,

@@ -57,7 +57,7 @@ impl Pipe {
             transport: self.transport,
             src_port,
             dst_port,
-            flow: 0,
+            flow: Some(0),
         };
         self.path(direction).offer(now_ns, packet);
     }

@@ -139,6 +139,14 @@ impl Bench {
             .map(drop)
     }
 
+    /// Breaks the bench on purpose: stray packets get random draws in cells too, so that they shift
+    /// those of other connections.
+    pub fn number_every_flow(&mut self) -> Result<(), BenchError> {
+        self.connection
+            .request(&Request::NumberEveryFlow, &[])
+            .map(drop)
+    }
+
     /// Captures whole frames in the following windows, up to `bytes` per direction (0: none).
     /// Restarts the link, as [`Bench::set_network`] does.
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
@@ -196,10 +204,23 @@ impl Bench {
         }
     }
 
-    /// Begins a window: resets all counts and restarts the model's virtual time.
+    /// Begins a window: resets all counts and restarts the model's virtual time. Flows are numbered
+    /// in order of their first packet, whatever it is.
     pub fn begin_window(&mut self) -> Result<(), BenchError> {
+        self.begin(false)
+    }
+
+    /// Begins the window of a cell, as [`Bench::begin_window`] does. Only connections whose opening
+    /// (a TCP SYN, a QUIC Initial) crosses the link from client to server within the window get a
+    /// number and so random draws. All other TCP and UDP packets are [`crate::Stray`].
+    pub fn begin_cell(&mut self) -> Result<(), BenchError> {
+        self.begin(true)
+    }
+
+    fn begin(&mut self, cell: bool) -> Result<(), BenchError> {
         self.other_cpu = self.read_other_cpu();
-        self.connection.request(&Request::BeginWindow, &[])?;
+        self.connection
+            .request(&Request::BeginWindow { cell }, &[])?;
         self.kernel_cpu_ns = self.kernel_threads_cpu_ns();
         Ok(())
     }
@@ -267,6 +288,21 @@ impl Bench {
         let udp = kind == SocketKind::Udp;
         self.request_file(&Request::Bind { side, udp, address })
             .map(|(fd, _)| fd)
+    }
+
+    /// Opens a TCP connection from one end, across the link.
+    pub fn connect(&mut self, side: Side, address: SocketAddr) -> Result<OwnedFd, BenchError> {
+        self.request_file(&Request::Connect { side, address })
+            .map(|(fd, _)| fd)
+    }
+
+    /// Kills every process at both ends, and closes every TCP socket there that does not listen:
+    /// the kernel would go on retransmitting what a process left unacknowledged. Packets already on
+    /// the link stay there until it is restarted, e.g. by [`Bench::set_network`].
+    pub fn clear_endpoints(&mut self) -> Result<(), BenchError> {
+        self.connection
+            .request(&Request::ClearEndpoints, &[])
+            .map(drop)
     }
 
     fn request_file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use link::Network;
+use link::{FlowRule, Network};
 
 use crate::datapath::socket;
 use crate::datapath::threads::{LinkThreads, Setup};
@@ -76,7 +76,7 @@ impl Bridge {
             frame_bytes: 0,
         })?;
         let started_ns = sys::monotonic_ns();
-        link.begin_window(started_ns)?;
+        link.begin_window(started_ns, FlowRule::AnyPacket)?;
         Ok(Bridge {
             link,
             started_ns,

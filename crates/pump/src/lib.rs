@@ -28,7 +28,7 @@
 //! announced, so the only packets on the link are those of the programs under test.
 //!
 //! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities.
-//! [`Bench::begin_window`] and [`Bench::end_window`] enclose a [`Window`]: packets sent, delivered
+//! [`Bench::begin_window`], or [`Bench::begin_cell`], and [`Bench::end_window`] enclose a [`Window`]: packets sent, delivered
 //! and dropped, how late packets left, the resources used by each side, and all interference that
 //! can be detected. [`Bench::tap`] returns every packet of the window.
 //!
@@ -65,5 +65,5 @@ pub use process::{Exit, Process, Spawn};
 pub use tap::{Fate, TapRecord};
 pub use window::{
     ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCounters, Interfaces, Lateness,
-    Socket, Totals, Window,
+    Socket, Stray, Totals, Window,
 };

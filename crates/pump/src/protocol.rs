@@ -46,6 +46,7 @@ pub(crate) enum Request {
         name: String,
     },
     EnableSegmentationOffload,
+    NumberEveryFlow,
     SetCapture {
         bytes: usize,
     },
@@ -66,13 +67,21 @@ pub(crate) enum Request {
         pid: i32,
         foreground: bool,
     },
-    BeginWindow,
+    BeginWindow {
+        /// Only connections that open in the window count.
+        cell: bool,
+    },
     Settle {
         limit_ns: u64,
     },
     EndWindow,
+    ClearEndpoints,
     Tap,
     Capture,
+    Connect {
+        side: Side,
+        address: SocketAddr,
+    },
     Bind {
         side: Side,
         udp: bool,

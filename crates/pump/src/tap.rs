@@ -37,6 +37,8 @@ pub struct TapRecord {
     pub ip_version: u8,
     /// Explicit congestion notification bits (RFC 3168).
     pub ecn: u8,
+    /// Belongs to a connection that opened before the window ([`crate::Stray`]).
+    pub stray: bool,
 }
 
 /// The outcome of a packet.
@@ -78,6 +80,7 @@ impl TapRecord {
         bytes[36] = self.fate.code();
         bytes[37] = self.ip_version;
         bytes[38] = self.ecn;
+        bytes[39] = u8::from(self.stray);
         bytes
     }
 
@@ -106,6 +109,11 @@ impl TapRecord {
             fate: Fate::from_code(bytes[36])?,
             ip_version: bytes[37],
             ecn: bytes[38],
+            stray: match bytes[39] {
+                0 => false,
+                1 => true,
+                _ => return None,
+            },
         })
     }
 }
@@ -159,6 +167,7 @@ mod tests {
             fate: Fate::Dropped(Cause::Queue),
             ip_version: 6,
             ecn: 2,
+            stray: true,
         };
         assert_eq!(TapRecord::from_bytes(&record.to_bytes()), Some(record));
     }

@@ -65,12 +65,14 @@ pub struct Socket {
 /// One direction of a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Every frame that arrived from the sender.
+    /// Every frame that arrived from the sender, without stray ones.
     pub sent: ByTransport,
     /// Packets handed to the receiver.
     pub delivered: ByTransport,
     /// Packets dropped by the model.
     pub dropped: Drops,
+    /// Packets of connections that opened before the window.
+    pub stray: Stray,
     /// Departures compared with the model's.
     pub lateness: Lateness,
     /// Frames that were not TCP, UDP or ICMP errors.
@@ -90,6 +92,19 @@ pub struct Count {
     pub packets: u64,
     /// IP bytes of these packets.
     pub bytes: u64,
+}
+
+/// TCP and UDP packets in the window of a cell that belong to no connection opened within it, e.g.
+/// late retransmissions of an earlier cell. No random draw applies to them, and no other count
+/// includes them but `foreign_frames`, `oversize_frames` and `lateness`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stray {
+    /// Packets that arrived from the sender.
+    pub sent: Count,
+    /// Packets handed to the receiver.
+    pub delivered: Count,
+    /// Packets dropped by the model.
+    pub dropped: u64,
 }
 
 /// Counts by transport.
@@ -209,9 +224,18 @@ impl Totals {
     /// Returns the packets neither delivered nor dropped when the window ended; negative when
     /// packets from before the window left within it.
     pub fn in_flight(&self) -> i64 {
-        let accounted =
-            self.delivered.total().packets + self.dropped.total() + self.oversize_frames;
-        self.sent.total().packets as i64 - accounted as i64
+        let dropped = self.dropped.total() + self.stray.dropped + self.oversize_frames;
+        self.all_sent().packets as i64 - (self.all_delivered().packets + dropped) as i64
+    }
+
+    /// Returns all frames that arrived from the sender, stray ones included.
+    pub fn all_sent(&self) -> Count {
+        self.sent.total().plus(self.stray.sent)
+    }
+
+    /// Returns all frames handed to the receiver, stray ones included.
+    pub fn all_delivered(&self) -> Count {
+        self.delivered.total().plus(self.stray.delivered)
     }
 }
 
@@ -226,6 +250,13 @@ impl ByTransport {
 }
 
 impl Count {
+    fn plus(self, other: Count) -> Count {
+        Count {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+
     pub(crate) fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);

@@ -323,6 +323,10 @@ pub struct Audit {
     pub foreign_drops: u64,
     /// Frames that were not TCP, UDP or ICMP errors.
     pub foreign_frames: u64,
+    /// TCP and UDP packets of connections that opened before the window. `wire` does not count them,
+    /// and they change no other packet's losses.
+    #[serde(default)]
+    pub stray_packets: u64,
     /// Frames larger than the MTU.
     pub oversize_frames: u64,
     /// How far the wall clock moved relative to the monotonic clock.

@@ -13,7 +13,7 @@ const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 
-/// Returns the bytes and packets that the endpoints sent.
+/// Returns the bytes and packets that the endpoints sent on connections opened in the window.
 pub(crate) fn wire(m: &Measured) -> Wire {
     let (up, down) = (m.window.up.sent.total(), m.window.down.sent.total());
     Wire {
@@ -43,6 +43,7 @@ pub(crate) fn audit(window: &Window) -> Audit {
         lateness_max_ns: worse(|l| l.max_ns),
         foreign_drops: window.foreign_drops.total() + window.unrecorded,
         foreign_frames: window.up.foreign_frames + window.down.foreign_frames,
+        stray_packets: window.up.stray.sent.packets + window.down.stray.sent.packets,
         oversize_frames: window.up.oversize_frames + window.down.oversize_frames,
         clock_step_ns: window.clock_step_ns,
         link_cpu_ns: window.link_cpu_ns,
@@ -85,7 +86,7 @@ fn retransmitted(tap: &[TapRecord]) -> u64 {
     let mut again = 0;
     for p in tap
         .iter()
-        .filter(|p| p.protocol == TCP && p.fate != Fate::Refused)
+        .filter(|p| p.protocol == TCP && p.fate != Fate::Refused && !p.stray)
     {
         let syn_or_fin = (p.tcp_flags & (SYN | FIN)).count_ones();
         let length = u32::from(p.payload_bytes) + syn_or_fin;
@@ -135,6 +136,7 @@ mod tests {
             fate: Fate::Delivered,
             ip_version: 4,
             ecn: 0,
+            stray: false,
         }
     }
 
@@ -164,5 +166,7 @@ mod tests {
             packet(Direction::Down, 5, near_wrap, 100),
         ];
         assert_eq!(retransmitted(&tap), 1);
+        let stray = tap.map(|p| TapRecord { stray: true, ..p });
+        assert_eq!(retransmitted(&stray), 0);
     }
 }

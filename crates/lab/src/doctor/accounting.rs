@@ -55,9 +55,10 @@ pub(super) fn compare_counters(examination: &mut Examination<'_>) -> Vec<Check> 
 fn compare(label: &str, m: &Measured) -> Vec<Check> {
     let (w, i) = (&m.window, &m.window.interfaces);
     let tapped = |fate: fn(&Fate) -> bool| m.tap.iter().filter(|p| fate(&p.fate)).count() as f64;
-    let sent = (w.up.sent.total().packets + w.down.sent.total().packets) as f64;
-    let delivered = (w.up.delivered.total().packets + w.down.delivered.total().packets) as f64;
-    let dropped = (w.up.dropped.total() + w.down.dropped.total()) as f64;
+    let sent = (w.up.all_sent().packets + w.down.all_sent().packets) as f64;
+    let delivered = (w.up.all_delivered().packets + w.down.all_delivered().packets) as f64;
+    let dropped = [&w.up, &w.down].map(|t| t.dropped.total() + t.stray.dropped);
+    let dropped = dropped.iter().sum::<u64>() as f64;
     let equal = |what: &str, expected: f64, measured: u64| {
         check(
             format!("{label}: {what}"),

@@ -214,12 +214,9 @@ pub(crate) mod testing {
                 transport,
                 src_port: 40_000,
                 dst_port: 443,
-                flow: 1,
+                flow: Some(0),
             },
-            ticket: (transport != Transport::Other).then_some(Ticket {
-                flow_order: 0,
-                index,
-            }),
+            ticket: (transport != Transport::Other).then_some(Ticket { series: 0, index }),
         }
     }
 

@@ -9,14 +9,14 @@ pub(crate) struct Arrival {
     pub(crate) packet: Packet,
 }
 
-pub(crate) fn arrival(at_ns: u64, token: u64, ip_bytes: u32, flow: u64) -> Arrival {
+pub(crate) fn arrival(at_ns: u64, token: u64, ip_bytes: u32, flow: u32) -> Arrival {
     let packet = Packet {
         token,
         ip_bytes,
         transport: Transport::Udp,
         src_port: 40_000,
         dst_port: 443,
-        flow,
+        flow: Some(flow),
     };
     Arrival { at_ns, packet }
 }
@@ -25,6 +25,7 @@ pub(crate) fn arrival(at_ns: u64, token: u64, ip_bytes: u32, flow: u64) -> Arriv
 pub(crate) fn other(at_ns: u64, token: u64) -> Arrival {
     let mut arrival = arrival(at_ns, token, 60, 77);
     arrival.packet.transport = Transport::Other;
+    arrival.packet.flow = None;
     arrival.packet.src_port = 0;
     arrival.packet.dst_port = 0;
     arrival

@@ -2,12 +2,12 @@
 
 use crate::common::{Arrival, arrival, by_token, other, path, poll_at_end, token};
 use link::{
-    BurstSpec, Departure, Direction, GilbertElliottSpec, LossSpec, NS_PER_MS, Path, PathSpec,
-    QueueSpec, RateSpec, ReorderSpec,
+    BurstSpec, Departure, Direction, FlowRule, FlowTable, GilbertElliottSpec, LossSpec, NS_PER_MS,
+    Path, PathSpec, QueueSpec, RateSpec, ReorderSpec,
 };
 
 const MS: u64 = NS_PER_MS;
-const FLOW: u64 = 1;
+const FLOW: u32 = 1;
 
 /// Each loss model, losing about a fifth of the packets.
 fn models() -> [LossSpec; 3] {
@@ -108,7 +108,9 @@ fn other_flows_and_transports_shift_no_draw() {
 fn packets_before_the_start_shift_no_draw() {
     for model in models() {
         let mut path = path(&spec(model), 7);
-        let warm_up: Vec<Arrival> = (0..333).map(|i| arrival(i * MS, i, 900, i % 5)).collect();
+        let warm_up: Vec<Arrival> = (0..333)
+            .map(|i| arrival(i * MS, i, 900, i as u32 % 5))
+            .collect();
         poll_at_end(&mut path, &warm_up);
         let start_ns = 10_000 * MS;
         path.start(start_ns);
@@ -126,15 +128,66 @@ fn packets_before_the_start_shift_no_draw() {
 }
 
 #[test]
-fn draws_do_not_depend_on_the_flow_identifier() {
-    let relabelled: Vec<Arrival> = (0..1000)
-        .map(|i| arrival(i * MS, i, 1200, 0xdead_beef))
-        .collect();
+fn late_packets_of_earlier_connections_shift_no_draw_in_either_direction() {
+    const EARLIER: u64 = 0xfeed;
+    let spec = spec(models()[0]);
+    // The server sends the FIN of the earlier connection again and the client answers with a RST,
+    // before the first connection opens.
+    let lost_of = |with_strays: bool| {
+        let mut up = FlowTable::new(FlowRule::Opening, Direction::Up);
+        let mut down = FlowTable::new(FlowRule::Opening, Direction::Down);
+        let stray = |direction_table: &mut FlowTable| {
+            let mut fin = arrival(MS, 9999, 52, 0);
+            fin.packet.flow = direction_table.number(EARLIER, None).map(|n| n.number);
+            with_strays.then_some(fin)
+        };
+        let strays = [stray(&mut up), stray(&mut down)];
+        for connection in 0..3 {
+            let opened = up.number(connection, Some(connection)).unwrap();
+            assert!(opened.changed);
+            down.insert(connection, opened.number);
+        }
+        let mut lost_in = |direction: Direction| {
+            let (table, stray) = match direction {
+                Direction::Up => (&mut up, strays[0]),
+                Direction::Down => (&mut down, strays[1]),
+            };
+            let packets = (0..900).map(|i| {
+                let mut packet = arrival((10 + i) * MS, i, 1200, 0);
+                packet.packet.flow = table.number(i % 3, None).map(|n| n.number);
+                packet
+            });
+            let arrivals: Vec<Arrival> = stray.into_iter().chain(packets).collect();
+            let mut path = Path::new(&spec, direction, 7);
+            path.start(0);
+            lost(&by_token(poll_at_end(&mut path, &arrivals)))
+        };
+        [lost_in(Direction::Up), lost_in(Direction::Down)]
+    };
+    let clean = lost_of(false);
+    assert!(clean.iter().all(|lost| lost.len() > 100), "{clean:?}");
+    assert_eq!(clean, lost_of(true));
+}
+
+#[test]
+fn small_packets_shift_no_draw_of_full_size_packets() {
+    let mut with_small = Vec::new();
+    for (i, packet) in one_flow().into_iter().enumerate() {
+        let i = i as u64;
+        if i.is_multiple_of(7) {
+            with_small.push(arrival(packet.at_ns, 10_000 + i, 52, FLOW));
+        }
+        with_small.push(packet);
+    }
     for model in models() {
-        let spec = spec(model);
+        let spec = PathSpec {
+            loss: Some(model),
+            ..PathSpec::default()
+        };
         assert_eq!(
             departures_of_flow(&spec, 7, &one_flow()),
-            departures_of_flow(&spec, 7, &relabelled)
+            departures_of_flow(&spec, 7, &with_small),
+            "{model:?}"
         );
     }
 }

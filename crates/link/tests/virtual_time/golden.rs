@@ -154,7 +154,7 @@ fn arrivals(kbps: u64) -> Vec<Arrival> {
     let packets = kbps * 1000 * SECONDS / 8 / u64::from(PACKET_BYTES);
     let gap_ns = 10 * u64::from(PACKET_BYTES) * 8 * 1_000_000 / kbps;
     (0..packets)
-        .map(|i| arrival(i / 10 * gap_ns, i, PACKET_BYTES, 1))
+        .map(|i| arrival(i / 10 * gap_ns, i, PACKET_BYTES, 0))
         .collect()
 }
 

@@ -126,10 +126,10 @@ fn specs() -> impl Strategy<Value = PathSpec> {
 /// Up to 200 packets of three flows in bursts and pauses, with other transports between them.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let gap_ns = prop_oneof![Just(0), 0..MS, 0..20 * MS];
-    let one = (gap_ns, 40..1501_u32, 0..4_u64);
+    let one = (gap_ns, 40..1501_u32, 0..4_u32);
     prop::collection::vec(one, 1..200).prop_map(|list| {
         let mut now_ns = 0;
-        let make = |(token, (gap_ns, ip_bytes, flow)): (usize, (u64, u32, u64))| {
+        let make = |(token, (gap_ns, ip_bytes, flow)): (usize, (u64, u32, u32))| {
             now_ns += gap_ns;
             let token = token as u64;
             if flow == 3 {

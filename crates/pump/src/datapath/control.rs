@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::flows::FlowNumbers;
 use super::ledger::PacketLedger;
 use crate::sys;
 
@@ -25,6 +26,8 @@ pub(crate) struct ControlMessage {
     pub(crate) command: ControlCommand,
     /// In a command the empty ledger to continue with; in the reply the filled one.
     pub(crate) ledger: Box<PacketLedger>,
+    /// To begin a window, its flow numbers; in the reply the former ones, to be freed.
+    pub(crate) flows: Option<FlowNumbers>,
 }
 
 /// What the thread does beside replacing its ledger.
@@ -190,6 +193,7 @@ mod tests {
             handle.request(ControlMessage {
                 command,
                 ledger: Box::new(PacketLedger::new(0, 0)),
+                flows: None,
             })
         };
         let begin = ControlCommand::BeginWindow { at_ns: 1 };

@@ -9,6 +9,11 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+/// RFC 9369; its Initials have a type of their own.
+const QUIC_V2: u32 = 0x6b33_43cf;
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The fields of an Ethernet frame up to TCP and UDP. The parser trusts none of its lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +29,12 @@ pub(crate) struct Parsed {
     pub(crate) ecn: u8,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
-    /// The same for all packets of a flow.
+    /// The same for all packets of a flow, in both directions.
     pub(crate) flow: u64,
+    /// Identifies the connection that the packet starts: of a TCP SYN without ACK its sequence
+    /// number, of a QUIC Initial a hash of its source connection id. The same when the packet is
+    /// retransmitted.
+    pub(crate) opening: Option<u64>,
     pub(crate) tcp_flags: u8,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
@@ -49,6 +58,7 @@ pub(crate) fn parse(frame: &[u8]) -> Parsed {
         src_port: 0,
         dst_port: 0,
         flow: 0,
+        opening: None,
         tcp_flags: 0,
         seq: 0,
         ack: 0,
@@ -122,12 +132,15 @@ fn parse_transport(upper: &[u8], parsed: &mut Parsed) {
         (TCP, 20..) => {
             parsed.transport = Transport::Tcp;
             (parsed.seq, parsed.ack, parsed.tcp_flags) = (u32_at(4), u32_at(8), upper[13]);
+            let opens = parsed.tcp_flags & (SYN | ACK) == SYN;
+            parsed.opening = opens.then_some(u64::from(parsed.seq));
             upper
                 .get(usize::from(upper[12] >> 4).max(5) * 4..)
                 .unwrap_or(&[])
         }
         (UDP, 8..) => {
             parsed.transport = Transport::Udp;
+            parsed.opening = quic_initial(&upper[8..]).map(|scid| fnv(FNV_BASIS, scid));
             &upper[8..]
         }
         (ICMP, 1..) => {
@@ -146,17 +159,39 @@ fn parse_transport(upper: &[u8], parsed: &mut Parsed) {
     parsed.first_byte = payload.first().copied().unwrap_or(0);
 }
 
-/// Returns an id for the packet's flow: FNV-1a over addresses, ports and protocol.
+/// Returns the source connection id of a QUIC Initial; `None` for anything else. Only a client's
+/// first packets and their answers are Initials (RFC 9000 section 17.2.2).
+fn quic_initial(payload: &[u8]) -> Option<&[u8]> {
+    let (first, rest) = payload.split_first()?;
+    let (version, rest) = rest.split_first_chunk::<4>()?;
+    let version = u32::from_be_bytes(*version);
+    let initial = if version == QUIC_V2 { 0xd0 } else { 0xc0 };
+    if first & 0xf0 != initial || version == 0 {
+        return None;
+    }
+    let (dcid_len, rest) = rest.split_first()?;
+    let rest = rest.get(usize::from(*dcid_len)..)?;
+    let (scid_len, rest) = rest.split_first()?;
+    rest.get(..usize::from(*scid_len))
+}
+
+/// Returns an id for the packet's flow: a hash of addresses, ports and protocol that does not depend
+/// on the direction.
 fn flow_id(addresses: &[u8], parsed: &Parsed) -> u64 {
-    let [s0, s1] = parsed.src_port.to_be_bytes();
-    let [d0, d1] = parsed.dst_port.to_be_bytes();
-    let tail = [s0, s1, d0, d1, parsed.protocol];
-    addresses
-        .iter()
-        .chain(&tail)
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+    let (src, dst) = addresses.split_at(addresses.len() / 2);
+    let mut ends = [(src, parsed.src_port), (dst, parsed.dst_port)];
+    ends.sort_unstable();
+    let hash = ends.iter().fold(FNV_BASIS, |hash, (address, port)| {
+        fnv(fnv(hash, address), &port.to_be_bytes())
+    });
+    fnv(hash, &[parsed.protocol])
+}
+
+/// Continues a hash by FNV-1a.
+fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Completes a checksum that the sender left to the hardware (RFC 1071). The checksummed bytes
@@ -250,6 +285,72 @@ mod tests {
         longer[43] = 9;
         assert_ne!(parse(&udp4()).flow, parse(&other).flow);
         assert_eq!(parse(&udp4()).flow, parse(&longer).flow);
+    }
+
+    #[test]
+    fn flow_id_is_the_same_in_both_directions() {
+        let up = udp4();
+        let mut down = udp4();
+        down[26..30].copy_from_slice(&up[30..34]);
+        down[30..34].copy_from_slice(&up[26..30]);
+        down[34..36].copy_from_slice(&up[36..38]);
+        down[36..38].copy_from_slice(&up[34..36]);
+        assert_eq!(parse(&up).flow, parse(&down).flow);
+        // The client's port at the server's address is another flow.
+        down[26..34].copy_from_slice(&up[26..34]);
+        assert_ne!(parse(&up).flow, parse(&down).flow);
+    }
+
+    /// Ethernet + IPv4 + TCP.
+    fn tcp4(flags: u8, seq: u32) -> Vec<u8> {
+        let mut frame = udp4();
+        frame.truncate(34);
+        frame[17] = 40;
+        frame[23] = 6;
+        frame.extend([0, 5, 1, 0xbb]);
+        frame.extend(seq.to_be_bytes());
+        frame.extend([0, 0, 0, 0, 0x50, flags, 0, 0, 0, 0, 0, 0]);
+        frame
+    }
+
+    #[test]
+    fn only_a_syn_without_ack_opens_a_tcp_connection() {
+        assert_eq!(parse(&tcp4(SYN, 77)).opening, Some(77));
+        for flags in [SYN | ACK, ACK, 0x11, 0x04] {
+            assert_eq!(parse(&tcp4(flags, 77)).opening, None, "{flags:#x}");
+        }
+    }
+
+    /// A UDP datagram with this payload.
+    fn datagram(payload: &[u8]) -> Vec<u8> {
+        let mut frame = udp4();
+        frame.truncate(42);
+        frame[17] = 28 + payload.len() as u8;
+        frame.extend(payload);
+        frame
+    }
+
+    #[test]
+    fn only_an_initial_opens_a_quic_connection() {
+        let long = |first: u8, version: u32, scid: &[u8]| {
+            let mut payload = vec![first];
+            payload.extend(version.to_be_bytes());
+            payload.extend([2, 8, 8, scid.len() as u8]);
+            payload.extend(scid);
+            payload.push(0);
+            parse(&datagram(&payload)).opening
+        };
+        assert!(long(0xc3, 1, &[1, 2]).is_some() && long(0xc0, 1, &[]).is_some());
+        assert_eq!(long(0xc3, 1, &[1, 2]), long(0xc1, 1, &[1, 2]));
+        assert_ne!(long(0xc3, 1, &[1, 2]), long(0xc3, 1, &[1, 3]));
+        // 0-RTT, Handshake, Retry, version negotiation, and version 2, whose types are shifted.
+        for (first, version) in [(0xd3, 1), (0xe3, 1), (0xf0, 1), (0xc0, 0), (0xc3, QUIC_V2)] {
+            assert_eq!(long(first, version, &[1]), None, "{first:#x}, {version:#x}");
+        }
+        assert!(long(0xd3, QUIC_V2, &[1]).is_some());
+        for payload in [&[0x43, 1, 2, 3][..], &[0xc3, 0, 0, 0, 1, 20], &[]] {
+            assert_eq!(parse(&datagram(payload)).opening, None, "{payload:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,10 @@ use super::slab::RecordRef;
 use crate::tap::{Fate, TapRecord};
 use crate::window::Count;
 
-const TRANSPORTS: usize = 3;
+/// Place in the counts of a packet whose flow has no number.
+pub(crate) const STRAY: usize = 3;
+/// The three transports, and [`STRAY`].
+const CLASSES: usize = 4;
 const CAUSES: usize = 4;
 /// Capture bytes per entry of the capture's index. A TCP frame with timestamps has at least 66.
 const BYTES_PER_FRAME: usize = 64;
@@ -16,12 +19,14 @@ const BYTES_PER_FRAME: usize = 64;
 pub(crate) struct PacketLedger {
     /// Number of the window; 0 before the first.
     pub(crate) window: u32,
-    /// Frames from the sender, by [`transport_index`].
-    pub(crate) sent: [Count; TRANSPORTS],
-    /// Frames handed to the receiver, by [`transport_index`].
-    pub(crate) delivered: [Count; TRANSPORTS],
-    /// Packets dropped by the model, by [`cause_index`].
+    /// Frames from the sender, by [`transport_index`] or [`STRAY`].
+    pub(crate) sent: [Count; CLASSES],
+    /// Frames handed to the receiver, by [`transport_index`] or [`STRAY`].
+    pub(crate) delivered: [Count; CLASSES],
+    /// Packets dropped by the model, by [`cause_index`], without stray ones.
     pub(crate) dropped: [u64; CAUSES],
+    /// Stray packets dropped by the model.
+    pub(crate) stray_dropped: u64,
     /// Departure minus ideal departure, in ns.
     pub(crate) lateness: Histogram,
     /// Packets later than `late_bound_ns`.
@@ -55,9 +60,10 @@ impl PacketLedger {
     pub(crate) fn new(records: usize, frame_bytes: usize) -> PacketLedger {
         PacketLedger {
             window: 0,
-            sent: [Count::default(); TRANSPORTS],
-            delivered: [Count::default(); TRANSPORTS],
+            sent: [Count::default(); CLASSES],
+            delivered: [Count::default(); CLASSES],
             dropped: [0; CAUSES],
+            stray_dropped: 0,
             lateness: Histogram::new(),
             late: 0,
             late_bound_ns: u64::MAX,
@@ -78,9 +84,10 @@ impl PacketLedger {
     /// Resets the ledger for the next window, keeping its memory.
     pub(crate) fn clear(&mut self, window: u32, late_bound_ns: u64) {
         (self.window, self.late_bound_ns) = (window, late_bound_ns);
-        self.sent = [Count::default(); TRANSPORTS];
-        self.delivered = [Count::default(); TRANSPORTS];
+        self.sent = [Count::default(); CLASSES];
+        self.delivered = [Count::default(); CLASSES];
         self.dropped = [0; CAUSES];
+        self.stray_dropped = 0;
         self.lateness.clear();
         (self.late, self.foreign_frames, self.oversize_frames) = (0, 0, 0);
         (self.ring_drops, self.lost_frames) = (0, 0);

@@ -3,6 +3,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod control;
+pub(crate) mod flows;
 pub(crate) mod frame;
 pub(crate) mod histogram;
 pub(crate) mod ledger;

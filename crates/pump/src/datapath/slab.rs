@@ -18,8 +18,8 @@ pub(crate) struct FrameMeta {
     pub(crate) record: Option<RecordRef>,
     /// Length of its IP packet.
     pub(crate) ip_bytes: u32,
-    /// Index of its transport in the ledger's counts.
-    pub(crate) transport: usize,
+    /// Its place in the ledger's counts.
+    pub(crate) class: usize,
 }
 
 /// Refers to a tap record; valid in the window that it was made in.

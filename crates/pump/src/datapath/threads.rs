@@ -4,9 +4,10 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Direction, Network, Path};
+use link::{Direction, FlowRule, Network, Path};
 
 use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
+use super::flows::{FlowNumbers, flow_numbers};
 use super::frame::ETHERNET_LEN;
 use super::ledger::PacketLedger;
 use super::ring::Ring;
@@ -65,8 +66,10 @@ impl LinkThreads {
     /// Starts both directions. The interfaces are those of the calling thread's namespace.
     pub(crate) fn start(setup: &Setup<'_>) -> io::Result<LinkThreads> {
         let [client, server] = setup.interfaces;
-        let (up, up_info) = start_direction(setup, Direction::Up, client, server)?;
-        let (down, down_info) = start_direction(setup, Direction::Down, server, client)?;
+        let [up_flows, down_flows] = flow_numbers(FlowRule::AnyPacket);
+        let (up, up_info) = start_direction(setup, Direction::Up, [client, server], up_flows)?;
+        let (down, down_info) =
+            start_direction(setup, Direction::Down, [server, client], down_flows)?;
         Ok(LinkThreads {
             directions: [up, down],
             realtime: up_info.realtime && down_info.realtime,
@@ -79,14 +82,16 @@ impl LinkThreads {
     }
 
     /// Begins a window at `at_ns`.
-    pub(crate) fn begin_window(&mut self, at_ns: u64) -> io::Result<()> {
+    pub(crate) fn begin_window(&mut self, at_ns: u64, rule: FlowRule) -> io::Result<()> {
         self.window += 1;
-        for (direction, late_bound_ns) in self.directions.iter_mut().zip(self.late_bound_ns) {
+        let directions = self.directions.iter_mut().zip(self.late_bound_ns);
+        for ((direction, late_bound_ns), flows) in directions.zip(flow_numbers(rule)) {
             let mut ledger = direction.take_spare(self.frame_bytes);
             ledger.clear(self.window, late_bound_ns);
             let reply = direction.control.request(ControlMessage {
                 command: ControlCommand::BeginWindow { at_ns },
                 ledger,
+                flows: Some(flows),
             })?;
             direction.spare = Some(reply.ledger);
         }
@@ -102,6 +107,7 @@ impl LinkThreads {
             let reply = direction.control.request(ControlMessage {
                 command: ControlCommand::EndWindow,
                 ledger,
+                flows: None,
             })?;
             ledgers.push(reply.ledger);
         }
@@ -135,6 +141,7 @@ impl LinkThreads {
             let _stopped = direction.control.request(ControlMessage {
                 command: ControlCommand::Stop,
                 ledger: Box::new(PacketLedger::new(0, 0)),
+                flows: None,
             });
             let _joined = thread.join();
         }
@@ -166,8 +173,8 @@ struct DirectionInfo {
 fn start_direction(
     setup: &Setup<'_>,
     direction: Direction,
-    from: u32,
-    to: u32,
+    [from, to]: [u32; 2],
+    flows: FlowNumbers,
 ) -> io::Result<(DirectionThread, DirectionInfo)> {
     let (spec, bias_ns) = match direction {
         Direction::Up => (&setup.network.up, setup.bias_ns[0]),
@@ -188,6 +195,7 @@ fn start_direction(
         ring,
         sender: Sender::new(to)?,
         path,
+        flows,
         slab,
         control: endpoint,
         ledger: Box::new(PacketLedger::new(0, 0)),

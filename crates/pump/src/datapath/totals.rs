@@ -1,11 +1,11 @@
 //! Sums up a ledger for the window.
 
 use super::histogram::Histogram;
-use super::ledger::PacketLedger;
-use crate::window::{ByTransport, Drops, Lateness, Totals};
+use super::ledger::{PacketLedger, STRAY};
+use crate::window::{ByTransport, Drops, Lateness, Stray, Totals};
 
 pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
-    let by_transport = |[tcp, udp, other]: [_; 3]| ByTransport { tcp, udp, other };
+    let by_transport = |[tcp, udp, other, _]: [_; 4]| ByTransport { tcp, udp, other };
     let [policy, gate, queue, loss] = ledger.dropped;
     Totals {
         sent: by_transport(ledger.sent),
@@ -15,6 +15,11 @@ pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
             gate,
             queue,
             loss,
+        },
+        stray: Stray {
+            sent: ledger.sent[STRAY],
+            delivered: ledger.delivered[STRAY],
+            dropped: ledger.stray_dropped,
         },
         lateness: lateness(&ledger.lateness, ledger.late, ledger.late_bound_ns),
         foreign_frames: ledger.foreign_frames,

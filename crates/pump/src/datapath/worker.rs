@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use link::{Departure, Direction, Packet, Path};
+use link::{Departure, Direction, Packet, Path, Transport};
 
 use super::clock::StampClock;
 use super::control::{ControlCommand, ControlEndpoint};
-use super::frame::{self, ETHERNET_LEN};
-use super::ledger::{PacketLedger, cause_index, transport_index};
+use super::flows::FlowNumbers;
+use super::frame::{self, ETHERNET_LEN, Parsed};
+use super::ledger::{PacketLedger, STRAY, cause_index, transport_index};
 use super::ring::{Received, Ring};
 use super::slab::{FrameMeta, Slab};
 use super::socket::{BATCH, SendOutcome, Sender};
@@ -30,6 +31,7 @@ pub(crate) struct Worker {
     pub(crate) ring: Ring,
     pub(crate) sender: Sender,
     pub(crate) path: Path,
+    pub(crate) flows: FlowNumbers,
     pub(crate) slab: Slab,
     pub(crate) control: ControlEndpoint,
     pub(crate) ledger: Box<PacketLedger>,
@@ -100,6 +102,9 @@ impl Loop {
         self.w.ledger.ring_drops += u64::from(self.w.ring.take_drops());
         std::mem::swap(&mut self.w.ledger, &mut message.ledger);
         self.w.ledger.cpu_ns = sys::thread_cpu_ns();
+        if let Some(flows) = &mut message.flows {
+            std::mem::swap(&mut self.w.flows, flows);
+        }
         if let ControlCommand::BeginWindow { at_ns } = message.command {
             self.w.path.start(at_ns);
         }
@@ -123,6 +128,7 @@ impl Loop {
         let Worker {
             ring,
             path,
+            flows,
             slab,
             ledger,
             ..
@@ -134,7 +140,18 @@ impl Loop {
             let mtu = w.mtu;
             let packet = ring.take(|frame| {
                 let arrival_ns = clock.arrival_ns(frame.stamp_real_ns, now_ns);
-                admit(&frame, arrival_ns, direction, mtu, slab, ledger).map(|p| (arrival_ns, p))
+                let parsed = frame::parse(frame.bytes);
+                let flow = match parsed.transport {
+                    Transport::Other => None,
+                    _ => flows.number(parsed.flow, parsed.opening),
+                };
+                let arrival = Arrival {
+                    at_ns: arrival_ns,
+                    direction,
+                    parsed,
+                    flow,
+                };
+                admit(&frame, &arrival, mtu, slab, ledger).map(|p| (arrival_ns, p))
             });
             match packet {
                 Some(Some((arrival_ns, packet))) => path.offer(arrival_ns, packet),
@@ -159,9 +176,13 @@ impl Loop {
                     token,
                     cause,
                 } => {
-                    let record = w.slab.meta(token).record;
-                    w.ledger.dropped[cause_index(cause)] += 1;
-                    w.ledger.complete(record, at_ns, Fate::Dropped(cause));
+                    let meta = w.slab.meta(token);
+                    if meta.class == STRAY {
+                        w.ledger.stray_dropped += 1;
+                    } else {
+                        w.ledger.dropped[cause_index(cause)] += 1;
+                    }
+                    w.ledger.complete(meta.record, at_ns, Fate::Dropped(cause));
                     w.slab.remove(token);
                 }
             }
@@ -261,19 +282,37 @@ impl Loop {
     }
 }
 
+/// What is known of a frame when it arrives.
+struct Arrival {
+    at_ns: u64,
+    direction: Direction,
+    parsed: Parsed,
+    /// The number of its flow.
+    flow: Option<u32>,
+}
+
 /// Counts a frame and stores it, if it is a single packet that fits the link.
 fn admit(
     frame: &Received<'_>,
-    arrival_ns: u64,
-    direction: Direction,
+    arrival: &Arrival,
     mtu: u32,
     slab: &mut Slab,
     ledger: &mut PacketLedger,
 ) -> Option<Packet> {
-    let parsed = frame::parse(frame.bytes);
+    let &Arrival {
+        at_ns: arrival_ns,
+        direction,
+        parsed,
+        flow,
+    } = arrival;
     let ip_bytes = frame.wire_len.saturating_sub(ETHERNET_LEN) as u32;
-    let transport = transport_index(parsed.transport);
-    ledger.sent[transport].add(ip_bytes);
+    let stray = flow.is_none() && parsed.transport != Transport::Other;
+    let class = if stray {
+        STRAY
+    } else {
+        transport_index(parsed.transport)
+    };
+    ledger.sent[class].add(ip_bytes);
     ledger.foreign_frames += u64::from(parsed.foreign);
     let record = ledger.record(TapRecord {
         arrival_ns,
@@ -291,6 +330,7 @@ fn admit(
         fate: Fate::InFlight,
         ip_version: parsed.ip_version,
         ecn: parsed.ecn,
+        stray,
     });
     let refuse = |ledger: &mut PacketLedger| {
         ledger.oversize_frames += 1;
@@ -304,7 +344,7 @@ fn admit(
         len: 0,
         record,
         ip_bytes,
-        transport,
+        class,
     };
     let Some(token) = slab.insert(frame.bytes, meta) else {
         return refuse(ledger);
@@ -321,7 +361,7 @@ fn admit(
         transport: parsed.transport,
         src_port: parsed.src_port,
         dst_port: parsed.dst_port,
-        flow: parsed.flow,
+        flow,
     })
 }
 
@@ -329,7 +369,7 @@ fn admit(
 fn complete_delivery(w: &mut Worker, frame: ReadyFrame, departure_ns: u64) {
     let meta = w.slab.meta(frame.token);
     let ledger = &mut w.ledger;
-    ledger.delivered[meta.transport].add(meta.ip_bytes);
+    ledger.delivered[meta.class].add(meta.ip_bytes);
     let late_ns = departure_ns.saturating_sub(frame.at_ns);
     ledger.lateness.record(late_ns);
     ledger.late += u64::from(late_ns > ledger.late_bound_ns);

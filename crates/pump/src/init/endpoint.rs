@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::facts::{INTERFACE, Side};
 use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
-use crate::net::{counters, ethtool, genl, sysctl};
+use crate::net::{counters, ethtool, genl, sock_diag, sysctl};
 use crate::sys;
 use crate::window::InterfaceCounters;
 
@@ -97,6 +97,11 @@ impl Endpoint {
             }
             Ok(())
         })
+    }
+
+    /// Closes its TCP sockets, so that none sends anything any more.
+    pub(super) fn close_tcp_sockets(&self) -> io::Result<()> {
+        self.netns.run(sock_diag::close_tcp_sockets)
     }
 
     /// Returns the kernel's counters of its interface.

@@ -1,12 +1,12 @@
 //! Handles the owner's requests, one after another.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use link::{Network, PathSpec};
+use link::{FlowRule, Network, PathSpec};
 
 use super::endpoint::Endpoint;
 use super::reaper::Reaper;
@@ -20,6 +20,8 @@ use crate::protocol::{self, Reply, Request};
 /// Linux's own default. Set explicitly on each route, since the default of a namespace is that of
 /// the machine.
 const DEFAULT_CONGESTION: &str = "cubic";
+/// Five SYNs (RFC 6298: after 1, 2, 4 and 8 s).
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 /// Largest capture per direction.
 const CAPTURE_MAX: usize = 1 << 30;
 
@@ -36,6 +38,8 @@ pub(super) struct RequestHandler {
     bias_ns: [u64; 2],
     spin_permille: u64,
     capture_bytes: usize,
+    /// Cells number every flow, also those from before their window.
+    number_every_flow: bool,
 }
 
 /// A reply and perhaps a descriptor.
@@ -112,6 +116,7 @@ impl RequestHandler {
             bias_ns: [0; 2],
             spin_permille,
             capture_bytes: 0,
+            number_every_flow: false,
         })
     }
 
@@ -136,6 +141,10 @@ impl RequestHandler {
                 self.endpoints
                     .iter()
                     .try_for_each(Endpoint::enable_segmentation_offload)?;
+                done
+            }
+            Request::NumberEveryFlow => {
+                self.number_every_flow = true;
                 done
             }
             Request::SetCapture { bytes } => {
@@ -173,9 +182,23 @@ impl RequestHandler {
                 self.reaper.resume(pid, foreground)?;
                 done
             }
-            Request::BeginWindow => {
+            Request::BeginWindow { cell } => {
+                let rule = if cell && !self.number_every_flow {
+                    FlowRule::Opening
+                } else {
+                    FlowRule::AnyPacket
+                };
                 self.windows
-                    .begin(&mut self.link, &self.endpoints, &self.reaper)?;
+                    .begin(&mut self.link, &self.endpoints, &self.reaper, rule)?;
+                done
+            }
+            Request::ClearEndpoints => {
+                for endpoint in &self.endpoints {
+                    self.reaper.end_all(endpoint)?;
+                }
+                self.endpoints
+                    .iter()
+                    .try_for_each(Endpoint::close_tcp_sockets)?;
                 done
             }
             Request::Settle { limit_ns } => {
@@ -195,6 +218,11 @@ impl RequestHandler {
             Request::Capture => {
                 let (file, missed) = self.windows.capture()?;
                 Ok((Reply::File { missed }, Some(file)))
+            }
+            Request::Connect { side, address } => {
+                let netns = &self.endpoints[side as usize].netns;
+                let socket = netns.run(|| TcpStream::connect_timeout(&address, CONNECT_LIMIT))?;
+                Ok((Reply::File { missed: 0 }, Some(socket.into())))
             }
             Request::Bind { side, udp, address } => {
                 let socket = self.endpoints[side as usize]

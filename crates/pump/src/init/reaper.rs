@@ -8,7 +8,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::costs;
 use super::endpoint::Endpoint;
 use crate::facts::Side;
 use crate::protocol::{ExitWire, ProcessEvent, SpawnWire};
@@ -16,6 +18,9 @@ use crate::sys;
 
 /// Descriptor numbers of a process must be below this.
 const TARGET_MAX: i32 = 256;
+/// A killed process may first finish a write to a slow disk.
+const END_LIMIT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The processes that the owner started.
 #[derive(Clone, Default)]
@@ -138,6 +143,27 @@ impl Reaper {
             let _signalled = sys::kill(pid, signal);
         }
         Ok(())
+    }
+
+    /// Kills every process of an endpoint and waits until all have ended.
+    pub(super) fn end_all(&self, endpoint: &Endpoint) -> io::Result<()> {
+        let until = Instant::now() + END_LIMIT;
+        loop {
+            let running = costs::processes_in(endpoint.netns.inode()?)?;
+            if running.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return Err(io::Error::other(format!(
+                    "processes {running:?} could not be killed"
+                )));
+            }
+            for pid in running {
+                // It may have ended in the meantime.
+                let _signalled = sys::kill(pid, libc::SIGKILL);
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
     }
 
     /// Continues a stopped process, with its terminal if `foreground`.

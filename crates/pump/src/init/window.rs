@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::fd::OwnedFd;
 
+use link::FlowRule;
+
 use super::costs::{self, Usage};
 use super::endpoint::{self, Endpoint};
 use super::reaper::Reaper;
@@ -48,13 +50,14 @@ impl WindowRecorder {
         link: &mut LinkThreads,
         endpoints: &[Endpoint; 2],
         reaper: &Reaper,
+        rule: FlowRule,
     ) -> io::Result<()> {
         if let Some(ledgers) = self.last.take() {
             link.recycle(ledgers);
         }
         let mut start = snapshot(endpoints, reaper)?;
         start.at_ns = sys::monotonic_ns();
-        link.begin_window(start.at_ns)?;
+        link.begin_window(start.at_ns, rule)?;
         self.start = Some(start);
         Ok(())
     }

@@ -4,20 +4,15 @@
 //! family: only the lookup of its id would be shorter.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, netlink, recv, send,
-    socket_with,
-};
+use rustix::net::netlink;
+
+use super::request::{NLM_F_DUMP, open, request};
 
 // linux/netlink.h, linux/genetlink.h
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP: u16 = 0x300;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 const NLA_TYPE_MASK: u16 = 0x3fff;
+const GENERIC_HEADER_LEN: usize = 4;
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
@@ -30,9 +25,9 @@ const NAPI_ID: u16 = 2;
 /// Returns the ids of the NAPI instances of interface `index` in the calling thread's namespace.
 /// The kernel threads that receive for the interface are named after them.
 pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
-    let socket = open()?;
+    let socket = open(netlink::GENERIC)?;
     let name = attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");
-    let replies = request(&socket, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, &name)?;
+    let replies = send(&socket, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, &name)?;
     let family = replies
         .iter()
         .find_map(|message| find(message, CTRL_ATTR_FAMILY_ID))
@@ -41,68 +36,29 @@ pub(crate) fn napi_ids(index: u32) -> io::Result<Vec<u32>> {
         return Ok(Vec::new());
     };
     let device = attribute(NAPI_IFINDEX, &index.to_ne_bytes());
-    let replies = request(&socket, family, NAPI_GET, NLM_F_DUMP, &device)?;
+    let replies = send(&socket, family, NAPI_GET, NLM_F_DUMP, &device)?;
     let ids = replies.iter().filter_map(|message| find(message, NAPI_ID));
     Ok(ids
         .filter_map(|id| id.first_chunk().map(|id| u32::from_ne_bytes(*id)))
         .collect())
 }
 
-fn open() -> io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        flags,
-        Some(netlink::GENERIC),
-    )?;
-    bind(socket.as_fd(), &netlink::SocketAddrNetlink::new(0, 0))?;
-    Ok(socket)
-}
-
-/// Sends one request and returns the bodies (after the generic header) of all replies.
-fn request(
+/// Sends one request and returns the attributes of all replies.
+fn send(
     socket: &OwnedFd,
     family: u16,
     command: u8,
     flags: u16,
     attributes: &[u8],
 ) -> io::Result<Vec<Vec<u8>>> {
-    let mut message = Vec::new();
-    message.extend((20 + attributes.len() as u32).to_ne_bytes());
-    message.extend(family.to_ne_bytes());
-    message.extend((NLM_F_REQUEST | NLM_F_ACK | flags).to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend([command, 1, 0, 0]);
-    message.extend(attributes);
-    send(socket.as_fd(), &message, SendFlags::empty())?;
-
-    let mut bodies = Vec::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let (len, _) = recv(socket.as_fd(), &mut buffer[..], RecvFlags::empty())?;
-        let mut rest = &buffer[..len];
-        while let Some((header, _)) = rest.split_first_chunk::<16>() {
-            let len = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
-            let kind = u16::from_ne_bytes([header[4], header[5]]);
-            let Some(message) = rest.get(..len).filter(|m| m.len() >= 20) else {
-                break;
-            };
-            match kind {
-                NLMSG_ERROR | NLMSG_DONE => {
-                    let code =
-                        i32::from_ne_bytes([message[16], message[17], message[18], message[19]]);
-                    return if code == 0 {
-                        Ok(bodies)
-                    } else {
-                        Err(io::Error::from_raw_os_error(-code))
-                    };
-                }
-                _ => bodies.push(message[20..].to_vec()),
-            }
-            rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
-        }
-    }
+    let mut body = vec![command, 1, 0, 0];
+    body.extend(attributes);
+    let replies = request(socket, family, flags, &body)?;
+    Ok(replies
+        .iter()
+        .filter_map(|reply| reply.get(GENERIC_HEADER_LEN..))
+        .map(<[u8]>::to_vec)
+        .collect())
 }
 
 /// Encodes an attribute, padded to four bytes.

@@ -5,4 +5,6 @@ pub(crate) mod ethtool;
 pub(crate) mod genl;
 pub(crate) mod netlink;
 pub(crate) mod netns;
+mod request;
+pub(crate) mod sock_diag;
 pub(crate) mod sysctl;

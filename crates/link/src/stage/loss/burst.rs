@@ -118,13 +118,7 @@ mod tests {
         (0..3_600_000 / gap_ms)
             .map(|index| {
                 let now_ns = origin_ns + index * gap_ms * NS_PER_MS;
-                model.loses(
-                    now_ns,
-                    Ticket {
-                        flow_order: 0,
-                        index,
-                    },
-                )
+                model.loses(now_ns, Ticket { series: 0, index })
             })
             .collect()
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use config::ConfigError;
 use serde::Deserialize;
 
@@ -41,7 +43,8 @@ impl Keys {
 /// number of packets, however long they take. It is here to repeat published work. For comparisons
 /// use burst loss, which gives fast and slow senders the same fades.
 ///
-/// Each flow has its own chain, so that a second flow never shifts the first.
+/// Each flow has a chain for its full-size packets and one for all others, so that neither a second
+/// flow nor one more acknowledgement shifts a chain.
 pub(super) struct GilbertElliott {
     to_bad: Chance,
     to_good: Chance,
@@ -49,8 +52,8 @@ pub(super) struct GilbertElliott {
     bad_loss: Chance,
     step_stream: RandomStream,
     loss_stream: RandomStream,
-    /// Whether the chain of each flow is in the bad state.
-    bad: Vec<bool>,
+    /// Whether the chain of each series is in the bad state.
+    bad: BTreeMap<u64, bool>,
 }
 
 impl GilbertElliott {
@@ -66,7 +69,7 @@ impl GilbertElliott {
             bad_loss: Chance::from_ppb(spec.bad_loss_ppb),
             step_stream: RandomStream::new(seed, direction, "gilbert-elliott step"),
             loss_stream: RandomStream::new(seed, direction, "gilbert-elliott loss"),
-            bad: Vec::new(),
+            bad: BTreeMap::new(),
         }
     }
 }
@@ -78,11 +81,7 @@ impl Model for GilbertElliott {
 
     /// Steps first, as netem does, then draws the loss in the new state.
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
-        let flow = ticket.flow_order as usize;
-        if flow >= self.bad.len() {
-            self.bad.resize(flow + 1, false);
-        }
-        let bad = &mut self.bad[flow];
+        let bad = self.bad.entry(ticket.series).or_default();
         let leaves = if *bad { self.to_good } else { self.to_bad };
         *bad ^= leaves.hit(self.step_stream.draw(ticket));
         let chance = if *bad { self.bad_loss } else { self.good_loss };
@@ -102,9 +101,9 @@ mod tests {
         bad_loss_ppb: 1_000_000_000,
     };
 
-    fn losses(model: &mut GilbertElliott, flow_order: u32, n: u64) -> Vec<bool> {
+    fn losses(model: &mut GilbertElliott, series: u64, n: u64) -> Vec<bool> {
         (0..n)
-            .map(|index| model.loses(0, Ticket { flow_order, index }))
+            .map(|index| model.loses(0, Ticket { series, index }))
             .collect()
     }
 
@@ -144,20 +143,8 @@ mod tests {
         let mut both = GilbertElliott::new(&SPEC, Direction::Down, 7);
         let mut first = Vec::new();
         for index in 0..10_000 {
-            both.loses(
-                0,
-                Ticket {
-                    flow_order: 1,
-                    index,
-                },
-            );
-            first.push(both.loses(
-                0,
-                Ticket {
-                    flow_order: 0,
-                    index,
-                },
-            ));
+            both.loses(0, Ticket { series: 1, index });
+            first.push(both.loses(0, Ticket { series: 0, index }));
         }
         let alone = losses(
             &mut GilbertElliott::new(&SPEC, Direction::Down, 7),

@@ -30,10 +30,10 @@ impl Model for Iid {
 mod tests {
     use super::*;
 
-    fn lost(ppb: u32, flow_order: u32, n: u64) -> u64 {
+    fn lost(ppb: u32, series: u64, n: u64) -> u64 {
         let mut model = Iid::new(ppb, Direction::Down, 7);
         (0..n)
-            .filter(|&index| model.loses(0, Ticket { flow_order, index }))
+            .filter(|&index| model.loses(0, Ticket { series, index }))
             .count() as u64
     }
 
@@ -57,15 +57,7 @@ mod tests {
         // Two losses in a row at 10 %: mean 2000 of 200000, sigma below 50.
         let mut model = Iid::new(100_000_000, Direction::Up, 7);
         let lost: Vec<bool> = (0..200_001)
-            .map(|index| {
-                model.loses(
-                    0,
-                    Ticket {
-                        flow_order: 0,
-                        index,
-                    },
-                )
-            })
+            .map(|index| model.loses(0, Ticket { series: 0, index }))
             .collect();
         let pairs = lost.windows(2).filter(|w| w[0] && w[1]).count();
         assert!(pairs.abs_diff(2000) < 250, "{pairs}");

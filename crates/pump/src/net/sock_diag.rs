@@ -1,0 +1,55 @@
+//! Closes TCP sockets that no process holds any more, by sock_diag(7).
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::net::netlink;
+
+use super::request::{NLM_F_DUMP, open, request};
+
+// linux/sock_diag.h, linux/inet_diag.h
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const SOCK_DESTROY: u16 = 21;
+/// Place and length of `struct inet_diag_sockid` in a `struct inet_diag_msg`.
+const ID_AT: usize = 4;
+const ID_LEN: usize = 48;
+/// TCP_LISTEN.
+const LISTEN: u32 = 10;
+
+/// Closes all TCP sockets in the calling thread's namespace but those that listen, whatever their
+/// state and whoever holds them, so that none retransmits any more. Those that are connected send a
+/// RST now. Does nothing where the kernel cannot (it lacks CONFIG_INET_DIAG_DESTROY).
+pub(crate) fn close_tcp_sockets() -> io::Result<()> {
+    let socket = open(netlink::SOCK_DIAG)?;
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        for id in sockets(&socket, family as u8)? {
+            let closed = request(&socket, SOCK_DESTROY, 0, &about(family as u8, 0, &id));
+            match closed.map_err(|e| (e.raw_os_error(), e)) {
+                // Closed meanwhile.
+                Ok(_) | Err((Some(libc::ENOENT), _)) => {}
+                Err((Some(libc::EOPNOTSUPP), _)) => return Ok(()),
+                Err((_, e)) => return Err(e),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kernel's ids of the sockets that do not listen.
+fn sockets(socket: &OwnedFd, family: u8) -> io::Result<Vec<[u8; ID_LEN]>> {
+    let any = [0; ID_LEN];
+    let dump = about(family, !(1 << LISTEN), &any);
+    let found = request(socket, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &dump)?;
+    Ok(found
+        .iter()
+        .filter_map(|body| body.get(ID_AT..)?.first_chunk().copied())
+        .collect())
+}
+
+/// Encodes a `struct inet_diag_req_v2`.
+fn about(family: u8, states: u32, id: &[u8; ID_LEN]) -> Vec<u8> {
+    let mut body = vec![family, libc::IPPROTO_TCP as u8, 0, 0];
+    body.extend(states.to_ne_bytes());
+    body.extend(id);
+    body
+}
