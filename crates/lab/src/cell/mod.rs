@@ -46,6 +46,8 @@ pub(crate) use process::STARTUP_LIMIT;
 pub(crate) const DEFAULT_CONGESTION: &str = "cubic";
 /// Added to the start-up limit of a driver that warms up.
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
+/// How long to wait before a window until nothing is on the link.
+const SETTLE_LIMIT: Duration = Duration::from_millis(500);
 /// Prefix of a cell's temporary folder.
 const SCRATCH_PREFIX: &str = ".cell-";
 /// Memory for the captured frames of one direction.
@@ -104,8 +106,13 @@ impl CellRun<'_> {
             .scratch_dir()
             .map_err(|e| CellError::io("temporary folder", &e))?;
         let permit = access.exclusive();
-        let prepared = self.prepare(bench, stack, exe, &dir)?;
-        let driven = self.drive(bench, prepared, access, permit)?;
+        let driven = self
+            .prepare(bench, stack, exe, &dir)
+            .and_then(|prepared| self.drive(bench, prepared, access, permit));
+        // Whatever happened, nothing of this cell may send packets into the next one.
+        let cleared = bench.clear_endpoints();
+        let driven = driven?;
+        cleared?;
         let claim = self.claim(driven.hello.clock, driven.run_ns);
         collect(driven, &claim, stack.entry.certificate)
     }
@@ -221,7 +228,9 @@ impl CellRun<'_> {
     fn run_steps(&self, bench: &mut Bench, driver: &mut DriverProcess) -> Result<Steps, CellError> {
         let capture_bytes = self.capture.map_or(0, |_| CAPTURE_BYTES);
         bench.set_capture(capture_bytes)?;
-        bench.begin_window()?;
+        // A driver that goes on sending is not waited for: its packets are counted as stray.
+        bench.settle(SETTLE_LIMIT)?;
+        bench.begin_cell()?;
         let started = Instant::now();
         let run_ns = monotonic_ns();
         let answer = driver
