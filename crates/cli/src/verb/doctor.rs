@@ -38,6 +38,8 @@ enum Only {
     Goodput,
     /// Packet counters, tap against kernel
     Accounting,
+    /// The losses of two cells with the same seed
+    Losses,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -47,6 +49,7 @@ enum FaultArg {
     Bbr,
     Nagle,
     Syn,
+    Stray,
 }
 
 #[derive(Serialize)]
@@ -68,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Only::RoundTrips => Part::RoundTrips,
             Only::Goodput => Part::Goodput,
             Only::Accounting => Part::Accounting,
+            Only::Losses => Part::Losses,
         }),
         fault: args.fault.map(|fault| match fault {
             FaultArg::Gso => Fault::Gso,
@@ -75,6 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             FaultArg::Bbr => Fault::Bbr,
             FaultArg::Nagle => Fault::Nagle,
             FaultArg::Syn => Fault::Syn,
+            FaultArg::Stray => Fault::Stray,
         }),
     };
     let print = |check: &Check| {

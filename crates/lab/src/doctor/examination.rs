@@ -33,6 +33,8 @@ pub enum Fault {
     Nagle,
     /// The first packets of a connection are lost.
     Syn,
+    /// Late packets of an earlier connection take part in the numbering of flows.
+    Stray,
 }
 
 /// A stack whose behaviour is known well enough to check the lab with.
@@ -55,6 +57,9 @@ impl<'a> Examination<'a> {
         let mut bench = bench::start(&lab.exe, 1)?;
         if fault == Some(Fault::Gso) {
             bench.enable_segmentation_offload()?;
+        }
+        if fault == Some(Fault::Stray) {
+            bench.number_every_flow()?;
         }
         Ok(Examination {
             lab,

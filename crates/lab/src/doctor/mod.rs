@@ -2,7 +2,8 @@
 //!
 //! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3, 2 over QUIC, and 1
 //! with early data or when warm (RFC 8446, RFC 9001). A saturated link carries its rate times the
-//! payload's share of each packet. The tap counts the packets that the kernel counts. A lab that
+//! payload's share of each packet. The tap counts the packets that the kernel counts. Two cells with
+//! the same seed lose the same packets. A lab that
 //! gets these wrong cannot be trusted with anything else, so every run checks some of them first,
 //! and `commute doctor` checks all.
 
@@ -10,6 +11,7 @@ mod accounting;
 mod examination;
 mod goodput;
 mod interference;
+mod losses;
 mod machine;
 mod physics;
 mod probes;
@@ -49,6 +51,8 @@ pub enum Part {
     Goodput,
     /// Packet counters, tap against kernel.
     Accounting,
+    /// The losses of two cells with the same seed.
+    Losses,
 }
 
 impl Lab {
@@ -78,6 +82,9 @@ impl Lab {
         }
         if wanted(Part::Accounting) {
             add(accounting::compare_counters(&mut examination));
+        }
+        if wanted(Part::Losses) {
+            add(losses::same_losses(&mut examination));
         }
         if options.jobs > 1 {
             add(interference::shift(&mut examination, options.jobs));
