@@ -145,6 +145,13 @@ pub(crate) fn pin_to_last_core(tid: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(tid, size, &set) }).map(drop)
 }
 
+/// Returns the number of cores of the machine, 1 if it cannot be read.
+pub(crate) fn cores() -> u64 {
+    // SAFETY: takes no pointer.
+    let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u64::try_from(cores).unwrap_or(1).max(1)
+}
+
 /// Puts a thread (0: the caller) into SCHED_FIFO.
 pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
     let param = libc::sched_param {
