@@ -6,7 +6,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use link::{Cause, Direction, LossSpec, Network, PathSpec};
-use pump::{Fate, Side, Window};
+use pump::{Fate, Side, SocketKind, Window};
 
 use common::prober::{Probe, Probes, probe};
 
@@ -181,6 +181,27 @@ fn udp_bursts_are_split_into_packets_with_valid_checksums() {
         };
         assert_eq!((missed, ends(0).count(), ends(1).count()), (0, 10, 10));
     }
+}
+
+#[test]
+fn packets_that_a_receiver_does_not_read_are_its_own_drops() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let to = "198.18.0.2:9";
+    let address = to.parse().unwrap();
+    let _never_read = bench.bind(Side::Server, SocketKind::Udp, address).unwrap();
+    bench.begin_window().unwrap();
+    for _ in 0..20 {
+        let burst = common::spawn_peer(&mut bench, Side::Client, &["burst", to, "1200", "50"]);
+        common::output(burst);
+    }
+    assert!(bench.settle(SETTLE_WITHIN).unwrap());
+    let window = bench.end_window().unwrap();
+    assert_nothing_foreign(&window);
+    // 1000 datagrams of 1.2 kB against a buffer of 208 KiB.
+    let drops = window.endpoint_receive_drops;
+    assert!((500..1000).contains(&drops), "{drops}");
 }
 
 /// Returns the frames of a pcapng file, each with the number of its interface.

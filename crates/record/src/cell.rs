@@ -318,9 +318,13 @@ pub struct Audit {
     pub lateness_p99_ns: u64,
     /// Largest lateness.
     pub lateness_max_ns: u64,
-    /// Packets dropped outside the link model: by rings, devices, softnet or receive buffers, or
-    /// for lack of space in the tap.
+    /// Packets dropped outside the link model: by rings, devices or softnet, or for lack of space in
+    /// the tap.
     pub foreign_drops: u64,
+    /// Packets that a full socket buffer of driver or server dropped: their own result. Records
+    /// without this field count them in `foreign_drops`.
+    #[serde(default)]
+    pub endpoint_receive_drops: u64,
     /// Frames that were not TCP, UDP or ICMP errors.
     pub foreign_frames: u64,
     /// TCP and UDP packets of connections that opened before the window. `wire` does not count them,

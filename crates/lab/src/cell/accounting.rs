@@ -42,6 +42,7 @@ pub(crate) fn audit(window: &Window) -> Audit {
         lateness_p99_ns: worse(|l| l.p99_ns),
         lateness_max_ns: worse(|l| l.max_ns),
         foreign_drops: window.foreign_drops.total() + window.unrecorded,
+        endpoint_receive_drops: window.endpoint_receive_drops,
         foreign_frames: window.up.foreign_frames + window.down.foreign_frames,
         stray_packets: window.up.stray.sent.packets + window.down.stray.sent.packets,
         oversize_frames: window.up.oversize_frames + window.down.oversize_frames,

@@ -110,9 +110,9 @@ impl Endpoint {
             .run(|| interface_counters(&Netlink::open()?, INTERFACE))
     }
 
-    /// Returns the packets that its network stack dropped for lack of buffer space.
-    pub(super) fn drops(&self) -> io::Result<u64> {
-        self.netns.run(counters::endpoint_drops)
+    /// Returns the packets that its sockets had no room for.
+    pub(super) fn receive_drops(&self) -> io::Result<u64> {
+        self.netns.run(counters::receive_drops)
     }
 }
 

@@ -28,7 +28,7 @@ struct Snapshot {
     client: Usage,
     server: Usage,
     interfaces: Interfaces,
-    endpoint_drops: u64,
+    endpoint_receive_drops: u64,
     softnet_drops: u64,
     /// CPU time of the machine in ticks: stolen by the hypervisor, and in all.
     machine: (u64, u64),
@@ -172,7 +172,7 @@ fn snapshot(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> 
             link_server: link_interface(Side::Server)?,
             server: server.interface_counters()?,
         },
-        endpoint_drops: client.drops()? + server.drops()?,
+        endpoint_receive_drops: client.receive_drops()? + server.receive_drops()?,
         softnet_drops: counters::softnet_drops()?,
         machine: costs::machine_ticks()?,
         wall_offset_ns: wall_offset_ns(),
@@ -211,8 +211,9 @@ fn summarise(start: &Snapshot, end: &Snapshot, ledgers: &[Box<PacketLedger>; 2])
             link: up.lost_frames + down.lost_frames,
             interface: interface_drops.saturating_sub(up.retries + down.retries),
             softnet: end.softnet_drops.saturating_sub(start.softnet_drops),
-            endpoint: end.endpoint_drops.saturating_sub(start.endpoint_drops),
         },
+        endpoint_receive_drops: (end.endpoint_receive_drops)
+            .saturating_sub(start.endpoint_receive_drops),
         steal: stolen as f64 / total as f64,
         clock_step_ns: end.wall_offset_ns.abs_diff(start.wall_offset_ns),
         interfaces,

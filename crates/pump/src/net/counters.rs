@@ -3,9 +3,9 @@
 use std::fs;
 use std::io;
 
-/// Returns the packets that the network stack of the calling thread's namespace has dropped for
-/// lack of buffer space.
-pub(crate) fn endpoint_drops() -> io::Result<u64> {
+/// Returns the packets that the sockets of the calling thread's namespace had no room for, since its
+/// creation.
+pub(crate) fn receive_drops() -> io::Result<u64> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
     let snmp6 = fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default();
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn counters_of_this_machine_are_readable() {
-        endpoint_drops().expect("these files exist on every Linux with networking");
+        receive_drops().expect("these files exist on every Linux with networking");
         softnet_drops().expect("this file exists on every Linux with networking");
     }
 }
