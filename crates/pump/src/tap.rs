@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct TapRecord {
     /// When it arrived from the sender.
     pub arrival_ns: u64,
-    /// When it was handed to the receiver, or when the model dropped it; 0 while in flight.
+    /// Just before it was handed to the receiver, so that every answer arrives later, or when the
+    /// model dropped it; 0 while in flight.
     pub departure_ns: u64,
     /// TCP sequence number.
     pub seq: u32,

@@ -3,6 +3,7 @@
 mod common;
 
 use std::io::Read;
+use std::process::Command;
 use std::time::Duration;
 
 use link::{Cause, Direction, LossSpec, Network, PathSpec};
@@ -202,6 +203,51 @@ fn packets_that_a_receiver_does_not_read_are_its_own_drops() {
     // 1000 datagrams of 1.2 kB against a buffer of 208 KiB.
     let drops = window.endpoint_receive_drops;
     assert!((500..1000).contains(&drops), "{drops}");
+}
+
+#[test]
+fn capture_of_a_clean_download_is_in_causal_order() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let Some(tshark) = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|dir| dir.join("tshark"))
+        .find(|path| path.exists())
+    else {
+        return testing::skip("tshark is missing: apt-get install tshark");
+    };
+    bench.set_network(&common::delay_ms(5), 1).unwrap();
+    bench.set_capture(16 << 20).unwrap();
+    let (_server, _output) = common::serve(&mut bench, "0.0.0.0:443");
+    bench.begin_window().unwrap();
+    let fetch = ["fetch", "198.18.0.2:443", "3000000"];
+    common::output(common::spawn_peer(&mut bench, Side::Client, &fetch));
+    assert!(bench.settle(SETTLE_WITHIN).unwrap());
+    bench.end_window().unwrap();
+    let (mut capture, missed) = bench.capture().unwrap();
+    assert_eq!(missed, 0);
+
+    let dir = std::env::temp_dir().join(format!("commute-capture-{}", std::process::id()));
+    std::fs::create_dir(&dir).unwrap();
+    let (both, one) = (dir.join("both.pcapng"), dir.join("one.pcapng"));
+    std::io::copy(&mut capture, &mut std::fs::File::create(&both).unwrap()).unwrap();
+    let run = |args: &[&str]| {
+        let output = Command::new(&tshark).args(args).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (both, one) = (both.to_str().unwrap(), one.to_str().unwrap());
+    for end in ["client", "server"] {
+        let at_end = format!("frame.interface_name == \"{end}\"");
+        run(&["-r", both, "-Y", &at_end, "-w", one]);
+        assert!(run(&["-r", one]).lines().count() > 2000);
+        let odd = "tcp.analysis.ack_lost_segment or tcp.analysis.retransmission \
+                   or tcp.analysis.spurious_retransmission or tcp.analysis.out_of_order \
+                   or tcp.analysis.lost_segment";
+        assert_eq!(run(&["-r", one, "-Y", odd]), "", "at the {end}'s end");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 /// Returns the frames of a pcapng file, each with the number of its interface.

@@ -195,13 +195,16 @@ impl Loop {
             return false;
         }
         let Loop { w, ready, .. } = self;
+        // The receiver may answer before the system call returns: only a time from before it keeps
+        // tap and capture in causal order.
+        let offered_ns = sys::monotonic_ns();
         match w.sender.send(&w.slab, ready.iter().map(|f| f.token)) {
             SendOutcome::Sent(n) => {
                 let departure_ns = sys::monotonic_ns();
                 // A partial batch means a full interface, which counted a drop of its own.
                 w.ledger.retries += u64::from(n < ready.len().min(BATCH));
                 for frame in ready.drain(..n) {
-                    complete_delivery(w, frame, departure_ns);
+                    complete_delivery(w, frame, offered_ns, departure_ns);
                 }
                 true
             }
@@ -366,16 +369,16 @@ fn admit(
 }
 
 /// Counts a frame that was sent, and frees its slot.
-fn complete_delivery(w: &mut Worker, frame: ReadyFrame, departure_ns: u64) {
+fn complete_delivery(w: &mut Worker, frame: ReadyFrame, offered_ns: u64, departure_ns: u64) {
     let meta = w.slab.meta(frame.token);
     let ledger = &mut w.ledger;
     ledger.delivered[meta.class].add(meta.ip_bytes);
     let late_ns = departure_ns.saturating_sub(frame.at_ns);
     ledger.lateness.record(late_ns);
     ledger.late += u64::from(late_ns > ledger.late_bound_ns);
-    ledger.complete(meta.record, departure_ns, Fate::Delivered);
+    ledger.complete(meta.record, offered_ns, Fate::Delivered);
     if let Some(frames) = &mut ledger.frames {
-        frames.push(departure_ns, true, w.slab.bytes(frame.token));
+        frames.push(offered_ns, true, w.slab.bytes(frame.token));
     }
     w.slab.remove(frame.token);
 }
