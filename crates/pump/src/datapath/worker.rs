@@ -1,7 +1,8 @@
 //! The thread of one direction.
 //!
 //! An iteration: handle a control message, take arrivals into the model, send what the model
-//! releases, wait. Nothing in an iteration allocates, takes a lock or writes a log.
+//! releases, wait. Nothing in an iteration takes a lock or writes a log, and only the first packet of
+//! a flow allocates.
 
 use std::collections::VecDeque;
 use std::time::Duration;
