@@ -142,6 +142,9 @@ pub struct PlannedCall {
     pub group: String,
     /// What it may find open.
     pub position: Position,
+    /// Whether it starts at once with other calls of a parallel step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
     /// Number of its batch, from 1: calls of one group that no other group, pause or reconnect
     /// interrupts. The time of a batch is from its first start to its last end.
     pub batch: u32,

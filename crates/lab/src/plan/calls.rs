@@ -46,6 +46,7 @@ pub(crate) fn planned_calls(workload: &Workload) -> Vec<PlannedCall> {
             id: *id,
             group: workload.groups[*group].name.clone(),
             position: state.next,
+            parallel: groups.len() > 1,
             batch: state.open[group],
         }));
         state.next = Position::Warm;
@@ -153,6 +154,14 @@ mod tests {
         let batches: Vec<u32> = planned(&steps).iter().map(|c| c.2).collect();
         assert_eq!(batches, [1, 1, 2, 3, 4, 4, 4]);
         assert!(planned(&steps).iter().skip(1).all(|c| c.1 == Warm));
+    }
+
+    #[test]
+    fn only_calls_that_start_at_once_are_parallel() {
+        let steps = [call("a", 2), Step::Parallel(vec![call("a", 2)])];
+        let calls = planned_calls(&Workload::expand(&steps));
+        let parallel: Vec<bool> = calls.iter().map(|c| c.parallel).collect();
+        assert_eq!(parallel, [false, false, true, true]);
     }
 
     #[test]

@@ -41,12 +41,14 @@ pub fn run(blocks: u32) -> Run {
         }],
         calls: vec![
             PlannedCall {
+                parallel: false,
                 id: 1,
                 group: "echo".into(),
                 position: Position::ColdProcess,
                 batch: 1,
             },
             PlannedCall {
+                parallel: false,
                 id: 2,
                 group: "echo".into(),
                 position: Position::Warm,
