@@ -6,15 +6,17 @@ use record::{Cell, CellStatus, Outcome, RunData};
 
 use crate::summary::CellCounts;
 
-/// The cells of an arm on a network, at most one per block.
+/// The cells of an arm on a network, at most one per block. A failed cell is among them: its calls
+/// count as at least the timeout, because failing is a result and not a missing value.
 pub(crate) type Blocks<'a> = BTreeMap<u32, &'a Cell>;
 
 type Key<'a> = (&'a str, &'a str);
 
 /// The cells of a run, by network and arm.
 pub(crate) struct CellIndex<'a> {
-    clean: BTreeMap<Key<'a>, Blocks<'a>>,
     first: BTreeMap<Key<'a>, Blocks<'a>>,
+    /// Clean cells by block and attempt.
+    clean: BTreeMap<Key<'a>, BTreeMap<(u32, u32), &'a Cell>>,
     /// The last attempt of each cell by its id, and whether the cell was repeated.
     last: BTreeMap<&'a str, (&'a Cell, bool)>,
     superseded: BTreeMap<Key<'a>, usize>,
@@ -22,50 +24,63 @@ pub(crate) struct CellIndex<'a> {
 
 impl<'a> CellIndex<'a> {
     pub(crate) fn new(data: &'a RunData) -> Self {
-        let (mut clean, mut first) = (BTreeMap::new(), BTreeMap::new());
-        let (mut last, mut superseded) = (BTreeMap::new(), BTreeMap::new());
+        let mut index = Self {
+            first: BTreeMap::new(),
+            clean: BTreeMap::new(),
+            last: BTreeMap::new(),
+            superseded: BTreeMap::new(),
+        };
+        // Attempts of a cell come in order.
         for (cell, status) in data.with_status() {
             let key = (cell.network.as_str(), cell.arm.as_str());
             if status == CellStatus::Superseded {
-                *superseded.entry(key).or_default() += 1;
+                *index.superseded.entry(key).or_default() += 1;
                 continue;
             }
-            if status == CellStatus::Counted && cell.is_measured() {
-                let blocks: &mut Blocks<'a> = first.entry(key).or_default();
-                blocks.insert(cell.block, cell);
+            let unsupported = matches!(cell.outcome, Outcome::Unsupported { .. });
+            if status == CellStatus::Counted && !unsupported && !cell.audit.bench_failed {
+                index.first.entry(key).or_default().insert(cell.block, cell);
             }
-            // Attempts of a cell come in order.
-            let repeated = last.contains_key(cell.id.as_str());
-            last.insert(cell.id.as_str(), (cell, repeated));
-        }
-        for (cell, _) in last.values() {
             if cell.outcome == Outcome::Clean {
-                let key = (cell.network.as_str(), cell.arm.as_str());
-                let blocks: &mut Blocks<'a> = clean.entry(key).or_default();
-                blocks.insert(cell.block, *cell);
+                let clean = index.clean.entry(key).or_default();
+                clean.insert((cell.block, cell.attempt), cell);
             }
+            let repeated = index.last.contains_key(cell.id.as_str());
+            index.last.insert(&cell.id, (cell, repeated));
         }
-        Self {
-            clean,
-            first,
-            last,
-            superseded,
-        }
+        index
     }
 
-    /// Returns the cells whose last attempt is clean: figures and verdicts are made from them.
-    pub(crate) fn clean(&self, network: &str, arm: &str) -> Blocks<'a> {
-        self.clean.get(&(network, arm)).cloned().unwrap_or_default()
-    }
-
-    /// Returns the first measured attempt of each cell, clean or noisy, so that nothing is selected
-    /// by its result.
+    /// Returns the first result of each cell, clean, noisy or failed, so that nothing is selected by
+    /// its result. Figures and verdicts are made from these.
     pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
-    /// Returns why cells gave no figures: each reason once, with the number of cells. Of noisy cells
-    /// only one reason is given, because the audit's objections differ in their figures.
+    /// Returns, for each block, the cells of two arms in the first attempt in which both are clean.
+    pub(crate) fn clean_pairs(
+        &self,
+        network: &str,
+        (one, other): (&str, &str),
+    ) -> (Blocks<'a>, Blocks<'a>) {
+        let (mut ones, mut others) = (Blocks::new(), Blocks::new());
+        let (Some(all), Some(partners)) = (
+            self.clean.get(&(network, one)),
+            self.clean.get(&(network, other)),
+        ) else {
+            return (ones, others);
+        };
+        for (key, cell) in all {
+            if let Some(partner) = partners.get(key) {
+                ones.entry(key.0).or_insert(*cell);
+                others.entry(key.0).or_insert(*partner);
+            }
+        }
+        (ones, others)
+    }
+
+    /// Returns why cells are noisy or gave no figures: each reason once, with the number of cells. Of
+    /// noisy cells only one reason is given, because the audit's objections differ in their figures.
     pub(crate) fn reasons(&self, network: &str, arm: &str) -> Vec<String> {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut noisy: (usize, Option<&str>) = (0, None);

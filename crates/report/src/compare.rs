@@ -1,64 +1,23 @@
-//! Compares arms with the baseline, block by block.
+//! Compares arms with the baseline and with each other, block by block.
+
+use std::collections::BTreeMap;
 
 use record::Run;
-use stats::{Level, Rule, Span, Verdict};
+use stats::{Differences, Family, FamilyResult, Ranks, Requests, Span, Verdict};
 
 use crate::cells::{Blocks, CellIndex};
 use crate::number::duration;
 use crate::population::Population;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::measure::Comparison;
-use crate::summary::{ArmSummary, Family, Role};
+use crate::summary::{ArmSummary, Role};
+
+/// The share of wrong verdicts that a report accepts among those it gives.
+pub(crate) const ERROR: f64 = 0.05;
 
 /// Half of the smallest default margin: a difference in CPU wait of this size may explain much of a
 /// difference in time.
 const CPU_WAIT_CAVEAT_NS: f64 = 1e6;
-
-/// Returns the times of arm and baseline in the blocks that have both.
-pub(crate) fn pairs(
-    population: &Population,
-    arm: &Blocks<'_>,
-    baseline: &Blocks<'_>,
-    run: &Run,
-) -> Vec<(Span, Span)> {
-    let base = population.by_block(baseline, run.timeout_ns);
-    let arm = population.by_block(arm, run.timeout_ns);
-    arm.into_iter()
-        .filter_map(|(block, time)| Some((time, *base.get(&block)?)))
-        .collect()
-}
-
-/// Counts the comparisons of `role` that the records allow, with or without noisy cells. Arms that
-/// were never measured are left out and cost the others nothing: whether a stack is installed does
-/// not depend on its speed.
-pub(crate) fn family(
-    run: &Run,
-    cells: &CellIndex<'_>,
-    populations: &[Population],
-    role: Role,
-) -> Family {
-    let arms = || {
-        run.arms
-            .iter()
-            .filter(|arm| role_of(run, &arm.name) == role)
-    };
-    let mut comparisons = 0;
-    for network in &run.networks {
-        // A cell with a clean attempt also has a first measured attempt.
-        let baseline = cells.first(&network.name, &run.baseline);
-        for arm in arms() {
-            let blocks = cells.first(&network.name, &arm.name);
-            let comparable = |p: &&Population| !pairs(p, &blocks, &baseline, run).is_empty();
-            comparisons += populations.iter().filter(comparable).count();
-        }
-    }
-    let each = Level::NINETY_FIVE.shared_by(comparisons);
-    Family {
-        comparisons,
-        coverage: Level::NINETY_FIVE.coverage(),
-        coverage_each: each.coverage(),
-    }
-}
 
 /// Returns the role of an arm in the study.
 pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
@@ -70,70 +29,268 @@ pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
     }
 }
 
-/// An arm compared with the baseline, without and with noisy cells.
-pub(crate) struct Compared {
-    /// From clean cells; `None` if no block has clean cells of both.
-    pub(crate) clean: Option<Comparison>,
-    /// The verdict from first measured attempts, clean or noisy.
-    pub(crate) with_noisy: Option<Verdict>,
+/// The (arm, baseline) times of the steps of a block that both made.
+type Steps = Vec<(Span, Span)>;
+
+/// Two arms on a network, in one population.
+struct Pairing<'a> {
+    population: &'a Population,
+    run: &'a Run,
+    arm: Blocks<'a>,
+    baseline: Blocks<'a>,
 }
 
-/// Compares `arm` with the baseline on a network.
-pub(crate) fn compare(
-    population: &Population,
-    run: &Run,
-    cells: &CellIndex<'_>,
-    family: &Family,
-    (network, arm): (&str, &str),
-) -> Compared {
-    let baseline = run.baseline.as_str();
-    let clean = (cells.clean(network, arm), cells.clean(network, baseline));
-    let first = (cells.first(network, arm), cells.first(network, baseline));
-    let rule = Rule {
-        margin: margin_ns(population, run, &clean).max(margin_ns(population, run, &first)),
-        level: Level::NINETY_FIVE.shared_by(family.comparisons),
-    };
-    let pairs = |(arm, baseline): &(Blocks<'_>, Blocks<'_>)| pairs(population, arm, baseline, run);
-    let with_noisy = stats::compare(&pairs(&first), &rule);
-    let clean = pairs(&clean);
-    let comparison = stats::compare(&clean, &rule).map(|compared| Comparison {
-        difference: Quantity::new(&compared.difference, Unit::Ns),
-        speedup: speedup(&clean, &compared.difference)
-            .map(|factor| Quantity::new(&factor, Unit::Factor)),
-        margin_ns: rule.margin,
-        verdict: compared.verdict,
-        correlation: stats::rank_correlation(&clean),
-        caveats: Vec::new(),
-    });
-    Compared {
-        clean: comparison,
-        with_noisy: with_noisy.map(|compared| compared.verdict),
+impl Pairing<'_> {
+    /// Returns the (arm, baseline) times of the steps that both made, for each block that has both.
+    fn steps(&self) -> Vec<Steps> {
+        let timeout_ns = self.run.timeout_ns;
+        let pairs = |(block, arm): (&u32, &&record::Cell)| {
+            let baseline = self.population.steps(self.baseline.get(block)?, timeout_ns);
+            let arm = self.population.steps(arm, timeout_ns);
+            let both: Vec<(Span, Span)> = arm
+                .iter()
+                .filter_map(|(id, time)| Some((*time, *baseline.get(id)?)))
+                .collect();
+            if both.is_empty() {
+                // Imported calls of different ids: their medians are all that can be compared.
+                let median = |steps: BTreeMap<u32, Span>| {
+                    stats::median(&steps.into_values().collect::<Vec<_>>())
+                };
+                return Some(vec![(median(arm)?, median(baseline)?)]);
+            }
+            Some(both)
+        };
+        self.arm.iter().filter_map(pairs).collect()
+    }
+
+    /// Returns the largest difference that still counts as no difference: the study's margin or the
+    /// default, but not less than the resolution of both arms' clocks.
+    fn margin_ns(&self) -> f64 {
+        let base = self
+            .population
+            .by_block(&self.baseline, self.run.timeout_ns);
+        let base = stats::median(&base.into_values().collect::<Vec<_>>());
+        let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
+        let margin = self.run.margin_ns.map_or(default, |ns| ns as f64);
+        let cells = self.arm.values().chain(self.baseline.values());
+        let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
+        margin.max(resolution.unwrap_or(0) as f64)
     }
 }
 
-/// Returns the factor by which the arm is faster.
-fn speedup(pairs: &[(Span, Span)], difference: &stats::Estimate) -> Option<stats::Estimate> {
-    let factors: Option<Vec<Span>> = pairs
+/// An arm, a network and the index of a population.
+type Place<'a> = (&'a str, &'a str, usize);
+
+/// Compares all arms of a role with the baseline, in families of one population on one network.
+pub(crate) fn compare(
+    run: &Run,
+    cells: &CellIndex<'_>,
+    populations: &[Population],
+    role: Role,
+) -> BTreeMap<(String, String, usize), Comparison> {
+    let mut places = Vec::new();
+    for network in &run.networks {
+        for index in 0..populations.len() {
+            let arms = run
+                .arms
+                .iter()
+                .filter(|arm| role_of(run, &arm.name) == role);
+            let family: Vec<Place<'_>> = arms
+                .map(|arm| (arm.name.as_str(), network.name.as_str(), index))
+                .collect();
+            places.push(family);
+        }
+    }
+    let first: Vec<Vec<Pairing<'_>>> = places
         .iter()
-        .map(|&pair| stats::block_speedup(&[pair]))
+        .map(|family| {
+            family
+                .iter()
+                .map(|place| first(run, cells, populations, *place))
+                .collect()
+        })
         .collect();
-    stats::speedup(&factors?, difference)
+    let clean: Vec<Vec<Pairing<'_>>> = places
+        .iter()
+        .map(|family| {
+            family
+                .iter()
+                .map(|place| clean(run, cells, populations, *place))
+                .collect()
+        })
+        .collect();
+    let (all, clean) = (decide(&first), decide(&clean));
+    let mut comparisons = BTreeMap::new();
+    for ((family, all), clean) in places.iter().zip(all).zip(clean) {
+        for (((arm, network, index), decided), clean) in family.iter().zip(all).zip(clean) {
+            if decided.difference.blocks > 0 {
+                let clean = (clean.difference.blocks > 0).then_some(clean.verdict);
+                let key = ((*arm).to_owned(), (*network).to_owned(), *index);
+                comparisons.insert(key, decided.comparison(clean));
+            }
+        }
+    }
+    comparisons
 }
 
-/// Returns the largest difference that still counts as no difference: the study's margin or the
-/// default, but not less than the resolution of both arms' clocks.
-fn margin_ns(
-    population: &Population,
+/// Pairs an arm with the baseline in the first measured attempts.
+fn first<'a>(
+    run: &'a Run,
+    cells: &CellIndex<'a>,
+    populations: &'a [Population],
+    (arm, network, index): Place<'_>,
+) -> Pairing<'a> {
+    Pairing {
+        population: &populations[index],
+        run,
+        arm: cells.first(network, arm),
+        baseline: cells.first(network, &run.baseline),
+    }
+}
+
+/// Pairs an arm with the baseline in clean cells.
+fn clean<'a>(
+    run: &'a Run,
+    cells: &CellIndex<'a>,
+    populations: &'a [Population],
+    (arm, network, index): Place<'_>,
+) -> Pairing<'a> {
+    let (arm, baseline) = cells.clean_pairs(network, (arm, &run.baseline));
+    Pairing {
+        population: &populations[index],
+        run,
+        arm,
+        baseline,
+    }
+}
+
+/// Compares each pair of arms on a network in one population, the first of the pair against the
+/// second. All pairs share one error probability.
+pub(crate) fn compare_pairs(
     run: &Run,
-    (arm, baseline): &(Blocks<'_>, Blocks<'_>),
-) -> f64 {
-    let base = population.by_block(baseline, run.timeout_ns);
-    let base = stats::median(&base.into_values().collect::<Vec<_>>());
-    let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
-    let margin = run.margin_ns.map_or(default, |ns| ns as f64);
-    let cells = arm.values().chain(baseline.values());
-    let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
-    margin.max(resolution.unwrap_or(0) as f64)
+    cells: &CellIndex<'_>,
+    populations: &[Population],
+    network: &str,
+    pairs: &[(usize, &str, &str)],
+) -> Vec<Verdict> {
+    let families: Vec<Vec<Pairing<'_>>> = pairs
+        .iter()
+        .map(|(index, arm, other)| {
+            vec![Pairing {
+                population: &populations[*index],
+                run,
+                arm: cells.first(network, arm),
+                baseline: cells.first(network, other),
+            }]
+        })
+        .collect();
+    let decided = decide(&families);
+    decided.into_iter().flatten().map(|d| d.verdict).collect()
+}
+
+/// The result of one comparison, with what a report shows of it.
+struct Decided {
+    difference: stats::Estimate,
+    verdict: Verdict,
+    speedup: Option<stats::Estimate>,
+    margin_ns: f64,
+    correlation: Option<f64>,
+}
+
+impl Decided {
+    fn comparison(self, clean_only: Option<Verdict>) -> Comparison {
+        Comparison {
+            difference: Quantity::new(&self.difference, Unit::Ns),
+            speedup: self
+                .speedup
+                .map(|factor| Quantity::new(&factor, Unit::Factor)),
+            margin_ns: self.margin_ns,
+            verdict: self.verdict,
+            clean_only,
+            correlation: self.correlation,
+            caveats: Vec::new(),
+        }
+    }
+}
+
+fn decide(families: &[Vec<Pairing<'_>>]) -> Vec<Vec<Decided>> {
+    let steps: Vec<Vec<Vec<Steps>>> = families
+        .iter()
+        .map(|family| family.iter().map(Pairing::steps).collect())
+        .collect();
+    let differences = |(pairing, blocks): (&Pairing<'_>, &Vec<Steps>)| Differences {
+        by_block: blocks
+            .iter()
+            .filter_map(|b| stats::block_difference(b))
+            .collect(),
+        margin: pairing.margin_ns(),
+    };
+    let asked: Vec<Family> = families
+        .iter()
+        .zip(&steps)
+        .map(|(family, steps)| Family {
+            comparisons: family.iter().zip(steps).map(differences).collect(),
+        })
+        .collect();
+    let answered = stats::decide(&asked, ERROR, Ranks::Fixed);
+    let decided = |((result, asked), steps): ((FamilyResult, &Family), &Vec<Vec<Vec<_>>>)| {
+        let each = result
+            .comparisons
+            .into_iter()
+            .zip(&asked.comparisons)
+            .zip(steps);
+        each.map(|((comparison, differences), blocks)| {
+            let factors: Vec<Span> = blocks
+                .iter()
+                .filter_map(|b| stats::block_speedup(b))
+                .collect();
+            let medians: Vec<(Span, Span)> = blocks.iter().filter_map(|b| medians(b)).collect();
+            Decided {
+                difference: comparison.difference,
+                verdict: comparison.verdict,
+                speedup: stats::speedup(&factors, &comparison.difference),
+                margin_ns: differences.margin,
+                correlation: stats::rank_correlation(&medians),
+            }
+        })
+        .collect()
+    };
+    answered
+        .into_iter()
+        .zip(&asked)
+        .zip(&steps)
+        .map(decided)
+        .collect()
+}
+
+fn medians(steps: &[(Span, Span)]) -> Option<(Span, Span)> {
+    let (arm, baseline): (Vec<Span>, Vec<Span>) = steps.iter().copied().unzip();
+    Some((stats::median(&arm)?, stats::median(&baseline)?))
+}
+
+/// Returns the (arm, baseline) requests of each block that has both; those of a failed cell all
+/// failed.
+pub(crate) fn requests(
+    run: &Run,
+    arm: &Blocks<'_>,
+    baseline: &Blocks<'_>,
+) -> Vec<(Requests, Requests)> {
+    let count = |cell: &record::Cell| {
+        let lost = |call: &&record::Call| call.result != record::CallResult::Ok;
+        match cell.is_measured() {
+            true => Requests {
+                made: cell.calls.len(),
+                failed: cell.calls.iter().filter(lost).count(),
+            },
+            false => Requests {
+                made: run.calls.len().max(1),
+                failed: run.calls.len().max(1),
+            },
+        }
+    };
+    arm.iter()
+        .filter_map(|(block, cell)| Some((count(cell), count(baseline.get(block)?))))
+        .collect()
 }
 
 /// Returns other reasons than the protocol for a difference between two arms.

@@ -1,11 +1,11 @@
-//! The report for a terminal: for each network a sentence, then the table behind it.
+//! The report for a terminal: the answer, then for each network a sentence and the table behind it.
 
 use crate::number::{count, duration};
 use crate::phases;
 use crate::summary::{NetworkSummary, Summary};
 use crate::table::Table;
 use crate::text::{INDENT, chars, plain, wrapped};
-use crate::wording::{a_a_line, cells_line, self_test_words, spread_note};
+use crate::wording::{a_a_line, cells_line, interval_note, self_test_words};
 
 /// In a narrower terminal, not even one column would fit beside the names.
 const MIN_WIDTH: usize = 60;
@@ -42,6 +42,11 @@ impl Page {
             out += &self.wrapped(&plain(&line), "");
             out.push('\n');
         }
+        for line in &summary.invalid {
+            out += &self.wrapped(&plain(&format!("INVALID: {line}.")), "");
+        }
+        out += &self.wrapped(&plain(&summary.answer), "");
+        out.push('\n');
         let left = plain(&format!("{}: {}", summary.study, summary.question));
         let right = format!(
             "seed {} · {} · {} · {}",
@@ -66,7 +71,7 @@ impl Page {
         out += &self.wrapped(&plain(&network.sentence), INDENT);
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
-        out += &self.wrapped(&spread_note(network), INDENT);
+        out += &self.wrapped(&interval_note(network), INDENT);
         out + &self.phases(network)
     }
 

@@ -3,9 +3,10 @@
 //! The life of a report:
 //!
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
-//!    (`cells`), splits calls into populations with one number per block (`population`), estimates
-//!    their figures (`measure`, `phases`), compares the arms with the baseline (`compare`), adds
-//!    costs (`cost`), and derives a recommendation for each network (`advice`).
+//!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
+//!    (`measure`, `percentiles`, `phases`), compares the arms with the baseline request by request
+//!    (`compare`), adds costs (`cost`), and derives a recommendation for each network and over all
+//!    (`answer`), with the words for it (`sentence`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
@@ -19,7 +20,7 @@
 //! Names come from files that anyone may write: the terminal gets them without control characters,
 //! the page gets them escaped.
 
-mod advice;
+mod answer;
 mod cells;
 mod compare;
 mod configuration;
@@ -29,9 +30,11 @@ mod html;
 mod human;
 mod measure;
 mod number;
+mod percentiles;
 mod phases;
 mod population;
 mod quantity;
+mod sentence;
 mod summarise;
 mod summary;
 mod table;
@@ -44,9 +47,10 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::measure::{Comparison, Mean, Measure, Part, Phases};
+pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
-    AaCheck, Advice, ArmSummary, CellCounts, Costs, FORMAT, Family, NetworkSummary, Role, Summary,
+    AaCheck, Advice, ArmSummary, CellCounts, ComparisonCounts, Costs, FORMAT, Need, NetworkSummary,
+    Role, Summary,
 };
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

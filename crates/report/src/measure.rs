@@ -1,6 +1,8 @@
 //! Computes the figures of a population of calls.
 
-use record::{Call, CallResult, Run};
+use std::collections::BTreeMap;
+
+use record::{Call, CallResult, Cell, Run};
 use stats::{Level, Span};
 
 use crate::cells::Blocks;
@@ -20,58 +22,60 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         .by_block(blocks, run.timeout_ns)
         .into_values()
         .collect();
-    let estimate = |values: &[Span]| stats::estimate(values, Level::NINETY_FIVE);
-    let times_by_block: Vec<Vec<Span>> = blocks
-        .values()
-        .map(|cell| {
-            population
-                .of(&cell.calls)
-                .map(|c| time(c, run.timeout_ns))
-                .collect()
-        })
-        .collect();
-    let p95 = match stats::quantile(&times_by_block, 0.95, Level::NINETY_FIVE) {
-        Some(stats::Quantile::WithinBlocks(estimate)) => Some(estimate),
-        _ => None,
+    let estimate = |values: &[Span], unit| {
+        let estimate = stats::estimate(values, Level::NINETY_FIVE)?;
+        Some(Quantity::new(&estimate, unit))
     };
-    let goodput = || estimate(&goodput(population, blocks, run.timeout_ns));
+    let mut errors: BTreeMap<String, usize> = BTreeMap::new();
+    for call in &calls {
+        if let CallResult::Error { kind, detail } = &call.result {
+            *errors.entry(format!("{kind}: {detail}")).or_default() += 1;
+        }
+    }
+    let bits = |cell: &Cell| -> Option<Span> {
+        let bytes = population
+            .of(&cell.calls)
+            .map(|call| bytes(call, population))
+            .sum::<u64>();
+        let time = match population.part {
+            Part::Whole => *population.steps(cell, run.timeout_ns).get(&0)?,
+            _ => time(population.of(&cell.calls).next()?, run.timeout_ns),
+        };
+        // The clock may be too coarse to show any time at all.
+        Some(Span::exact(bytes as f64 * 8e9).over(time.map_increasing(|ns| ns.max(1.0))))
+    };
+    let goodput: Vec<Span> = match population.bulk {
+        true => blocks.values().filter_map(|cell| bits(cell)).collect(),
+        false => Vec::new(),
+    };
+    let is_whole = population.part == Part::Whole;
     Measure {
         group: population.group.clone(),
         part: population.part,
         label: population.label.clone(),
+        decisive: population.decisive,
         calls: calls.len(),
         timed_out: count(|call| call.result == CallResult::TimedOut),
         failed: count(|call| matches!(call.result, CallResult::Error { .. })),
         retried: count(|call| call.server_hits > 1),
-        time: estimate(&by_block).map(|e| Quantity::new(&e, Unit::Ns)),
-        p95: p95.map(|e| Quantity::new(&e, Unit::Ns)),
-        goodput: (population.part == Part::Bulk)
-            .then(goodput)
-            .flatten()
-            .map(|e| Quantity::new(&e, Unit::BitsPerSecond)),
-        phases: phases(population, blocks),
+        errors,
+        time: estimate(&by_block, Unit::Ns),
+        percentiles: match is_whole {
+            true => Vec::new(),
+            false => crate::percentiles::percentiles(population, blocks, run.timeout_ns),
+        },
+        goodput: estimate(&goodput, Unit::BitsPerSecond),
+        phases: match is_whole {
+            true => None,
+            false => phases(population, blocks),
+        },
         comparison: None,
-        with_noisy: None,
     }
 }
 
-/// Returns the median goodput of each block in bit/s, from body bytes. A censored time gives a
-/// bound.
-fn goodput(population: &Population, blocks: &Blocks<'_>, timeout_ns: u64) -> Vec<Span> {
-    let rate = |call: &Call| {
-        let bytes = match call.result {
-            CallResult::Ok => call.request_bytes.max(call.response_bytes),
-            CallResult::TimedOut | CallResult::Error { .. } => population.bulk_bytes,
-        };
-        let bits = Span::exact(bytes as f64 * 8e9);
-        // The clock may be too coarse to show any time at all.
-        let time = time(call, timeout_ns).map_increasing(|ns| ns.max(1.0));
-        bits.over(time)
-    };
-    let median =
-        |calls: &[Call]| stats::median(&population.of(calls).map(rate).collect::<Vec<_>>());
-    blocks
-        .values()
-        .filter_map(|cell| median(&cell.calls))
-        .collect()
+fn bytes(call: &Call, population: &Population) -> u64 {
+    match call.result {
+        CallResult::Ok => call.request_bytes.max(call.response_bytes),
+        CallResult::TimedOut | CallResult::Error { .. } => population.bulk_bytes,
+    }
 }

@@ -5,17 +5,25 @@ use crate::quantity::{Bound, Quantity, Unit};
 /// Absorbs floating-point error before rounding up or down: 104.00000000000001 is 104.
 const ROUNDING_NOISE: f64 = 1e-9;
 
-/// Formats the value with the distance to the farther end of its interval, e.g. `265 ms ±9`.
-pub(crate) fn with_spread(q: &Quantity) -> String {
+/// Formats the value with its interval, e.g. `265 ms [259, 274]`.
+pub(crate) fn with_interval(q: &Quantity) -> String {
     let Some(value) = q.value else {
         return "unknown".into();
     };
-    let scale = Scale::of(q.unit, value);
-    let reach = match (q.low, q.high) {
-        _ if q.blocks < 2 => None,
-        (Some(low), Some(high)) => Some((value - low).max(high - value)),
-        _ => None,
-    };
+    let ends = q.low.zip(q.high).filter(|_| q.blocks > 1);
+    let largest = ends.map_or(value.abs(), |(low, high)| {
+        value.abs().max(low.abs()).max(high.abs())
+    });
+    // The value's own unit, unless the interval reaches far beyond it.
+    let scale = Scale::of(
+        q.unit,
+        if largest > 100.0 * value.abs() {
+            largest
+        } else {
+            value
+        },
+    );
+    let reach = ends.map(|(low, high)| (value - low).max(high - value));
     let decimals = scale.decimals(reach, value);
     let number = format!(
         "{}{} {}",
@@ -23,10 +31,13 @@ pub(crate) fn with_spread(q: &Quantity) -> String {
         scale.bounded(value, decimals, q.bound),
         scale.unit
     );
-    match (q.bound, reach) {
-        (Bound::Exact, Some(reach)) => format!("{number} ±{}", scale.up(reach, decimals)),
-        (Bound::Exact, None) => format!("{number} ±?"),
-        _ => number,
+    match ends.filter(|(low, high)| low < high) {
+        Some((low, high)) => format!(
+            "{number} [{}, {}]",
+            scale.down(low, decimals),
+            scale.up(high, decimals)
+        ),
+        None => number,
     }
 }
 
@@ -215,7 +226,7 @@ mod tests {
             low: Some(low),
             high: Some(high),
             coverage: 0.95,
-            interval: Method::OrderStatistics,
+            interval: Method::Interpolated,
             blocks: 10,
             unit,
         }
@@ -224,20 +235,29 @@ mod tests {
     #[test]
     fn digits_follow_the_interval() {
         for (q, text) in [
-            (quantity(265.4e6, 259e6, 274e6, Unit::Ns), "265 ms ±9"),
-            (quantity(265.4e6, 259e6, 274.6e6, Unit::Ns), "265 ms ±10"),
-            (quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns), "1.12 s ±0.11"),
+            (
+                quantity(265.4e6, 259e6, 274e6, Unit::Ns),
+                "265 ms [259, 274]",
+            ),
+            (
+                quantity(265.4e6, 259e6, 274.6e6, Unit::Ns),
+                "265 ms [259, 275]",
+            ),
+            (
+                quantity(1.123e9, 1.02e9, 1.2e9, Unit::Ns),
+                "1.12 s [1.02, 1.20]",
+            ),
             (
                 quantity(880_000.0, 870_000.0, 900_000.0, Unit::Ns),
-                "880 µs ±20",
+                "880 µs [870, 900]",
             ),
             (
                 quantity(41_200.0, 41_100.0, 41_300.0, Unit::Bytes),
-                "41.20 kB ±0.10",
+                "41.20 kB [41.10, 41.30]",
             ),
-            (quantity(5e6, 5e6, 5e6, Unit::Ns), "5.0 ms ±0.0"),
+            (quantity(5e6, 5e6, 5e6, Unit::Ns), "5.0 ms"),
         ] {
-            assert_eq!(with_spread(&q), text);
+            assert_eq!(with_interval(&q), text);
         }
     }
 
@@ -245,7 +265,7 @@ mod tests {
     fn bounds_are_marked() {
         let mut q = quantity(10e9, 9e9, 0.0, Unit::Ns);
         (q.bound, q.high) = (Bound::AtLeast, None);
-        assert_eq!(with_spread(&q), "≥ 10 s");
+        assert_eq!(with_interval(&q), "≥ 10 s");
         assert_eq!(size(&q, false).unwrap().value, "at least 10 s");
         assert_eq!(size(&q, false).unwrap().range, "9 or more");
     }

@@ -1,72 +1,211 @@
-//! Splits the calls of a workload into populations, and reduces each to one number per block.
+//! Splits the calls of a workload into populations, and gives the times of each in a cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Call, CallResult, Group, Run};
+use record::{Call, CallResult, Cell, Group, Position, Run};
 use stats::Span;
 
 use crate::cells::Blocks;
 use crate::summary::measure::Part;
 
-/// One population of calls.
+/// One population: calls of a group that are alike by the plan, or the group as a whole. Whatever a
+/// client does, e.g. open another connection, moves no call to another population.
 #[derive(Clone, Debug)]
 pub(crate) struct Population {
     pub(crate) group: String,
     pub(crate) part: Part,
     pub(crate) label: String,
+    /// Whether the recommendation is made from it. Of a batch or a sequence of transfers users wait
+    /// for the whole, of small requests for each.
+    pub(crate) decisive: bool,
+    /// Whether it has a goodput: a bulk group, as a whole.
+    pub(crate) bulk: bool,
     /// Body bytes that one call of a bulk group transfers, for calls that did not succeed.
     pub(crate) bulk_bytes: u64,
+    members: Members,
 }
 
-/// Returns the populations of a study: one for each bulk group, two for every other group.
+#[derive(Clone, Debug)]
+enum Members {
+    /// The batch of each planned call, by id.
+    Planned(BTreeMap<u32, u32>),
+    /// Imported calls have no plan: those that are first on their connection, or not, or all.
+    Imported { first: Option<bool> },
+}
+
+/// Returns the populations of a study, in its order. A group of one call is one population; others
+/// are split by position and followed by the whole.
 pub(crate) fn populations(run: &Run) -> Vec<Population> {
-    let small_groups = run.groups.iter().filter(|g| !g.bulk).count();
-    let label = |group: &Group, requests: &str| match small_groups {
-        1 => requests.to_owned(),
-        _ => format!("{} {requests}", group.name),
-    };
-    let population = |group: &Group, part, label| Population {
+    let small = run.groups.iter().filter(|group| !group.bulk).count();
+    let all = run.groups.iter();
+    match run.calls.is_empty() {
+        true => all.flat_map(|group| imported(group, small)).collect(),
+        false => all.flat_map(|group| planned(run, group, small)).collect(),
+    }
+}
+
+fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
+    // Where the baseline was warmed up, its process is no longer cold at the first call.
+    let is_warm = |arm: &record::Arm| arm.name == run.baseline && arm.warmup_calls > 0;
+    let warmed_up = run.arms.iter().any(is_warm);
+    let mut parts: BTreeMap<Position, BTreeMap<u32, u32>> = BTreeMap::new();
+    let mut parallel = false;
+    for call in run.calls.iter().filter(|call| call.group == group.name) {
+        let position = match call.position {
+            Position::ColdProcess if warmed_up => Position::First,
+            other => other,
+        };
+        parts
+            .entry(position)
+            .or_default()
+            .insert(call.id, call.batch);
+        parallel |= call.parallel;
+    }
+    let whole: BTreeMap<u32, u32> = parts.values().flatten().map(|(i, b)| (*i, *b)).collect();
+    let single = whole.len() == 1;
+    let by_request = !group.bulk && !parallel;
+    let has_process = parts.contains_key(&Position::ColdProcess);
+    let has_first = parts.contains_key(&Position::First);
+    let count = whole.len();
+    let population = |part, label, decisive, bulk, members| Population {
         group: group.name.clone(),
         part,
         label,
+        decisive,
+        bulk,
         bulk_bytes: group.response_bytes,
+        members: Members::Planned(members),
     };
-    run.groups
-        .iter()
-        .flat_map(|group| match group.bulk {
-            true => vec![population(group, Part::Bulk, group.name.clone())],
-            false => vec![
-                population(group, Part::First, label(group, "first request")),
-                population(group, Part::Warm, label(group, "warm requests")),
-            ],
+    let mut all: Vec<Population> = parts
+        .into_iter()
+        .map(|(position, members)| {
+            let (part, words) = match position {
+                Position::ColdProcess if has_first => (Part::ColdProcess, "cold start"),
+                Position::ColdProcess => (Part::ColdProcess, "first request"),
+                Position::First if has_process => (Part::First, "first on a connection"),
+                Position::First => (Part::First, "first request"),
+                Position::Warm => (Part::Warm, "warm requests"),
+            };
+            let label = if single {
+                group.name.clone()
+            } else if small == 1 && !group.bulk {
+                words.to_owned()
+            } else {
+                format!("{}: {words}", group.name)
+            };
+            population(
+                part,
+                label,
+                single || by_request,
+                group.bulk && single,
+                members,
+            )
         })
-        .collect()
+        .collect();
+    if !single {
+        let label = format!("{}: all {count}", group.name);
+        all.push(population(
+            Part::Whole,
+            label,
+            !by_request,
+            group.bulk,
+            whole,
+        ));
+    }
+    all
+}
+
+fn imported(group: &Group, small: usize) -> Vec<Population> {
+    let population = |part, label, first| Population {
+        group: group.name.clone(),
+        part,
+        label,
+        decisive: true,
+        bulk: group.bulk,
+        bulk_bytes: group.response_bytes,
+        members: Members::Imported { first },
+    };
+    let label = |words: &str| match small {
+        1 => words.to_owned(),
+        _ => format!("{}: {words}", group.name),
+    };
+    match group.bulk {
+        true => vec![population(Part::Warm, group.name.clone(), None)],
+        false => vec![
+            population(Part::First, label("first request"), Some(true)),
+            population(Part::Warm, label("warm requests"), Some(false)),
+        ],
+    }
 }
 
 impl Population {
     /// Returns those of a cell's calls that belong to it.
-    pub(crate) fn of<'a>(&self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
-        let (group, part) = (self.group.clone(), self.part);
-        calls.iter().filter(move |call| {
-            call.group == group
-                && match part {
-                    Part::First => call.first,
-                    Part::Warm => !call.first,
-                    Part::Bulk => true,
-                }
+    pub(crate) fn of<'a>(&'a self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
+        calls.iter().filter(|call| match &self.members {
+            Members::Planned(batches) => batches.contains_key(&call.id),
+            Members::Imported { first } => {
+                call.group == self.group && first.is_none_or(|first| first == call.first)
+            }
         })
     }
 
-    /// Returns the number of each block: the median time of its calls.
+    /// Returns the times of a cell by step. The whole of a group counts as one step. Calls that a
+    /// failed cell did not make count as at least the timeout.
+    pub(crate) fn steps(&self, cell: &Cell, timeout_ns: u64) -> BTreeMap<u32, Span> {
+        let Members::Planned(batches) = &self.members else {
+            let calls = self.of(&cell.calls);
+            return calls
+                .map(|call| (call.id, time(call, timeout_ns)))
+                .collect();
+        };
+        if self.part == Part::Whole {
+            return BTreeMap::from([(0, whole(cell, batches, timeout_ns))]);
+        }
+        let made: BTreeMap<u32, Span> = self
+            .of(&cell.calls)
+            .map(|call| (call.id, time(call, timeout_ns)))
+            .collect();
+        let missing = Span::at_least(timeout_ns as f64);
+        let step = |id: &u32| (*id, made.get(id).copied().unwrap_or(missing));
+        batches.keys().map(step).collect()
+    }
+
+    /// Returns the number of each block: the median over its steps.
     pub(crate) fn by_block(&self, blocks: &Blocks<'_>, timeout_ns: u64) -> BTreeMap<u32, Span> {
-        let median = |calls: &[Call]| {
-            let times: Vec<Span> = self.of(calls).map(|c| time(c, timeout_ns)).collect();
-            stats::median(&times)
+        let median = |cell: &Cell| {
+            let steps: Vec<Span> = self.steps(cell, timeout_ns).into_values().collect();
+            stats::median(&steps)
         };
         blocks
             .iter()
-            .filter_map(|(&b, cell)| Some((b, median(&cell.calls)?)))
+            .filter_map(|(&block, cell)| Some((block, median(cell)?)))
             .collect()
+    }
+}
+
+/// Returns the time of a whole group: the sum over its batches of last end minus first start. With
+/// a call that did not succeed it is at least the timeout.
+fn whole(cell: &Cell, batches: &BTreeMap<u32, u32>, timeout_ns: u64) -> Span {
+    let calls: BTreeMap<u32, &Call> = cell.calls.iter().map(|call| (call.id, call)).collect();
+    let numbers: BTreeSet<u32> = batches.values().copied().collect();
+    let (mut total_ns, mut complete) = (0, true);
+    for number in numbers {
+        let ids = batches.iter().filter(|(_, batch)| **batch == number);
+        let made: Vec<&Call> = ids
+            .clone()
+            .filter_map(|(id, _)| calls.get(id).copied())
+            .collect();
+        complete &= made.len() == ids.count() && made.iter().all(|c| c.result == CallResult::Ok);
+        let start = made.iter().map(|call| call.start_ns).min();
+        let end = made
+            .iter()
+            .map(|call| call.start_ns.saturating_add(call.end_ns))
+            .max();
+        total_ns += end.unwrap_or(0).saturating_sub(start.unwrap_or(0));
+    }
+    match complete {
+        true => Span::exact(total_ns as f64),
+        false => Span::at_least(total_ns.max(timeout_ns) as f64),
     }
 }
 

@@ -42,10 +42,12 @@ pub enum Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// From order statistics; the coverage is exact.
+    /// From one block's value to another's; the coverage is exact.
     OrderStatistics,
-    /// By resampling blocks; the coverage is nominal.
-    Bootstrap,
+    /// Between the values of blocks; the coverage is nominal.
+    Interpolated,
+    /// There is no interval.
+    None,
 }
 
 /// The unit of a quantity.
@@ -67,9 +69,20 @@ pub enum Unit {
 
 impl Quantity {
     pub(crate) fn new(estimate: &stats::Estimate, unit: Unit) -> Self {
-        let finite = |x: f64| x.is_finite().then_some(x);
-        let (lo, hi) = (estimate.value.lo, estimate.value.hi);
-        let (value, bound) = match (finite(lo), finite(hi)) {
+        Self {
+            low: finite(estimate.interval.lo),
+            high: finite(estimate.interval.hi),
+            coverage: estimate.interval.coverage,
+            interval: match estimate.interval.method {
+                stats::Method::OrderStatistics { .. } => Method::OrderStatistics,
+                stats::Method::Interpolated { .. } => Method::Interpolated,
+            },
+            ..Self::without_interval(estimate.value, estimate.blocks, unit)
+        }
+    }
+
+    pub(crate) fn without_interval(value: stats::Span, blocks: usize, unit: Unit) -> Self {
+        let (value, bound) = match (finite(value.lo), finite(value.hi)) {
             (Some(lo), Some(hi)) if lo == hi => (Some(lo), Bound::Exact),
             // Timeouts bound a value on one side only; should both bounds be known, take the worse.
             (Some(_), Some(hi)) => (Some(hi), Bound::AtMost),
@@ -80,18 +93,18 @@ impl Quantity {
         Self {
             value,
             bound,
-            low: finite(estimate.interval.lo),
-            high: finite(estimate.interval.hi),
-            coverage: estimate.interval.coverage,
-            interval: match estimate.interval.method {
-                stats::Method::OrderStatistics { .. } | stats::Method::Interpolated { .. } => {
-                    Method::OrderStatistics
-                }
-            },
-            blocks: estimate.blocks,
+            low: None,
+            high: None,
+            coverage: 0.0,
+            interval: Method::None,
+            blocks,
             unit,
         }
     }
+}
+
+fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
 }
 
 impl Bound {
@@ -111,7 +124,8 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Method::OrderStatistics => "order_statistics",
-            Method::Bootstrap => "bootstrap",
+            Method::Interpolated => "interpolated",
+            Method::None => "none",
         }
     }
 }
@@ -146,7 +160,8 @@ mod tests {
         }
         for (method, name) in [
             (Method::OrderStatistics, "order_statistics"),
-            (Method::Bootstrap, "bootstrap"),
+            (Method::Interpolated, "interpolated"),
+            (Method::None, "none"),
         ] {
             assert_eq!(method.name(), name);
             assert_eq!(serde_json::to_value(method).unwrap(), name);

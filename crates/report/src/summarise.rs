@@ -1,16 +1,20 @@
 //! Turns records into the summary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Network, Proof, Run, RunData};
 
 use crate::cells::{Blocks, CellIndex};
+use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
-use crate::summary::{AaCheck, ArmSummary, FORMAT, Family, NetworkSummary, Role, Summary};
+use crate::summary::measure::Comparison;
+use crate::summary::{
+    AaCheck, ArmSummary, ComparisonCounts, FORMAT, NetworkSummary, Role, Summary,
+};
 use crate::wording::protocol_mismatch;
-use crate::{advice, compare, configuration, cost};
+use crate::{answer, compare, configuration, cost, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -18,7 +22,7 @@ pub fn summarise(data: &RunData) -> Summary {
     let summariser = Summariser::new(data);
     let networks: Vec<NetworkSummary> =
         run.networks.iter().map(|n| summariser.network(n)).collect();
-    let cells = summariser.cells.counts(data, |_, _| true);
+    let comparisons = counts(&networks);
     Summary {
         format: FORMAT,
         commute: run.commute.clone(),
@@ -36,10 +40,15 @@ pub fn summarise(data: &RunData) -> Summary {
             .iter()
             .flat_map(|header| header.self_test.clone())
             .collect(),
-        a_a: a_a(&networks, summariser.a_a_family.coverage),
-        notes: notes(data, &networks, &summariser.family),
-        family: summariser.family,
-        cells,
+        answer: answer::overall(&networks, &run.baseline),
+        invalid: networks
+            .iter()
+            .flat_map(|network| sentence::invalid(&network.name, &network.arms))
+            .collect(),
+        a_a: a_a(&networks),
+        notes: notes(data, &networks, &comparisons),
+        comparisons,
+        cells: summariser.cells.counts(data, |_, _| true),
         networks,
     }
 }
@@ -50,25 +59,23 @@ struct Summariser<'a> {
     run: &'a Run,
     cells: CellIndex<'a>,
     populations: Vec<Population>,
-    /// The comparisons of arms.
-    family: Family,
-    /// The comparisons of A/A arms, a check with an error probability of its own.
-    a_a_family: Family,
+    /// By arm, network and index of the population.
+    comparisons: BTreeMap<(String, String, usize), Comparison>,
 }
 
 impl<'a> Summariser<'a> {
     fn new(data: &'a RunData) -> Self {
         let (run, cells) = (data.run(), CellIndex::new(data));
         let populations = populations(run);
-        let family = compare::family(run, &cells, &populations, Role::Arm);
-        let a_a_family = compare::family(run, &cells, &populations, Role::Repeat);
+        let mut comparisons = compare::compare(run, &cells, &populations, Role::Arm);
+        // The A/A check has an error probability of its own.
+        comparisons.extend(compare::compare(run, &cells, &populations, Role::Repeat));
         Self {
             data,
             run,
             cells,
             populations,
-            family,
-            a_a_family,
+            comparisons,
         }
     }
 
@@ -79,6 +86,7 @@ impl<'a> Summariser<'a> {
             .iter()
             .map(|arm| self.arm(network, arm))
             .collect();
+        self.compare_reliability(&network.name, &mut arms);
         if let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline).cloned() {
             for arm in &mut arms {
                 arm.differences =
@@ -91,41 +99,44 @@ impl<'a> Summariser<'a> {
                 }
             }
         }
-        let (advice, sentence) = advice::advise(&arms, &self.family);
-        let (name, numbers) = (network.name.clone(), network.numbers.clone());
+        let (advice, needs) = answer::recommend(
+            self.run,
+            &self.cells,
+            &self.populations,
+            &network.name,
+            &arms,
+        );
         NetworkSummary {
-            name,
-            numbers,
+            name: network.name.clone(),
+            numbers: network.numbers.clone(),
+            sentence: sentence::sentence(&arms, &advice, &needs),
             advice,
-            sentence,
+            needs,
             arms,
         }
     }
 
     fn arm(&self, network: &Network, arm: &Arm) -> ArmSummary {
         let key = (network.name.as_str(), arm.name.as_str());
-        let blocks = self.cells.clean(key.0, key.1);
-        let role = compare::role_of(self.run, &arm.name);
-        let family = if role == Role::Repeat {
-            &self.a_a_family
-        } else {
-            &self.family
-        };
-        let measures = self.populations.iter().map(|population| {
-            let mut measure = measure(population, &blocks, self.run);
-            if role != Role::Baseline {
-                let compared = compare::compare(population, self.run, &self.cells, family, key);
-                measure.comparison = compared.clean;
-                measure.with_noisy = compared.with_noisy;
-            }
-            measure
-        });
+        let all = self.cells.first(key.0, key.1);
+        let measures = self
+            .populations
+            .iter()
+            .enumerate()
+            .map(|(index, population)| {
+                let mut measure = measure(population, &all, self.run);
+                let key = (arm.name.clone(), network.name.clone(), index);
+                measure.comparison = self.comparisons.get(&key).cloned();
+                measure
+            });
+        let measures = measures.collect();
+        let blocks: Blocks<'_> = all.into_iter().filter(|(_, c)| c.is_measured()).collect();
         let connections = || blocks.values().flat_map(|cell| &cell.connections);
         ArmSummary {
             name: arm.name.clone(),
             stack: arm.stack.clone(),
             protocol: arm.protocol.clone(),
-            role,
+            role: compare::role_of(self.run, &arm.name),
             negotiated_protocols: distinct(
                 blocks
                     .values()
@@ -139,8 +150,29 @@ impl<'a> Summariser<'a> {
             proof: weakest_proof(&blocks),
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),
             reasons: self.cells.reasons(key.0, key.1),
-            measures: measures.collect(),
+            measures,
+            reliability: None,
             costs: cost::costs(&blocks),
+        }
+    }
+
+    /// Compares the failures of all arms of a network with the baseline's.
+    fn compare_reliability(&self, network: &str, arms: &mut [ArmSummary]) {
+        let baseline = self.cells.first(network, &self.run.baseline);
+        let mut compared: Vec<&mut ArmSummary> = arms
+            .iter_mut()
+            .filter(|arm| arm.role == Role::Arm && arm.comparisons().next().is_some())
+            .collect();
+        let requests: Vec<_> = compared
+            .iter()
+            .map(|arm| {
+                let cells = self.cells.first(network, &arm.name);
+                compare::requests(self.run, &cells, &baseline)
+            })
+            .collect();
+        let results = stats::compare_reliability(&requests, ERROR);
+        for (arm, result) in compared.iter_mut().zip(results) {
+            arm.reliability = Some(result);
         }
     }
 }
@@ -158,34 +190,67 @@ fn weakest_proof(blocks: &Blocks<'_>) -> Option<Proof> {
         .min()
 }
 
-fn a_a(networks: &[NetworkSummary], coverage: f64) -> AaCheck {
-    let (mut compared, mut objections) = (0, Vec::new());
+fn counts(networks: &[NetworkSummary]) -> ComparisonCounts {
+    let arms = networks
+        .iter()
+        .flat_map(|n| &n.arms)
+        .filter(|arm| arm.role == Role::Arm);
+    let comparisons: Vec<&Comparison> = arms
+        .flat_map(|arm| arm.comparisons().map(|(_, c)| c))
+        .collect();
+    ComparisonCounts {
+        all: comparisons.len(),
+        decided: comparisons
+            .iter()
+            .filter(|c| c.verdict.is_decided())
+            .count(),
+        error: ERROR,
+    }
+}
+
+/// Judges the A/A arms. They pass only where a difference could have been found.
+fn a_a(networks: &[NetworkSummary]) -> AaCheck {
+    let (mut compared, mut objections, mut undecided) = (0, Vec::new(), Vec::new());
     for network in networks {
         let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
             continue;
         };
         for repeat in network.arms.iter().filter(|arm| arm.role == Role::Repeat) {
             compared += repeat.comparisons().count();
-            let found = advice::objections(repeat, baseline, coverage);
+            let found = sentence::objections(repeat, baseline);
             objections.extend(found.iter().map(|o| format!("{}: {o}", network.name)));
+            let open = repeat
+                .comparisons()
+                .filter(|(_, c)| !c.verdict.is_decided());
+            undecided.extend(open.map(|(m, _)| format!("{}: {}", network.name, m.label)));
         }
     }
-    match (compared, objections.is_empty()) {
-        (0, _) => AaCheck::Absent,
-        (_, true) => AaCheck::Passed,
-        (_, false) => AaCheck::Failed { objections },
+    if compared == 0 {
+        AaCheck::Absent
+    } else if !objections.is_empty() {
+        AaCheck::Failed { objections }
+    } else if undecided.is_empty() {
+        AaCheck::Passed
+    } else {
+        AaCheck::Inconclusive { undecided }
     }
 }
 
-fn notes(data: &RunData, networks: &[NetworkSummary], family: &Family) -> Vec<String> {
+fn notes(
+    data: &RunData,
+    networks: &[NetworkSummary],
+    comparisons: &ComparisonCounts,
+) -> Vec<String> {
     let mut notes = Vec::new();
-    if family.comparisons > 0 {
+    if comparisons.all > 0 {
         notes.push(format!(
-            "Family-wise confidence {} over {} (Bonferroni, {} each).",
-            percent(family.coverage),
-            count(family.comparisons, "comparison"),
-            percent(family.coverage_each)
+            "{} of {} decided. Of the verdicts in a column, on average at most {} are wrong \
+             (families after Benjamini and Bogomolov, 2014).",
+            comparisons.decided,
+            count(comparisons.all, "comparison"),
+            percent(comparisons.error)
         ));
+        notes.push("The same seed gives the same losses: replicate with another --seed.".into());
     }
     let failed: Vec<&str> = data
         .headers()

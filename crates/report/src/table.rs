@@ -2,10 +2,10 @@
 
 use stats::Verdict;
 
-use crate::number::with_spread;
+use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
-use crate::summary::measure::{Part, Phases};
+use crate::summary::measure::{Comparison, Phases};
 use crate::summary::{ArmSummary, NetworkSummary, Role};
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{remarks, verdict_words};
@@ -26,7 +26,7 @@ pub(crate) struct Table<'a> {
 struct Column {
     heading: String,
     figures: Vec<String>,
-    verdicts: Vec<Option<Verdict>>,
+    verdicts: Vec<Option<(String, &'static str)>>,
 }
 
 impl<'a> Table<'a> {
@@ -42,26 +42,20 @@ impl<'a> Table<'a> {
             let label = &plain(&measure.label);
             table.add(label, |arm| shown(arm.measures[i].time.as_ref()));
             if let Some(column) = table.columns.last_mut() {
-                let verdict = |arm: &ArmSummary| Some(arm.measures[i].comparison.as_ref()?.verdict);
+                let verdict = |arm: &ArmSummary| arm.measures[i].comparison.as_ref().map(words);
                 column.verdicts = arms.iter().map(verdict).collect();
             }
-            if measure.part == Part::Bulk {
+            if arms.iter().any(|arm| arm.measures[i].goodput.is_some()) {
                 table.add(&format!("{label} goodput"), |arm| {
                     shown(arm.measures[i].goodput.as_ref())
                 });
             }
-            if arms.iter().any(|arm| arm.measures[i].p95.is_some()) {
-                table.add(&format!("{label} p95"), |arm| {
-                    shown(arm.measures[i].p95.as_ref())
-                });
+            if arms.iter().any(|arm| p95(arm, i).is_some()) {
+                table.add(&format!("{label} p95"), |arm| shown(p95(arm, i)));
             }
         }
         table.add("blocks · requests", |arm| {
-            format!(
-                "{} · {}",
-                arm.cells.clean + arm.cells.clean_on_retry,
-                arm.calls_and_losses().0
-            )
+            format!("{} · {}", arm.blocks(), arm.calls_and_losses().0)
         });
         table.add("IP bytes up / down", |arm| {
             let costs = &arm.costs;
@@ -173,7 +167,7 @@ impl<'a> Table<'a> {
         );
         for (i, arm) in self.arms.iter().enumerate() {
             let name = plain(&arm.name);
-            if arm.cells.clean + arm.cells.clean_on_retry > 0 {
+            if arm.has_figures() {
                 out += &row(
                     &name,
                     columns
@@ -186,7 +180,7 @@ impl<'a> Table<'a> {
             }
             let mut words: Vec<(String, &str)> = columns
                 .iter()
-                .map(|c| c.verdicts[i].map(words).unwrap_or_default())
+                .map(|c| c.verdicts[i].clone().unwrap_or_default())
                 .collect();
             if first && arm.role == Role::Baseline {
                 words[0] = ("baseline".into(), "");
@@ -217,7 +211,7 @@ impl Column {
             .verdicts
             .iter()
             .flatten()
-            .map(|verdict| chars(&words(*verdict).0));
+            .map(|(words, _)| chars(words));
         figures
             .chain(verdicts)
             .max()
@@ -230,10 +224,23 @@ fn phases_of(arm: &ArmSummary, measure: usize) -> Option<&Phases> {
     arm.measures[measure].phases.as_ref()
 }
 
-/// Returns a verdict's words and its colour.
-fn words(verdict: Verdict) -> (String, &'static str) {
-    let words = verdict_words(verdict).to_owned();
-    let code = match verdict {
+fn p95(arm: &ArmSummary, measure: usize) -> Option<&Quantity> {
+    let percentiles = &arm.measures[measure].percentiles;
+    percentiles
+        .iter()
+        .find(|p| p.percent == 95)
+        .map(|p| &p.value)
+}
+
+/// Returns a verdict in words, with the difference if it is decided, and its colour.
+fn words(comparison: &Comparison) -> (String, &'static str) {
+    let words = verdict_words(comparison.verdict);
+    let faster = comparison.verdict == Verdict::Faster;
+    let words = match (comparison.verdict, size(&comparison.difference, faster)) {
+        (Verdict::Faster | Verdict::Slower, Some(size)) => format!("{} {words}", size.value),
+        _ => words.to_owned(),
+    };
+    let code = match comparison.verdict {
         Verdict::Faster => "\x1b[32m",
         Verdict::Slower => "\x1b[31m",
         Verdict::NoDifference | Verdict::CannotTell { .. } => "\x1b[2m",
@@ -242,7 +249,7 @@ fn words(verdict: Verdict) -> (String, &'static str) {
 }
 
 fn shown(quantity: Option<&Quantity>) -> String {
-    quantity.map_or("-".into(), with_spread)
+    quantity.map_or("-".into(), with_interval)
 }
 
 fn blank(width: usize, text: &str) -> String {

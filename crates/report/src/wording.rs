@@ -1,9 +1,10 @@
 //! Sentences that the terminal and the page share.
 
 use record::Proof;
-use stats::Verdict;
+use stats::{Outlook, Verdict};
 
-use crate::number::{count, percent};
+use crate::number::{count, duration, percent};
+use crate::summary::measure::{Comparison, Measure, Part};
 use crate::summary::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
 
 /// Returns the words for a verdict.
@@ -45,7 +46,7 @@ pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
             "THE A/A CHECK FAILED: the baseline differs from itself. {}.",
             objections.join(". ")
         )),
-        AaCheck::Absent | AaCheck::Passed => None,
+        AaCheck::Absent | AaCheck::Passed | AaCheck::Inconclusive { .. } => None,
     }
 }
 
@@ -103,27 +104,19 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
                 "seen more than once by the server (silent retry)",
             ),
         ];
-        for (n, what) in losses.into_iter().filter(|(n, _)| *n > 0) {
+        // The calls of a group as a whole are those of its parts.
+        let losses = losses
+            .into_iter()
+            .filter(|(n, _)| *n > 0 && measure.part != Part::Whole);
+        for (n, what) in losses {
             remarks.push(format!(
                 "{}: {n} of {} {what}",
                 measure.label,
                 count(measure.calls, "request")
             ));
         }
-        let clean = measure.comparison.as_ref().map(|c| c.verdict);
-        match (
-            clean.map(verdict_words),
-            measure.with_noisy.map(verdict_words),
-        ) {
-            (Some(clean), Some(with_noisy)) if clean != with_noisy => remarks.push(format!(
-                "{}: {clean}, but {with_noisy} with noisy cells included",
-                measure.label
-            )),
-            (None, Some(with_noisy)) => remarks.push(format!(
-                "{}: no block is clean; {with_noisy} with noisy cells included",
-                measure.label
-            )),
-            _ => {}
+        if let Some(comparison) = &measure.comparison {
+            remarks.extend(undecided(measure, comparison));
         }
     }
     match arm.proof {
@@ -136,8 +129,53 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     remarks
 }
 
-/// Returns a note on what ± means on a network: with few blocks, much less than 95 %.
-pub(crate) fn spread_note(network: &NetworkSummary) -> String {
+/// Returns what an undecided comparison leaves open, and what clean cells alone say if that differs.
+fn undecided(measure: &Measure, comparison: &Comparison) -> Option<String> {
+    let label = &measure.label;
+    let words = verdict_words(comparison.verdict);
+    if let Verdict::CannotTell { blocks, outlook } = comparison.verdict {
+        if blocks < stats::MIN_BLOCKS {
+            return None;
+        }
+        let outlook = outlook_words(outlook);
+        return Some(match range_words(comparison) {
+            Some(range) => format!("{label}: {range}; {outlook}"),
+            None => format!("{label}: {outlook}"),
+        });
+    }
+    let clean = comparison
+        .clean_only
+        .filter(|clean| *clean != comparison.verdict)?;
+    Some(format!(
+        "{label}: {words}, but {} from clean cells alone",
+        verdict_words(clean)
+    ))
+}
+
+/// Returns whether more blocks would decide a comparison.
+pub(crate) fn outlook_words(outlook: Outlook) -> &'static str {
+    match outlook {
+        Outlook::AFewMore => "a few more blocks would probably decide it",
+        Outlook::SeveralTimesAsMany => "several times as many blocks would probably decide it",
+        Outlook::MayNotSettle => "more blocks may not settle it",
+    }
+}
+
+/// Returns the interval of a difference in words, e.g. `between 14 ms faster and 342 ms slower`.
+pub(crate) fn range_words(comparison: &Comparison) -> Option<String> {
+    let (low, high) = (comparison.difference.low?, comparison.difference.high?);
+    let size = |ns: f64| duration(ns.abs());
+    Some(if high <= 0.0 {
+        format!("{} to {} faster", size(high), size(low))
+    } else if low >= 0.0 {
+        format!("{} to {} slower", size(low), size(high))
+    } else {
+        format!("between {} faster and {} slower", size(low), size(high))
+    })
+}
+
+/// Returns a note on the intervals of a network's figures: with few blocks, much less than 95 %.
+pub(crate) fn interval_note(network: &NetworkSummary) -> String {
     let times = network
         .arms
         .iter()
@@ -145,16 +183,18 @@ pub(crate) fn spread_note(network: &NetworkSummary) -> String {
         .filter_map(|m| m.time.as_ref());
     let fewest = times.min_by(|a, b| a.coverage.total_cmp(&b.coverage));
     match fewest {
-        None => "No clean cells.".into(),
-        Some(q) if q.blocks < 2 => "±?: a single block has no interval.".into(),
-        Some(q) if q.coverage < 0.95 => format!(
-            "± is the distance from the median to the farthest block; the range of {} contains the \
-             true median with a probability of only {}.",
+        None => "Nothing was measured.".into(),
+        Some(q) if q.blocks < 2 => "A single block has no interval.".into(),
+        Some(q) if q.coverage < 0.945 => format!(
+            "[ ]: the range over blocks; that of {} contains the true median with a probability of \
+             only {}.",
             count(q.blocks, "block"),
             percent(q.coverage)
         ),
-        Some(_) => "± is the distance from the median over blocks to the farther end of its 95 % \
-                    interval."
-            .into(),
+        Some(_) => {
+            "[ ]: the 95 % interval of the median over blocks; of a difference, at the level \
+                    in the sentence."
+                .into()
+        }
     }
 }

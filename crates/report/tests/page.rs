@@ -83,8 +83,8 @@ fn tables_have_captions_and_headings_and_figures_have_names() {
     );
     let figures = page.matches("<figure>").count();
     assert_eq!(
-        figures, 8,
-        "on each network three distributions and one set of bars"
+        figures, 16,
+        "on each network four forest plots, three distributions and one set of bars"
     );
     assert_eq!(page.matches("role=\"img\" aria-label=").count(), figures);
 }

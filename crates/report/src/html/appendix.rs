@@ -9,12 +9,15 @@ use crate::summary::Summary;
 /// Notes that apply to every report.
 const METHOD: &str = "\
 <li>Each figure is the median over blocks of the block's median. The arms of a block ran back to \
-back, and differences are taken within blocks.</li>\n\
+back, and a difference is the median over blocks of the median over requests of arm minus \
+baseline.</li>\n\
 <li>Faster or slower: the whole interval of the difference is beyond zero, and its median is beyond \
 the margin. No difference: the whole interval is within the margin. Otherwise: cannot tell.</li>\n\
-<li>A request that timed out took at least its timeout; one that failed counts the same. None is \
-dropped. Noisy cells were run again; verdicts \"with noisy cells included\" use the first attempts.</li>\n\
-<li>Arms were compared with the baseline, not with each other.</li>\n";
+<li>A request that timed out took at least its timeout; one that failed counts the same, and so do \
+the requests of a failed cell. None is dropped. The first measured attempt of each cell counts, clean \
+or noisy.</li>\n\
+<li>Forest plots: a dot is the difference, the line its interval, the shaded band the margin.</li>\n\
+<li>Arms are compared with the baseline; those named best are also compared with each other.</li>\n";
 
 /// Returns all appendices.
 pub(super) fn sections(summary: &Summary, data: &RunData) -> String {

@@ -4,11 +4,11 @@
 use stats::Span;
 
 use super::element::{Text, line_classes, line_sample};
-use crate::number::{count, duration, with_spread};
+use crate::number::{count, duration, with_interval};
 use crate::quantity::Quantity;
 use crate::summary::measure::Part;
 
-const WIDTH: f64 = 560.0;
+pub(super) const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 280.0;
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 30.0;
@@ -36,10 +36,10 @@ pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> String {
         known
     };
     let all: Vec<f64> = curves.iter().flat_map(known).collect();
-    let Some(axis) = Axis::over(&all) else {
+    let Some(axis) = Axis::over(&all, LEFT, WIDTH - RIGHT) else {
         return String::new();
     };
-    let mut body = axis.grid(HEIGHT);
+    let mut body = axis.grid(TOP, HEIGHT - BOTTOM);
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
         let y = y_of(share);
         body += &format!(
@@ -96,11 +96,11 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
         .collect();
     // Bars start at zero, so that their lengths are proportional.
     all.push(0.0);
-    let Some(axis) = Axis::over(&all).filter(|_| !arms.is_empty()) else {
+    let Some(axis) = Axis::over(&all, LEFT, WIDTH - RIGHT).filter(|_| !arms.is_empty()) else {
         return String::new();
     };
     let height = TOP + BOTTOM + ROW * arms.len() as f64;
-    let mut body = axis.grid(height);
+    let mut body = axis.grid(TOP, height - BOTTOM);
     for (i, arm) in arms.iter().enumerate() {
         let top = TOP + ROW * i as f64;
         let classes = line_classes(arm.index);
@@ -117,7 +117,7 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
                 continue;
             };
             let (x, end) = (axis.x(0.0), axis.x(value));
-            let label = format!("{}, {requests}: {}", arm.name, with_spread(quantity));
+            let label = format!("{}, {requests}: {}", arm.name, with_interval(quantity));
             body += &format!(
                 "<rect class=\"bar {} {classes}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
                  height=\"11\"><title>{}</title></rect>\n",
@@ -155,16 +155,18 @@ fn y_of(share: f64) -> f64 {
     HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 }
 
-/// A linear axis of times with ticks at round values.
-struct Axis {
+/// A linear axis of times, with ticks at round values, between two positions.
+pub(super) struct Axis {
     low: f64,
     high: f64,
     step: f64,
+    pub(super) left: f64,
+    pub(super) right: f64,
 }
 
 impl Axis {
     /// Returns an axis that covers all `values`, or `None` without a value.
-    fn over(values: &[f64]) -> Option<Self> {
+    pub(super) fn over(values: &[f64], left: f64, right: f64) -> Option<Self> {
         let low = values.iter().copied().min_by(f64::total_cmp)?;
         let high = values.iter().copied().max_by(f64::total_cmp)?;
         // Equal values need a width too.
@@ -179,29 +181,34 @@ impl Axis {
             low,
             high: high.max(low + step),
             step,
+            left,
+            right,
         })
     }
 
-    fn x(&self, value: f64) -> f64 {
-        LEFT + (value - self.low) / (self.high - self.low) * (WIDTH - LEFT - RIGHT)
+    pub(super) fn x(&self, value: f64) -> f64 {
+        self.left + (value - self.low) / (self.high - self.low) * (self.right - self.left)
     }
 
-    fn grid(&self, height: f64) -> String {
+    /// Returns vertical lines from `top` to `bottom`, with their times below.
+    pub(super) fn grid(&self, top: f64, bottom: f64) -> String {
         let ticks = ((self.high - self.low) / self.step).round() as usize;
         let mut out = String::new();
         for i in 0..=ticks {
             let value = self.low + self.step * i as f64;
             let x = self.x(value);
-            let text = if value == 0.0 {
+            // Ticks are multiples of the step, up to rounding.
+            let text = if value.abs() < self.step / 2.0 {
                 "0".into()
+            } else if value < 0.0 {
+                format!("-{}", duration(-value))
             } else {
                 duration(value)
             };
             out += &format!(
-                "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{:.1}\"/>\
+                "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{top}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\
                  <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>\n",
-                height - BOTTOM,
-                height - BOTTOM + 18.0
+                bottom + 18.0
             );
         }
         out
@@ -228,12 +235,12 @@ mod tests {
             (vec![0.0, 1.8e9], 0.0, 2e9, 500e6),
             (vec![5e6, 5e6], 5e6, 5.01e6, 10e3),
         ] {
-            let axis = Axis::over(&values).unwrap();
+            let axis = Axis::over(&values, LEFT, WIDTH - RIGHT).unwrap();
             assert!((axis.low - low).abs() < 1.0, "{}", axis.low);
             assert!((axis.high - high).abs() < 1.0, "{}", axis.high);
             assert!((axis.step - step).abs() < 1.0, "{}", axis.step);
         }
-        assert!(Axis::over(&[]).is_none());
+        assert!(Axis::over(&[], LEFT, WIDTH - RIGHT).is_none());
     }
 
     #[test]

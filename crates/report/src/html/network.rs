@@ -3,17 +3,85 @@
 use std::collections::BTreeSet;
 
 use record::RunData;
+use stats::Verdict;
 
 use super::chart::{Bar, Curve, bars, ecdf};
 use super::element::{Text, headings, line_sample, table};
+use super::forest;
+use crate::answer::best_words;
 use crate::cells::CellIndex;
-use crate::number::{count, duration, size, with_spread};
+use crate::number::{count, duration, percent, size, with_interval};
 use crate::phases;
 use crate::population::{Population, populations, time};
 use crate::quantity::Quantity;
-use crate::summary::measure::{Comparison, Mean, Measure, Part};
-use crate::summary::{ArmSummary, NetworkSummary, Role, Summary};
-use crate::wording::{remarks, spread_note, verdict_words};
+use crate::summary::measure::{Comparison, Mean, Part};
+use crate::summary::{ArmSummary, Need, NetworkSummary, Role, Summary};
+use crate::wording::{interval_note, outlook_words, remarks, verdict_words};
+
+/// Returns the best arms for each need on each network, with the gain over the baseline.
+pub(super) fn needs(summary: &Summary) -> String {
+    let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
+        return String::new();
+    };
+    let mut columns = headings(&["Network"]);
+    columns.extend(first.needs.iter().map(|need| Text(&need.label).to_string()));
+    let rows: Vec<Vec<String>> = summary
+        .networks
+        .iter()
+        .enumerate()
+        .map(|(i, network)| {
+            let mut row = vec![format!(
+                "<a href=\"#network-{i}\">{}</a>",
+                Text(&network.name)
+            )];
+            row.extend(network.needs.iter().map(|need| best(network, need)));
+            row
+        })
+        .collect();
+    table("The best arms for each need", &columns, &rows)
+}
+
+fn best(network: &NetworkSummary, need: &Need) -> String {
+    let mut cell = Text(&best_words(need)).to_string();
+    let arm = network
+        .arms
+        .iter()
+        .find(|arm| Some(&arm.name) == need.best.first());
+    let measures = arm.into_iter().flat_map(|arm| &arm.measures);
+    let comparison = measures
+        .filter(|measure| measure.label == need.label)
+        .find_map(|measure| measure.comparison.as_ref());
+    if let Some(comparison) = comparison {
+        cell += &verdict(comparison);
+    }
+    cell
+}
+
+/// Returns a forest plot per network and measure.
+pub(super) fn forests(summary: &Summary) -> String {
+    let mut out = String::from("<div class=\"figures\">\n");
+    for network in &summary.networks {
+        let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+        for (i, measure) in measures.iter().enumerate() {
+            let rows: Vec<forest::Row<'_>> = network
+                .arms
+                .iter()
+                .filter_map(|arm| {
+                    Some(forest::Row {
+                        name: &arm.name,
+                        comparison: arm.measures[i].comparison.as_ref()?,
+                    })
+                })
+                .collect();
+            let title = format!(
+                "{}, {}: difference from {}",
+                network.name, measure.label, summary.baseline
+            );
+            out += &forest::forest(&title, &rows);
+        }
+    }
+    out + "</div>\n"
+}
 
 /// Returns one card per network, with its sentence.
 pub(super) fn cards(summary: &Summary) -> String {
@@ -42,7 +110,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
             Text(&network.name)
         );
         out += &verdicts(network, &summary.baseline);
-        out += &format!("<p class=\"note\">{}</p>\n", spread_note(network));
+        out += &format!("<p class=\"note\">{}</p>\n", interval_note(network));
         out += &phase_tables(network);
         out += &figures(network, data, &cells, &populations);
         out += &costs(network);
@@ -80,18 +148,22 @@ fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
                 };
                 let mut cell = format!(
                     "{}<br><small>{}, {}</small>",
-                    with_spread(time),
+                    with_interval(time),
                     count(measure.calls, "request"),
                     count(time.blocks, "block")
                 );
-                if let Some(p95) = &measure.p95 {
-                    cell += &format!("<br><small>p95 {}</small>", with_spread(p95));
+                for p in &measure.percentiles {
+                    let value = with_interval(&p.value);
+                    cell += &format!("<br><small>p{} {value}</small>", p.percent);
+                }
+                for (error, n) in &measure.errors {
+                    cell += &format!("<br><small>{n} failed: {}</small>", Text(error));
                 }
                 if let Some(goodput) = &measure.goodput {
-                    cell += &format!("<br><small>{}</small>", with_spread(goodput));
+                    cell += &format!("<br><small>{}</small>", with_interval(goodput));
                 }
                 if let Some(comparison) = &measure.comparison {
-                    cell += &verdict(measure, comparison);
+                    cell += &verdict(comparison);
                 }
                 row.push(cell);
             }
@@ -143,21 +215,25 @@ fn phase_tables(network: &NetworkSummary) -> String {
 }
 
 /// Returns a verdict with the difference it is based on.
-fn verdict(measure: &Measure, comparison: &Comparison) -> String {
+fn verdict(comparison: &Comparison) -> String {
     let words = verdict_words(comparison.verdict);
     let class = words.replace(' ', "-");
     let slower = comparison.difference.value.is_some_and(|d| d > 0.0);
     let mut details = Vec::new();
     if let Some(size) = size(&comparison.difference, !slower) {
         let word = if slower { "slower" } else { "faster" };
-        details.push(format!("{} {word} ({})", size.value, size.range));
+        let level = percent(comparison.difference.coverage);
+        details.push(format!("{} {word} ({level}: {})", size.value, size.range));
     }
     details.push(format!("margin {}", duration(comparison.margin_ns)));
-    if let Some(verdict) = measure.with_noisy {
-        let with_noisy = verdict_words(verdict);
-        details.push(match with_noisy == words {
-            true => "the same with noisy cells included".to_owned(),
-            false => format!("with noisy cells included: {with_noisy}"),
+    if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
+        details.push(outlook_words(outlook).to_owned());
+    }
+    if let Some(clean) = comparison.clean_only {
+        let clean = verdict_words(clean);
+        details.push(match clean == words {
+            true => "the same from clean cells alone".to_owned(),
+            false => format!("from clean cells alone: {clean}"),
         });
     }
     if let Some(correlation) = comparison.correlation {
@@ -178,13 +254,13 @@ fn figures(
 ) -> String {
     let run = data.run();
     let mut out = String::from("<div class=\"figures\">\n");
-    for population in populations {
+    for population in populations.iter().filter(|p| p.part != Part::Whole) {
         let curves: Vec<Curve<'_>> = network
             .arms
             .iter()
             .enumerate()
             .map(|(index, arm)| {
-                let blocks = cells.clean(&network.name, &arm.name);
+                let blocks = cells.first(&network.name, &arm.name);
                 let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
                 let times = calls.map(|call| time(call, run.timeout_ns)).collect();
                 Curve {
@@ -257,7 +333,7 @@ fn configurations(network: &NetworkSummary) -> String {
 }
 
 fn costs(network: &NetworkSummary) -> String {
-    let shown = |q: &Option<Quantity>| q.as_ref().map_or("-".into(), with_spread);
+    let shown = |q: &Option<Quantity>| q.as_ref().map_or("-".into(), with_interval);
     let rows: Vec<Vec<String>> = network
         .arms
         .iter()

@@ -1,5 +1,7 @@
 //! The figures of one population of calls, and its comparison with the baseline.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Verdict;
@@ -11,11 +13,14 @@ use crate::quantity::Quantity;
 pub struct Measure {
     /// The group in the study.
     pub group: String,
-    /// Which calls of the group.
+    /// Which calls of the group, or all as a whole.
     pub part: Part,
     /// A label for people, unique in the study.
     pub label: String,
-    /// Number of calls in clean cells, including those that timed out or failed.
+    /// Whether the recommendation is made from it.
+    pub decisive: bool,
+    /// Number of calls in the first measured attempts of all cells, including those that timed out or
+    /// failed.
     pub calls: usize,
     /// Of those, the calls that timed out (censored).
     pub timed_out: usize,
@@ -23,19 +28,32 @@ pub struct Measure {
     pub failed: usize,
     /// Of those, the calls that the server saw more than once (silent retries).
     pub retried: usize,
-    /// Median over blocks of each block's median.
+    /// Number of calls by error, e.g. `status: HTTP 503`.
+    pub errors: BTreeMap<String, usize>,
+    /// Median over blocks of each block's median; for the whole of a group, of its time from first
+    /// start to last end.
     pub time: Option<Quantity>,
-    /// 95th percentile over all calls; absent when there are too few.
-    pub p95: Option<Quantity>,
-    /// Goodput of a bulk group; absent for other groups.
+    /// Percentiles of the calls, those for which there are enough; none for the whole of a group.
+    pub percentiles: Vec<Percentile>,
+    /// Body bytes of a bulk group over its time; absent for other groups.
     pub goodput: Option<Quantity>,
     /// The phases of exchanges; absent when the group has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// Comparison with the baseline, from clean cells; absent for the baseline itself.
+    /// Comparison with the baseline; absent for the baseline itself.
     pub comparison: Option<Comparison>,
-    /// The verdict from the first measured attempt of every cell, clean or noisy.
-    pub with_noisy: Option<Verdict>,
+}
+
+/// A percentile of the calls of a population.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Percentile {
+    /// 50, 90, 95 or 99.
+    pub percent: u8,
+    /// The median over blocks of each block's percentile or, if blocks have too few calls, the
+    /// percentile of all calls, without an interval.
+    pub value: Quantity,
+    /// Whether it is from the calls of all blocks together.
+    pub pooled: bool,
 }
 
 /// The phases of exchanges: means over the successful calls in clean cells.
@@ -77,32 +95,37 @@ pub struct Mean {
     pub max: f64,
 }
 
-/// Which calls of a group.
+/// Which calls of a group, by the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
+    /// The first request of a process.
+    ColdProcess,
     /// The first request on each connection.
     First,
-    /// All later requests on a connection.
+    /// Requests on an open connection.
     Warm,
-    /// All requests of a bulk group.
-    Bulk,
+    /// All requests together, from the first start to the last end.
+    Whole,
 }
 
-/// An arm compared with the baseline, block by block.
+/// An arm compared with the baseline, block by block and request by request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Arm minus baseline: negative is faster. Its interval has the coverage
-    /// `family.coverage_each`.
+    /// Arm minus baseline: negative is faster. The median over blocks of each block's median over
+    /// requests.
     pub difference: Quantity,
-    /// Baseline divided by arm: above 1 is faster.
+    /// Baseline divided by arm: above 1 is faster. Its interval has the same ranks as that of
+    /// `difference`.
     pub speedup: Option<Quantity>,
     /// The largest difference that still counts as no difference.
     pub margin_ns: f64,
-    /// The verdict from clean cells.
+    /// The verdict from the first measured attempt of every cell, clean or noisy.
     pub verdict: Verdict,
-    /// Correlation of arm and baseline over blocks: what common random numbers and a common machine
-    /// contributed to both.
+    /// The verdict from clean cells alone; absent if no block has clean cells of both.
+    pub clean_only: Option<Verdict>,
+    /// Spearman's correlation of arm and baseline over blocks: what common random numbers and a
+    /// common machine contributed to both.
     pub correlation: Option<f64>,
     /// Other reasons for the difference than the protocol.
     pub caveats: Vec<String>,
@@ -112,9 +135,10 @@ impl Part {
     /// Returns the name used in JSON and HTML.
     pub fn name(self) -> &'static str {
         match self {
+            Part::ColdProcess => "cold_process",
             Part::First => "first",
             Part::Warm => "warm",
-            Part::Bulk => "bulk",
+            Part::Whole => "whole",
         }
     }
 }
@@ -127,9 +151,10 @@ mod tests {
     #[test]
     fn names_match_the_serialised_form() {
         for (part, name) in [
+            (Part::ColdProcess, "cold_process"),
             (Part::First, "first"),
             (Part::Warm, "warm"),
-            (Part::Bulk, "bulk"),
+            (Part::Whole, "whole"),
         ] {
             assert_eq!(part.name(), name);
             assert_eq!(serde_json::to_value(part).unwrap(), name);

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::configuration::{Configuration, Difference};
 use crate::quantity::Quantity;
-use measure::{Comparison, Measure};
+use measure::{Comparison, Measure, Part};
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;
@@ -34,10 +34,14 @@ pub struct Summary {
     pub measured_ns: u64,
     /// Checks against known answers, made before the run on every machine it ran on.
     pub self_test: Vec<Check>,
+    /// The answer over all networks, as a sentence.
+    pub answer: String,
+    /// Why results must not be used, e.g. requests that failed; empty if nothing is wrong.
+    pub invalid: Vec<String>,
     /// Result of the A/A check.
     pub a_a: AaCheck,
-    /// The comparisons that share one error probability.
-    pub family: Family,
+    /// The comparisons with the baseline, without those of A/A arms.
+    pub comparisons: ComparisonCounts,
     /// How the cells ended.
     pub cells: CellCounts,
     /// One entry per network, in the study's order.
@@ -52,8 +56,14 @@ pub struct Summary {
 pub enum AaCheck {
     /// The study has no A/A arm, or it was not measured.
     Absent,
-    /// No comparison found a difference.
+    /// Every comparison shows no difference.
     Passed,
+    /// No comparison found a difference, but some could not have: their intervals are wider than the
+    /// margin.
+    Inconclusive {
+        /// Network and measure of each.
+        undecided: Vec<String>,
+    },
     /// A comparison found a difference where there is none, so differences found elsewhere are not
     /// trustworthy.
     Failed {
@@ -62,15 +72,16 @@ pub enum AaCheck {
     },
 }
 
-/// The comparisons that share one error probability (Bonferroni).
+/// The comparisons of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Family {
-    /// Number of comparisons with the baseline, without those of A/A arms.
-    pub comparisons: usize,
-    /// Probability that all their intervals contain the true values.
-    pub coverage: f64,
-    /// Coverage of each interval, which makes that so.
-    pub coverage_each: f64,
+pub struct ComparisonCounts {
+    /// All comparisons.
+    pub all: usize,
+    /// Of those, the ones with a verdict other than "cannot tell".
+    pub decided: usize,
+    /// The share of verdicts in a family (a measure on a network) that is expected to be wrong at
+    /// most, averaged over the families with a verdict.
+    pub error: f64,
 }
 
 /// Planned cells by the outcome of their last attempt in the last invocation.
@@ -103,6 +114,8 @@ pub struct NetworkSummary {
     pub numbers: String,
     /// The recommendation.
     pub advice: Advice,
+    /// The best arms for each decisive measure.
+    pub needs: Vec<Need>,
     /// The recommendation as a sentence, with sizes and intervals.
     pub sentence: String,
     /// All arms, in the study's order.
@@ -113,23 +126,33 @@ pub struct NetworkSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "advice", rename_all = "snake_case")]
 pub enum Advice {
-    /// One arm is faster than the baseline in something, slower in nothing, and no less reliable.
-    Take {
-        /// The recommended arm.
-        arm: String,
-        /// Other arms of which the same is true; they were not compared with `arm`.
-        also: Vec<String>,
+    /// Arms that are faster than the baseline in a decisive measure, equal in all others and no less
+    /// reliable.
+    Use {
+        /// The recommended arms: the first gains most, and none of the others is decidedly worse.
+        arms: Vec<String>,
     },
-    /// No arm is shown to be faster than the baseline, and at least one is slower.
+    /// The baseline: every arm was decided, and none is faster.
     Stay,
-    /// Every arm that is faster in something is slower in something else, or less reliable.
-    Mixed,
+    /// Different arms for different needs, or some needs undecided.
+    ByNeed,
     /// Every arm was compared with the baseline, and none differs.
     NoDifference,
-    /// The records do not suffice to decide.
+    /// Nothing is decided.
     CannotTell,
-    /// The A/A check failed on this network.
+    /// The results of this network must not be used.
     Invalid,
+}
+
+/// The best arms for a need, i.e. in a decisive measure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Need {
+    /// Label of the measure.
+    pub label: String,
+    /// The best arm, and those that do not differ from it.
+    pub best: Vec<String>,
+    /// Arms that may be as good or better: more blocks would be needed.
+    pub undecided: Vec<String>,
 }
 
 /// The results of one arm on one network.
@@ -161,8 +184,10 @@ pub struct ArmSummary {
     pub cells: CellCounts,
     /// Why cells were noisy, failed or were unsupported.
     pub reasons: Vec<String>,
-    /// The populations of calls: one per bulk group, two for every other group.
+    /// The populations of calls, in the study's order.
     pub measures: Vec<Measure>,
+    /// Its failures compared with the baseline's; absent for the baseline and if nothing was measured.
+    pub reliability: Option<stats::Reliability>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
 }
@@ -209,6 +234,7 @@ impl AaCheck {
         match self {
             AaCheck::Absent => "absent",
             AaCheck::Passed => "passed",
+            AaCheck::Inconclusive { .. } => "inconclusive",
             AaCheck::Failed { .. } => "failed",
         }
     }
@@ -218,9 +244,9 @@ impl Advice {
     /// Returns the name used in JSON and HTML.
     pub fn name(&self) -> &'static str {
         match self {
-            Advice::Take { .. } => "take",
+            Advice::Use { .. } => "use",
             Advice::Stay => "stay",
-            Advice::Mixed => "mixed",
+            Advice::ByNeed => "by_need",
             Advice::NoDifference => "no_difference",
             Advice::CannotTell => "cannot_tell",
             Advice::Invalid => "invalid",
@@ -247,10 +273,23 @@ impl ArmSummary {
             .filter_map(|m| Some((m, m.comparison.as_ref()?)))
     }
 
+    /// Returns the number of blocks with calls.
+    pub fn blocks(&self) -> usize {
+        let times = self.measures.iter().filter_map(|m| m.time.as_ref());
+        times.map(|time| time.blocks).max().unwrap_or(0)
+    }
+
+    /// Returns whether anything was measured.
+    pub fn has_figures(&self) -> bool {
+        self.measures.iter().any(|measure| measure.calls > 0)
+    }
+
     /// Returns the number of calls, and of those that timed out or failed.
     pub fn calls_and_losses(&self) -> (usize, usize) {
-        let calls = self.measures.iter().map(|m| m.calls).sum();
-        let losses = self.measures.iter().map(|m| m.timed_out + m.failed).sum();
+        // The calls of a group as a whole are those of its parts.
+        let by_call = || self.measures.iter().filter(|m| m.part != Part::Whole);
+        let calls = by_call().map(|m| m.calls).sum();
+        let losses = by_call().map(|m| m.timed_out + m.failed).sum();
         (calls, losses)
     }
 }
@@ -270,11 +309,11 @@ mod tests {
             assert_eq!(role.name(), name);
             assert_eq!(serde_json::to_value(role).unwrap(), name);
         }
-        let (arm, also, objections) = (String::new(), Vec::new(), Vec::new());
+        let (arms, undecided, objections) = (Vec::new(), Vec::new(), Vec::new());
         for (advice, name) in [
-            (Advice::Take { arm, also }, "take"),
+            (Advice::Use { arms }, "use"),
             (Advice::Stay, "stay"),
-            (Advice::Mixed, "mixed"),
+            (Advice::ByNeed, "by_need"),
             (Advice::NoDifference, "no_difference"),
             (Advice::CannotTell, "cannot_tell"),
             (Advice::Invalid, "invalid"),
@@ -285,6 +324,7 @@ mod tests {
         for (check, name) in [
             (AaCheck::Absent, "absent"),
             (AaCheck::Passed, "passed"),
+            (AaCheck::Inconclusive { undecided }, "inconclusive"),
             (AaCheck::Failed { objections }, "failed"),
         ] {
             assert_eq!(check.name(), name);

@@ -89,6 +89,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
                 codec: "json".into(),
                 security: "tls".into(),
                 same_as_baseline: a.repeat,
+                warmup_calls: 1,
                 ..Arm::default()
             })
             .collect(),
@@ -107,7 +108,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
             group("echo", "POST /echo 26 B", false, 26),
             group("image", "GET /bytes/163763", true, 163_763),
         ],
-        calls: Vec::new(),
+        calls: (1..=16).map(planned_call).collect(),
         plan: Vec::new(),
         settings: Settings::default(),
         host: Host {
@@ -142,6 +143,21 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         }
     }
     run
+}
+
+/// Three times five calls of `echo`, each time on a new connection, then an image.
+fn planned_call(id: u32) -> PlannedCall {
+    PlannedCall {
+        id,
+        group: if id == 16 { "image" } else { "echo" }.into(),
+        position: match id {
+            1 => Position::ColdProcess,
+            6 | 11 => Position::First,
+            _ => Position::Warm,
+        },
+        parallel: false,
+        batch: (id - 1) / 5 + 1,
+    }
 }
 
 fn group(name: &str, about: &str, bulk: bool, response_bytes: u64) -> Group {
