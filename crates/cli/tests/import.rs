@@ -33,7 +33,7 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
     sandbox
         .run(&["report", "field"])
         .exits_with(0)
-        .stdout_contains("Take ios h3")
+        .stdout_contains("Use ios h3 on train.")
         .stdout_contains("measured elsewhere")
         .stdout_contains("protocol reported by the client only");
     // Importing the exported CSV restores the cells.

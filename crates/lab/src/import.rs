@@ -78,8 +78,6 @@ pub struct ImportOptions {
     pub question: String,
     /// The arm to compare with; the first if absent.
     pub baseline: Option<String>,
-    /// Random seed of bootstrap intervals.
-    pub seed: u64,
 }
 
 /// Why rows cannot be imported.
@@ -157,7 +155,7 @@ pub fn import(
         commute: env!("CARGO_PKG_VERSION").to_owned(),
         study: options.study.clone(),
         question: options.question.clone(),
-        seed: options.seed,
+        seed: 0,
         blocks: blocks.len() as u32,
         baseline,
         margin_ns: None,
@@ -369,7 +367,6 @@ mod tests {
             study: "field".into(),
             question: "?".into(),
             baseline: None,
-            seed: 1,
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn recommend(
         return (Advice::Invalid, Vec::new());
     }
     let decisive: Vec<usize> = (0..populations.len())
-        .filter(|&index| populations[index].decisive)
+        .filter(|&i| populations[i].decisive && baseline.measures[i].time.is_some())
         .collect();
     let rivals: Vec<&ArmSummary> = arms
         .iter()

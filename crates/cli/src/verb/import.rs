@@ -43,9 +43,6 @@ pub(crate) struct Args {
     /// The arm to compare with [default: the first]
     #[arg(long, value_name = "ARM")]
     baseline: Option<String>,
-    /// Random seed of bootstrap intervals
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
@@ -55,7 +52,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         study: args.study.clone(),
         question: args.question.clone(),
         baseline: args.baseline.clone(),
-        seed: args.seed,
     };
     let (run, cells) = lab::import(&rows, &options).with_context(|| file.to_string())?;
     let store = Store::create(&args.out)?;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use record::{RunData, Store};
+use report::Summary;
 
 use crate::{exit, out};
 
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter.
+/// matter. Exits with 3 if an arm's requests failed mostly.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
@@ -44,31 +45,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         .map(|dir| Ok(Store::open(dir)?.read()?))
         .collect::<anyhow::Result<Vec<RunData>>>()?;
     let data = record::merge(shards)?;
+    let summary = report::summarise(&data);
     if let Some(file) = &args.html {
-        write(file, &report::html(&report::summarise(&data), &data))?;
+        write(file, &report::html(&summary, &data))?;
     }
-    print(&data, args.format)?;
-    Ok(exit::PASS)
+    print(&summary, &data, args.format)?;
+    Ok(validity(&summary))
 }
 
 /// Prints the report to standard output.
-pub(crate) fn print(data: &RunData, format: Format) -> anyhow::Result<()> {
+pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
         Format::Human => {
             let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            report::human(&report::summarise(data), width(), color)
+            report::human(summary, width(), color)
         }
-        Format::Json => report::json(&report::summarise(data)),
+        Format::Json => report::json(summary),
         Format::Csv => report::csv(data),
     };
     out::print(&text)
 }
 
 /// Writes `report.html` and `report.json` into the run's folder.
-pub(crate) fn write_files(data: &RunData, dir: &Path) -> anyhow::Result<()> {
-    let summary = report::summarise(data);
-    write(&dir.join("report.html"), &report::html(&summary, data))?;
-    write(&dir.join("report.json"), &report::json(&summary))
+pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyhow::Result<()> {
+    write(&dir.join("report.html"), &report::html(summary, data))?;
+    write(&dir.join("report.json"), &report::json(summary))
+}
+
+/// Returns the exit code of a report: a threshold failed if results must not be used.
+pub(crate) fn validity(summary: &Summary) -> u8 {
+    match summary.invalid.is_empty() {
+        true => exit::PASS,
+        false => exit::THRESHOLD,
+    }
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
 
 use crate::exit;
-use crate::verb::report::{Format, print, write_files};
+use crate::verb::report::{Format, print, validity, write_files};
 use progress::Progress;
 
 /// Blocks of `--quick`: every arm twice.
@@ -161,15 +161,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     progress.finish();
     let ended = ended.map_err(crate::home::classify)?;
     let data = record::Store::open(&out)?.read()?;
-    write_files(&data, &out)?;
-    print(&data, args.format)?;
+    let summary = report::summarise(&data);
+    write_files(&summary, &data, &out)?;
+    print(&summary, &data, args.format)?;
     eprintln!("{}: run.json, report.html, report.json", out.display());
     match ended {
         Ended::Stopped => {
             eprintln!("stopped; to continue: {}", resume_command(&out, args));
             Ok(exit::INTERRUPTED)
         }
-        Ended::Complete => Ok(threshold(&plan.study, &data)),
+        Ended::Complete => Ok(threshold(&plan.study, &data).max(validity(&summary))),
     }
 }
 
