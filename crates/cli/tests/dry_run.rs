@@ -5,20 +5,22 @@
 mod common;
 
 use common::Sandbox;
-use common::study::SMALL;
+use common::study::SMALL_STUDY;
 
 #[test]
 fn plans_that_will_not_measure_are_warned_of() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     sandbox.add_stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
-    let study = SMALL.replace(
+    let study = SMALL_STUDY.replace(
         "[[step]]\n",
         "[[arm]]\nstack = \"absent\"\nprotocol = \"h3\"\n[[step]]\n\
          call = \"other\"\nbody = '{\"user\":1}'\n[[step]]\n",
     );
     sandbox.write("doubtful.toml", &study);
-    let output = sandbox.run(&["run", "doubtful.toml", "--dry-run"]).exits_with(0);
+    let output = sandbox
+        .run(&["run", "doubtful.toml", "--dry-run"])
+        .exits_with(0);
     for warning in [
         "warning: arm `absent h3`: ",
         "warning: arm `absent h3`: absent does not offer h3",
@@ -26,6 +28,6 @@ fn plans_that_will_not_measure_are_warned_of() {
         "verdicts: 2 comparisons, which take at least 6 blocks if all are clear and 7 if only one \
          is; 2 planned; this plan cannot give any",
     ] {
-        assert!(output.out.contains(warning), "{warning}: {output}");
+        assert!(output.stdout.contains(warning), "{warning}: {output}");
     }
 }

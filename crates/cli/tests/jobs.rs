@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::Sandbox;
-use common::study::SMALL;
+use common::study::SMALL_STUDY;
 
 /// Cells of 4 s, most of it idle, next to which a start-up is short.
 const PAUSE_MS: u64 = 4000;
@@ -16,7 +16,7 @@ const PAUSE_MS: u64 = 4000;
 fn windows_of_two_jobs_overlap() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    let study = format!("{SMALL}[[step]]\npause_ms = {PAUSE_MS}\n");
+    let study = format!("{SMALL_STUDY}[[step]]\npause_ms = {PAUSE_MS}\n");
     sandbox.write("long.toml", &study);
     let args = ["run", "long.toml", "--out", "run", "--jobs", "2"];
     let args = [&args[..], &["--no-self-test"]].concat();

@@ -89,7 +89,10 @@ fn run_stopped_by_ctrl_c_is_reported_and_can_be_resumed() {
         &["--quick"],
     ] {
         let args = [&["run", "--resume", "run"], other].concat();
-        sandbox.run(&args).exits_with(2).stderr_contains("cannot be used with");
+        sandbox
+            .run(&args)
+            .exits_with(2)
+            .stderr_contains("cannot be used with");
     }
     sandbox
         .run(&["run", "--resume", "run", "--blocks", "2"])

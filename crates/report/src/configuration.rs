@@ -47,6 +47,9 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
             add(&format!("{SETTING}{name}"), value.clone());
         }
         for of in &cell.connections {
+            if let Some(version) = of.ip_version {
+                add("IP version", version.to_string());
+            }
             add("TLS", of.tls_version.clone());
             add("key exchange", of.group.clone());
             add("cipher", of.cipher.clone());

@@ -151,6 +151,7 @@ impl<'a> Summariser<'a> {
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),
             reasons: self.cells.reasons(key.0, key.1),
             measures,
+            saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
             reliability: None,
             costs: cost::costs(&blocks),
         }

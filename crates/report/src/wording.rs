@@ -92,6 +92,13 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
             differences.join("; ")
         ));
     }
+    if arm.saturated > 0 {
+        remarks.push(format!(
+            "{} of {} kept the cores busy: this rate is too much for this machine",
+            arm.saturated,
+            count(arm.blocks(), "cell")
+        ));
+    }
     for measure in &arm.measures {
         let losses = [
             (

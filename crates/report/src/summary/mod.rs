@@ -186,6 +186,8 @@ pub struct ArmSummary {
     pub reasons: Vec<String>,
     /// The populations of calls, in the study's order.
     pub measures: Vec<Measure>,
+    /// Number of cells in which the cell itself saturated the machine's cores.
+    pub saturated: usize,
     /// Its failures compared with the baseline's; absent for the baseline and if nothing was measured.
     pub reliability: Option<stats::Reliability>,
     /// Bytes, CPU, memory and start-up time.
