@@ -71,6 +71,11 @@ fn detects_a_lost_syn() {
 }
 
 #[test]
+fn detects_stray_packets_that_take_the_losses_of_others() {
+    assert_detects("stray", "losses", "lost in one of two equal cells only");
+}
+
+#[test]
 fn detects_a_link_starved_of_cpu_time() {
     let Some(hogs) = Hogs::start() else {
         return testing::skip("real-time priority is not allowed; run as root");

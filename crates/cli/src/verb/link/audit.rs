@@ -24,6 +24,12 @@ fn text(network: &Network, window: &Window) -> String {
         window.steal * 100.0,
         window.clock_step_ns as f64 / 1e6
     );
+    if window.endpoint_receive_drops > 0 {
+        out += &format!(
+            "  dropped by full socket buffers of the command or its server: {}\n",
+            window.endpoint_receive_drops
+        );
+    }
     let packets = window.up.lateness.packets + window.down.lateness.packets;
     out += &format!(
         "  link CPU time {:.3} s, {:.1} us per packet\n",
