@@ -28,7 +28,7 @@ use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, Security};
-use crate::verify::proof::Claim;
+use crate::verify::proof::{Claim, highest_bps};
 use capabilities::missing_capability;
 use collect::{Driven, collect};
 use driver::clock::monotonic_ns;
@@ -266,6 +266,8 @@ impl CellRun<'_> {
             clock,
             run_ns,
             rtt_ns: self.network.rtt_ns(),
+            down_bps: highest_bps(&self.network.down.rate),
+            up_bps: highest_bps(&self.network.up.rate),
             warmed_up: self.arm.warmup_calls > 0,
         }
     }

@@ -4,6 +4,8 @@
 //! and the call is labelled with what the server saw. A single contradiction fails the whole cell
 //! with its exact reason.
 
+mod timing;
+
 use std::collections::BTreeMap;
 
 use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
@@ -11,6 +13,9 @@ use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
 use crate::plan::workload::Workload;
+use timing::Openers;
+
+pub(crate) use timing::highest_bps;
 
 /// The circumstances under which rows and log were made.
 pub(crate) struct Claim<'a> {
@@ -25,6 +30,10 @@ pub(crate) struct Claim<'a> {
     pub(crate) run_ns: u64,
     /// Round trip of the empty link; no response can be faster.
     pub(crate) rtt_ns: u64,
+    /// The rate that no download can exceed, if there is one.
+    pub(crate) down_bps: Option<u64>,
+    /// The rate that no upload can exceed, if there is one.
+    pub(crate) up_bps: Option<u64>,
     pub(crate) warmed_up: bool,
 }
 
@@ -59,6 +68,7 @@ pub(crate) fn prove(
             row.id
         ));
     }
+    let openers = Openers::of(claim);
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
         let group = claim.workload.group_name(row.id).ok_or_else(|| {
@@ -67,8 +77,10 @@ pub(crate) fn prove(
                 row.id
             )
         })?;
-        calls.push(log.call(claim, row, group, origin_ns, calls.is_empty())?);
+        let earliest = calls.is_empty();
+        calls.push(log.call(claim, row, group, origin_ns, earliest, &openers)?);
     }
+    timing::check_order(claim, rows)?;
     let of = |c: &&ConnectionEvent| (settings(c), c.peer_port);
     let connections = log.connections.values().map(of).collect();
     Ok((calls, connections))
@@ -121,6 +133,7 @@ impl<'a> Log<'a> {
         group: &str,
         origin_ns: u64,
         earliest: bool,
+        openers: &Openers,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
         // A silent retry shows as two requests; the last one was answered.
@@ -134,7 +147,7 @@ impl<'a> Log<'a> {
             },
         };
         if let Some(hit) = hit {
-            self.check_connection(claim, row, hit)?;
+            self.check_connection(claim, row, hit, openers)?;
         }
         if result == CallResult::Ok {
             check_answer(claim, row, hit)?;
@@ -192,6 +205,7 @@ impl<'a> Log<'a> {
         claim: &Claim<'_>,
         row: &Row,
         hit: &RequestEvent,
+        openers: &Openers,
     ) -> Result<(), String> {
         let id = row.id;
         let asked = claim.protocol.name();
@@ -250,7 +264,7 @@ impl<'a> Log<'a> {
                 "call {id}: the driver claims resumed: {claims}, the server saw resumed: {was}"
             ));
         }
-        Ok(())
+        openers.check(row, connection)
     }
 }
 
@@ -314,7 +328,7 @@ fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Res
             claim.rtt_ns as f64 / 1e6
         ));
     }
-    Ok(())
+    timing::check_end(claim, row, hit)
 }
 
 /// Checks that the exchanged message has the kind and codec that were asked for.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::study::Step;
 
-fn workload() -> Workload {
+pub(super) fn workload() -> Workload {
     Workload::expand(&[Step::Call {
         group: "echo".into(),
         body: "{}".into(),
@@ -11,7 +11,7 @@ fn workload() -> Workload {
     }])
 }
 
-fn connection() -> ServerEvent {
+pub(super) fn connection() -> ServerEvent {
     ServerEvent::Connection(ConnectionEvent {
         connection: 1,
         at_ns: 1_300,
@@ -30,7 +30,7 @@ fn connection() -> ServerEvent {
     })
 }
 
-fn request(id: u32, start_ns: u64) -> ServerEvent {
+pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
     ServerEvent::Request(RequestEvent {
         id: Some(id),
         connection: 1,
@@ -52,7 +52,7 @@ fn request(id: u32, start_ns: u64) -> ServerEvent {
     })
 }
 
-fn row(id: u32, start_ns: u64) -> Row {
+pub(super) fn row(id: u32, start_ns: u64) -> Row {
     Row {
         id,
         connection: 1,
@@ -71,18 +71,24 @@ fn row(id: u32, start_ns: u64) -> Row {
     }
 }
 
-fn try_rows(rows: &[Row]) -> Result<Proven, String> {
-    let w = workload();
-    let claim = Claim {
-        workload: &w,
+pub(super) fn claim(workload: &Workload) -> Claim<'_> {
+    Claim {
+        workload,
         protocol: Protocol::H2,
         codec: "json",
         clock: Clock::Monotonic,
         discovery: None,
         run_ns: 1_000,
         rtt_ns: 400,
+        down_bps: None,
+        up_bps: None,
         warmed_up: false,
-    };
+    }
+}
+
+fn try_rows(rows: &[Row]) -> Result<Proven, String> {
+    let w = workload();
+    let claim = claim(&w);
     prove(
         &claim,
         rows,
@@ -161,16 +167,7 @@ fn each_contradiction_has_its_reason() {
 fn calls_waiting_for_a_handshake_may_arrive_in_any_order() {
     let mut rows = [row(1, 1_100), row(2, 1_200)];
     let w = workload();
-    let claim = Claim {
-        workload: &w,
-        protocol: Protocol::H2,
-        codec: "json",
-        clock: Clock::Monotonic,
-        discovery: None,
-        run_ns: 1_000,
-        rtt_ns: 400,
-        warmed_up: false,
-    };
+    let claim = claim(&w);
     let log = [connection(), request(1, 1_410), request(2, 1_400)];
     let (calls, _) = prove(&claim, &rows, &log).unwrap();
     assert!(calls[0].first && !calls[1].first);
@@ -220,14 +217,8 @@ fn try_exchange(row: Row, hit: RequestEvent) -> Result<Call, String> {
         times: 1,
     }]);
     let claim = Claim {
-        workload: &workload,
-        protocol: Protocol::H2,
         codec: "json+gzip-6",
-        clock: Clock::Monotonic,
-        discovery: None,
-        run_ns: 1_000,
-        rtt_ns: 400,
-        warmed_up: false,
+        ..claim(&workload)
     };
     let (mut calls, _) = prove(&claim, &[row], &[connection(), ServerEvent::Request(hit)])?;
     Ok(calls.remove(0))

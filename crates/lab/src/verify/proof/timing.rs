@@ -1,0 +1,247 @@
+//! Checks that the times of rows are possible: in the plan's order, and on the link.
+
+use std::collections::BTreeMap;
+
+use driver::protocol::{Clock, Row, Start};
+use link::RateSpec;
+use record::Position;
+use record::server_log::{ConnectionEvent, RequestEvent};
+
+use super::Claim;
+use crate::plan::calls::planned_calls;
+
+/// The coarsest clocks of clients tick once per ms.
+const MAX_OVERLAP_NS: u64 = 1_000_000;
+/// The server stamps the end of a response after handing it over, and may wait for a core in
+/// between; 60 ms were seen on two crowded cores.
+const MAX_STAMP_DELAY_NS: u64 = 100_000_000;
+
+/// Returns the rate that no transfer can exceed. A trace may be faster than its mean for a while.
+pub(crate) fn highest_bps(rate: &RateSpec) -> Option<u64> {
+    match rate {
+        RateSpec::Constant { bps } => Some(bps.get()),
+        RateSpec::Unlimited | RateSpec::Trace(_) => None,
+    }
+}
+
+/// Checks that no call starts before the steps that its own waits for have ended.
+pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String> {
+    let by_id: BTreeMap<u32, &Row> = rows.iter().map(|row| (row.id, row)).collect();
+    let mut last: Option<&Row> = None;
+    for step in &claim.workload.steps {
+        let Some(&row) = by_id.get(&step.id) else {
+            continue;
+        };
+        let awaited = match step.start {
+            None => last,
+            Some(Start::After(id)) => by_id.get(&id).copied(),
+            Some(Start::AtNs(_)) => None,
+        };
+        if let Some(awaited) = awaited
+            && row.start_ns + MAX_OVERLAP_NS < awaited.end_ns
+        {
+            return Err(format!(
+                "call {}: starts {} us before call {} has ended, which it should wait for",
+                row.id,
+                (awaited.end_ns - row.start_ns) / 1000,
+                awaited.id
+            ));
+        }
+        if last.is_none_or(|last| last.end_ns < row.end_ns) {
+            last = Some(row);
+        }
+    }
+    Ok(())
+}
+
+/// The calls that must open their connection themselves: by the plan nothing is open, and no other
+/// call starts with them. A client that has found HTTP/3 by itself may connect at any time.
+pub(super) struct Openers(Vec<u32>);
+
+impl Openers {
+    pub(super) fn of(claim: &Claim<'_>) -> Openers {
+        if claim.clock != Clock::Monotonic || claim.discovery.is_some() {
+            return Openers(Vec::new());
+        }
+        let alone = |id: u32| {
+            let step = claim.workload.steps.iter().find(|step| step.id == id);
+            step.is_some_and(|step| step.start.is_none())
+        };
+        let calls = planned_calls(claim.workload).into_iter();
+        let openers = calls.filter(|call| call.position != Position::Warm && alone(call.id));
+        Openers(openers.map(|call| call.id).collect())
+    }
+
+    /// Checks that the connection was not opened before the call, e.g. in the reconnect before it.
+    pub(super) fn check(&self, row: &Row, connection: &ConnectionEvent) -> Result<(), String> {
+        if !row.reused && connection.at_ns < row.start_ns && self.0.contains(&row.id) {
+            return Err(format!(
+                "call {}: the driver claims to have opened its connection, the server had \
+                 completed the handshake {} us before the driver's start",
+                row.id,
+                (row.start_ns - connection.at_ns) / 1000
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a successful call did not end before its last byte can have arrived.
+pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    let id = row.id;
+    let transfer_ns = |bytes: u64, bps: Option<u64>| {
+        let ns = bps.map_or(0, |bps| {
+            u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))
+        });
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    };
+    let bytes_ns = transfer_ns(row.response_bytes, claim.down_bps)
+        .max(transfer_ns(row.request_bytes, claim.up_bps));
+    // True on any clock, but for its own error.
+    let least_ns = claim.rtt_ns.saturating_add(bytes_ns);
+    let took_ns = row.end_ns.saturating_sub(row.start_ns);
+    if took_ns < least_ns - least_ns / 50 {
+        return Err(format!(
+            "call {id}: ends after {:.3} ms, while its {} B up and {} B down take at least {:.3} ms \
+             on this link",
+            took_ns as f64 / 1e6,
+            row.request_bytes,
+            row.response_bytes,
+            least_ns as f64 / 1e6
+        ));
+    }
+    let seen_ns = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
+    if claim.clock == Clock::Monotonic && seen_ns < hit.end_ns {
+        return Err(format!(
+            "call {id}: the driver's end is {} us before the server had sent the response",
+            (hit.end_ns - row.end_ns) / 1000
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{claim, connection, request, row, workload};
+    use super::super::{Proven, prove};
+    use super::*;
+    use crate::plan::workload::Workload;
+    use crate::study::Step;
+    use driver::protocol::Reconnect;
+    use record::server_log::ServerEvent;
+
+    const MS: u64 = 1_000_000;
+
+    fn call(times: u32) -> Step {
+        Step::Call {
+            group: "echo".into(),
+            body: "{}".into(),
+            times,
+        }
+    }
+
+    fn opened_at(at_ns: u64) -> ServerEvent {
+        let ServerEvent::Connection(mut opened) = connection() else {
+            unreachable!()
+        };
+        opened.at_ns = at_ns;
+        ServerEvent::Connection(opened)
+    }
+
+    fn prove_one(workload: &Workload, row: Row, at_ns: u64) -> Result<Proven, String> {
+        let log = [opened_at(at_ns), request(row.id, row.start_ns + 300)];
+        prove(&claim(workload), &[row], &log)
+    }
+
+    #[test]
+    fn a_connection_opened_before_the_call_is_not_its_own() {
+        let cold = [Step::Reconnect(Reconnect::Cold), call(1)];
+        let after_reconnect = Workload::expand(&cold);
+        let new = |id| Row {
+            reused: false,
+            ..row(id, 1_100)
+        };
+        prove_one(&after_reconnect, new(2), 1_100).unwrap();
+        let error = prove_one(&after_reconnect, new(2), 1_099).unwrap_err();
+        assert!(
+            error.contains("claims to have opened its connection"),
+            "{error}"
+        );
+        // The first call of a process may not find one either.
+        prove_one(&Workload::expand(&[call(1)]), new(1), 1_099).unwrap_err();
+        // Where several calls start at once, one may take a connection that another asked for.
+        let parallel = Workload::expand(&[Step::Parallel(vec![call(2)])]);
+        prove_one(&parallel, new(1), 1_099).unwrap();
+    }
+
+    #[test]
+    fn calls_in_sequence_do_not_overlap() {
+        let rows = |overlap_ns: u64| {
+            let mut rows = [row(1, 1_100), row(2, 10 * MS)];
+            rows[0].end_ns = 10 * MS + overlap_ns;
+            rows
+        };
+        let sequence = workload();
+        check_order(&claim(&sequence), &rows(MAX_OVERLAP_NS)).unwrap();
+        let error = check_order(&claim(&sequence), &rows(MAX_OVERLAP_NS + 1)).unwrap_err();
+        assert!(error.contains("before call 1 has ended"), "{error}");
+        let parallel = Workload::expand(&[Step::Parallel(vec![call(2)])]);
+        check_order(&claim(&parallel), &rows(MAX_OVERLAP_NS + 1)).unwrap();
+        // A parallel step starts when the step before it has ended.
+        let then = Workload::expand(&[call(1), Step::Parallel(vec![call(2)])]);
+        check_order(&claim(&then), &rows(MAX_OVERLAP_NS + 1)).unwrap_err();
+    }
+
+    fn hit(end_ns: u64) -> RequestEvent {
+        let ServerEvent::Request(mut hit) = request(1, 1_400) else {
+            unreachable!()
+        };
+        hit.end_ns = end_ns;
+        hit
+    }
+
+    #[test]
+    fn bytes_take_their_time_on_the_link() {
+        let workload = workload();
+        let mut claim = claim(&workload);
+        (claim.rtt_ns, claim.down_bps) = (100 * MS, Some(1_000_000));
+        // 0.1 s of round trip and 1 s of bytes, less 2 %.
+        let took = |ns: u64| Row {
+            response_bytes: 125_000,
+            end_ns: 1_100 + ns,
+            ..row(1, 1_100)
+        };
+        check_end(&claim, &took(1_078 * MS), &hit(1_500)).unwrap();
+        let error = check_end(&claim, &took(1_078 * MS - 1), &hit(1_500)).unwrap_err();
+        assert!(error.contains("at least 1100.000 ms"), "{error}");
+        (claim.down_bps, claim.up_bps) = (None, Some(1_000_000));
+        check_end(&claim, &took(100 * MS), &hit(1_500)).unwrap();
+        let upload = Row {
+            request_bytes: 125_000,
+            ..took(100 * MS)
+        };
+        check_end(&claim, &upload, &hit(1_500)).unwrap_err();
+    }
+
+    #[test]
+    fn a_call_does_not_end_before_its_response_was_sent() {
+        let workload = workload();
+        let mut claim = claim(&workload);
+        let row = row(1, 1_100);
+        let latest = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
+        check_end(&claim, &row, &hit(latest)).unwrap();
+        let error = check_end(&claim, &row, &hit(latest + 1)).unwrap_err();
+        assert!(
+            error.contains("before the server had sent the response"),
+            "{error}"
+        );
+        claim.clock = Clock::Own;
+        check_end(&claim, &row, &hit(latest + 1)).unwrap();
+    }
+
+    #[test]
+    fn only_constant_rates_bound_a_transfer() {
+        assert_eq!(highest_bps(&RateSpec::constant(7)), Some(7));
+        assert_eq!(highest_bps(&RateSpec::Unlimited), None);
+    }
+}
