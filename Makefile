@@ -1,24 +1,26 @@
 # `make run` runs a study, `make test` runs the tests. Variables:
 #   STUDY=studies/NAME.toml  the study that `make run` runs
-#   QUICK=1                  two blocks only
+#   QUICK=1                  six blocks only, the fewest for a verdict
+#   SEED=7                   another seed, which gives other losses
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
 
 CARGO ?= cargo
 STUDY ?= studies/quickstart.toml
 QUICK ?=
+SEED ?=
 STACKS ?=
 SYSTEM ?=
 CODECS = rust jvm go mono python perl
 COMMA = ,
 TARGET = $(or $(CARGO_TARGET_DIR),target)
-BLOCKS = $(if $(QUICK),--quick,)
+OPTIONS = $(if $(QUICK),--quick) $(if $(SEED),--seed $(SEED))
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
 .PHONY: run test codecs conformance generated lint bench doctor stacks build clean
 
 run: build stacks
-	$(TARGET)/release/commute run $(STUDY) $(BLOCKS)
+	$(TARGET)/release/commute run $(STUDY) $(OPTIONS)
 
 build:
 	$(CARGO) build --release --workspace --bins

@@ -6,7 +6,7 @@ pub(crate) mod estimate;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use driver::protocol::Discovery;
 use link::Network;
@@ -119,21 +119,23 @@ impl Plan {
             .sum()
     }
 
-    /// Returns how many comparisons with the baseline a report of all networks makes: bulk groups
-    /// are compared as one, others as first and warm requests.
-    pub fn comparisons(&self) -> usize {
+    /// Returns how many arms a report compares with the baseline in each column of its tables: for
+    /// every network, the populations of each group, and the whole of a group of several calls.
+    pub fn families(&self) -> Vec<usize> {
         let arms = self.arms();
         let compared = arms.iter().filter(|arm| !arm.same_as_baseline).count() - 1;
-        let groups: BTreeMap<&str, bool> = (self.workload.groups.iter())
-            .map(|g| (g.name.as_str(), g.bulk))
+        let calls = planned_calls(&self.workload);
+        let populations: BTreeSet<(&str, Position)> = calls
+            .iter()
+            .map(|call| (call.group.as_str(), call.position))
             .collect();
-        let measures: BTreeSet<(String, bool)> = (planned_calls(&self.workload).into_iter())
-            .map(|call| {
-                let first = call.position != Position::Warm && !groups[call.group.as_str()];
-                (call.group, first)
-            })
-            .collect();
-        compared * self.networks.len() * measures.len()
+        let of_group = |name: &str| calls.iter().filter(|call| call.group == name).count();
+        let groups = &self.workload.groups;
+        let wholes = groups
+            .iter()
+            .filter(|group| of_group(&group.name) > 1)
+            .count();
+        vec![compared; self.networks.len() * (populations.len() + wholes)]
     }
 
     /// Returns the arms as `run.json` lists them.
@@ -296,9 +298,9 @@ times = 2
     }
 
     #[test]
-    fn comparisons_are_arms_times_networks_times_measures() {
-        // One arm besides baseline and A/A arm, two networks, first and warm requests.
-        assert_eq!(small_plan().comparisons(), 4);
+    fn families_are_networks_times_measures() {
+        // One arm besides baseline and A/A arm; on two networks: first request, warm requests, whole.
+        assert_eq!(small_plan().families(), [1; 6]);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::exit;
 use crate::verb::report::{Format, print, validity, write_files};
 use progress::Progress;
 
-/// Blocks of `--quick`: every arm twice.
-const QUICK_BLOCKS: u32 = 2;
+/// Blocks of `--quick`: the fewest that can give a verdict.
+const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
 
 /// Run a study and answer its question
 ///
@@ -25,7 +25,7 @@ const QUICK_BLOCKS: u32 = 2;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute run studies/quickstart.toml --dry-run     the cells, and how long they take\n  \
-    commute run studies/quickstart.toml --quick       a smoke test; verdicts need 6 blocks\n  \
+    commute run studies/quickstart.toml --quick       6 blocks: verdicts only where all is clear\n  \
     commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
     commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
     commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks")]
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Blocks per network; overrides the study's, or extends the run to resume
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     blocks: Option<u32>,
-    /// Only 2 blocks: a smoke test, too few for a verdict
+    /// Only 6 blocks, the fewest that can give a verdict
     #[arg(long, conflicts_with_all = ["blocks", "resume"])]
     quick: bool,
     /// Run N blocks in parallel; `commute doctor --jobs N` reports whether this machine can
