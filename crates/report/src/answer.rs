@@ -281,10 +281,13 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
         let settled =
             |(_, need): &(String, Need)| need.undecided.is_empty().then(|| need.best.clone());
         let part = match common(needs.iter().map(settled)) {
-            Some(arms) => arms.join(" or "),
+            Some(arms) => arms_words(&arms, rivals(valid[0]).count()),
             None => needs
                 .iter()
-                .map(|(network, need)| format!("{} on {network}", best_words(need)))
+                .map(|(network, need)| {
+                    let words = best_words(need, rivals(valid[0]).count());
+                    format!("{words} on {network}")
+                })
                 .collect::<Vec<_>>()
                 .join(", "),
         };
@@ -293,9 +296,22 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
     format!("It depends on the need. {}.", parts.join("; "))
 }
 
-/// Returns the best arms for a need in words.
-pub(crate) fn best_words(need: &Need) -> String {
-    let best = need.best.join(" or ");
+/// Returns the arms of a study without its A/A arms.
+fn rivals(network: &NetworkSummary) -> impl Iterator<Item = &ArmSummary> {
+    network.arms.iter().filter(|arm| arm.role != Role::Repeat)
+}
+
+/// Returns names of arms in words, given how many arms there are.
+fn arms_words(arms: &[String], all: usize) -> String {
+    match arms.len() == all && all > 2 {
+        true => "any arm".to_owned(),
+        false => arms.join(" or "),
+    }
+}
+
+/// Returns the best arms for a need in words, given how many arms there are.
+pub(crate) fn best_words(need: &Need, all: usize) -> String {
+    let best = arms_words(&need.best, all);
     match need.undecided.is_empty() {
         true => best,
         false => format!("undecided between {best} and {}", need.undecided.join(", ")),

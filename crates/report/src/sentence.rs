@@ -65,8 +65,13 @@ impl<'a> Writer<'a> {
 
     fn by_need(&self, needs: &[Need]) -> String {
         let mut text = "It depends on the need.".to_owned();
+        let all = self
+            .arms
+            .iter()
+            .filter(|arm| arm.role != Role::Repeat)
+            .count();
         for need in needs {
-            text += &format!(" {}: {}", need.label, best_words(need));
+            text += &format!(" {}: {}", need.label, best_words(need, all));
             let leader = self
                 .rivals()
                 .find(|arm| Some(&arm.name) == need.best.first());

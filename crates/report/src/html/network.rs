@@ -42,7 +42,14 @@ pub(super) fn needs(summary: &Summary) -> String {
 }
 
 fn best(network: &NetworkSummary, need: &Need) -> String {
-    let mut cell = Text(&best_words(need)).to_string();
+    let mut cell = {
+        let all = network
+            .arms
+            .iter()
+            .filter(|arm| arm.role != Role::Repeat)
+            .count();
+        Text(&best_words(need, all)).to_string()
+    };
     let arm = network
         .arms
         .iter()
