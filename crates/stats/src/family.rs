@@ -4,9 +4,9 @@ use crate::ends::Ends;
 use crate::estimate::{Estimate, at_rank, median};
 use crate::interval::Level;
 use crate::outlook::outlook;
-use crate::ranks::{Ranks, at_most};
+use crate::ranks::{MIN_BLOCKS, Ranks, at_most};
 use crate::span::Span;
-use crate::verdict::{Comparison, MIN_BLOCKS, Verdict, verdict};
+use crate::verdict::{Comparison, Verdict, verdict};
 
 /// Comparisons that are read together, e.g. all arms in one column of a table: one measure on one
 /// network.
@@ -84,8 +84,8 @@ pub fn decide(families: &[Family], error: f64, ranks: Ranks) -> Vec<FamilyResult
         .collect()
 }
 
-/// Compares one arm with the baseline at `level`.
-pub(crate) fn compare_at(differences: &Differences, level: Level, ranks: Ranks) -> Comparison {
+/// Compares one arm with the baseline at `level`, apart from any family.
+pub fn compare(differences: &Differences, level: Level, ranks: Ranks) -> Comparison {
     Measured::new(differences, ranks).compare(level, ranks)
 }
 

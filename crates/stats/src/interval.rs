@@ -60,14 +60,6 @@ impl Level {
         Self { alpha: error }
     }
 
-    /// Returns the level at which each of `comparisons` intervals must be made so that any of them
-    /// misses at most as often as one at this level (Bonferroni).
-    pub fn shared_by(self, comparisons: usize) -> Self {
-        Self {
-            alpha: self.alpha / comparisons.max(1) as f64,
-        }
-    }
-
     /// Returns the probability that an interval misses the true value.
     pub fn alpha(self) -> f64 {
         self.alpha

@@ -62,7 +62,7 @@ mod span;
 mod verdict;
 
 pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
-pub use family::{Differences, Family, FamilyResult, decide};
+pub use family::{Differences, Family, FamilyResult, compare, decide};
 pub use interval::{Interval, Level, Method};
 pub use outlook::Outlook;
 pub use paired::{block_difference, block_speedup, rank_correlation, speedup};
@@ -70,7 +70,7 @@ pub use plan::{FewestBlocks, fewest_blocks};
 pub use quantile::{
     MIN_BLOCKS_FOR_POOLING, MIN_REQUESTS_BEYOND, Quantile, fewest_requests, quantile,
 };
-pub use ranks::Ranks;
+pub use ranks::{MIN_BLOCKS, Ranks};
 pub use reliability::{Reliability, ReliabilityVerdict, Requests, compare_reliability};
 pub use span::Span;
-pub use verdict::{Comparison, MIN_BLOCKS, Rule, Verdict, compare, default_margin_ns};
+pub use verdict::{Comparison, Verdict, default_margin_ns};

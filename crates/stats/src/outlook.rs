@@ -6,9 +6,8 @@ use serde::Serialize;
 use crate::binomial::cdf;
 use crate::estimate::median;
 use crate::interval::Level;
-use crate::ranks::Ranks;
+use crate::ranks::{MIN_BLOCKS, Ranks};
 use crate::span::Span;
-use crate::verdict::MIN_BLOCKS;
 
 /// The probability of a verdict that a few more blocks must give.
 const POWER_OF_A_FEW: f64 = 0.5;

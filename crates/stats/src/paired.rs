@@ -3,9 +3,8 @@
 use crate::ends::Ends;
 use crate::estimate::{Estimate, at_rank, median};
 use crate::interval::Method;
-use crate::ranks::Ranks;
+use crate::ranks::{MIN_BLOCKS, Ranks};
 use crate::span::Span;
-use crate::verdict::MIN_BLOCKS;
 
 /// Returns the difference between arm and baseline in one block: the median over its steps of arm
 /// minus baseline, given the (arm, baseline) times of each step that both made. `None` without a step.

@@ -1,8 +1,7 @@
 //! How many blocks a study needs before anything can be decided.
 
 use crate::interval::Level;
-use crate::ranks::Ranks;
-use crate::verdict::MIN_BLOCKS;
+use crate::ranks::{MIN_BLOCKS, Ranks};
 
 /// The fewest blocks at which [`crate::decide`] can decide comparisons whose blocks all agree. With
 /// fewer, no result could be a verdict; with scatter it takes more.

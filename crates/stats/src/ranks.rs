@@ -3,6 +3,10 @@
 use crate::binomial::{cdf, ln_gamma};
 use crate::interval::Level;
 
+/// Fewest blocks for any verdict: with 5, even the whole range covers the median only 93.8 % of the
+/// time.
+pub const MIN_BLOCKS: usize = 6;
+
 /// Relative tolerance between a level and a probability. Both can be the same fraction, e.g. 2/2^6
 /// and 0.05 * 5/6 * 3/4, but differ in their last binary digit.
 const TOLERANCE: f64 = 1e-9;

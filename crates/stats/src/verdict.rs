@@ -4,41 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::estimate::Estimate;
-use crate::family::{Differences, compare_at};
-use crate::interval::Level;
 use crate::outlook::Outlook;
-use crate::ranks::Ranks;
 use crate::span::Span;
-
-/// Fewest blocks for any verdict: with 5, even the whole range covers the median only 93.8 % of the
-/// time.
-pub const MIN_BLOCKS: usize = 6;
-
-/// Compares an arm with the baseline over blocks, given the (arm, baseline) times of each block.
-/// `None` without a block.
-pub fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
-    let differences = Differences {
-        by_block: pairs.iter().map(|(arm, base)| arm.minus(*base)).collect(),
-        margin: rule.margin,
-    };
-    let compared = compare_at(&differences, rule.level, Ranks::Fixed);
-    (!pairs.is_empty()).then_some(compared)
-}
 
 /// Returns the margin, in ns, of a study that sets none: 5 % of the baseline, but at least 2 ms,
 /// which no user notices and which the scheduler of a busy machine can cause.
 pub fn default_margin_ns(baseline_ns: f64) -> f64 {
     (baseline_ns * 0.05).max(2e6)
-}
-
-/// When two arms count as different.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
-    /// Largest difference that still counts as no difference, in the unit of the times. At least the
-    /// resolution of the arms' clocks.
-    pub margin: f64,
-    /// Level of the interval, already shared among all comparisons of the report.
-    pub level: Level,
 }
 
 /// The result of comparing an arm with the baseline.
@@ -97,11 +69,19 @@ pub(crate) fn verdict(value: Span, (lo, hi): (f64, f64), margin: f64) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::{Differences, compare};
+    use crate::interval::Level;
+    use crate::ranks::Ranks;
 
-    const RULE: Rule = Rule {
-        margin: 5.0,
-        level: Level::NINETY_FIVE,
-    };
+    const MARGIN: f64 = 5.0;
+
+    fn compared(pairs: &[(Span, Span)], level: Level) -> Comparison {
+        let differences = Differences {
+            by_block: pairs.iter().map(|(arm, base)| arm.minus(*base)).collect(),
+            margin: MARGIN,
+        };
+        compare(&differences, level, Ranks::Fixed)
+    }
 
     fn against_100(arm: &[f64]) -> Vec<(Span, Span)> {
         arm.iter()
@@ -110,7 +90,7 @@ mod tests {
     }
 
     fn verdict(arm: &[f64]) -> Verdict {
-        compare(&against_100(arm), &RULE).unwrap().verdict
+        compared(&against_100(arm), Level::NINETY_FIVE).verdict
     }
 
     #[test]
@@ -160,15 +140,8 @@ mod tests {
 
     #[test]
     fn more_comparisons_need_more_blocks() {
-        let rule = Rule {
-            level: Level::NINETY_FIVE.shared_by(24),
-            ..RULE
-        };
-        let of = |n| {
-            compare(&against_100(&vec![10.0; n]), &rule)
-                .unwrap()
-                .verdict
-        };
+        let level = Level::of_error(0.05 / 24.0);
+        let of = |n| compared(&against_100(&vec![10.0; n]), level).verdict;
         assert_eq!(
             of(9),
             Verdict::CannotTell {
@@ -183,19 +156,22 @@ mod tests {
     fn timeouts_count_as_at_least_their_length() {
         let mut pairs = against_100(&[120.0, 121.0, 122.0, 123.0]);
         pairs.extend([(Span::at_least(900.0), Span::exact(100.0)); 2]);
-        let got = compare(&pairs, &RULE).unwrap();
+        let got = compared(&pairs, Level::NINETY_FIVE);
         assert_eq!(got.verdict, Verdict::Slower);
         assert_eq!(got.difference.interval.hi, f64::INFINITY);
         // A censored baseline cannot make the arm slower.
         let pairs = vec![(Span::exact(120.0), Span::at_least(900.0)); 6];
-        assert_eq!(compare(&pairs, &RULE).unwrap().verdict, Verdict::Faster);
+        assert_eq!(
+            compared(&pairs, Level::NINETY_FIVE).verdict,
+            Verdict::Faster
+        );
         // Faster by at least 2, with a margin of 5: it may or may not be enough.
         let pairs = vec![(Span::exact(120.0), Span::at_least(122.0)); 6];
-        let got = compare(&pairs, &RULE).unwrap().verdict;
+        let got = compared(&pairs, Level::NINETY_FIVE).verdict;
         assert!(matches!(got, Verdict::CannotTell { .. }), "{got:?}");
         // The difference of two censored times is unknown.
         let pairs = vec![(Span::at_least(900.0), Span::at_least(900.0)); 12];
-        let got = compare(&pairs, &RULE).unwrap().verdict;
+        let got = compared(&pairs, Level::NINETY_FIVE).verdict;
         assert_eq!(
             got,
             Verdict::CannotTell {

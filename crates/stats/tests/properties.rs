@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stats::{
-    Differences, Family, Level, Ranks, Rule, Span, Verdict, compare, decide, estimate,
+    Comparison, Differences, Family, Level, Ranks, Span, Verdict, decide, estimate,
     estimate_by_order,
 };
 
@@ -18,10 +18,25 @@ fn pairs() -> impl Strategy<Value = Vec<(Span, Span)>> {
     prop::collection::vec((time(), time()), 1..26)
 }
 
+/// A margin, and a level shared by up to 30 comparisons.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    margin: f64,
+    level: Level,
+}
+
+fn compare(pairs: &[(Span, Span)], rule: &Rule) -> Option<Comparison> {
+    let differences = Differences {
+        by_block: pairs.iter().map(|(arm, base)| arm.minus(*base)).collect(),
+        margin: rule.margin,
+    };
+    (!pairs.is_empty()).then(|| stats::compare(&differences, rule.level, Ranks::Fixed))
+}
+
 fn rule() -> impl Strategy<Value = Rule> {
     (1u32..2_000, 1usize..30).prop_map(|(margin, comparisons)| Rule {
         margin: f64::from(margin),
-        level: Level::NINETY_FIVE.shared_by(comparisons),
+        level: Level::of_error(0.05 / comparisons as f64),
     })
 }
 
@@ -86,7 +101,7 @@ proptest! {
     #[test]
     fn stricter_levels_never_narrow_an_exact_interval(values in prop::collection::vec(time(), 1..20), m in 1usize..50) {
         let one = estimate_by_order(&values, Level::NINETY_FIVE).unwrap().interval;
-        let shared = estimate_by_order(&values, Level::NINETY_FIVE.shared_by(m)).unwrap().interval;
+        let shared = estimate_by_order(&values, Level::of_error(0.05 / m as f64)).unwrap().interval;
         prop_assert!(shared.lo <= one.lo && one.hi <= shared.hi && shared.coverage >= one.coverage);
     }
 

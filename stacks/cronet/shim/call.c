@@ -291,13 +291,6 @@ void call_free(struct call *call)
     free(call);
 }
 
-int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 __attribute__((constructor)) static void init_condition(void)
 {
     pthread_condattr_t attributes;

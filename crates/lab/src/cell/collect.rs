@@ -11,8 +11,8 @@ use super::error::CellError;
 use super::measured::{Handshake, Measured};
 use crate::verify::proof::{Claim, prove};
 
-/// What came out of a cell, after both processes have ended.
-pub(super) struct Driven {
+/// Everything that a cell's run produced, after both processes have ended.
+pub(super) struct RunOutput {
     pub(super) hello: Hello,
     pub(super) startup_ns: u64,
     pub(super) rows: Vec<Row>,
@@ -27,14 +27,14 @@ pub(super) struct Driven {
 
 /// Proves the driver's rows, and gathers everything else that is recorded.
 pub(super) fn collect(
-    driven: Driven,
+    output: RunOutput,
     claim: &Claim<'_>,
     certificate: Certificate,
 ) -> Result<Measured, CellError> {
-    trace(&driven.rows, &driven.log);
+    trace(&output.rows, &output.log);
     let (calls, connections) =
-        prove(claim, &driven.rows, &driven.log).map_err(CellError::Failed)?;
-    let window = driven.window;
+        prove(claim, &output.rows, &output.log).map_err(CellError::Failed)?;
+    let window = output.window;
     let connections = connections.into_iter().map(|(mut settings, port)| {
         settings.certificate = certificate.name().to_owned();
         settings.client = socket(&window.client_sockets, |s| s.local_port == port);
@@ -44,16 +44,16 @@ pub(super) fn collect(
     Ok(Measured {
         calls,
         connections: connections.collect(),
-        handshakes: handshakes(&driven.rows),
-        stack: stack_of(&driven.hello),
+        handshakes: handshakes(&output.rows),
+        stack: stack_of(&output.hello),
         clock: claim.clock,
-        rows: driven.rows,
-        log: driven.log,
-        tap: driven.tap,
-        started_ns: driven.run_ns,
-        took_ns: driven.took_ns,
-        startup_ns: driven.startup_ns,
-        startup_cpu_ns: (driven.driver.exit.cpu_ns).saturating_sub(window.client.cpu_ns),
+        rows: output.rows,
+        log: output.log,
+        tap: output.tap,
+        started_ns: output.run_ns,
+        took_ns: output.took_ns,
+        startup_ns: output.startup_ns,
+        startup_cpu_ns: (output.driver.exit.cpu_ns).saturating_sub(window.client.cpu_ns),
         peak_bytes: window.client.peak_rss_bytes,
         window,
     })

@@ -30,7 +30,7 @@ use crate::stacks;
 use crate::study::{Arm, Security};
 use crate::verify::proof::{Claim, highest_bps};
 use capabilities::missing_capability;
-use collect::{Driven, collect};
+use collect::{RunOutput, collect};
 use driver::clock::monotonic_ns;
 use driver_process::DriverProcess;
 use error::CellError;
@@ -106,15 +106,15 @@ impl CellRun<'_> {
             .scratch_dir()
             .map_err(|e| CellError::io("temporary folder", &e))?;
         let permit = access.exclusive();
-        let driven = self
+        let output = self
             .prepare(bench, stack, exe, &dir)
             .and_then(|prepared| self.drive(bench, prepared, access, permit));
         // Whatever happened, nothing of this cell may send packets into the next one.
         let cleared = bench.clear_endpoints();
-        let driven = driven?;
+        let output = output?;
         cleared?;
-        let claim = self.claim(driven.hello.clock, driven.run_ns);
-        collect(driven, &claim, stack.entry.certificate)
+        let claim = self.claim(output.hello.clock, output.run_ns);
+        collect(output, &claim, stack.entry.certificate)
     }
 
     /// Configures the link, and starts and sets up server and driver.
@@ -195,7 +195,7 @@ impl CellRun<'_> {
         prepared: Prepared,
         access: &Access<'_>,
         permit: Permit<'_>,
-    ) -> Result<Driven, CellError> {
+    ) -> Result<RunOutput, CellError> {
         let Prepared {
             server,
             mut driver,
@@ -212,7 +212,7 @@ impl CellRun<'_> {
         let driver = driver.stop()?;
         let log = server.stop()?;
         let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
-        Ok(Driven {
+        Ok(RunOutput {
             hello,
             startup_ns,
             rows: steps.rows,

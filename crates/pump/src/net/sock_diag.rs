@@ -17,7 +17,7 @@ const ID_LEN: usize = 48;
 const LISTEN: u32 = 10;
 
 /// Closes all TCP sockets in the calling thread's namespace but those that listen, whatever their
-/// state and whoever holds them, so that none retransmits any more. Those that are connected send a
+/// state and owner, so that none retransmits any more. Those that are connected send a
 /// RST now. Does nothing where the kernel cannot (it lacks CONFIG_INET_DIAG_DESTROY).
 pub(crate) fn close_tcp_sockets() -> io::Result<()> {
     let socket = open(netlink::SOCK_DIAG)?;
