@@ -103,7 +103,7 @@ fn exchange_reports_its_phases() {
     assert!(
         report
             .stdout
-            .contains("record: warm requests: phases of an exchange"),
+            .contains("warm record requests: phases of an exchange"),
         "{report}"
     );
     let json = sandbox

@@ -10,6 +10,7 @@ use crate::compare::compare_pairs;
 use crate::population::Population;
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, ArmSummary, Need, NetworkSummary, Role};
+use crate::text::capitalised;
 
 /// A share of failed requests of the baseline or of all arms from which nothing can be concluded.
 const FAILED_SHARE: f64 = 0.5;
@@ -291,9 +292,9 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
                 .collect::<Vec<_>>()
                 .join(", "),
         };
-        parts.push(format!("{label}: {part}"));
+        parts.push(format!(" {}: {part}.", capitalised(label)));
     }
-    format!("It depends on the need. {}.", parts.join("; "))
+    format!("It depends on the need.{}", parts.concat())
 }
 
 /// Returns the arms of a study without its A/A arms.
@@ -314,7 +315,7 @@ pub(crate) fn best_words(need: &Need, all: usize) -> String {
     let best = arms_words(&need.best, all);
     match need.undecided.is_empty() {
         true => best,
-        false => format!("undecided between {best} and {}", need.undecided.join(", ")),
+        false => format!("{best}, but undecided: {}", need.undecided.join(", ")),
     }
 }
 

@@ -67,6 +67,11 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
     let has_process = parts.contains_key(&Position::ColdProcess);
     let has_first = parts.contains_key(&Position::First);
     let count = whole.len();
+    // Without another group of small requests, everybody knows which are meant.
+    let label = |before: &str, after: &str| match small == 1 && !group.bulk {
+        true => format!("{before} {after}"),
+        false => format!("{before} {} {after}", group.name),
+    };
     let population = |part, label, decisive, bulk, members| Population {
         group: group.name.clone(),
         part,
@@ -79,19 +84,16 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
     let mut all: Vec<Population> = parts
         .into_iter()
         .map(|(position, members)| {
-            let (part, words) = match position {
-                Position::ColdProcess if has_first => (Part::ColdProcess, "cold start"),
-                Position::ColdProcess => (Part::ColdProcess, "first request"),
-                Position::First if has_process => (Part::First, "first on a connection"),
-                Position::First => (Part::First, "first request"),
-                Position::Warm => (Part::Warm, "warm requests"),
+            let (part, before, after) = match position {
+                Position::ColdProcess if has_first => (Part::ColdProcess, "cold", "request"),
+                Position::ColdProcess => (Part::ColdProcess, "first", "request"),
+                Position::First if has_process => (Part::First, "first", "request on a connection"),
+                Position::First => (Part::First, "first", "request"),
+                Position::Warm => (Part::Warm, "warm", "requests"),
             };
-            let label = if single {
-                group.name.clone()
-            } else if small == 1 && !group.bulk {
-                words.to_owned()
-            } else {
-                format!("{}: {words}", group.name)
+            let label = match single {
+                true => group.name.clone(),
+                false => label(before, after),
             };
             population(
                 part,
@@ -103,7 +105,7 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
         })
         .collect();
     if !single {
-        let label = format!("{}: all {count}", group.name);
+        let label = label(&format!("all {count}"), "requests");
         all.push(population(
             Part::Whole,
             label,

@@ -8,6 +8,7 @@ use crate::answer::{best_words, differs, fails_mostly, is_less_reliable};
 use crate::number::{count, duration, percent, size};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Advice, ArmSummary, Need, Role};
+use crate::text::capitalised;
 use crate::wording::{protocol_mismatch, verdict_words};
 
 /// Returns the recommendation for one network as a sentence.
@@ -71,7 +72,7 @@ impl<'a> Writer<'a> {
             .filter(|arm| arm.role != Role::Repeat)
             .count();
         for need in needs {
-            text += &format!(" {}: {}", need.label, best_words(need, all));
+            text += &format!(" {}: {}", capitalised(&need.label), best_words(need, all));
             let leader = self
                 .rivals()
                 .find(|arm| Some(&arm.name) == need.best.first());

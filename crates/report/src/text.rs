@@ -14,6 +14,13 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// Returns a text with its first letter in upper case.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}
+
 /// Breaks text at spaces into lines of at most `width` characters, each behind `indent`.
 pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let (mut out, mut line) = (String::new(), String::new());

@@ -41,6 +41,16 @@ pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> String {
     let height = TOP + BOTTOM + ROW * rows.len() as f64;
     let bottom = height - BOTTOM;
     let mut body = axis.grid(TOP, bottom);
+    for (i, row) in rows.iter().enumerate() {
+        let margin_ns = row.comparison.margin_ns;
+        let (from, to) = (axis.x(-margin_ns), axis.x(margin_ns));
+        body += &format!(
+            "<rect class=\"margin\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
+            TOP + ROW * i as f64 + 2.0,
+            to - from,
+            ROW - 4.0
+        );
+    }
     body += &format!(
         "<text x=\"{left:.1}\" y=\"14\">faster</text>\
          <text x=\"{right:.1}\" y=\"14\" text-anchor=\"end\">slower</text>\n\
@@ -61,19 +71,13 @@ pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> String {
 fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> String {
     let Comparison {
         difference,
-        margin_ns,
         verdict,
         ..
     } = row.comparison;
     let (middle, text) = (top + ROW / 2.0, top + ROW / 2.0 + 4.0);
     let class = verdict_words(*verdict).replace(' ', "-");
-    let (from, to) = (axis.x(-margin_ns), axis.x(*margin_ns));
     let mut out = format!(
-        "<rect class=\"margin\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n\
-         <text x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"end\">{}</text>\n",
-        top + 2.0,
-        to - from,
-        ROW - 4.0,
+        "<text x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"end\">{}</text>\n",
         NAMES - 8.0,
         Text(row.name)
     );
