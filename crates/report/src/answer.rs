@@ -315,7 +315,7 @@ pub(crate) fn best_words(need: &Need, all: usize) -> String {
     let best = arms_words(&need.best, all);
     match need.undecided.is_empty() {
         true => best,
-        false => format!("{best}, but undecided: {}", need.undecided.join(", ")),
+        false => format!("{best} (undecided: {})", need.undecided.join(", ")),
     }
 }
 

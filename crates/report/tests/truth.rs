@@ -351,7 +351,7 @@ fn undecided_arm_is_not_recommended_for_everything() {
         summary.answer.contains("First request: quinn h3.")
             && summary
                 .answer
-                .contains("Image: hyper h2, but undecided: quinn h3 on"),
+                .contains("Image: hyper h2 (undecided: quinn h3) on"),
         "{}",
         summary.answer
     );
