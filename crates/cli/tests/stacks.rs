@@ -94,7 +94,7 @@ fn expect_reports_regressions() {
     check(&["--expect", "matrix"])
         .exits_with(3)
         .stderr_contains("NOT TESTED")
-        .stderr_contains("hyper h2 unknown: in the expected matrix, but not tried");
+        .stderr_contains("hyper h2 unknown: in the expected matrix, but not run");
 }
 
 #[test]
