@@ -1,7 +1,7 @@
 //! The messages of codec runner protocol version 2: one JSON object per line.
 //!
 //! `docs/codec-runner.md` is the contract. The bench sends a [`Request`], the runner answers with
-//! a [`Reply`], over the same pipes as a driver's ([`crate::pipes`]).
+//! a [`Reply`], over the same pipes as a driver's ([`mod@crate::env`]).
 
 use std::path::PathBuf;
 

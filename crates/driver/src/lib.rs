@@ -1,7 +1,7 @@
 //! The driver protocol: how the lab makes one client stack follow a workload.
 //!
 //! A *driver* is a small program around one client library. The lab starts it with two
-//! paths in its environment, `COMMUTE_IN` and `COMMUTE_OUT` ([`env`]), and talks to it in
+//! paths in its environment, `COMMUTE_IN` and `COMMUTE_OUT` ([`mod@env`]), and talks to it in
 //! lines of JSON ([`protocol`]). Its standard streams stay free for logs, so a banner does
 //! no harm. The life of a conversation, seen from the lab:
 //!
