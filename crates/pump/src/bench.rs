@@ -57,8 +57,6 @@ pub struct Bench {
     kernel_threads: [Option<Vec<i32>>; 2],
     /// Their CPU time when the window began.
     kernel_cpu_ns: [Option<u64>; 2],
-    /// Process id of init, the ancestor of all processes of this bench.
-    init: u32,
     /// CPU time of processes outside the bench when the window began.
     other_cpu: Option<OtherCpu>,
 }
@@ -79,7 +77,6 @@ impl Bench {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .spawn()
             .map_err(failed)?;
-        let init = child.id();
         let connection = Connection::new(ours, child);
 
         let hello = Hello {
@@ -101,7 +98,6 @@ impl Bench {
             kernel_threads,
             facts,
             kernel_cpu_ns: [None; 2],
-            init,
             other_cpu: None,
         })
     }
@@ -260,7 +256,7 @@ impl Bench {
 
     fn read_other_cpu(&self) -> Option<OtherCpu> {
         let threads = self.kernel_threads.iter().flatten().flatten();
-        OtherCpu::read(self.init, &threads.copied().collect::<Vec<_>>())
+        OtherCpu::read(&threads.copied().collect::<Vec<_>>())
     }
 
     /// Returns the packets of the last window, in order of arrival at the link.

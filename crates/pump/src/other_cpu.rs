@@ -1,4 +1,4 @@
-//! CPU time of every process on the machine that is not part of a bench.
+//! CPU time of every process on the machine that is no part of this lab.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +16,7 @@ const NS_PER_TICK: u64 = 10_000_000;
 /// Adopts orphans.
 const INIT: i32 = 1;
 
-/// CPU time of each process outside a bench at one moment, by process id.
+/// CPU time of each process outside the lab at one moment, by process id.
 #[derive(Debug)]
 pub(crate) struct OtherCpu(HashMap<i32, Process>);
 
@@ -32,10 +32,11 @@ struct Process {
 }
 
 impl OtherCpu {
-    /// Reads the CPU time of all processes but this one, the descendants of `init` and
-    /// `kernel_threads`, which work for the bench. Returns `None` when some processes are
-    /// invisible, i.e. in a container or where /proc hides those of other users.
-    pub(crate) fn read(init: u32, kernel_threads: &[i32]) -> Option<Self> {
+    /// Reads the CPU time of all processes but this one, its descendants and `kernel_threads`, which
+    /// work for the bench. The benches of parallel jobs are descendants too: `commute doctor --jobs`
+    /// checks how much they disturb each other. Returns `None` when some processes are invisible,
+    /// i.e. in a container or where /proc hides those of other users.
+    pub(crate) fn read(kernel_threads: &[i32]) -> Option<Self> {
         // The parent of all kernel threads has this id; it is visible if every process is.
         let kernel = fs::read_to_string("/proc/2/comm").ok()?;
         if kernel.trim_end() != "kthreadd" {
@@ -50,12 +51,12 @@ impl OtherCpu {
         let is_other = |pid: i32| {
             let mut ancestor = pid;
             loop {
-                if ancestor == init as i32 {
+                if ancestor == own {
                     return false;
                 }
                 match all.get(&ancestor) {
                     Some(process) if process.parent > 0 => ancestor = process.parent,
-                    _ => return pid != own && !kernel_threads.contains(&pid),
+                    _ => return !kernel_threads.contains(&pid),
                 }
             }
         };
@@ -136,7 +137,7 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use std::process::Command;
     use std::time::{Duration, Instant};
 
     const S: u64 = 1_000_000_000;
@@ -198,27 +199,39 @@ mod tests {
     }
 
     #[test]
-    fn counts_processes_outside_the_bench_only() {
-        let Some(before) = OtherCpu::read(0, &[]) else {
+    fn counts_processes_outside_the_lab_only() {
+        let Some(before) = OtherCpu::read(&[]) else {
             return testing::skip("not all processes are visible here");
         };
-        let mut busy = Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .stdin(Stdio::null())
-            .spawn()
+        let busy = "while :; do :; done";
+        let mut child = Command::new("sh").args(["-c", busy]).spawn().unwrap();
+        // Adopted by another process once its parent has ended.
+        let orphan = Command::new("sh")
+            .args(["-c", &format!("({busy}) >/dev/null 2>&1 & echo $!")])
+            .output()
+            .unwrap();
+        let orphan: i32 = String::from_utf8(orphan.stdout)
+            .unwrap()
+            .trim()
+            .parse()
             .unwrap();
         let started = Instant::now();
         // 30 ms of CPU time; a crowded machine only makes that take longer. A minute is a deadline
         // against hanging.
-        while sys::process_cpu_ns(busy.id() as i32).unwrap() < 30_000_000 {
+        let used = |pid| sys::process_cpu_ns(pid).unwrap();
+        while used(orphan) < 30_000_000 || used(child.id() as i32) < 30_000_000 {
             assert!(started.elapsed() < Duration::from_secs(60));
             std::thread::yield_now();
         }
-        let outside = OtherCpu::read(0, &[]).unwrap().since(&before);
-        let inside = OtherCpu::read(busy.id(), &[]).unwrap();
-        busy.kill().unwrap();
-        busy.wait().unwrap();
-        assert!(outside >= 30_000_000, "{outside}");
-        assert!(!inside.0.contains_key(&(busy.id() as i32)));
+        let now = OtherCpu::read(&[]).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        Command::new("kill")
+            .arg(orphan.to_string())
+            .status()
+            .unwrap();
+        assert!(now.since(&before) >= 30_000_000);
+        assert!(now.0.contains_key(&orphan));
+        assert!(!now.0.contains_key(&(child.id() as i32)));
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::packets::PacketSeries;
+
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
@@ -366,6 +368,9 @@ pub struct ConnectionSettings {
     /// Kind of the server's key: `p256` or `rsa-2048`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub certificate: String,
+    /// Its packets, and which of them were lost at random; empty if none was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<PacketSeries>,
     /// The client's socket, if it was open when the cell ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Socket>,

@@ -23,6 +23,7 @@
 mod cell;
 mod data;
 mod merge;
+mod packets;
 mod run;
 mod schema;
 pub mod server_log;
@@ -34,6 +35,7 @@ pub use cell::{
 };
 pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
+pub use packets::{LossComparison, PacketSeries};
 pub use run::{
     Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run, Settings,
 };

@@ -9,6 +9,7 @@ use record::{Socket, Stack};
 use super::driver_process::Exited;
 use super::error::CellError;
 use super::measured::{Handshake, Measured};
+use super::packets::series;
 use crate::verify::proof::{Claim, prove};
 
 /// Everything that a cell's run produced, after both processes have ended.
@@ -37,6 +38,7 @@ pub(super) fn collect(
     let window = output.window;
     let connections = connections.into_iter().map(|(mut settings, port)| {
         settings.certificate = certificate.name().to_owned();
+        settings.packets = series(&output.tap, port);
         settings.client = socket(&window.client_sockets, |s| s.local_port == port);
         settings.server = socket(&window.server_sockets, |s| s.peer_port == Some(port));
         settings

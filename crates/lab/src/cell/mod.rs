@@ -8,6 +8,7 @@ mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
 pub(crate) mod measured;
+pub(crate) mod packets;
 pub(crate) mod process;
 pub(crate) mod server_process;
 mod value_files;

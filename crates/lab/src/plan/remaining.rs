@@ -9,6 +9,11 @@ use crate::plan::{Block, PlannedCell};
 
 /// A block is run at most this often.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
+/// Where more of the blocks are noisy the machine is, and running them again would only take longer.
+/// They are wanted for a second opinion: a verdict uses the first attempts.
+const MAX_RERUN_SHARE: f64 = 0.2;
+/// So that small runs repeat something, too.
+const MIN_RERUN_BLOCKS: usize = 2;
 
 /// A block with cells still to be run.
 #[derive(Debug, PartialEq)]
@@ -34,7 +39,8 @@ pub(crate) struct Done {
     id: String,
     invocation: u32,
     attempt: u32,
-    wants_rerun: bool,
+    noisy: bool,
+    bench_failed: bool,
     end_ns: u64,
 }
 
@@ -46,7 +52,8 @@ impl Done {
             id: cell.id.clone(),
             invocation: cell.invocation,
             attempt: cell.attempt,
-            wants_rerun: wants_rerun(cell),
+            noisy: matches!(cell.outcome, Outcome::Noisy { .. }),
+            bench_failed: cell.audit.bench_failed,
             end_ns: cell.started_ns + cell.took_ns,
         }
     }
@@ -54,6 +61,9 @@ impl Done {
 
 /// Returns the blocks to be run next: those with cells that were never run, or, when there are none,
 /// those to be run again. Running what is returned and asking again ends in nothing.
+///
+/// Blocks are run again because the bench failed, or because of a noisy cell if not too many are
+/// noisy. A failure of the driver is a result.
 ///
 /// A block that was interrupted for longer than its `limit_ns` is run from its first cell, since its
 /// cells would no longer be back to back.
@@ -70,14 +80,18 @@ pub(crate) fn remaining<'p>(
             .or_default()
             .push(cell);
     }
-    let (reruns, planned): (Vec<_>, Vec<_>) = blocks
+    let found: Vec<(&Block, &[&Done])> = blocks
         .filter_map(|block| {
-            let key = block
-                .cells
-                .first()
-                .map(|c| (c.planned.network.as_str(), block.number))?;
-            let found = of_block.get(&key).map_or(&[][..], Vec::as_slice);
-            remaining_of(block, found, now, limit_ns(block))
+            let network = &block.cells.first()?.planned.network;
+            let found = of_block.get(&(network.as_str(), block.number));
+            Some((block, found.map_or(&[][..], Vec::as_slice)))
+        })
+        .collect();
+    let repeats_noisy = !too_noisy(&found);
+    let (reruns, planned): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .filter_map(|(block, found)| {
+            remaining_of(block, found, now, limit_ns(block), repeats_noisy)
         })
         .partition(|remaining| {
             remaining.attempt > 1 && remaining.cells.len() == remaining.block.cells.len()
@@ -85,11 +99,20 @@ pub(crate) fn remaining<'p>(
     if planned.is_empty() { reruns } else { planned }
 }
 
+/// Returns whether so many blocks were noisy in their first attempt that none is run again for it.
+fn too_noisy(blocks: &[(&Block, &[&Done])]) -> bool {
+    let was_noisy =
+        |(_, cells): &&(&Block, &[&Done])| cells.iter().any(|cell| cell.attempt == 1 && cell.noisy);
+    let noisy = blocks.iter().filter(was_noisy).count();
+    noisy > MIN_RERUN_BLOCKS && noisy as f64 > blocks.len() as f64 * MAX_RERUN_SHARE
+}
+
 fn remaining_of<'p>(
     block: &'p Block,
     found: &[&Done],
     now: &ResumedAt,
     limit_ns: u64,
+    repeats_noisy: bool,
 ) -> Option<RemainingBlock<'p>> {
     let invocation = found.iter().map(|c| c.invocation).max().unwrap_or(1);
     let of_invocation = found.iter().filter(|c| c.invocation == invocation);
@@ -109,7 +132,8 @@ fn remaining_of<'p>(
     let whole = || block.cells.iter().collect();
     let rerun = || (attempt < MAX_ATTEMPTS).then(|| run(invocation, attempt + 1, whole()));
     if missing.is_empty() {
-        return match current.iter().any(|c| c.wants_rerun) {
+        let again = |c: &&&Done| c.bench_failed || (c.noisy && repeats_noisy);
+        return match current.iter().any(again) {
             true => rerun(),
             false => None,
         };
@@ -124,12 +148,6 @@ fn remaining_of<'p>(
         // The block has a complete attempt already, which a new invocation would supersede.
         (false, _) => rerun(),
     }
-}
-
-/// Returns whether the cell asks for another attempt of its block: it was noisy, or the bench failed.
-/// A failure of the driver is a result and does not.
-pub(crate) fn wants_rerun(cell: &Cell) -> bool {
-    matches!(cell.outcome, Outcome::Noisy { .. }) || cell.audit.bench_failed
 }
 
 #[cfg(test)]
@@ -252,6 +270,25 @@ mod tests {
             }
         }
         assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
+    }
+
+    #[test]
+    fn no_block_is_run_again_where_too_many_are_noisy() {
+        let plan = small_plan();
+        let with_noisy_blocks = |count: usize| {
+            let mut done = complete(&plan, &Outcome::Clean);
+            for cell in &mut done {
+                let block = plan.blocks.iter().position(|b| {
+                    b.number == cell.block && b.cells[0].planned.network == cell.network
+                });
+                if block.unwrap() < count {
+                    cell.outcome = noisy();
+                }
+            }
+            remaining_at(&plan, &done, u64::MAX).len()
+        };
+        assert_eq!(with_noisy_blocks(MIN_RERUN_BLOCKS), MIN_RERUN_BLOCKS);
+        assert_eq!(with_noisy_blocks(MIN_RERUN_BLOCKS + 1), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use record::{Cell, Store};
 
-use crate::plan::remaining::{Done, MAX_ATTEMPTS, RemainingBlock, wants_rerun};
+use crate::plan::remaining::{Done, RemainingBlock};
 use crate::plan::{Block, PlannedCell};
 
 /// What happens during a run, for progress displays.
@@ -27,8 +27,6 @@ pub enum Event<'a> {
     Ended {
         /// The cell as recorded.
         cell: &'a Cell,
-        /// Whether its block will be run again because of it.
-        again: bool,
     },
 }
 
@@ -160,8 +158,7 @@ fn run_block<R: CellRunner>(
             number: remaining.attempt,
         });
         store.write_cell(&done)?;
-        let again = wants_rerun(&done) && done.attempt < MAX_ATTEMPTS;
-        observer(Event::Ended { cell: &done, again });
+        observer(Event::Ended { cell: &done });
         ran.push(Done::new(&done));
     }
     Ok(ran)

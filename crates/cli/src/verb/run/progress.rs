@@ -32,7 +32,7 @@ impl Progress {
                 self.bar.inc_length(*cells as u64);
             }
             Event::Started { id, .. } => self.bar.set_message((*id).to_owned()),
-            Event::Ended { cell, again } => {
+            Event::Ended { cell } => {
                 let outcome = match &cell.outcome {
                     Outcome::Clean => None,
                     Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
@@ -41,12 +41,7 @@ impl Progress {
                 };
                 self.bar.inc(1);
                 if let Some(text) = outcome {
-                    let more = if *again {
-                        "; its block will be run again"
-                    } else {
-                        ""
-                    };
-                    let line = format!("{} (attempt {}): {text}{more}", cell.id, cell.attempt);
+                    let line = format!("{} (attempt {}): {text}", cell.id, cell.attempt);
                     progress::print(&self.bar, &line);
                 }
                 if self.bar.is_hidden() && self.bar.position().is_multiple_of(10) {

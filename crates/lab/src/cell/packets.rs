@@ -1,0 +1,98 @@
+//! The series of packets in which the link's random losses are drawn.
+
+use std::collections::BTreeMap;
+
+use link::{Cause, Direction};
+use pump::{Fate, TapRecord};
+use record::PacketSeries;
+
+/// IP bytes above which the link counts a packet as full-size, apart from others.
+const FULL_SIZE_ABOVE_BYTES: u16 = 1000;
+
+/// Returns the series of the connection with this port of the client.
+pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
+    let mut all: BTreeMap<(bool, bool), PacketSeries> = BTreeMap::new();
+    for packet in tap {
+        if packet.stray || client_port_of(packet) != client_port {
+            continue;
+        }
+        let up = packet.direction == Direction::Up;
+        let full_size = packet.ip_bytes > FULL_SIZE_ABOVE_BYTES;
+        let series = all.entry((up, full_size)).or_insert_with(|| PacketSeries {
+            up,
+            full_size,
+            ..PacketSeries::default()
+        });
+        if packet.fate == Fate::Dropped(Cause::Loss) {
+            series.lost.push(series.sent);
+        }
+        series.sent += 1;
+    }
+    all.into_values().collect()
+}
+
+pub(crate) fn client_port_of(packet: &TapRecord) -> u16 {
+    match packet.direction {
+        Direction::Up => packet.src_port,
+        Direction::Down => packet.dst_port,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(direction: Direction, port: u16, ip_bytes: u16, fate: Fate) -> TapRecord {
+        let (src_port, dst_port) = match direction {
+            Direction::Up => (port, 443),
+            Direction::Down => (443, port),
+        };
+        TapRecord {
+            arrival_ns: 0,
+            departure_ns: 0,
+            seq: 0,
+            ack: 0,
+            ip_bytes,
+            src_port,
+            dst_port,
+            payload_bytes: 0,
+            protocol: 6,
+            tcp_flags: 0,
+            first_byte: 0,
+            direction,
+            fate,
+            ip_version: 4,
+            ecn: 0,
+            stray: false,
+        }
+    }
+
+    #[test]
+    fn packets_are_numbered_by_direction_and_size() {
+        use Direction::{Down, Up};
+        let lost = Fate::Dropped(Cause::Loss);
+        let stray = TapRecord {
+            stray: true,
+            ..packet(Down, 50, 1500, lost)
+        };
+        let tap = [
+            packet(Up, 50, 60, Fate::Delivered),
+            packet(Up, 51, 60, lost),
+            packet(Down, 50, 1500, Fate::Delivered),
+            packet(Down, 50, 60, Fate::Dropped(Cause::Queue)),
+            stray,
+            packet(Down, 50, 1001, lost),
+        ];
+        let series = series(&tap, 50);
+        let numbers: Vec<_> = series
+            .iter()
+            .map(|s| (s.up, s.full_size, s.sent, s.lost.as_slice()))
+            .collect();
+        let expected: [(bool, bool, u32, &[u32]); 3] = [
+            (false, false, 1, &[]),
+            (false, true, 2, &[1]),
+            (true, false, 1, &[]),
+        ];
+        assert_eq!(numbers, expected);
+    }
+}
