@@ -1,26 +1,36 @@
 # `make run` runs a study, `make test` runs the tests. Variables:
-#   STUDY=studies/NAME.toml  the study that `make run` runs
+#   STUDY=studies/NAME.toml  the study that `make run` runs; none: quickstart.toml, or
+#                            quickstart-native.toml where OkHttp and Cronet cannot be installed
 #   QUICK=1                  six blocks only, the fewest for a verdict
 #   SEED=7                   another seed, which gives other losses
+#   JOBS=1                   one cell at a time instead of two; it takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
 
 CARGO ?= cargo
-STUDY ?= studies/quickstart.toml
+STUDY ?=
 QUICK ?=
 SEED ?=
+JOBS ?= 2
 STACKS ?=
 SYSTEM ?=
 CODECS = rust jvm go mono python perl
 COMMA = ,
 TARGET = $(or $(CARGO_TARGET_DIR),target)
-OPTIONS = $(if $(QUICK),--quick) $(if $(SEED),--seed $(SEED))
+OPTIONS = --jobs $(JOBS) $(if $(QUICK),--quick) $(if $(SEED),--seed $(SEED))
+OKHTTP = stacks/jvm/build/installed
+CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test codecs conformance generated lint bench doctor stacks build clean
+.PHONY: run test apps codecs conformance generated lint bench doctor stacks build clean
 
-run: build stacks
-	$(TARGET)/release/commute run $(STUDY) $(OPTIONS)
+run: build stacks apps
+	@study=$(STUDY); \
+	if [ -z "$$study" ]; then \
+		study=studies/quickstart.toml; \
+		[ -e $(OKHTTP) ] && [ -e $(CRONET) ] || study=studies/quickstart-native.toml; \
+	fi; \
+	set -x; $(TARGET)/release/commute run $$study $(OPTIONS)
 
 build:
 	$(CARGO) build --release --workspace --bins
@@ -33,6 +43,11 @@ test: stacks
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
+
+# OkHttp, gRPC-OkHttp and Cronet. Never fails, and gives up after a minute each.
+apps:
+	@timeout 60 stacks/jvm/install || echo "stacks/jvm: not installed (see above)"
+	@timeout 60 stacks/cronet/install || echo "stacks/cronet: not installed (see above)"
 
 # Checks that every language's codecs decode what every other's encode, to the same value. Before
 # that, runs the unit tests of the code in Go and Python.

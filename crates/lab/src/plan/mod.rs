@@ -20,8 +20,11 @@ use estimate::{Pipe, estimate_ns};
 use workload::Workload;
 
 /// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
-/// Python on two cores, more for a virtual machine.
+/// Python on two cores.
 const STARTUP_NS: u64 = 450_000_000;
+/// About how much longer it takes with a second server for the warm-up, and a runtime that needs
+/// one: 0.6 s on average over OkHttp, Cronet and libcurl on two cores.
+const WARMUP_NS: u64 = 600_000_000;
 
 /// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
@@ -100,23 +103,39 @@ impl Plan {
         self.blocks.iter().skip(shard.index - 1).step_by(shard.of)
     }
 
-    /// Estimates how long a cell takes on a network, start-up included.
-    pub fn cell_estimate_ns(&self, network: usize) -> u64 {
-        STARTUP_NS + estimate_ns(&self.workload, &Pipe::of(&self.networks[network]))
+    /// Estimates how long a block takes when its cells run one at a time.
+    pub fn block_estimate_ns(&self, block: &Block) -> u64 {
+        let measuring_ns = self.measuring_estimate_ns(block.network);
+        let cells = block.cells.iter();
+        cells
+            .map(|cell| self.startup_estimate_ns(cell) + measuring_ns)
+            .sum()
+    }
+
+    fn measuring_estimate_ns(&self, network: usize) -> u64 {
+        estimate_ns(&self.workload, &Pipe::of(&self.networks[network]))
+    }
+
+    fn startup_estimate_ns(&self, cell: &PlannedCell) -> u64 {
+        match self.study.arms[cell.arm].warmup_calls {
+            0 => STARTUP_NS,
+            _ => STARTUP_NS + WARMUP_NS,
+        }
     }
 
     /// Estimates how long a shard takes with `jobs` blocks in parallel. Cells start one after
     /// another, and measure at the same time.
     pub fn estimate_ns(&self, shard: Shard, jobs: u16) -> u64 {
-        let cell_ns: Vec<u64> = (0..self.networks.len())
-            .map(|network| {
-                let measuring_ns = self.cell_estimate_ns(network) - STARTUP_NS;
-                STARTUP_NS + measuring_ns / u64::from(jobs.max(1))
-            })
+        let measuring_ns: Vec<u64> = (0..self.networks.len())
+            .map(|network| self.measuring_estimate_ns(network) / u64::from(jobs.max(1)))
             .collect();
-        self.shard(shard)
-            .map(|block| cell_ns[block.network] * block.cells.len() as u64)
-            .sum()
+        let of_block = |block: &Block| -> u64 {
+            let cells = block.cells.iter();
+            cells
+                .map(|cell| self.startup_estimate_ns(cell) + measuring_ns[block.network])
+                .sum()
+        };
+        self.shard(shard).map(of_block).sum()
     }
 
     /// Returns how many arms a report compares with the baseline in each column of its tables: for

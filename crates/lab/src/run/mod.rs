@@ -48,7 +48,7 @@ impl Lab {
             same_boot: found.same_boot,
             monotonic_ns: monotonic_ns(),
         };
-        let limit_ns = |b: &Block| plan.cell_estimate_ns(b.network) * 2 * b.cells.len() as u64;
+        let limit_ns = |b: &Block| 2 * plan.block_estimate_ns(b);
         let next = |done: &[Done]| {
             let mut blocks = remaining(plan.shard(options.shard), done, &now, limit_ns);
             // Workers measure together: on one network their cells end together, too.
