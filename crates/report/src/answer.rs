@@ -68,7 +68,10 @@ pub(crate) fn recommend(
         }
     } else if all(|v| v == Verdict::NoDifference) && rivals.len() == contest.eligible.len() {
         Advice::NoDifference
-    } else if all(|v| v.is_decided() && v != Verdict::Faster) {
+    } else if all(|v| {
+        use Verdict::{NoDifference, NotFaster, Slower};
+        matches!(v, Slower | NoDifference | NotFaster)
+    }) {
         Advice::Stay
     } else if !verdicts.iter().flatten().any(|v| v.is_decided()) {
         Advice::CannotTell
@@ -107,7 +110,7 @@ impl<'a> Contest<'a> {
             let has = |i: &usize, v| Self::is(arm, *i, v);
             self.decisive.iter().any(|i| has(i, Verdict::Faster))
                 && (self.decisive.iter())
-                    .all(|i| has(i, Verdict::Faster) || has(i, Verdict::NoDifference))
+                    .all(|i| Self::verdict(arm, *i).is_some_and(is_at_least_as_fast))
         };
         let mut candidates: Vec<&ArmSummary> =
             self.eligible.iter().copied().filter(is_candidate).collect();
@@ -178,12 +181,11 @@ impl<'a> Contest<'a> {
                     Some(leader) => look_up(table, (index, &arm.name, &leader.name)),
                 };
                 match verdict {
-                    Some(Verdict::NoDifference) => need.best.push(arm.name.clone()),
-                    // Against the leader, a decided gain contradicts the order of the medians.
-                    Some(Verdict::CannotTell { .. } | Verdict::Faster) => {
-                        need.undecided.push(arm.name.clone());
+                    Some(verdict) if is_at_least_as_fast(verdict) => {
+                        need.best.push(arm.name.clone());
                     }
                     Some(Verdict::Slower) | None => {}
+                    Some(_) => need.undecided.push(arm.name.clone()),
                 }
             }
             need
@@ -210,9 +212,16 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// Returns whether an arm with this verdict against the baseline may be as fast as the leader.
+fn is_at_least_as_fast(verdict: Verdict) -> bool {
+    use Verdict::{Faster, NoDifference, NotSlower};
+    matches!(verdict, Faster | NoDifference | NotSlower)
+}
+
+/// Returns whether an arm with this verdict against the baseline may be as fast as a leader that is
+/// faster than the baseline.
 fn may_lead(verdict: Option<Verdict>) -> bool {
-    matches!(verdict, Some(Verdict::Faster | Verdict::CannotTell { .. }))
+    use Verdict::{CannotTell, Faster, NotSlower};
+    matches!(verdict, Some(Faster | NotSlower | CannotTell { .. }))
 }
 
 fn look_up(table: &[((usize, &str, &str), Verdict)], pair: (usize, &str, &str)) -> Option<Verdict> {
@@ -279,22 +288,32 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
             .iter()
             .filter_map(|n| Some((n.name.clone(), of(n)?)))
             .collect();
-        let settled =
-            |(_, need): &(String, Need)| need.undecided.is_empty().then(|| need.best.clone());
-        let part = match common(needs.iter().map(settled)) {
-            Some(arms) => arms_words(&arms, rivals(valid[0]).count()),
+        let all = rivals(valid[0]).count();
+        let part = match everywhere_best(needs.iter().map(|(_, need)| need)) {
+            Some(need) => best_words(&need, all),
             None => needs
                 .iter()
-                .map(|(network, need)| {
-                    let words = best_words(need, rivals(valid[0]).count());
-                    format!("{words} on {network}")
-                })
+                .map(|(network, need)| format!("{} on {network}", best_words(need, all)))
                 .collect::<Vec<_>>()
                 .join(", "),
         };
         parts.push(format!(" {}: {part}.", capitalised(label)));
     }
     format!("It depends on the need.{}", parts.concat())
+}
+
+/// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no
+/// arm is best on all.
+fn everywhere_best<'a>(needs: impl Iterator<Item = &'a Need> + Clone) -> Option<Need> {
+    let best = common(needs.clone().map(|need| Some(need.best.clone())))?;
+    let good = |need: &Need| Some([&need.best[..], &need.undecided].concat());
+    let mut undecided = common(needs.clone().map(good)).unwrap_or_default();
+    undecided.retain(|arm| !best.contains(arm));
+    Some(Need {
+        label: needs.clone().next()?.label.clone(),
+        best,
+        undecided,
+    })
 }
 
 /// Returns the arms of a study without its A/A arms.

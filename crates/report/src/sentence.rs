@@ -9,7 +9,7 @@ use crate::number::{count, duration, percent, size};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Advice, ArmSummary, Need, Role};
 use crate::text::capitalised;
-use crate::wording::{protocol_mismatch, verdict_words};
+use crate::wording::{protocol_mismatch, range_words, verdict_words};
 
 /// Returns the recommendation for one network as a sentence.
 pub(crate) fn sentence(arms: &[ArmSummary], advice: &Advice, needs: &[Need]) -> String {
@@ -188,7 +188,8 @@ impl<'a> Writer<'a> {
             Verdict::Faster => 0,
             Verdict::Slower => 1,
             Verdict::NoDifference => 2,
-            Verdict::CannotTell { .. } => 3,
+            Verdict::NotSlower | Verdict::NotFaster => 3,
+            Verdict::CannotTell { .. } => 4,
         });
         let finding = |(i, (m, c)): (usize, &(&Measure, &Comparison))| self.finding(m, c, i == 0);
         let findings: Vec<String> = found.iter().enumerate().map(finding).collect();
@@ -202,6 +203,11 @@ impl<'a> Writer<'a> {
             Verdict::NoDifference => {
                 let margin = duration(comparison.margin_ns);
                 return format!("{label}: no difference within {margin}");
+            }
+            Verdict::NotSlower | Verdict::NotFaster => {
+                let words = verdict_words(comparison.verdict);
+                let range = range_words(comparison).unwrap_or_default();
+                return format!("{label}: {words} ({range})");
             }
             Verdict::CannotTell { .. } => return format!("{label}: cannot tell"),
             Verdict::Faster | Verdict::Slower => {}
@@ -218,7 +224,7 @@ impl<'a> Writer<'a> {
         let faster = match comparison.verdict {
             Verdict::Faster => true,
             Verdict::Slower => false,
-            Verdict::NoDifference | Verdict::CannotTell { .. } => return None,
+            _ => return None,
         };
         let size = size(&comparison.difference, faster)?;
         let than = match first {

@@ -243,7 +243,7 @@ fn words(comparison: &Comparison) -> (String, &'static str) {
     let code = match comparison.verdict {
         Verdict::Faster => "\x1b[32m",
         Verdict::Slower => "\x1b[31m",
-        Verdict::NoDifference | Verdict::CannotTell { .. } => "\x1b[2m",
+        _ => "\x1b[2m",
     };
     (words, code)
 }

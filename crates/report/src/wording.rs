@@ -13,6 +13,8 @@ pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::NoDifference => "no difference",
+        Verdict::NotSlower => "not slower",
+        Verdict::NotFaster => "not faster",
         Verdict::CannotTell { .. } => "cannot tell",
     }
 }
@@ -136,7 +138,7 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     remarks
 }
 
-/// Returns what an undecided comparison leaves open, and what clean cells alone say if that differs.
+/// Returns what a comparison leaves open, and what clean cells alone say if that differs.
 fn undecided(measure: &Measure, comparison: &Comparison) -> Option<String> {
     let label = &measure.label;
     let words = verdict_words(comparison.verdict);
@@ -150,13 +152,18 @@ fn undecided(measure: &Measure, comparison: &Comparison) -> Option<String> {
             None => format!("{label}: {outlook}"),
         });
     }
+    let one_sided = matches!(comparison.verdict, Verdict::NotSlower | Verdict::NotFaster);
+    let range = one_sided.then(|| range_words(comparison)).flatten();
     let clean = comparison
         .clean_only
-        .filter(|clean| *clean != comparison.verdict)?;
-    Some(format!(
-        "{label}: {words}, but {} from clean cells alone",
-        verdict_words(clean)
-    ))
+        .filter(|clean| *clean != comparison.verdict)
+        .map(|clean| format!("{} from clean cells alone", verdict_words(clean)));
+    match (range, clean) {
+        (None, None) => None,
+        (Some(range), None) => Some(format!("{label}: {range}")),
+        (None, Some(clean)) => Some(format!("{label}: {words}, but {clean}")),
+        (Some(range), Some(clean)) => Some(format!("{label}: {range}; {clean}")),
+    }
 }
 
 /// Returns whether more blocks would decide a comparison.

@@ -113,7 +113,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns the smallest rank whose interval gives a verdict. Intervals are nested, so every larger
-    /// rank gives the same verdict.
+    /// rank gives the same verdict or a more exact one.
     fn first_rank_that_decides(&self) -> Option<usize> {
         let blocks = self.differences.by_block.len();
         if blocks < MIN_BLOCKS {

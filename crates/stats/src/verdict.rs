@@ -36,6 +36,10 @@ pub enum Verdict {
     Slower,
     /// The whole interval lies within the margin.
     NoDifference,
+    /// Faster or no difference: the interval ends within the margin, but begins beyond it.
+    NotSlower,
+    /// Slower or no difference: the interval begins within the margin, but ends beyond it.
+    NotFaster,
     /// The blocks are too few or too scattered for any of these.
     CannotTell {
         /// Blocks so far.
@@ -53,7 +57,7 @@ impl Verdict {
 }
 
 /// Returns the verdict that an interval allows. A narrower interval around the same estimate allows
-/// the same verdict.
+/// the same verdict or, where one side was open, a more exact one.
 pub(crate) fn verdict(value: Span, (lo, hi): (f64, f64), margin: f64) -> Option<Verdict> {
     if hi < 0.0 && value.hi < -margin {
         Some(Verdict::Faster)
@@ -61,6 +65,10 @@ pub(crate) fn verdict(value: Span, (lo, hi): (f64, f64), margin: f64) -> Option<
         Some(Verdict::Slower)
     } else if lo >= -margin && hi <= margin {
         Some(Verdict::NoDifference)
+    } else if hi <= margin {
+        Some(Verdict::NotSlower)
+    } else if lo >= -margin {
+        Some(Verdict::NotFaster)
     } else {
         None
     }
@@ -116,6 +124,16 @@ mod tests {
         assert_eq!(
             verdict(&[96.0, 96.1, 96.2, 96.3, 96.4, 96.5]),
             Verdict::NoDifference
+        );
+    }
+
+    #[test]
+    fn one_side_may_be_decided_alone() {
+        let faster_or_equal = [90.0, 94.0, 96.0, 96.5, 97.0, 98.0];
+        assert_eq!(verdict(&faster_or_equal), Verdict::NotSlower);
+        assert_eq!(
+            verdict(&faster_or_equal.map(|t| 200.0 - t)),
+            Verdict::NotFaster
         );
     }
 

@@ -136,6 +136,8 @@ fn check_family(rows: &[Vec<&str>], result: &FamilyResult) {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
             Verdict::NoDifference => "no_difference",
+            Verdict::NotSlower => "not_slower",
+            Verdict::NotFaster => "not_faster",
             Verdict::CannotTell { .. } => "cannot_tell",
         };
         assert_eq!(verdict, row[8], "{context}");

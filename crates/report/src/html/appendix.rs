@@ -12,7 +12,8 @@ const METHOD: &str = "\
 back, and a difference is the median over blocks of the median over requests of arm minus \
 baseline.</li>\n\
 <li>Faster or slower: the whole interval of the difference is beyond zero, and its median is beyond \
-the margin. No difference: the whole interval is within the margin. Otherwise: cannot tell.</li>\n\
+the margin. No difference: the whole interval is within the margin. Not slower, not faster: its end \
+(its beginning) is within the margin. Otherwise: cannot tell.</li>\n\
 <li>A request that timed out took at least its timeout; one that failed counts the same, and so do \
 the requests of a failed cell. None is dropped. The first measured attempt of each cell counts, clean \
 or noisy.</li>\n\

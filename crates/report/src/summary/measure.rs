@@ -164,6 +164,8 @@ mod tests {
             (Verdict::Faster, "faster"),
             (Verdict::Slower, "slower"),
             (Verdict::NoDifference, "no_difference"),
+            (Verdict::NotSlower, "not_slower"),
+            (Verdict::NotFaster, "not_faster"),
             (Verdict::CannotTell { blocks, outlook }, "cannot_tell"),
         ] {
             assert_eq!(serde_json::to_value(verdict).unwrap()["verdict"], name);

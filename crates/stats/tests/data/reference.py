@@ -113,6 +113,10 @@ def verdict_at(differences, rank, margin):
         return "slower"
     if low >= -margin and high <= margin:
         return "no_difference"
+    if high <= margin:
+        return "not_slower"
+    if low >= -margin:
+        return "not_faster"
     return None
 
 

@@ -117,6 +117,8 @@ impl Column {
             Verdict::Faster => truth < 0.0,
             Verdict::Slower => truth > 0.0,
             Verdict::NoDifference => truth.abs() <= self.margin,
+            Verdict::NotSlower => truth <= self.margin,
+            Verdict::NotFaster => truth >= -self.margin,
             Verdict::CannotTell { .. } => true,
         }
     }
