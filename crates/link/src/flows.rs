@@ -9,7 +9,7 @@ use crate::model::{Direction, Packet};
 const MAX_FLOWS: u32 = 1 << 16;
 /// IP bytes above which a packet counts as full-size: it carries bulk data. Acknowledgements and
 /// most requests are smaller.
-const FULL_SIZE_ABOVE_BYTES: u32 = 1000;
+pub const FULL_SIZE_ABOVE_BYTES: u32 = 1000;
 
 /// Identifies a packet by its series and its number within that. The full-size packets of a flow are
 /// one series and all others are another, so that one acknowledgement more or less does not shift

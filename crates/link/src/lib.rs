@@ -59,7 +59,7 @@ mod table;
 mod text;
 mod trace;
 
-pub use flows::{FlowNumber, FlowRule, FlowTable};
+pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
 pub use gate::{Gate, GateError, OnClose};
 pub use model::*;
 pub use network::{Network, NetworkError, OverrideError, Overrides, builtin, find};

@@ -64,6 +64,13 @@ pub struct Settings {
     pub jobs: u32,
     /// Whether every packet is kept as pcapng.
     pub pcap: bool,
+    /// Whether blocks are added until every comparison is decided.
+    #[serde(default)]
+    pub until_decided: bool,
+    /// Whether blocks were added after a report could be read. Only intervals that hold at any number
+    /// of blocks are then right ([Robbins 1970](https://doi.org/10.1214/aoms/1177696786)).
+    #[serde(default)]
+    pub extended: bool,
 }
 
 /// One of the configurations that are compared.

@@ -19,6 +19,15 @@ pub(crate) const ERROR: f64 = 0.05;
 /// difference in time.
 const CPU_WAIT_CAVEAT_NS: f64 = 1e6;
 
+/// Returns ranks that hold however the number of blocks was chosen: in advance, or by looking at
+/// results.
+fn ranks(run: &Run) -> Ranks {
+    match run.settings.until_decided || run.settings.extended {
+        true => Ranks::Anytime,
+        false => Ranks::Fixed,
+    }
+}
+
 /// Returns the role of an arm in the study.
 pub(crate) fn role_of(run: &Run, arm: &str) -> Role {
     let is_repeat = |a: &record::Arm| a.name == arm && a.same_as_baseline;
@@ -232,7 +241,8 @@ fn decide(families: &[Vec<Pairing<'_>>]) -> Vec<Vec<Decided>> {
             comparisons: family.iter().zip(steps).map(differences).collect(),
         })
         .collect();
-    let answered = stats::decide(&asked, ERROR, Ranks::Fixed);
+    let run = families.iter().flatten().next().map(|pairing| pairing.run);
+    let answered = stats::decide(&asked, ERROR, run.map_or(Ranks::Fixed, ranks));
     let decided = |((result, asked), steps): ((FamilyResult, &Family), &Vec<Vec<Vec<_>>>)| {
         let each = result
             .comparisons

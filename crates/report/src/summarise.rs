@@ -251,6 +251,14 @@ fn notes(
             count(comparisons.all, "comparison"),
             percent(comparisons.error)
         ));
+        let settings = &data.run().settings;
+        if settings.until_decided || settings.extended {
+            notes.push(
+                "Blocks were added after results could be read; the intervals of comparisons are \
+                 wider than usual, so that they hold however often one looks."
+                    .into(),
+            );
+        }
         notes.push("The same seed gives the same losses: replicate with another --seed.".into());
     }
     let failed: Vec<&str> = data

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use link::{Cause, Direction};
+use link::{Cause, Direction, FULL_SIZE_ABOVE_BYTES};
 use pump::{Fate, TapRecord};
 use record::PacketSeries;
-
-/// IP bytes above which the link counts a packet as full-size, apart from others.
-const FULL_SIZE_ABOVE_BYTES: u16 = 1000;
 
 /// Returns the series of the connection with this port of the client.
 pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
@@ -17,7 +14,7 @@ pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
             continue;
         }
         let up = packet.direction == Direction::Up;
-        let full_size = packet.ip_bytes > FULL_SIZE_ABOVE_BYTES;
+        let full_size = u32::from(packet.ip_bytes) > FULL_SIZE_ABOVE_BYTES;
         let series = all.entry((up, full_size)).or_insert_with(|| PacketSeries {
             up,
             full_size,

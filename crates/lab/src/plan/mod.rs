@@ -317,6 +317,17 @@ times = 2
     }
 
     #[test]
+    fn arms_that_warm_up_take_longer_to_start() {
+        let mut plan = small_plan();
+        let all = Shard { index: 1, of: 1 };
+        let before = plan.estimate_ns(all, 1);
+        plan.study.arms[2].warmup_calls = 50;
+        assert_eq!(plan.estimate_ns(all, 1) - before, WARMUP_NS * 2 * 3);
+        let of_blocks: u64 = plan.blocks.iter().map(|b| plan.block_estimate_ns(b)).sum();
+        assert_eq!(plan.estimate_ns(all, 1), of_blocks);
+    }
+
+    #[test]
     fn families_are_networks_times_measures() {
         // One arm besides baseline and A/A arm; on two networks: first request, warm requests, whole.
         assert_eq!(small_plan().families(), [1; 6]);

@@ -97,6 +97,8 @@ impl Lab {
                 shards: options.shard.of as u32,
                 jobs: options.jobs as u32,
                 pcap: options.capture,
+                until_decided: options.until_decided,
+                extended: false,
             },
             host: crate::host::facts(&self.home.root),
             self_test: options.self_test.clone(),
@@ -161,6 +163,10 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
         store.extend_run(&Run {
             blocks: head.blocks,
             plan: head.plan.clone(),
+            settings: Settings {
+                extended: true,
+                ..run.settings.clone()
+            },
             ..run.clone()
         })?;
     }

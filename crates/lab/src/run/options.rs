@@ -17,6 +17,8 @@ pub struct RunOptions {
     pub shard: Shard,
     /// Whether to keep every packet of every cell as pcapng.
     pub capture: bool,
+    /// Whether the caller adds blocks until every comparison is decided.
+    pub until_decided: bool,
     /// Results of the self-test, for the record; empty when it was skipped.
     pub self_test: Vec<Check>,
 }

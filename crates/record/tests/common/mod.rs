@@ -62,6 +62,8 @@ pub fn run(blocks: u32) -> Run {
             shards: 1,
             jobs: 1,
             pcap: false,
+            until_decided: false,
+            extended: false,
         },
         host: Host {
             kernel: "invented".into(),

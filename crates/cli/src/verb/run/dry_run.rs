@@ -4,10 +4,16 @@ use lab::{Plan, Shard};
 use stats::{FewestBlocks, Ranks};
 
 /// Share of wrong verdicts that a report allows.
-const ERROR: f64 = 0.05;
+pub(crate) const ERROR: f64 = 0.05;
 
 /// Returns every cell of the shard in the order of running, then the totals and the warnings.
-pub(crate) fn text(plan: &Plan, shard: Shard, jobs: u16, warnings: &[String]) -> String {
+pub(crate) fn text(
+    plan: &Plan,
+    shard: Shard,
+    jobs: u16,
+    ranks: Ranks,
+    warnings: &[String],
+) -> String {
     let mut out = String::new();
     let study = &plan.study;
     let mut add_line = |text: String| {
@@ -33,7 +39,7 @@ pub(crate) fn text(plan: &Plan, shard: Shard, jobs: u16, warnings: &[String]) ->
     add_line(format!(
         "{cells} of {all} cells, seed {seed}, about {minutes} min {seconds:02} s{parallel}"
     ));
-    if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, Ranks::Fixed) {
+    if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, ranks) {
         let comparisons = plan.families().iter().sum();
         add_line(enough_blocks(comparisons, fewest, study.blocks as usize));
     }

@@ -2,9 +2,11 @@
 
 mod dry_run;
 mod progress;
+mod until_decided;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
@@ -12,6 +14,7 @@ use record::{CellStatus, Outcome};
 use crate::exit;
 use crate::verb::report::{Format, print, validity, write_files};
 use progress::Progress;
+use until_decided::{Next, UntilDecided, first_look};
 
 /// Blocks of `--quick`: the fewest that can give a verdict.
 const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
@@ -28,7 +31,8 @@ const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
     commute run studies/quickstart.toml --quick       6 blocks: verdicts only where all is clear\n  \
     commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
     commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
-    commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks")]
+    commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks\n  \
+    commute run studies/apps.toml --until-decided --budget 1h   as many blocks as it takes")]
 pub(crate) struct Args {
     /// The study's TOML file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
@@ -42,6 +46,12 @@ pub(crate) struct Args {
     /// Only 6 blocks, the fewest that can give a verdict
     #[arg(long, conflicts_with_all = ["blocks", "resume"])]
     quick: bool,
+    /// Add blocks until every comparison is decided or the budget is spent
+    #[arg(long, conflicts_with_all = ["quick", "resume", "shard"])]
+    until_decided: bool,
+    /// How long --until-decided may take, e.g. 45m [default: 30m]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    budget: Option<Duration>,
     /// Run N blocks in parallel; `commute doctor --jobs N` reports whether this machine can
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with = "resume")]
     jobs: Option<u16>,
@@ -79,6 +89,8 @@ struct Job {
     shard: Shard,
     jobs: u16,
     pcap: bool,
+    /// Blocks are added until every comparison is decided.
+    until_decided: bool,
 }
 
 impl Job {
@@ -86,12 +98,18 @@ impl Job {
         if let Some(dir) = &args.resume {
             return Job::resumed(dir, args.blocks, lab);
         }
-        let study = args.study.as_deref().unwrap_or(Path::new(""));
-        let plan = lab.plan(study, |study| {
-            let quick = args.quick.then_some(QUICK_BLOCKS);
-            study.blocks = args.blocks.or(quick).unwrap_or(study.blocks);
-            study.seed = args.seed.unwrap_or(study.seed);
-        })?;
+        let file = args.study.as_deref().unwrap_or(Path::new(""));
+        let quick = args.quick.then_some(QUICK_BLOCKS);
+        let plan_with = |blocks: Option<u32>| {
+            lab.plan(file, |study| {
+                study.blocks = blocks.unwrap_or(study.blocks);
+                study.seed = args.seed.unwrap_or(study.seed);
+            })
+        };
+        let mut plan = plan_with(args.blocks.or(quick))?;
+        if args.until_decided && args.blocks.is_none() {
+            plan = plan_with(first_look(&plan))?;
+        }
         let free = || next_free(Path::new("runs"), &plan.study.name);
         Ok(Job {
             out: args.out.clone().unwrap_or_else(free),
@@ -100,6 +118,7 @@ impl Job {
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
             pcap: args.pcap,
+            until_decided: args.until_decided,
         })
     }
 
@@ -117,6 +136,7 @@ impl Job {
             },
             jobs: settings.jobs.clamp(1, u32::from(u16::MAX)) as u16,
             pcap: settings.pcap,
+            until_decided: settings.until_decided && blocks.is_none(),
         })
     }
 }
@@ -124,15 +144,24 @@ impl Job {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let Job {
-        plan,
+        mut plan,
         out,
         resume,
         shard,
         jobs,
         pcap,
+        until_decided,
     } = Job::of(args, &lab)?;
+    if args.budget.is_some() && !until_decided {
+        anyhow::bail!("--budget is for runs with --until-decided");
+    }
     if args.dry_run {
-        crate::out::print(&dry_run::text(&plan, shard, jobs, &lab.warnings(&plan)))?;
+        let ranks = match until_decided {
+            true => stats::Ranks::Anytime,
+            false => stats::Ranks::Fixed,
+        };
+        let warnings = lab.warnings(&plan);
+        crate::out::print(&dry_run::text(&plan, shard, jobs, ranks, &warnings))?;
         return Ok(exit::PASS);
     }
     if !resume {
@@ -146,22 +175,45 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     } else {
         self_test(&lab, &plan)?
     };
-    let options = RunOptions {
+    let mut options = RunOptions {
         out: out.clone(),
         resume,
         jobs: usize::from(jobs),
         shard,
         capture: pcap,
+        until_decided,
         self_test,
     };
-    let progress = Progress::new(&plan, shard);
-    let ended = lab.run(&plan, &options, &stop, &|event: Event<'_>| {
-        progress.event(&event);
-    });
-    progress.finish();
-    let ended = ended.map_err(crate::home::classify)?;
-    let data = record::Store::open(&out)?.read()?;
-    let summary = report::summarise(&data);
+    let until_decided = until_decided.then(|| UntilDecided::new(args.budget));
+    let (ended, data, summary) = loop {
+        let progress = Progress::new(&plan, shard);
+        let ended = lab.run(&plan, &options, &stop, &|event: Event<'_>| {
+            progress.event(&event);
+        });
+        progress.finish();
+        let ended = ended.map_err(crate::home::classify)?;
+        let data = record::Store::open(&out)?.read()?;
+        let summary = report::summarise(&data);
+        let next = match (&until_decided, ended) {
+            (Some(until), Ended::Complete) => until.next(&summary, &plan, jobs),
+            _ => break (ended, data, summary),
+        };
+        let counts = &summary.comparisons;
+        let (decided, all, blocks) = (counts.decided, counts.all, plan.study.blocks);
+        eprintln!("blocks: {blocks}; comparisons decided: {decided} of {all}");
+        match next {
+            Next::Decided => break (ended, data, summary),
+            Next::BudgetSpent => {
+                let more = resume_command(&out, args);
+                eprintln!("the budget is spent; to continue: {more} --budget 30m");
+                break (ended, data, summary);
+            }
+            Next::Blocks(blocks) => {
+                plan = lab.plan_of(data.run(), Some(blocks))?;
+                options.resume = true;
+            }
+        }
+    };
     write_files(&summary, &data, &out)?;
     print(&summary, &data, args.format)?;
     eprintln!("{}: run.json, report.html, report.json", out.display());
