@@ -8,8 +8,9 @@ use stats::{ReliabilityVerdict, Verdict};
 use crate::cells::CellIndex;
 use crate::compare::compare_pairs;
 use crate::population::Population;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{Advice, ArmSummary, Need, NetworkSummary, Role};
+use crate::summary::{Advice, Need, NetworkSummary};
 use crate::text::capitalised;
 
 /// A share of failed requests of the baseline or of all arms from which nothing can be concluded.

@@ -47,10 +47,10 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
+pub use summary::arm::{ArmSummary, Costs, Role};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
-    AaCheck, Advice, ArmSummary, CellCounts, ComparisonCounts, Costs, FORMAT, Need, NetworkSummary,
-    Role, Summary,
+    AaCheck, Advice, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

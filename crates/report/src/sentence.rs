@@ -6,8 +6,9 @@ use stats::{Outlook, Verdict};
 
 use crate::answer::{best_words, differs, fails_mostly, is_less_reliable};
 use crate::number::{count, duration, percent, size};
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
-use crate::summary::{Advice, ArmSummary, Need, Role};
+use crate::summary::{Advice, Need};
 use crate::text::capitalised;
 use crate::wording::{protocol_mismatch, verdict_words};
 

@@ -9,10 +9,9 @@ use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{
-    AaCheck, ArmSummary, ComparisonCounts, FORMAT, NetworkSummary, Role, Summary,
-};
+use crate::summary::{AaCheck, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{answer, compare, configuration, cost, sentence};
 

@@ -5,8 +5,9 @@ use stats::Verdict;
 use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
+use crate::summary::NetworkSummary;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Phases};
-use crate::summary::{ArmSummary, NetworkSummary, Role};
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{remarks, verdict_words};
 

@@ -4,8 +4,9 @@ use record::Proof;
 use stats::{Outlook, Verdict};
 
 use crate::number::{count, duration, percent};
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure, Part};
-use crate::summary::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
+use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 
 /// Returns the words for a verdict.
 pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {

@@ -14,8 +14,9 @@ use crate::number::{count, duration, percent, size, with_interval};
 use crate::phases;
 use crate::population::{Population, populations, time};
 use crate::quantity::Quantity;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Mean, Part};
-use crate::summary::{ArmSummary, Need, NetworkSummary, Role, Summary};
+use crate::summary::{Need, NetworkSummary, Summary};
 use crate::wording::{interval_note, outlook_words, remarks, verdict_words};
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
