@@ -208,6 +208,7 @@ impl Decided {
             verdict: self.verdict,
             clean_only,
             correlation: self.correlation,
+            loss_correlation: None,
             caveats: Vec::new(),
         }
     }

@@ -5,8 +5,9 @@
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
 //!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
 //!    (`measure`, `percentiles`, `phases`), compares the arms with the baseline request by request
-//!    (`compare`), adds costs (`cost`), and derives a recommendation for each network and over all
-//!    (`answer`), with the words for it (`sentence`).
+//!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
+//!    (`cost`), and derives a recommendation for each network and over all (`answer`), with the words
+//!    for it (`sentence`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
@@ -30,6 +31,7 @@ mod html;
 mod human;
 mod measure;
 mod number;
+mod pairing;
 mod percentiles;
 mod phases;
 mod population;
@@ -47,7 +49,7 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::arm::{ArmSummary, Costs, Role};
+pub use summary::arm::{ArmSummary, CommonLosses, Costs, Role};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,

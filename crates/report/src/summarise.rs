@@ -13,7 +13,7 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, sentence};
+use crate::{answer, compare, configuration, cost, pairing, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -86,6 +86,7 @@ impl<'a> Summariser<'a> {
             .map(|arm| self.arm(network, arm))
             .collect();
         self.compare_reliability(&network.name, &mut arms);
+        self.compare_losses(network, &mut arms);
         if let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline).cloned() {
             for arm in &mut arms {
                 arm.differences =
@@ -152,6 +153,7 @@ impl<'a> Summariser<'a> {
             measures,
             saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
             reliability: None,
+            common_losses: None,
             costs: cost::costs(&blocks),
         }
     }
@@ -173,6 +175,25 @@ impl<'a> Summariser<'a> {
         let results = stats::compare_reliability(&requests, ERROR);
         for (arm, result) in compared.iter_mut().zip(results) {
             arm.reliability = Some(result);
+        }
+    }
+
+    /// Compares the losses of A/A arms with the baseline's, and the times that they cost.
+    fn compare_losses(&self, network: &Network, arms: &mut [ArmSummary]) {
+        let baseline = self.cells.first(&network.name, &self.run.baseline);
+        for arm in arms.iter_mut().filter(|arm| arm.role == Role::Repeat) {
+            let cells = self.cells.first(&network.name, &arm.name);
+            arm.common_losses = pairing::common_losses(network, &cells, &baseline);
+            for (population, measure) in self.populations.iter().zip(&mut arm.measures) {
+                if let Some(comparison) = &mut measure.comparison {
+                    let times = |cells| population.by_block(cells, self.run.timeout_ns);
+                    comparison.loss_correlation = pairing::loss_correlation(
+                        (&times(&cells), &times(&baseline)),
+                        &baseline,
+                        comparison.margin_ns,
+                    );
+                }
+            }
         }
     }
 }
@@ -210,21 +231,28 @@ fn counts(networks: &[NetworkSummary]) -> ComparisonCounts {
 
 /// Judges the A/A arms. They pass only where a difference could have been found.
 fn a_a(networks: &[NetworkSummary]) -> AaCheck {
-    let (mut compared, mut objections, mut undecided) = (0, Vec::new(), Vec::new());
+    let (mut compared, mut undecided) = (0, Vec::new());
+    // Other losses explain other times, so they come first.
+    let (mut objections, mut differences) = (Vec::new(), Vec::new());
     for network in networks {
         let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
             continue;
         };
+        let on_network = |found: Vec<String>| {
+            let name = &network.name;
+            found.into_iter().map(move |o| format!("{name}: {o}"))
+        };
         for repeat in network.arms.iter().filter(|arm| arm.role == Role::Repeat) {
             compared += repeat.comparisons().count();
-            let found = sentence::objections(repeat, baseline);
-            objections.extend(found.iter().map(|o| format!("{}: {o}", network.name)));
+            objections.extend(on_network(pairing::objections(repeat)));
+            differences.extend(on_network(sentence::differences(repeat, baseline)));
             let open = repeat
                 .comparisons()
                 .filter(|(_, c)| !c.verdict.is_decided());
             undecided.extend(open.map(|(m, _)| format!("{}: {}", network.name, m.label)));
         }
     }
+    objections.append(&mut differences);
     if compared == 0 {
         AaCheck::Absent
     } else if !objections.is_empty() {

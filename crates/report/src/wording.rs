@@ -4,6 +4,7 @@ use record::Proof;
 use stats::{Outlook, Verdict};
 
 use crate::number::{count, duration, percent};
+use crate::pairing;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure, Part};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
@@ -78,7 +79,10 @@ pub(crate) fn protocol_mismatch(arm: &ArmSummary) -> Option<String> {
 pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     match arm.role {
-        Role::Repeat => remarks.push("A/A arm: a copy of the baseline".to_owned()),
+        Role::Repeat => {
+            remarks.push("A/A arm: a copy of the baseline".to_owned());
+            remarks.extend(pairing::remarks(arm));
+        }
         Role::Baseline | Role::Arm => {}
     }
     remarks.extend(arm.caveat.clone());

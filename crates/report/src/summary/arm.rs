@@ -44,8 +44,28 @@ pub struct ArmSummary {
     pub saturated: usize,
     /// Its failures compared with the baseline's; absent for the baseline and if nothing was measured.
     pub reliability: Option<stats::Reliability>,
+    /// The packets that a copy of the baseline lost; absent for other arms and where losses cannot
+    /// be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_losses: Option<CommonLosses>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
+}
+
+/// The packets that an A/A arm and the baseline lost at random, connection by connection, in blocks
+/// where both were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommonLosses {
+    /// Number of blocks that were compared.
+    pub blocks: usize,
+    /// Of those, the blocks in which a packet that both sent was lost by one only.
+    pub blocks_that_differ: usize,
+    /// Packets that both sent and no queue dropped.
+    pub packets: u64,
+    /// Of those, the packets that both lost.
+    pub lost_by_both: u64,
+    /// Of those, the packets that only one lost.
+    pub lost_by_one: u64,
 }
 
 /// An arm's role in the study.

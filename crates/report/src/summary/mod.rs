@@ -63,10 +63,10 @@ pub enum AaCheck {
         /// Network and measure of each.
         undecided: Vec<String>,
     },
-    /// A comparison found a difference where there is none, so differences found elsewhere are not
-    /// trustworthy.
+    /// The arms of a block did not meet the same losses, or a comparison found a difference where
+    /// there is none: differences found elsewhere are not trustworthy.
     Failed {
-        /// Each difference that was found.
+        /// What was found: first other losses, then other times.
         objections: Vec<String>,
     },
 }
