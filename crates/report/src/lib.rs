@@ -30,6 +30,7 @@ mod csv;
 mod html;
 mod human;
 mod measure;
+mod noise;
 mod number;
 mod pairing;
 mod percentiles;
@@ -49,10 +50,10 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::arm::{ArmSummary, CommonLosses, Costs, Role};
+pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, Role};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
-    AaCheck, Advice, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
+    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

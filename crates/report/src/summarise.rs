@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Network, Proof, Run, RunData};
+use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
-use crate::summary::arm::{ArmSummary, Role};
+use crate::summary::arm::{ArmSummary, Attempts, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{AaCheck, ComparisonCounts, FORMAT, NetworkSummary, Summary};
+use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, pairing, sentence};
+use crate::{answer, compare, configuration, cost, noise, pairing, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -22,6 +22,7 @@ pub fn summarise(data: &RunData) -> Summary {
     let networks: Vec<NetworkSummary> =
         run.networks.iter().map(|n| summariser.network(n)).collect();
     let comparisons = counts(&networks);
+    let noise = noise::by_arm(run, &networks);
     Summary {
         format: FORMAT,
         commute: run.commute.clone(),
@@ -45,9 +46,10 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|network| sentence::invalid(&network.name, &network.arms))
             .collect(),
         a_a: a_a(&networks),
-        notes: notes(data, &networks, &comparisons),
+        notes: notes(data, &networks, &comparisons, &noise),
         comparisons,
         cells: summariser.cells.counts(data, |_, _| true),
+        noise,
         networks,
     }
 }
@@ -149,6 +151,10 @@ impl<'a> Summariser<'a> {
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),
+            first_attempts: Attempts {
+                measured: blocks.len(),
+                noisy: blocks.values().filter(|cell| is_noisy(cell)).count(),
+            },
             reasons: self.cells.reasons(key.0, key.1),
             measures,
             saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
@@ -196,6 +202,10 @@ impl<'a> Summariser<'a> {
             }
         }
     }
+}
+
+fn is_noisy(cell: &Cell) -> bool {
+    matches!(cell.outcome, Outcome::Noisy { .. })
 }
 
 /// Returns the distinct words, sorted and without empty ones.
@@ -268,6 +278,7 @@ fn notes(
     data: &RunData,
     networks: &[NetworkSummary],
     comparisons: &ComparisonCounts,
+    noise: &[ArmNoise],
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if comparisons.all > 0 {
@@ -309,6 +320,7 @@ fn notes(
                 .into(),
         );
     }
+    notes.extend(noise::note(noise));
     let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);

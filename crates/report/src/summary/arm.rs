@@ -36,6 +36,8 @@ pub struct ArmSummary {
     pub proof: Option<Proof>,
     /// How its cells ended.
     pub cells: CellCounts,
+    /// The first attempts of its cells, from which figures and verdicts are made.
+    pub first_attempts: Attempts,
     /// Why cells were noisy, failed or were unsupported.
     pub reasons: Vec<String>,
     /// The populations of calls, in the study's order.
@@ -50,6 +52,15 @@ pub struct ArmSummary {
     pub common_losses: Option<CommonLosses>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
+}
+
+/// The first attempts of cells that are results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Attempts {
+    /// Attempts that were measured, clean or noisy.
+    pub measured: usize,
+    /// Of those, the noisy ones.
+    pub noisy: usize,
 }
 
 /// The packets that an A/A arm and the baseline lost at random, connection by connection, in blocks

@@ -7,7 +7,7 @@ use record::Check;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use arm::ArmSummary;
+use arm::{ArmSummary, Attempts};
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;
@@ -43,6 +43,8 @@ pub struct Summary {
     pub comparisons: ComparisonCounts,
     /// How the cells ended.
     pub cells: CellCounts,
+    /// The first attempts of each arm that was measured, on all networks, in the study's order.
+    pub noise: Vec<ArmNoise>,
     /// One entry per network, in the study's order.
     pub networks: Vec<NetworkSummary>,
     /// What a reader must know to interpret the figures.
@@ -102,6 +104,19 @@ pub struct CellCounts {
     pub not_run: usize,
     /// Records of earlier invocations; not part of `planned`.
     pub superseded: usize,
+}
+
+/// How often the first attempts of an arm were noisy, compared with all other arms.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmNoise {
+    /// The arm's name.
+    pub arm: String,
+    /// Its first attempts on all networks.
+    pub first_attempts: Attempts,
+    /// The two-sided p-value of Fisher's exact test against all other arms together.
+    pub p_value: f64,
+    /// Whether the p-value is at most 5 % divided by the number of arms.
+    pub depends_on_arm: bool,
 }
 
 /// The results on one network.
