@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
+use stats::Span;
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
-use crate::summary::arm::{ArmSummary, Attempts, Role};
+use crate::summary::arm::{ArmSummary, Attempts, PerCell, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
@@ -145,6 +146,12 @@ impl<'a> Summariser<'a> {
                     .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
             ),
             transports: distinct(connections().map(|c| &c.transport)),
+            connections: per_cell(blocks.values().map(|cell| cell.connections.len())),
+            ip_versions: connections()
+                .filter_map(|c| c.ip_version)
+                .collect::<BTreeSet<u8>>()
+                .into_iter()
+                .collect(),
             congestion: distinct(connections().filter_map(|c| c.congestion.as_ref())),
             caveat: arm.caveat.clone(),
             configuration: configuration::of(blocks.values().copied(), &arm.codec),
@@ -202,6 +209,18 @@ impl<'a> Summariser<'a> {
             }
         }
     }
+}
+
+/// Returns how a number varies over cells; `None` if it is always 0.
+fn per_cell(numbers: impl Iterator<Item = usize>) -> Option<PerCell> {
+    let numbers: Vec<usize> = numbers.collect();
+    let spans: Vec<Span> = numbers.iter().map(|n| Span::exact(*n as f64)).collect();
+    let most = numbers.iter().copied().max().filter(|most| *most > 0)?;
+    Some(PerCell {
+        fewest: numbers.iter().copied().min()?,
+        median: stats::median(&spans)?.lo,
+        most,
+    })
 }
 
 fn is_noisy(cell: &Cell) -> bool {

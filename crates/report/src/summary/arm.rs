@@ -24,6 +24,10 @@ pub struct ArmSummary {
     pub negotiated_protocols: Vec<String>,
     /// The transports it used: `tcp` or `quic`.
     pub transports: Vec<String>,
+    /// How many connections reached the server; absent if none did or nothing is known.
+    pub connections: Option<PerCell>,
+    /// The IP versions of its connections, 4 or 6; empty if unknown.
+    pub ip_versions: Vec<u8>,
     /// The server's congestion controls, as read back.
     pub congestion: Vec<String>,
     /// A caveat that every result of this arm must carry.
@@ -52,6 +56,17 @@ pub struct ArmSummary {
     pub common_losses: Option<CommonLosses>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
+}
+
+/// A number of things in each of an arm's cells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PerCell {
+    /// In the cell with fewest.
+    pub fewest: usize,
+    /// The median over cells.
+    pub median: f64,
+    /// In the cell with most.
+    pub most: usize,
 }
 
 /// The first attempts of cells that are results.

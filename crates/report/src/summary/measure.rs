@@ -28,7 +28,7 @@ pub struct Measure {
     pub failed: usize,
     /// Of those, the calls that the server saw more than once (silent retries).
     pub retried: usize,
-    /// Number of calls by error, e.g. `status: HTTP 503`.
+    /// Number of calls by error, e.g. `status 503`: the kind and the library's message.
     pub errors: BTreeMap<String, usize>,
     /// Median over blocks of each block's median; for the whole of a group, of its time from first
     /// start to last end.

@@ -309,6 +309,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
         },
         connections: vec![ConnectionSettings {
             transport: if quic { "quic" } else { "tcp" }.into(),
+            ip_version: Some(4),
             congestion: Some(arm.congestion.into()),
             ..ConnectionSettings::default()
         }],
