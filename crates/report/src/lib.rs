@@ -37,6 +37,7 @@ mod percentiles;
 mod phases;
 mod population;
 mod quantity;
+mod repeat;
 mod sentence;
 mod summarise;
 mod summary;

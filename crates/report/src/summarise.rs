@@ -14,7 +14,7 @@ use crate::summary::arm::{ArmSummary, Attempts, PerCell, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, noise, pairing, sentence};
+use crate::{answer, compare, configuration, cost, noise, pairing, repeat, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -31,6 +31,7 @@ pub fn summarise(data: &RunData) -> Summary {
         question: run.question.clone(),
         seed: run.seed,
         blocks: run.blocks,
+        repeat: repeat::command(data, run.seed),
         baseline: run.baseline.clone(),
         measured_ns: data.cells().iter().fold(0, |sum, cell| {
             sum.saturating_add(cell.took_ns)
@@ -308,7 +309,7 @@ fn notes(
             count(comparisons.all, "comparison"),
             percent(comparisons.error)
         ));
-        notes.push("The same seed gives the same losses: replicate with another --seed.".into());
+        notes.push(repeat::replication(data));
     }
     let failed: Vec<&str> = data
         .headers()

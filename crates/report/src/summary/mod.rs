@@ -27,6 +27,8 @@ pub struct Summary {
     pub seed: u64,
     /// Number of blocks planned on each network.
     pub blocks: u32,
+    /// The command that repeats the run; absent where the study's file is unknown.
+    pub repeat: Option<String>,
     /// The arm that all others are compared with.
     pub baseline: String,
     /// Time all cells took, including repeated and superseded ones.
