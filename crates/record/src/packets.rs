@@ -1,6 +1,8 @@
 //! The packets of a connection that were lost at random: what common random numbers make equal in
 //! all cells of a block.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +19,16 @@ pub struct PacketSeries {
     /// Of those, the packets lost at random, numbered from 0; not those that a full queue, an outage
     /// or a policy dropped.
     pub lost: Vec<u32>,
+    /// The packets that a full queue, an outage or a policy dropped, numbered alike: they met no
+    /// random loss.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<u32>,
 }
 
 /// How the losses of two connections, or of all connections of two cells, compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossComparison {
-    /// Packets that both sent.
+    /// Packets that both sent and that neither lost otherwise than at random.
     pub compared: u32,
     /// Of those, packets that both lost.
     pub lost: u32,
@@ -39,14 +45,20 @@ impl LossComparison {
             let Some(other) = b.iter().find(same) else {
                 continue;
             };
-            let compared = one.sent.min(other.sent);
-            let of = |s: &PacketSeries| s.lost.iter().filter(|n| **n < compared).count() as u32;
-            let both = |n: &&u32| **n < compared && other.lost.contains(n);
-            let lost = one.lost.iter().filter(both).count() as u32;
+            let sent = one.sent.min(other.sent);
+            let dropped: BTreeSet<u32> = (one.dropped.iter().chain(&other.dropped))
+                .copied()
+                .filter(|n| *n < sent)
+                .collect();
+            let of = |s: &PacketSeries| -> BTreeSet<u32> {
+                let met = |n: &u32| *n < sent && !dropped.contains(n);
+                s.lost.iter().copied().filter(met).collect()
+            };
+            let (one, other) = (of(one), of(other));
             found.add(LossComparison {
-                compared,
-                lost,
-                different: of(one) + of(other) - 2 * lost,
+                compared: sent - dropped.len() as u32,
+                lost: one.intersection(&other).count() as u32,
+                different: one.symmetric_difference(&other).count() as u32,
             });
         }
         found
@@ -70,6 +82,7 @@ mod tests {
             full_size,
             sent,
             lost: lost.to_vec(),
+            dropped: Vec::new(),
         }
     }
 
@@ -88,6 +101,23 @@ mod tests {
             compared: 17,
             lost: 1,
             different: 3,
+        };
+        assert_eq!(LossComparison::of(&a, &b), expected);
+        assert_eq!(LossComparison::of(&b, &a), expected);
+    }
+
+    /// A packet that one queue dropped might have been lost at random, too.
+    #[test]
+    fn packets_dropped_otherwise_are_not_compared() {
+        let a = [series(false, true, 10, &[1, 4, 9])];
+        let b = [PacketSeries {
+            dropped: vec![4, 5, 12],
+            ..series(false, true, 15, &[1, 9])
+        }];
+        let expected = LossComparison {
+            compared: 8,
+            lost: 2,
+            different: 0,
         };
         assert_eq!(LossComparison::of(&a, &b), expected);
         assert_eq!(LossComparison::of(&b, &a), expected);

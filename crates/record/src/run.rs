@@ -56,6 +56,9 @@ pub struct Settings {
     /// The text of the study's file; `seed`, `blocks` and `networks` of the run replace its own.
     /// Empty for imported calls.
     pub study_toml: String,
+    /// Path of the study's file, as it was named on the command line; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub study_file: String,
     /// The share of the plan's blocks that is run, from 1 to `shards`.
     pub shard: u32,
     /// How many shares there are.

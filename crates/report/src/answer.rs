@@ -7,9 +7,11 @@ use stats::{ReliabilityVerdict, Verdict};
 
 use crate::cells::CellIndex;
 use crate::compare::compare_pairs;
+use crate::pairing;
 use crate::population::Population;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{Advice, ArmSummary, Need, NetworkSummary, Role};
+use crate::summary::{Advice, Need, NetworkSummary};
 use crate::text::capitalised;
 
 /// A share of failed requests of the baseline or of all arms from which nothing can be concluded.
@@ -229,10 +231,11 @@ fn look_up(table: &[((usize, &str, &str), Verdict)], pair: (usize, &str, &str)) 
     found.map(|(_, verdict)| *verdict)
 }
 
-/// Returns whether an A/A arm differs from the baseline.
+/// Returns whether an A/A arm differs from the baseline, or met other losses.
 pub(crate) fn differs(arm: &ArmSummary) -> bool {
-    arm.comparisons()
-        .any(|(_, c)| matches!(c.verdict, Verdict::Faster | Verdict::Slower))
+    let verdicts = || arm.comparisons().map(|(_, c)| c.verdict);
+    !pairing::objections(arm).is_empty()
+        || verdicts().any(|v| matches!(v, Verdict::Faster | Verdict::Slower))
 }
 
 /// Returns whether an arm fails decidedly more often than the baseline.

@@ -9,8 +9,8 @@ use crate::cells::{Blocks, CellIndex};
 use crate::number::duration;
 use crate::population::Population;
 use crate::quantity::{Quantity, Unit};
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{ArmSummary, Role};
 
 /// The share of wrong verdicts that a report accepts among those it gives.
 pub(crate) const ERROR: f64 = 0.05;
@@ -217,6 +217,7 @@ impl Decided {
             verdict: self.verdict,
             clean_only,
             correlation: self.correlation,
+            loss_correlation: None,
             caveats: Vec::new(),
         }
     }

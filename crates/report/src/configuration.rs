@@ -6,7 +6,7 @@ use record::Cell;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const LIBRARY: &str = "library";
+pub(crate) const LIBRARY: &str = "library";
 const TLS_LIBRARY: &str = "TLS library";
 const SETTING: &str = "setting: ";
 

@@ -5,7 +5,7 @@ use stats::{Level, Span};
 
 use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
-use crate::summary::Costs;
+use crate::summary::arm::Costs;
 
 /// Returns the medians over clean cells.
 pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {

@@ -1,5 +1,6 @@
 //! The report for a terminal: the answer, then for each network a sentence and the table behind it.
 
+use crate::noise;
 use crate::number::{count, duration};
 use crate::phases;
 use crate::summary::{NetworkSummary, Summary};
@@ -24,6 +25,9 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     }
     out.push('\n');
     out += &page.wrapped(&cells_line(&summary.cells), "");
+    if let Some(line) = noise::line(&summary.noise) {
+        out += &page.wrapped(&plain(&line), "");
+    }
     for note in &summary.notes {
         out += &page.wrapped(&plain(note), "");
     }

@@ -5,8 +5,9 @@
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
 //!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
 //!    (`measure`, `percentiles`, `phases`), compares the arms with the baseline request by request
-//!    (`compare`), adds costs (`cost`), and derives a recommendation for each network and over all
-//!    (`answer`), with the words for it (`sentence`).
+//!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
+//!    (`cost`), and derives a recommendation for each network and over all (`answer`), with the words
+//!    for it (`sentence`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
@@ -29,11 +30,14 @@ mod csv;
 mod html;
 mod human;
 mod measure;
+mod noise;
 mod number;
+mod pairing;
 mod percentiles;
 mod phases;
 mod population;
 mod quantity;
+mod repeat;
 mod sentence;
 mod summarise;
 mod summary;
@@ -47,10 +51,10 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
+pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, PerCell, Role};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
-    AaCheck, Advice, ArmSummary, CellCounts, ComparisonCounts, Costs, FORMAT, Need, NetworkSummary,
-    Role, Summary,
+    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

@@ -29,7 +29,11 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
     let mut errors: BTreeMap<String, usize> = BTreeMap::new();
     for call in &calls {
         if let CallResult::Error { kind, detail } = &call.result {
-            *errors.entry(format!("{kind}: {detail}")).or_default() += 1;
+            let error = match detail.starts_with(kind) {
+                true => detail.clone(),
+                false => format!("{kind}: {detail}"),
+            };
+            *errors.entry(error).or_default() += 1;
         }
     }
     let bits = |cell: &Cell| -> Option<Span> {

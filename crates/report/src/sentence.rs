@@ -6,8 +6,10 @@ use stats::{Outlook, Verdict};
 
 use crate::answer::{best_words, differs, fails_mostly, is_less_reliable};
 use crate::number::{count, duration, percent, size};
+use crate::pairing;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
-use crate::summary::{Advice, ArmSummary, Need, Role};
+use crate::summary::{Advice, Need};
 use crate::text::capitalised;
 use crate::wording::{protocol_mismatch, range_words, verdict_words};
 
@@ -29,7 +31,7 @@ pub(crate) fn sentence(arms: &[ArmSummary], advice: &Advice, needs: &[Need]) -> 
 }
 
 /// Returns the differences that the comparisons of an A/A arm found.
-pub(crate) fn objections(repeat: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
+pub(crate) fn differences(repeat: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
     let writer = Writer {
         baseline,
         arms: &[],
@@ -164,12 +166,14 @@ impl<'a> Writer<'a> {
     fn invalid(&self) -> String {
         let repeats = self.arms.iter().filter(|arm| arm.role == Role::Repeat);
         if let Some(repeat) = repeats.clone().find(|arm| differs(arm)) {
+            let mut objections = pairing::objections(repeat);
+            objections.extend(differences(repeat, self.baseline));
             return format!(
                 "Do not use the results of this network: {} is a copy of {} but differs from it: {}. \
                  The machine or the bench is at fault.",
                 repeat.name,
                 self.baseline.name,
-                objections(repeat, self.baseline).join("; ")
+                objections.join("; ")
             );
         }
         format!(
@@ -283,7 +287,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Returns how the requests of an arm that fails mostly failed, e.g. `10 of 10 requests of hyper h2
-/// failed (status: HTTP 400)`.
+/// failed (status 400)`.
 pub(crate) fn failures(arm: &ArmSummary) -> String {
     let by_call = || arm.measures.iter().filter(|m| m.part != crate::Part::Whole);
     let failed: usize = by_call().map(|m| m.failed).sum();

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Network, Proof, Run, RunData};
+use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
+use stats::Span;
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
+use crate::summary::arm::{ArmSummary, Attempts, PerCell, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{
-    AaCheck, ArmSummary, ComparisonCounts, FORMAT, NetworkSummary, Role, Summary,
-};
+use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, sentence};
+use crate::{answer, compare, configuration, cost, noise, pairing, repeat, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -23,6 +23,7 @@ pub fn summarise(data: &RunData) -> Summary {
     let networks: Vec<NetworkSummary> =
         run.networks.iter().map(|n| summariser.network(n)).collect();
     let comparisons = counts(&networks);
+    let noise = noise::by_arm(run, &networks);
     Summary {
         format: FORMAT,
         commute: run.commute.clone(),
@@ -30,6 +31,7 @@ pub fn summarise(data: &RunData) -> Summary {
         question: run.question.clone(),
         seed: run.seed,
         blocks: run.blocks,
+        repeat: repeat::command(data, run.seed),
         baseline: run.baseline.clone(),
         measured_ns: data.cells().iter().fold(0, |sum, cell| {
             sum.saturating_add(cell.took_ns)
@@ -46,9 +48,10 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|network| sentence::invalid(&network.name, &network.arms))
             .collect(),
         a_a: a_a(&networks),
-        notes: notes(data, &networks, &comparisons),
+        notes: notes(data, &networks, &comparisons, &noise),
         comparisons,
         cells: summariser.cells.counts(data, |_, _| true),
+        noise,
         networks,
     }
 }
@@ -87,6 +90,7 @@ impl<'a> Summariser<'a> {
             .map(|arm| self.arm(network, arm))
             .collect();
         self.compare_reliability(&network.name, &mut arms);
+        self.compare_losses(network, &mut arms);
         if let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline).cloned() {
             for arm in &mut arms {
                 arm.differences =
@@ -143,16 +147,27 @@ impl<'a> Summariser<'a> {
                     .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
             ),
             transports: distinct(connections().map(|c| &c.transport)),
+            connections: per_cell(blocks.values().map(|cell| cell.connections.len())),
+            ip_versions: connections()
+                .filter_map(|c| c.ip_version)
+                .collect::<BTreeSet<u8>>()
+                .into_iter()
+                .collect(),
             congestion: distinct(connections().filter_map(|c| c.congestion.as_ref())),
             caveat: arm.caveat.clone(),
             configuration: configuration::of(blocks.values().copied(), &arm.codec),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),
+            first_attempts: Attempts {
+                measured: blocks.len(),
+                noisy: blocks.values().filter(|cell| is_noisy(cell)).count(),
+            },
             reasons: self.cells.reasons(key.0, key.1),
             measures,
             saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
             reliability: None,
+            common_losses: None,
             costs: cost::costs(&blocks),
         }
     }
@@ -176,6 +191,41 @@ impl<'a> Summariser<'a> {
             arm.reliability = Some(result);
         }
     }
+
+    /// Compares the losses of A/A arms with the baseline's, and the times that they cost.
+    fn compare_losses(&self, network: &Network, arms: &mut [ArmSummary]) {
+        let baseline = self.cells.first(&network.name, &self.run.baseline);
+        for arm in arms.iter_mut().filter(|arm| arm.role == Role::Repeat) {
+            let cells = self.cells.first(&network.name, &arm.name);
+            arm.common_losses = pairing::common_losses(network, &cells, &baseline);
+            for (population, measure) in self.populations.iter().zip(&mut arm.measures) {
+                if let Some(comparison) = &mut measure.comparison {
+                    let times = |cells| population.by_block(cells, self.run.timeout_ns);
+                    comparison.loss_correlation = pairing::loss_correlation(
+                        (&times(&cells), &times(&baseline)),
+                        &baseline,
+                        comparison.margin_ns,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Returns how a number varies over cells; `None` if it is always 0.
+fn per_cell(numbers: impl Iterator<Item = usize>) -> Option<PerCell> {
+    let numbers: Vec<usize> = numbers.collect();
+    let spans: Vec<Span> = numbers.iter().map(|n| Span::exact(*n as f64)).collect();
+    let most = numbers.iter().copied().max().filter(|most| *most > 0)?;
+    Some(PerCell {
+        fewest: numbers.iter().copied().min()?,
+        median: stats::median(&spans)?.lo,
+        most,
+    })
+}
+
+fn is_noisy(cell: &Cell) -> bool {
+    matches!(cell.outcome, Outcome::Noisy { .. })
 }
 
 /// Returns the distinct words, sorted and without empty ones.
@@ -211,21 +261,28 @@ fn counts(networks: &[NetworkSummary]) -> ComparisonCounts {
 
 /// Judges the A/A arms. They pass only where a difference could have been found.
 fn a_a(networks: &[NetworkSummary]) -> AaCheck {
-    let (mut compared, mut objections, mut undecided) = (0, Vec::new(), Vec::new());
+    let (mut compared, mut undecided) = (0, Vec::new());
+    // Other losses explain other times, so they come first.
+    let (mut objections, mut differences) = (Vec::new(), Vec::new());
     for network in networks {
         let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
             continue;
         };
+        let on_network = |found: Vec<String>| {
+            let name = &network.name;
+            found.into_iter().map(move |o| format!("{name}: {o}"))
+        };
         for repeat in network.arms.iter().filter(|arm| arm.role == Role::Repeat) {
             compared += repeat.comparisons().count();
-            let found = sentence::objections(repeat, baseline);
-            objections.extend(found.iter().map(|o| format!("{}: {o}", network.name)));
+            objections.extend(on_network(pairing::objections(repeat)));
+            differences.extend(on_network(sentence::differences(repeat, baseline)));
             let open = repeat
                 .comparisons()
                 .filter(|(_, c)| !c.verdict.is_decided());
             undecided.extend(open.map(|(m, _)| format!("{}: {}", network.name, m.label)));
         }
     }
+    objections.append(&mut differences);
     if compared == 0 {
         AaCheck::Absent
     } else if !objections.is_empty() {
@@ -241,6 +298,7 @@ fn notes(
     data: &RunData,
     networks: &[NetworkSummary],
     comparisons: &ComparisonCounts,
+    noise: &[ArmNoise],
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if comparisons.all > 0 {
@@ -259,7 +317,7 @@ fn notes(
                     .into(),
             );
         }
-        notes.push("The same seed gives the same losses: replicate with another --seed.".into());
+        notes.push(repeat::replication(data));
     }
     let failed: Vec<&str> = data
         .headers()
@@ -290,6 +348,7 @@ fn notes(
                 .into(),
         );
     }
+    notes.extend(noise::note(noise));
     let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);

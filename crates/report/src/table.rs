@@ -5,10 +5,11 @@ use stats::Verdict;
 use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
+use crate::summary::NetworkSummary;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Phases};
-use crate::summary::{ArmSummary, NetworkSummary, Role};
 use crate::text::{INDENT, chars, plain, wrapped};
-use crate::wording::{remarks, verdict_words};
+use crate::wording::{connections_words, ip_words, remarks, verdict_words};
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
@@ -56,6 +57,9 @@ impl<'a> Table<'a> {
         }
         table.add("blocks · requests", |arm| {
             format!("{} · {}", arm.blocks(), arm.calls_and_losses().0)
+        });
+        table.add("connections · IP", |arm| {
+            format!("{} · {}", connections_words(arm), ip_words(arm))
         });
         table.add("IP bytes up / down", |arm| {
             let costs = &arm.costs;

@@ -4,8 +4,13 @@ use record::Proof;
 use stats::{Outlook, Verdict};
 
 use crate::number::{count, duration, percent};
+use crate::pairing;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure, Part};
-use crate::summary::{AaCheck, ArmSummary, CellCounts, NetworkSummary, Role, Summary};
+use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
+
+/// Errors that a remark names: messages of libraries may differ with every request.
+const MAX_ERRORS: usize = 3;
 
 /// Returns the words for a verdict.
 pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
@@ -75,11 +80,48 @@ pub(crate) fn protocol_mismatch(arm: &ArmSummary) -> Option<String> {
     })
 }
 
+/// Returns the number of connections per cell, e.g. `1` or `1 to 3`.
+pub(crate) fn connections_words(arm: &ArmSummary) -> String {
+    match &arm.connections {
+        None => "-".into(),
+        Some(n) if n.fewest == n.most => n.most.to_string(),
+        Some(n) => format!("{} to {} (median {})", n.fewest, n.most, n.median),
+    }
+}
+
+/// Returns the IP versions of an arm's connections, e.g. `v4`.
+pub(crate) fn ip_words(arm: &ArmSummary) -> String {
+    let versions: Vec<String> = arm.ip_versions.iter().map(|v| format!("v{v}")).collect();
+    match versions.is_empty() {
+        true => "-".into(),
+        false => versions.join(" and "),
+    }
+}
+
+/// Returns the commonest errors of a measure, e.g. `2 status 503`.
+fn errors_words(measure: &Measure) -> String {
+    let mut errors: Vec<(&String, &usize)> = measure.errors.iter().collect();
+    errors.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    let mut parts: Vec<String> = errors
+        .iter()
+        .take(MAX_ERRORS)
+        .map(|(error, n)| format!("{n} {error}"))
+        .collect();
+    if errors.len() > MAX_ERRORS {
+        let others = errors[MAX_ERRORS..].iter().map(|(_, n)| **n).sum::<usize>();
+        parts.push(format!("{others} other"));
+    }
+    parts.join(", ")
+}
+
 /// Returns the remarks that accompany an arm's figures or replace them.
 pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     match arm.role {
-        Role::Repeat => remarks.push("A/A arm: a copy of the baseline".to_owned()),
+        Role::Repeat => {
+            remarks.push("A/A arm: a copy of the baseline".to_owned());
+            remarks.extend(pairing::remarks(arm));
+        }
         Role::Baseline | Role::Arm => {}
     }
     remarks.extend(arm.caveat.clone());
@@ -102,12 +144,14 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
         ));
     }
     for measure in &arm.measures {
+        let errors = errors_words(measure);
+        let failed = format!("failed (counted as at least the timeout): {errors}");
         let losses = [
             (
                 measure.timed_out,
                 "timed out (counted as at least the timeout)",
             ),
-            (measure.failed, "failed (counted as at least the timeout)"),
+            (measure.failed, failed.as_str()),
             (
                 measure.retried,
                 "seen more than once by the server (silent retry)",

@@ -90,6 +90,26 @@ fn tables_have_captions_and_headings_and_figures_have_names() {
 }
 
 #[test]
+fn head_says_where_figures_are_from_and_how_to_repeat_them() {
+    let invented = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut run = invented.run().clone();
+    run.host.git = Some("0123456789abcdef".into());
+    run.host.rootless = true;
+    let known = page(&RunData::new(run.clone(), invented.cells().to_vec()).unwrap());
+    for shown in [
+        "invented · 1970-01-01 00:00 UTC",
+        "commute 0.0.0-invented, commit 0123456789ab</dd>",
+        "Linux 0.0.0-invented, Invented, 2 cores, no hypervisor, rootless",
+        "<code>commute run studies/invented.toml --blocks 10 --seed 7 --jobs 2</code>",
+    ] {
+        assert!(known.contains(shown), "{shown}: {known}");
+    }
+    run.settings = record::Settings::default();
+    let imported = page(&RunData::new(run, invented.cells().to_vec()).unwrap());
+    assert!(!imported.contains("commute run"), "{imported}");
+}
+
+#[test]
 fn run_without_cells_makes_a_page() {
     let empty = RunData::new(
         data(&quickstart(), &["true-metro"], 2, 1).run().clone(),

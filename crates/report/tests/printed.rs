@@ -8,7 +8,7 @@ mod invented;
 use std::path::Path;
 
 use invented::{data, exchanging, quickstart};
-use record::{Outcome, RunData};
+use record::{CallResult, Outcome, RunData};
 
 fn golden(file: &str, actual: &str) {
     testing::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), actual);
@@ -80,6 +80,45 @@ fn terminal_report_of_exchanges() {
         assert!(p.server_decode_ns.mean + p.server_encode_ns.mean < p.transport_ns.mean);
         assert!(p.total_ns.min <= p.total_ns.mean && p.total_ns.mean <= p.total_ns.max);
     }
+}
+
+#[test]
+fn errors_connections_and_ip_versions_are_shown() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for cell in cells.iter_mut().filter(|cell| cell.arm == "quinn h3") {
+        cell.connections[0].ip_version = Some(6);
+        if cell.block < 3 {
+            let again = cell.connections[0].clone();
+            cell.connections.push(again);
+        }
+        for (id, detail) in [(0, "status 503"), (5, "gone (invented)")] {
+            let kind = if id == 0 { "status" } else { "reset" };
+            cell.calls[id].result = CallResult::Error {
+                kind: kind.into(),
+                detail: detail.into(),
+            };
+        }
+    }
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let summary = report::summarise(&data);
+    let quinn = &summary.networks[0].arms[2];
+    let connections = quinn.connections.unwrap();
+    assert_eq!((connections.fewest, connections.most), (1, 2));
+    assert_eq!(
+        (connections.median, quinn.ip_versions.as_slice()),
+        (1.0, &[6][..])
+    );
+    let text = report::human(&summary, 400, false);
+    for shown in [
+        "1 to 2 (median 1) · v6",
+        "first request: 20 of 30 requests failed (counted as at least the timeout): 10 reset: gone \
+         (invented), 10 status 503",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    let page = report::html(&summary, &data);
+    assert!(page.contains("<td>1 to 2 (median 1)</td>"), "{page}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ mod simulation;
 use simulation::designs::Design;
 use simulation::random::Distribution;
 use simulation::{
-    OUTLOOKS, Share, any_false_while_looking, coverage, outlooks, quantile_coverage, study,
+    NARROW_MARGIN, OUTLOOKS, Share, WIDE_MARGIN, any_false_while_looking, coverage, outlooks,
+    quantile_coverage, study,
 };
 use stats::Ranks;
 
@@ -73,22 +74,31 @@ fn main() {
 
     println!("\nOutlook of undecided comparisons, and share decided by another run, %");
     println!(
-        "{:>6} {:>9}  {:<22}{:>6}{:>19}{:>18}",
-        "blocks", "shared by", "outlook", "share", "a few more blocks", "10 times as many"
+        "{:<7}{:>6} {:>9}  {:<22}{:>6}{:>19}{:>18}",
+        "margin",
+        "blocks",
+        "shared by",
+        "outlook",
+        "share",
+        "a few more blocks",
+        "10 times as many"
     );
-    for (blocks, shared_by) in [(6, 1), (10, 1), (8, 24), (10, 24), (14, 24)] {
-        for (class, followed) in OUTLOOKS.iter().zip(outlooks(blocks, shared_by, TRIALS)) {
-            let decided = |share: Share| match share.of > 0.0 {
-                true => format!("{:.0}", percent(share.value())),
-                false => "-".to_owned(),
-            };
-            println!(
-                "{blocks:>6} {shared_by:>9}  {:<22}{:>6}{:>19}{:>18}",
-                class.name(),
-                decided(followed.share),
-                decided(followed.after_a_few_more),
-                decided(followed.after_ten_times)
-            );
+    for (name, differing) in [("wide", &WIDE_MARGIN), ("narrow", &NARROW_MARGIN)] {
+        for (blocks, shared_by) in [(6, 1), (10, 1), (8, 24), (10, 24), (14, 24)] {
+            let followed = outlooks(differing, blocks, shared_by, TRIALS);
+            for (class, followed) in OUTLOOKS.iter().zip(followed) {
+                let decided = |share: Share| match share.of > 0.0 {
+                    true => format!("{:.0}", percent(share.value())),
+                    false => "-".to_owned(),
+                };
+                println!(
+                    "{name:<7}{blocks:>6} {shared_by:>9}  {:<22}{:>6}{:>19}{:>18}",
+                    class.name(),
+                    decided(followed.share),
+                    decided(followed.after_a_few_more),
+                    decided(followed.after_ten_times)
+                );
+            }
         }
     }
 }

@@ -287,9 +287,9 @@ mod tests {
 
     #[test]
     fn p_value_is_the_error_of_the_first_rank_that_decides() {
-        // One block of ten on the wrong side: rank 2, 2 * 11/1024.
+        // One block of ten on the wrong side, beyond the margin of 2: rank 2, 2 * 11/1024.
         let mut blocks = [FASTER; 10];
-        blocks[4] = 1.0;
+        blocks[4] = 3.0;
         let results = decide(
             &[Family {
                 comparisons: vec![differences(&blocks)],

@@ -22,6 +22,7 @@
 //! [`estimate`] gives the median over blocks with an interval that is interpolated between ranks, so
 //! that it covers about 95 % for any number of blocks from 6 on. [`quantile`] gives a high quantile with
 //! an interval where each block has enough requests, and [`compare_reliability`] compares failures.
+//! [`fisher_exact`] compares two shares of independent events.
 //!
 //! # Many comparisons
 //!
@@ -51,6 +52,7 @@ mod binomial;
 mod ends;
 mod estimate;
 mod family;
+mod fisher;
 mod interval;
 mod outlook;
 mod paired;
@@ -63,6 +65,7 @@ mod verdict;
 
 pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
 pub use family::{Differences, Family, FamilyResult, compare, decide};
+pub use fisher::fisher_exact;
 pub use interval::{Interval, Level, Method};
 pub use outlook::Outlook;
 pub use paired::{block_difference, block_speedup, rank_correlation, speedup};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{
     Differences, Family, FamilyResult, Level, Quantile, Ranks, Requests, Span, Verdict,
-    compare_reliability, decide, estimate, quantile, rank_correlation,
+    compare_reliability, decide, estimate, fisher_exact, quantile, rank_correlation,
 };
 
 /// Returns the fields of every line but the first.
@@ -88,6 +88,17 @@ fn sign_tests() {
         blocks.extend(vec![(requests(0), requests(1)); count(row[1])]);
         let got = compare_reliability(&[blocks], 0.05)[0];
         assert_close(got.p_value, number(row[2]), &format!("{row:?}"));
+    }
+}
+
+#[test]
+fn exact_tests_of_shares() {
+    for row in rows(include_str!("data/fisher.csv")) {
+        let got = fisher_exact(
+            (count(row[0]), count(row[1])),
+            (count(row[2]), count(row[3])),
+        );
+        assert_close(got, number(row[4]), &format!("{row:?}"));
     }
 }
 

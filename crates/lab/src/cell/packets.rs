@@ -20,8 +20,10 @@ pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
             full_size,
             ..PacketSeries::default()
         });
-        if packet.fate == Fate::Dropped(Cause::Loss) {
-            series.lost.push(series.sent);
+        match packet.fate {
+            Fate::Dropped(Cause::Loss) => series.lost.push(series.sent),
+            Fate::Dropped(_) => series.dropped.push(series.sent),
+            _ => {}
         }
         series.sent += 1;
     }
@@ -83,12 +85,12 @@ mod tests {
         let series = series(&tap, 50);
         let numbers: Vec<_> = series
             .iter()
-            .map(|s| (s.up, s.full_size, s.sent, s.lost.as_slice()))
+            .map(|s| (s.up, s.full_size, s.sent, &s.lost[..], &s.dropped[..]))
             .collect();
-        let expected: [(bool, bool, u32, &[u32]); 3] = [
-            (false, false, 1, &[]),
-            (false, true, 2, &[1]),
-            (true, false, 1, &[]),
+        let expected: [(bool, bool, u32, &[u32], &[u32]); 3] = [
+            (false, false, 1, &[], &[0]),
+            (false, true, 2, &[1], &[]),
+            (true, false, 1, &[], &[]),
         ];
         assert_eq!(numbers, expected);
     }

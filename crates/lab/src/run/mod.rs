@@ -93,6 +93,7 @@ impl Lab {
             plan: plan.cells().cloned().collect(),
             settings: Settings {
                 study_toml: plan.study_toml.clone(),
+                study_file: options.study_file.clone(),
                 shard: options.shard.index as u32,
                 shards: options.shard.of as u32,
                 jobs: options.jobs as u32,

@@ -7,6 +7,8 @@ use crate::plan::Shard;
 /// How to run a plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
+    /// Path of the study's file, for the record.
+    pub study_file: String,
     /// The run's folder.
     pub out: PathBuf,
     /// Whether to continue the run that the folder holds.

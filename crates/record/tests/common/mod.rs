@@ -58,6 +58,7 @@ pub fn run(blocks: u32) -> Run {
         plan: Vec::new(),
         settings: Settings {
             study_toml: "# invented\n".into(),
+            study_file: "studies/invented.toml".into(),
             shard: 1,
             shards: 1,
             jobs: 1,

@@ -3,8 +3,9 @@
 use record::{Outcome, RunData};
 
 use super::element::{Text, headings, table};
+use crate::noise;
 use crate::number::{count, duration};
-use crate::summary::Summary;
+use crate::summary::{ArmNoise, Summary};
 
 /// Notes that apply to every report.
 const METHOD: &str = "\
@@ -31,10 +32,11 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
         "<section>\n<h2>How to read this</h2>\n<ul>\n{notes}{METHOD}</ul>\n</section>\n\
          <section>\n<h2>Self-test</h2>\n{}</section>\n\
          <section>\n<h2>Environment</h2>\n{}{}</section>\n\
-         <section>\n<h2>Cells</h2>\n<details>\n<summary>{}</summary>\n{}</details>\n</section>\n",
+         <section>\n<h2>Cells</h2>\n{}<details>\n<summary>{}</summary>\n{}</details>\n</section>\n",
         self_test(summary),
         environment(data),
         networks(data),
+        attempts(summary),
         count(data.cells().len(), "record"),
         cells(data)
     )
@@ -128,6 +130,36 @@ fn networks(data: &RunData) -> String {
         );
     }
     out
+}
+
+/// Returns how many first attempts of each arm were noisy.
+fn attempts(summary: &Summary) -> String {
+    let mut columns = headings(&["Arm"]);
+    columns.extend(summary.networks.iter().map(|n| Text(&n.name).to_string()));
+    columns.extend(headings(&["All networks", "p against other arms"]));
+    let row = |noise: &ArmNoise| {
+        let mut row = vec![Text(&noise.arm).to_string()];
+        row.extend(summary.networks.iter().map(|network| {
+            let arm = network.arms.iter().find(|arm| arm.name == noise.arm);
+            arm.map_or_else(String::new, |arm| noise::words(arm.first_attempts))
+        }));
+        row.push(noise::words(noise.first_attempts));
+        let p = match noise.p_value < 0.001 {
+            true => "below 0.001".to_owned(),
+            false => format!("{:.3}", noise.p_value),
+        };
+        row.push(match noise.depends_on_arm {
+            true => format!("<strong class=\"slower\">{p}</strong>"),
+            false => p,
+        });
+        row
+    };
+    let rows: Vec<Vec<String>> = summary.noise.iter().map(row).collect();
+    table(
+        "Noisy first attempts; bold: noise depends on the arm",
+        &columns,
+        &rows,
+    )
 }
 
 fn cells(data: &RunData) -> String {

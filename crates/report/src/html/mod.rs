@@ -1,6 +1,6 @@
 //! The report as one page that is readable offline: no script, no font, no external resource.
 //!
-//! The order suits a reader with little time: the answer, the best arms for each need, a forest plot
+//! The order suits a reader with little time: where the figures are from, the answer, the best arms for each need, a forest plot
 //! of all differences, the recommendation for each network, the figures behind it, their
 //! distributions, then self-test and environment. Text from files is escaped by
 //! `element::Text`; in addition the page's own policy forbids scripts.
@@ -9,13 +9,13 @@ mod appendix;
 mod chart;
 mod element;
 mod forest;
+mod head;
 mod network;
 
 use record::RunData;
 
-use crate::number::{count, duration};
 use crate::summary::Summary;
-use crate::wording::{a_a_line, cells_line, self_test_words};
+use crate::wording::{a_a_line, cells_line};
 use element::Text;
 
 const STYLE: &str = include_str!("style.css");
@@ -29,19 +29,9 @@ pub fn html(summary: &Summary, data: &RunData) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<header>\n<p class=\"study\">{} · {} · commute {} on {}</p>\n<h1>{}</h1>\n<p>seed {} · {} per \
-         network · {} of measurement · {} · A/A check {}</p>\n</header>\n<main>\n",
+         <body>\n{}<main>\n",
         Text(&title),
-        Text(&summary.study),
-        date(data.run().started_unix_ns),
-        Text(&summary.commute),
-        Text(&data.run().host.cpu),
-        Text(&summary.question),
-        summary.seed,
-        count(summary.blocks as usize, "block"),
-        duration(summary.measured_ns as f64),
-        self_test_words(summary),
-        summary.a_a.name(),
+        head::head(summary, data),
     );
     if let Some(line) = a_a_line(&summary.a_a) {
         out += &format!("<p class=\"alarm\" role=\"alert\">{}</p>\n", Text(&line));
@@ -60,12 +50,4 @@ pub fn html(summary: &Summary, data: &RunData) -> String {
     out += &network::sections(summary, data);
     out += &appendix::sections(summary, data);
     out + "</main>\n</body>\n</html>\n"
-}
-
-/// Returns the date, in UTC, of a time since the Unix epoch.
-fn date(unix_ns: u64) -> String {
-    time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)).map_or_else(
-        |_| "unknown date".to_owned(),
-        |time| time.date().to_string(),
-    )
 }

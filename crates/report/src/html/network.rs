@@ -14,9 +14,10 @@ use crate::number::{count, duration, percent, size, with_interval};
 use crate::phases;
 use crate::population::{Population, populations, time};
 use crate::quantity::Quantity;
+use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Mean, Part};
-use crate::summary::{ArmSummary, Need, NetworkSummary, Role, Summary};
-use crate::wording::{interval_note, outlook_words, remarks, verdict_words};
+use crate::summary::{Need, NetworkSummary, Summary};
+use crate::wording::{connections_words, interval_note, outlook_words, remarks, verdict_words};
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
 pub(super) fn needs(summary: &Summary) -> String {
@@ -357,6 +358,7 @@ fn costs(network: &NetworkSummary) -> String {
                 shown(&costs.cpu_wait),
                 shown(&costs.memory),
                 shown(&costs.startup),
+                connections_words(arm),
                 Text(&arm.negotiated_protocols.join(", ")).to_string(),
                 Text(&arm.congestion.join(", ")).to_string(),
             ]
@@ -372,6 +374,7 @@ fn costs(network: &NetworkSummary) -> String {
         "CPU wait per request",
         "Memory",
         "Start-up time",
+        "Connections per cell",
         "Negotiated protocol",
         "Congestion control",
     ]);

@@ -28,7 +28,7 @@ pub struct Measure {
     pub failed: usize,
     /// Of those, the calls that the server saw more than once (silent retries).
     pub retried: usize,
-    /// Number of calls by error, e.g. `status: HTTP 503`.
+    /// Number of calls by error, e.g. `status 503`: the kind and the library's message.
     pub errors: BTreeMap<String, usize>,
     /// Median over blocks of each block's median; for the whole of a group, of its time from first
     /// start to last end.
@@ -127,6 +127,10 @@ pub struct Comparison {
     /// Spearman's correlation of arm and baseline over blocks: what common random numbers and a
     /// common machine contributed to both.
     pub correlation: Option<f64>,
+    /// For A/A arms: the correlation of times rounded to the margin, if in at least 6 blocks a loss
+    /// cost the baseline more than that. Below 0.9 the A/A check fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_correlation: Option<f64>,
     /// Other reasons for the difference than the protocol.
     pub caveats: Vec<String>,
 }

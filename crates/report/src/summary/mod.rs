@@ -1,14 +1,13 @@
 //! Everything a report says, before layout.
 
+pub(crate) mod arm;
 pub(crate) mod measure;
 
-use record::{Check, Proof};
+use record::Check;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::configuration::{Configuration, Difference};
-use crate::quantity::Quantity;
-use measure::{Comparison, Measure, Part};
+use arm::{ArmSummary, Attempts};
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;
@@ -28,6 +27,8 @@ pub struct Summary {
     pub seed: u64,
     /// Number of blocks planned on each network.
     pub blocks: u32,
+    /// The command that repeats the run; absent where the study's file is unknown.
+    pub repeat: Option<String>,
     /// The arm that all others are compared with.
     pub baseline: String,
     /// Time all cells took, including repeated and superseded ones.
@@ -44,6 +45,8 @@ pub struct Summary {
     pub comparisons: ComparisonCounts,
     /// How the cells ended.
     pub cells: CellCounts,
+    /// The first attempts of each arm that was measured, on all networks, in the study's order.
+    pub noise: Vec<ArmNoise>,
     /// One entry per network, in the study's order.
     pub networks: Vec<NetworkSummary>,
     /// What a reader must know to interpret the figures.
@@ -64,10 +67,10 @@ pub enum AaCheck {
         /// Network and measure of each.
         undecided: Vec<String>,
     },
-    /// A comparison found a difference where there is none, so differences found elsewhere are not
-    /// trustworthy.
+    /// The arms of a block did not meet the same losses, or a comparison found a difference where
+    /// there is none: differences found elsewhere are not trustworthy.
     Failed {
-        /// Each difference that was found.
+        /// What was found: first other losses, then other times.
         objections: Vec<String>,
     },
 }
@@ -103,6 +106,19 @@ pub struct CellCounts {
     pub not_run: usize,
     /// Records of earlier invocations; not part of `planned`.
     pub superseded: usize,
+}
+
+/// How often the first attempts of an arm were noisy, compared with all other arms.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmNoise {
+    /// The arm's name.
+    pub arm: String,
+    /// Its first attempts on all networks.
+    pub first_attempts: Attempts,
+    /// The two-sided p-value of Fisher's exact test against all other arms together.
+    pub p_value: f64,
+    /// Whether the p-value is at most 5 % divided by the number of arms.
+    pub depends_on_arm: bool,
 }
 
 /// The results on one network.
@@ -155,81 +171,6 @@ pub struct Need {
     pub undecided: Vec<String>,
 }
 
-/// The results of one arm on one network.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ArmSummary {
-    /// The arm's name.
-    pub name: String,
-    /// Name of its stack.
-    pub stack: String,
-    /// The protocol asked for.
-    pub protocol: String,
-    /// The arm's role in the study.
-    pub role: Role,
-    /// The protocols that its requests negotiated.
-    pub negotiated_protocols: Vec<String>,
-    /// The transports it used: `tcp` or `quic`.
-    pub transports: Vec<String>,
-    /// The server's congestion controls, as read back.
-    pub congestion: Vec<String>,
-    /// A caveat that every result of this arm must carry.
-    pub caveat: Option<String>,
-    /// Everything known of its configuration.
-    pub configuration: Configuration,
-    /// Its differences from the baseline.
-    pub differences: Vec<Difference>,
-    /// The weakest proof among its calls; absent without a call.
-    pub proof: Option<Proof>,
-    /// How its cells ended.
-    pub cells: CellCounts,
-    /// Why cells were noisy, failed or were unsupported.
-    pub reasons: Vec<String>,
-    /// The populations of calls, in the study's order.
-    pub measures: Vec<Measure>,
-    /// Number of cells in which the cell itself saturated the machine's cores.
-    pub saturated: usize,
-    /// Its failures compared with the baseline's; absent for the baseline and if nothing was measured.
-    pub reliability: Option<stats::Reliability>,
-    /// Bytes, CPU, memory and start-up time.
-    pub costs: Costs,
-}
-
-/// An arm's role in the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The arm that all others are compared with.
-    Baseline,
-    /// An A/A arm: a copy of the baseline.
-    Repeat,
-    /// An arm that is compared with the baseline.
-    Arm,
-}
-
-/// What an arm cost; each figure is a median over blocks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Costs {
-    /// IP bytes the client sent per cell, before any loss.
-    pub up_bytes: Option<Quantity>,
-    /// IP bytes the server sent per cell, before any loss.
-    pub down_bytes: Option<Quantity>,
-    /// Of both, the bytes of handshakes.
-    pub handshake_bytes: Option<Quantity>,
-    /// CPU of the client per request.
-    pub client_cpu: Option<Quantity>,
-    /// CPU of the server per request.
-    pub server_cpu: Option<Quantity>,
-    /// Time per request that threads of client and server waited for a CPU core, summed over both;
-    /// an upper bound on its effect on the request's time.
-    pub cpu_wait: Option<Quantity>,
-    /// Peak resident memory of the client.
-    pub memory: Option<Quantity>,
-    /// Time from spawning the driver to its `ready`.
-    pub startup: Option<Quantity>,
-    /// Whether the kernel's share of CPU was measured in every cell.
-    pub kernel_thread_seen: bool,
-}
-
 impl AaCheck {
     /// Returns the name used in JSON and HTML.
     pub fn name(&self) -> &'static str {
@@ -256,46 +197,6 @@ impl Advice {
     }
 }
 
-impl Role {
-    /// Returns the name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Baseline => "baseline",
-            Role::Repeat => "repeat",
-            Role::Arm => "arm",
-        }
-    }
-}
-
-impl ArmSummary {
-    /// Returns the measures that were compared with the baseline.
-    pub fn comparisons(&self) -> impl Iterator<Item = (&Measure, &Comparison)> {
-        self.measures
-            .iter()
-            .filter_map(|m| Some((m, m.comparison.as_ref()?)))
-    }
-
-    /// Returns the number of blocks with calls.
-    pub fn blocks(&self) -> usize {
-        let times = self.measures.iter().filter_map(|m| m.time.as_ref());
-        times.map(|time| time.blocks).max().unwrap_or(0)
-    }
-
-    /// Returns whether anything was measured.
-    pub fn has_figures(&self) -> bool {
-        self.measures.iter().any(|measure| measure.calls > 0)
-    }
-
-    /// Returns the number of calls, and of those that timed out or failed.
-    pub fn calls_and_losses(&self) -> (usize, usize) {
-        // The calls of a group as a whole are those of its parts.
-        let by_call = || self.measures.iter().filter(|m| m.part != Part::Whole);
-        let calls = by_call().map(|m| m.calls).sum();
-        let losses = by_call().map(|m| m.timed_out + m.failed).sum();
-        (calls, losses)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,14 +204,6 @@ mod tests {
     /// Renaming a variant must not change the published names.
     #[test]
     fn names_match_the_serialised_form() {
-        for (role, name) in [
-            (Role::Baseline, "baseline"),
-            (Role::Repeat, "repeat"),
-            (Role::Arm, "arm"),
-        ] {
-            assert_eq!(role.name(), name);
-            assert_eq!(serde_json::to_value(role).unwrap(), name);
-        }
         let (arms, undecided, objections) = (Vec::new(), Vec::new(), Vec::new());
         for (advice, name) in [
             (Advice::Use { arms }, "use"),

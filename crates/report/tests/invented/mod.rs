@@ -110,7 +110,11 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         ],
         calls: (1..=16).map(planned_call).collect(),
         plan: Vec::new(),
-        settings: Settings::default(),
+        settings: Settings {
+            study_file: "studies/invented.toml".into(),
+            jobs: 2,
+            ..Settings::default()
+        },
         host: Host {
             kernel: "0.0.0-invented".into(),
             cpu: "Invented".into(),
@@ -309,6 +313,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
         },
         connections: vec![ConnectionSettings {
             transport: if quic { "quic" } else { "tcp" }.into(),
+            ip_version: Some(4),
             congestion: Some(arm.congestion.into()),
             ..ConnectionSettings::default()
         }],

@@ -104,6 +104,17 @@ def sign_tests():
     write("sign_tests.csv", ["more", "fewer", "p"], rows)
 
 
+def fisher():
+    rows = []
+    for hits, n, other_hits, other in [
+        (17, 20, 3, 75), (1, 14, 0, 70), (0, 14, 20, 70), (3, 28, 30, 140), (5, 28, 9, 140),
+        (8, 14, 2, 14), (2, 2, 0, 10), (400, 900, 310, 800), (30, 30, 470, 990), (1, 1, 1, 2),
+    ]:
+        table = [[hits, n - hits], [other_hits, other - other_hits]]
+        rows.append([hits, n, other_hits, other, repr(float(stats.fisher_exact(table).pvalue))])
+    write("fisher.csv", ["hits", "all", "other_hits", "other_all", "p"], rows)
+
+
 def verdict_at(differences, rank, margin):
     x, middle = np.sort(differences), np.median(differences)
     low, high = x[rank - 1], x[len(x) - rank]
@@ -184,4 +195,5 @@ if __name__ == "__main__":
     correlations()
     quantiles()
     sign_tests()
+    fisher()
     families()

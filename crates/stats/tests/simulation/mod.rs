@@ -160,20 +160,43 @@ pub(crate) const OUTLOOKS: [Outlook; 3] = [
     Outlook::MayNotSettle,
 ];
 
+/// Normal differences, in standard deviations.
+pub(crate) struct Differing {
+    /// The largest true value; the smallest is 0.
+    pub(crate) largest: f64,
+    pub(crate) margin: f64,
+}
+
+/// Differences of up to two standard deviations, and a margin that all are beyond or within in time.
+pub(crate) const WIDE_MARGIN: Differing = Differing {
+    largest: 2.0,
+    margin: 0.5,
+};
+
+/// Differences that drown in noise, like those of a file under loss.
+pub(crate) const NARROW_MARGIN: Differing = Differing {
+    largest: 0.2,
+    margin: 0.05,
+};
+
 /// Runs comparisons with `blocks` blocks, one of `shared_by` in its family, and follows the advice
-/// given for undecided ones. Differences are normal, with true values of 0 to 2 standard deviations
-/// and a margin of half a standard deviation.
-pub(crate) fn outlooks(blocks: usize, shared_by: usize, trials: u64) -> [Followed; 3] {
+/// given for undecided ones.
+pub(crate) fn outlooks(
+    differing: &Differing,
+    blocks: usize,
+    shared_by: usize,
+    trials: u64,
+) -> [Followed; 3] {
     let mut random = Random::new(blocks as u64);
     let error = ERROR / shared_by as f64;
     let mut followed = [Followed::default(); 3];
     for _ in 0..trials {
-        let truth = 2.0 * random.unit();
+        let truth = differing.largest * random.unit();
         let mut run = |blocks: usize| {
             let by_block = (0..blocks).map(|_| Span::exact(truth + random.normal()));
             let differences = Differences {
                 by_block: by_block.collect(),
-                margin: 0.5,
+                margin: differing.margin,
             };
             let family = Family {
                 comparisons: vec![differences],

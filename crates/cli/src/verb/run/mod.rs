@@ -84,6 +84,7 @@ pub(crate) struct Args {
 /// What to run, from the command line or from the run to resume.
 struct Job {
     plan: Plan,
+    study_file: String,
     out: PathBuf,
     resume: bool,
     shard: Shard,
@@ -114,6 +115,7 @@ impl Job {
         Ok(Job {
             out: args.out.clone().unwrap_or_else(free),
             plan,
+            study_file: file.display().to_string(),
             resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
@@ -128,6 +130,7 @@ impl Job {
         let settings = &run.settings;
         Ok(Job {
             plan: lab.plan_of(run, blocks)?,
+            study_file: settings.study_file.clone(),
             out: dir.to_owned(),
             resume: true,
             shard: Shard {
@@ -145,6 +148,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let Job {
         mut plan,
+        study_file,
         out,
         resume,
         shard,
@@ -176,6 +180,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         self_test(&lab, &plan)?
     };
     let mut options = RunOptions {
+        study_file,
         out: out.clone(),
         resume,
         jobs: usize::from(jobs),
@@ -238,11 +243,8 @@ fn resume_command(dir: &Path, args: &Args) -> String {
 /// Quotes a path for a POSIX shell if it needs that.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    // Only a zero byte cannot be quoted, and no path has one.
+    shlex::try_quote(&text).map_or(text.clone(), |quoted| quoted.into_owned())
 }
 
 /// Compares the share of clean cells with the study's `min_clean_percent`.
@@ -305,7 +307,7 @@ mod tests {
     fn paths_are_quoted_for_a_shell() {
         assert_eq!(quoted(Path::new("runs/a-1")), "runs/a-1");
         assert_eq!(quoted(Path::new("my runs")), "'my runs'");
-        assert_eq!(quoted(Path::new("it's")), r"'it'\''s'");
+        assert_eq!(quoted(Path::new("it's")), "\"it's\"");
     }
 
     #[test]

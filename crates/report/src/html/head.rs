@@ -1,0 +1,119 @@
+//! The head of the page: what was asked, when and where it was measured, and how to repeat it.
+
+use std::collections::BTreeSet;
+
+use record::{Host, RunData};
+use time::OffsetDateTime;
+
+use super::element::Text;
+use crate::configuration::LIBRARY;
+use crate::number::{count, duration};
+use crate::summary::Summary;
+use crate::wording::self_test_words;
+
+/// Characters of a git commit that tell it apart from others.
+const SHORT_COMMIT: usize = 12;
+
+/// Returns the head of the page.
+pub(super) fn head(summary: &Summary, data: &RunData) -> String {
+    let mut out = format!(
+        "<header>\n<p class=\"study\">{} · {}</p>\n<h1>{}</h1>\n<p>seed {} · {} per network · {} of \
+         measurement · {} · A/A check {}</p>\n<dl class=\"origin\">\n",
+        Text(&summary.study),
+        started(data.run().started_unix_ns),
+        Text(&summary.question),
+        summary.seed,
+        count(summary.blocks as usize, "block"),
+        duration(summary.measured_ns as f64),
+        self_test_words(summary),
+        summary.a_a.name(),
+    );
+    let stacks = libraries(summary).join(", ");
+    for (what, value) in [
+        ("Measured by", version(data)),
+        ("On", hosts(data)),
+        ("Stacks", stacks),
+    ] {
+        if !value.is_empty() {
+            out += &format!("<dt>{what}</dt><dd>{}</dd>\n", Text(&value));
+        }
+    }
+    if let Some(command) = &summary.repeat {
+        out += &format!(
+            "<dt>To repeat it</dt><dd><code>{}</code></dd>\n",
+            Text(command)
+        );
+    }
+    out + "</dl>\n</header>\n"
+}
+
+/// Returns date and time, in UTC, of a time since the Unix epoch.
+fn started(unix_ns: u64) -> String {
+    let Ok(time) = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)) else {
+        return "unknown date".to_owned();
+    };
+    // Imported calls have no start.
+    match unix_ns {
+        0 => "unknown date".to_owned(),
+        _ => format!(
+            "{} {:02}:{:02} UTC",
+            time.date(),
+            time.hour(),
+            time.minute()
+        ),
+    }
+}
+
+/// Returns the version of commute and its commits.
+fn version(data: &RunData) -> String {
+    let commits = data.headers().iter().filter_map(|h| h.host.git.as_deref());
+    let short = |commit: &str| commit.chars().take(SHORT_COMMIT).collect::<String>();
+    let commits: BTreeSet<String> = commits.map(short).collect();
+    let version = format!("commute {}", data.run().commute);
+    match commits.is_empty() {
+        true => version,
+        false => {
+            let commits: Vec<String> = commits.into_iter().collect();
+            format!("{version}, commit {}", commits.join(" and "))
+        }
+    }
+}
+
+/// Returns each machine that measured, once.
+fn hosts(data: &RunData) -> String {
+    let hosts: BTreeSet<String> = data.headers().iter().map(|h| host(&h.host)).collect();
+    hosts.into_iter().collect::<Vec<_>>().join("; and ")
+}
+
+fn host(host: &Host) -> String {
+    if host.kernel.is_empty() && host.cpu.is_empty() {
+        return String::new();
+    }
+    let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");
+    let rootless = if host.rootless { "rootless" } else { "as root" };
+    format!(
+        "Linux {}, {}, {}, {hypervisor}, {rootless}",
+        host.kernel,
+        host.cpu,
+        count(host.cores as usize, "core"),
+    )
+}
+
+/// Returns the client libraries with their versions.
+fn libraries(summary: &Summary) -> Vec<String> {
+    let arms = summary.networks.iter().flat_map(|network| &network.arms);
+    let libraries = arms.filter_map(|arm| arm.configuration.get(LIBRARY));
+    let distinct: BTreeSet<&String> = libraries.flatten().collect();
+    distinct.into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_is_in_utc() {
+        assert_eq!(started(1_763_843_887_000_000_000), "2025-11-22 20:38 UTC");
+        assert_eq!(started(0), "unknown date");
+    }
+}

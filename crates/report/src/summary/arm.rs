@@ -1,0 +1,189 @@
+//! The results of one arm on one network, before layout.
+
+use record::Proof;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::CellCounts;
+use super::measure::{Comparison, Measure, Part};
+use crate::configuration::{Configuration, Difference};
+use crate::quantity::Quantity;
+
+/// The results of one arm on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmSummary {
+    /// The arm's name.
+    pub name: String,
+    /// Name of its stack.
+    pub stack: String,
+    /// The protocol asked for.
+    pub protocol: String,
+    /// The arm's role in the study.
+    pub role: Role,
+    /// The protocols that its requests negotiated.
+    pub negotiated_protocols: Vec<String>,
+    /// The transports it used: `tcp` or `quic`.
+    pub transports: Vec<String>,
+    /// How many connections reached the server; absent if none did or nothing is known.
+    pub connections: Option<PerCell>,
+    /// The IP versions of its connections, 4 or 6; empty if unknown.
+    pub ip_versions: Vec<u8>,
+    /// The server's congestion controls, as read back.
+    pub congestion: Vec<String>,
+    /// A caveat that every result of this arm must carry.
+    pub caveat: Option<String>,
+    /// Everything known of its configuration.
+    pub configuration: Configuration,
+    /// Its differences from the baseline.
+    pub differences: Vec<Difference>,
+    /// The weakest proof among its calls; absent without a call.
+    pub proof: Option<Proof>,
+    /// How its cells ended.
+    pub cells: CellCounts,
+    /// The first attempts of its cells, from which figures and verdicts are made.
+    pub first_attempts: Attempts,
+    /// Why cells were noisy, failed or were unsupported.
+    pub reasons: Vec<String>,
+    /// The populations of calls, in the study's order.
+    pub measures: Vec<Measure>,
+    /// Number of cells in which the cell itself saturated the machine's cores.
+    pub saturated: usize,
+    /// Its failures compared with the baseline's; absent for the baseline and if nothing was measured.
+    pub reliability: Option<stats::Reliability>,
+    /// The packets that a copy of the baseline lost; absent for other arms and where losses cannot
+    /// be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_losses: Option<CommonLosses>,
+    /// Bytes, CPU, memory and start-up time.
+    pub costs: Costs,
+}
+
+/// A number of things in each of an arm's cells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PerCell {
+    /// In the cell with fewest.
+    pub fewest: usize,
+    /// The median over cells.
+    pub median: f64,
+    /// In the cell with most.
+    pub most: usize,
+}
+
+/// The first attempts of cells that are results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Attempts {
+    /// Attempts that were measured, clean or noisy.
+    pub measured: usize,
+    /// Of those, the noisy ones.
+    pub noisy: usize,
+}
+
+/// The packets that an A/A arm and the baseline lost at random, connection by connection, in blocks
+/// where both were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommonLosses {
+    /// Number of blocks that were compared.
+    pub blocks: usize,
+    /// Of those, the blocks in which a packet that both sent was lost by one only.
+    pub blocks_that_differ: usize,
+    /// Packets that both sent and no queue dropped.
+    pub packets: u64,
+    /// Of those, the packets that both lost.
+    pub lost_by_both: u64,
+    /// Of those, the packets that only one lost.
+    pub lost_by_one: u64,
+}
+
+/// An arm's role in the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The arm that all others are compared with.
+    Baseline,
+    /// An A/A arm: a copy of the baseline.
+    Repeat,
+    /// An arm that is compared with the baseline.
+    Arm,
+}
+
+/// What an arm cost; each figure is a median over blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Costs {
+    /// IP bytes the client sent per cell, before any loss.
+    pub up_bytes: Option<Quantity>,
+    /// IP bytes the server sent per cell, before any loss.
+    pub down_bytes: Option<Quantity>,
+    /// Of both, the bytes of handshakes.
+    pub handshake_bytes: Option<Quantity>,
+    /// CPU of the client per request.
+    pub client_cpu: Option<Quantity>,
+    /// CPU of the server per request.
+    pub server_cpu: Option<Quantity>,
+    /// Time per request that threads of client and server waited for a CPU core, summed over both;
+    /// an upper bound on its effect on the request's time.
+    pub cpu_wait: Option<Quantity>,
+    /// Peak resident memory of the client.
+    pub memory: Option<Quantity>,
+    /// Time from spawning the driver to its `ready`.
+    pub startup: Option<Quantity>,
+    /// Whether the kernel's share of CPU was measured in every cell.
+    pub kernel_thread_seen: bool,
+}
+
+impl Role {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Baseline => "baseline",
+            Role::Repeat => "repeat",
+            Role::Arm => "arm",
+        }
+    }
+}
+
+impl ArmSummary {
+    /// Returns the measures that were compared with the baseline.
+    pub fn comparisons(&self) -> impl Iterator<Item = (&Measure, &Comparison)> {
+        self.measures
+            .iter()
+            .filter_map(|m| Some((m, m.comparison.as_ref()?)))
+    }
+
+    /// Returns the number of blocks with calls.
+    pub fn blocks(&self) -> usize {
+        let times = self.measures.iter().filter_map(|m| m.time.as_ref());
+        times.map(|time| time.blocks).max().unwrap_or(0)
+    }
+
+    /// Returns whether anything was measured.
+    pub fn has_figures(&self) -> bool {
+        self.measures.iter().any(|measure| measure.calls > 0)
+    }
+
+    /// Returns the number of calls, and of those that timed out or failed.
+    pub fn calls_and_losses(&self) -> (usize, usize) {
+        // The calls of a group as a whole are those of its parts.
+        let by_call = || self.measures.iter().filter(|m| m.part != Part::Whole);
+        let calls = by_call().map(|m| m.calls).sum();
+        let losses = by_call().map(|m| m.timed_out + m.failed).sum();
+        (calls, losses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renaming a variant must not change the published names.
+    #[test]
+    fn names_match_the_serialised_form() {
+        for (role, name) in [
+            (Role::Baseline, "baseline"),
+            (Role::Repeat, "repeat"),
+            (Role::Arm, "arm"),
+        ] {
+            assert_eq!(role.name(), name);
+            assert_eq!(serde_json::to_value(role).unwrap(), name);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Whether the report notices that arms of a block did not meet the same losses.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use invented::{data, quickstart};
+use record::{Cell, PacketSeries, RunData};
+use report::{AaCheck, CommonLosses, Summary, human, summarise};
+
+const BASELINE: &str = "hyper h2";
+const COPY: &str = "hyper h2 again";
+
+/// Gives every cell packets, of which `lost` from the server were lost at random.
+fn with_packets(networks: &[&str], lost: impl Fn(&Cell) -> Vec<u32>) -> RunData {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    let data = data(&arms, networks, 10, 1);
+    let mut cells = data.cells().to_vec();
+    for cell in &mut cells {
+        let lost = lost(cell);
+        cell.wire.dropped_packets = lost.len() as u64;
+        let up = PacketSeries {
+            up: true,
+            sent: cell.wire.up_packets as u32,
+            ..PacketSeries::default()
+        };
+        let down = PacketSeries {
+            full_size: true,
+            sent: cell.wire.down_packets as u32,
+            lost,
+            ..PacketSeries::default()
+        };
+        cell.connections[0].packets = vec![up, down];
+    }
+    RunData::new(data.run().clone(), cells).unwrap()
+}
+
+/// Two packets of every block, the same for all arms.
+fn common(cell: &Cell) -> Vec<u32> {
+    vec![cell.block, cell.block + 100]
+}
+
+fn changed(data: &RunData, change: impl Fn(&mut Cell)) -> RunData {
+    let mut cells = data.cells().to_vec();
+    cells.iter_mut().for_each(change);
+    RunData::new(data.run().clone(), cells).unwrap()
+}
+
+fn common_losses(summary: &Summary) -> Option<CommonLosses> {
+    let arms = &summary.networks[0].arms;
+    arms.iter().find(|a| a.name == COPY).unwrap().common_losses
+}
+
+fn objections(summary: &Summary) -> &[String] {
+    match &summary.a_a {
+        AaCheck::Failed { objections } => objections,
+        _ => &[],
+    }
+}
+
+#[test]
+fn copies_that_lose_the_same_packets_pass() {
+    let summary = summarise(&with_packets(&["true-metro"], common));
+    assert_eq!(summary.a_a, AaCheck::Passed);
+    let losses = common_losses(&summary).unwrap();
+    assert_eq!((losses.blocks, losses.blocks_that_differ), (10, 0));
+    assert_eq!((losses.lost_by_both, losses.lost_by_one), (20, 0));
+    let text = human(&summary, 200, false);
+    assert!(
+        text.contains("lost the same packets as the baseline in all 10 blocks (20 of 7000)"),
+        "{text}"
+    );
+}
+
+/// Other losses come before other times, whatever the network.
+#[test]
+fn other_losses_fail_the_check_and_come_first() {
+    let networks = ["true-metro", "4g-tether"];
+    let data = with_packets(&networks, |cell| {
+        let fails = cell.arm == COPY && cell.network == networks[1] && cell.block < 3;
+        if fails {
+            vec![cell.block]
+        } else {
+            common(cell)
+        }
+    });
+    let data = changed(&data, |cell| {
+        if cell.arm == COPY {
+            cell.calls[0].end_ns *= 2;
+            cell.calls[5].end_ns *= 2;
+        }
+    });
+    let summary = summarise(&data);
+    assert_eq!(
+        objections(&summary)[0],
+        "4g-tether: in 3 of 10 blocks hyper h2 again lost other packets than the baseline (3 of \
+         7000 packets), so losses are not common to all arms"
+    );
+    assert!(objections(&summary)[1].starts_with("true-metro: first request"));
+    let text = human(&summary, 2_000, false);
+    let start = "THE A/A CHECK FAILED: the baseline differs from itself. 4g-tether: in 3 of";
+    assert!(text.starts_with(start), "{text}");
+}
+
+#[test]
+fn other_losses_replace_advice() {
+    let summary = summarise(&with_packets(&["true-metro"], |cell| {
+        match cell.arm.as_str() {
+            COPY if cell.block == 9 => vec![],
+            _ => common(cell),
+        }
+    }));
+    let sentence = &summary.networks[0].sentence;
+    assert!(
+        sentence.starts_with(
+            "Do not use the results of this network: hyper h2 again is a copy of hyper h2 but \
+             differs from it: in 1 of 10 blocks hyper h2 again lost other packets"
+        ),
+        "{sentence}"
+    );
+}
+
+/// Which packets a full queue drops depends on timing.
+#[test]
+fn packets_dropped_by_a_queue_are_no_difference() {
+    let data = changed(&with_packets(&["true-metro"], common), |cell| {
+        if cell.arm == COPY {
+            let series = &mut cell.connections[0].packets[1];
+            series.dropped = vec![series.lost.pop().unwrap(), 200];
+            cell.wire.dropped_packets = 3;
+        }
+    });
+    let summary = summarise(&data);
+    assert_eq!(summary.a_a, AaCheck::Passed);
+    let losses = common_losses(&summary).unwrap();
+    assert_eq!((losses.packets, losses.lost_by_both), (6_980, 10));
+}
+
+/// Connections are compared by position; a cell with packets of unknown connections has none.
+#[test]
+fn cells_with_unknown_packets_are_not_compared() {
+    let other = |cell: &Cell| {
+        if cell.arm == COPY {
+            vec![]
+        } else {
+            common(cell)
+        }
+    };
+    let data = with_packets(&["true-metro"], other);
+    assert_eq!(common_losses(&summarise(&data)).unwrap().blocks, 10);
+    let retried = changed(&data, |cell| {
+        if cell.arm == BASELINE {
+            cell.wire.up_packets += u64::from(cell.block < 8);
+        }
+    });
+    let losses = common_losses(&summarise(&retried)).unwrap();
+    assert_eq!((losses.blocks, losses.blocks_that_differ), (2, 2));
+    let without = changed(&data, |cell| cell.connections[0].packets.clear());
+    let summary = summarise(&without);
+    assert_eq!(
+        (common_losses(&summary), &summary.a_a),
+        (None, &AaCheck::Passed)
+    );
+}
+
+#[test]
+fn losses_by_the_clock_are_not_compared() {
+    let other = |cell: &Cell| {
+        if cell.arm == COPY {
+            vec![]
+        } else {
+            common(cell)
+        }
+    };
+    let data = with_packets(&["true-metro"], other);
+    let mut run = data.run().clone();
+    run.networks[0].toml = "[down.loss.burst]\ngood_ns = 1\n".into();
+    let data = RunData::new(run, data.cells().to_vec()).unwrap();
+    assert_eq!(common_losses(&summarise(&data)), None);
+}
+
+/// Returns a run in whose first `lossy` blocks a loss slowed the image down, each time by more. The
+/// copy meets these slow images in the same order, or in the opposite one.
+fn with_slow_images(lossy: u32, reversed: bool) -> RunData {
+    let data = with_packets(&["true-metro"], |cell| match cell.block < lossy {
+        true => common(cell),
+        false => Vec::new(),
+    });
+    changed(&data, |cell| {
+        let step = match cell.arm == COPY && reversed {
+            true => lossy.saturating_sub(cell.block),
+            false => cell.block + 1,
+        };
+        if cell.block < lossy {
+            cell.calls[15].end_ns += 300_000_000 * u64::from(step);
+        }
+    })
+}
+
+fn image_correlation(summary: &Summary) -> Option<f64> {
+    let arms = &summary.networks[0].arms;
+    let copy = arms.iter().find(|arm| arm.name == COPY).unwrap();
+    let image = copy.measures.iter().find(|m| m.label == "image").unwrap();
+    image.comparison.as_ref().unwrap().loss_correlation
+}
+
+#[test]
+fn copies_follow_the_baseline_where_losses_cost_time() {
+    let summary = summarise(&with_slow_images(6, false));
+    assert!(image_correlation(&summary).unwrap() > 0.9);
+    assert_eq!(objections(&summary), [] as [String; 0]);
+    let text = human(&summary, 200, false);
+    assert!(text.contains("correlation with the baseline over blocks: first request"));
+
+    let summary = summarise(&with_slow_images(6, true));
+    assert!(image_correlation(&summary).unwrap() < 0.9);
+    let found = &objections(&summary)[0];
+    let expected = "true-metro: image: where losses cost time, the times of hyper h2 again \
+                    correlate with the baseline's by only";
+    assert!(found.starts_with(expected), "{found}");
+}
+
+/// Fewer losses decide nothing, and other measures vary by noise alone.
+#[test]
+fn correlation_is_not_judged_with_fewer_than_six_slow_blocks() {
+    for reversed in [false, true] {
+        let summary = summarise(&with_slow_images(5, reversed));
+        assert_eq!(image_correlation(&summary), None);
+        assert_eq!(objections(&summary), [] as [String; 0]);
+    }
+    let summary = summarise(&with_slow_images(6, false));
+    let arms = &summary.networks[0].arms;
+    let copy = arms.iter().find(|arm| arm.name == COPY).unwrap();
+    let judged: Vec<&str> = copy
+        .comparisons()
+        .filter(|(_, c)| c.loss_correlation.is_some())
+        .map(|(m, _)| m.label.as_str())
+        .collect();
+    assert_eq!(judged, ["image"]);
+}
+
+/// A copy that never varies has no correlation, which is no agreement.
+#[test]
+fn copies_without_any_slow_block_do_not_follow() {
+    let data = changed(&with_slow_images(6, false), |cell| {
+        if cell.arm == COPY {
+            cell.calls[15].end_ns = 1_800_000_000;
+        }
+    });
+    assert_eq!(image_correlation(&summarise(&data)), Some(0.0));
+}
