@@ -292,7 +292,7 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
             .filter_map(|n| Some((n.name.clone(), of(n)?)))
             .collect();
         let all = rivals(valid[0]).count();
-        let part = match everywhere_best(needs.iter().map(|(_, need)| need)) {
+        let part = match everywhere_best(&needs) {
             Some(need) => best_words(&need, all),
             None => needs
                 .iter()
@@ -307,7 +307,8 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
 
 /// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no
 /// arm is best on all.
-fn everywhere_best<'a>(needs: impl Iterator<Item = &'a Need> + Clone) -> Option<Need> {
+fn everywhere_best(needs: &[(String, Need)]) -> Option<Need> {
+    let needs = needs.iter().map(|(_, need)| need);
     let best = common(needs.clone().map(|need| Some(need.best.clone())))?;
     let good = |need: &Need| Some([&need.best[..], &need.undecided].concat());
     let mut undecided = common(needs.clone().map(good)).unwrap_or_default();

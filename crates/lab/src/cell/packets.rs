@@ -83,15 +83,18 @@ mod tests {
             packet(Down, 50, 1001, lost),
         ];
         let series = series(&tap, 50);
-        let numbers: Vec<_> = series
-            .iter()
-            .map(|s| (s.up, s.full_size, s.sent, &s.lost[..], &s.dropped[..]))
-            .collect();
-        let expected: [(bool, bool, u32, &[u32], &[u32]); 3] = [
-            (false, false, 1, &[], &[0]),
-            (false, true, 2, &[1], &[]),
-            (true, false, 1, &[], &[]),
+        let of = |up, full_size, sent, lost: &[u32], dropped: &[u32]| PacketSeries {
+            up,
+            full_size,
+            sent,
+            lost: lost.to_vec(),
+            dropped: dropped.to_vec(),
+        };
+        let expected = [
+            of(false, false, 1, &[], &[0]),
+            of(false, true, 2, &[1], &[]),
+            of(true, false, 1, &[], &[]),
         ];
-        assert_eq!(numbers, expected);
+        assert_eq!(series, expected);
     }
 }

@@ -244,7 +244,7 @@ fn resume_command(dir: &Path, args: &Args) -> String {
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     // Only a zero byte cannot be quoted, and no path has one.
-    shlex::try_quote(&text).map_or(text.clone(), |quoted| quoted.into_owned())
+    shlex::try_quote(&text).map_or(text.clone(), std::borrow::Cow::into_owned)
 }
 
 /// Compares the share of clean cells with the study's `min_clean_percent`.
