@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
-use stats::Span;
+use stats::{Span, Verdict};
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::ERROR;
@@ -278,7 +278,7 @@ fn a_a(networks: &[NetworkSummary]) -> AaCheck {
             differences.extend(on_network(sentence::differences(repeat, baseline)));
             let open = repeat
                 .comparisons()
-                .filter(|(_, c)| !c.verdict.is_decided());
+                .filter(|(_, c)| c.verdict != Verdict::NoDifference);
             undecided.extend(open.map(|(m, _)| format!("{}: {}", network.name, m.label)));
         }
     }

@@ -61,7 +61,7 @@ pub enum AaCheck {
     Absent,
     /// Every comparison shows no difference.
     Passed,
-    /// No comparison found a difference, but some could not have: their intervals are wider than the
+    /// No comparison found a difference, but some do not exclude one: their intervals reach beyond the
     /// margin.
     Inconclusive {
         /// Network and measure of each.
