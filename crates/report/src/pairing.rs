@@ -143,24 +143,22 @@ pub(crate) fn objections(copy: &ArmSummary) -> Vec<String> {
 pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(losses) = &copy.common_losses {
+        let blocks = count(losses.blocks, "block");
         remarks.push(match losses.blocks_that_differ {
             0 => format!(
-                "lost the same packets as the baseline in all {} ({} of {})",
-                count(losses.blocks, "block"),
+                "lost the same packets as the baseline in {} of {blocks} ({} of {})",
+                losses.blocks,
                 losses.lost_by_both,
-                losses.packets
+                count(losses.packets as usize, "packet")
             ),
-            n => format!(
-                "lost other packets than the baseline in {n} of {}",
-                count(losses.blocks, "block")
-            ),
+            n => format!("lost other packets than the baseline in {n} of {blocks}"),
         });
     }
     let correlation = |measure: &Measure| {
         let comparison = measure.comparison.as_ref()?;
         let all = comparison.correlation?;
         Some(match comparison.loss_correlation {
-            Some(judged) => format!("{} {all:.2} (of losses {judged:.2})", measure.label),
+            Some(judged) => format!("{} {all:.2} (judged: {judged:.2})", measure.label),
             None => format!("{} {all:.2}", measure.label),
         })
     };
