@@ -159,6 +159,7 @@ pub fn import(
         blocks: blocks.len() as u32,
         baseline,
         margin_ns: None,
+        tail_percent: None,
         timeout_ns,
         arms,
         networks: networks.into_iter().map(network).collect(),

@@ -199,6 +199,9 @@ fn check_run(run: &Run) -> Result<(), DataError> {
     if !run.calls.is_sorted_by(|a, b| a.id < b.id) {
         return wrong("the planned calls are not in order of id".into());
     }
+    if run.tail_percent.is_some_and(|p| !(p > 50.0 && p < 100.0)) {
+        return wrong("the tail percentile is not between 50 and 100".into());
+    }
     if run.self_test.iter().any(|c| {
         ![c.expected, c.measured, c.margin]
             .iter()

@@ -86,6 +86,11 @@ fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
             .map_or("not set".into(), |ns| format!("{ns} ns"))
     };
     same("the margin", &margin(one), &margin(other))?;
+    let tail = |run: &Run| {
+        run.tail_percent
+            .map_or("not set".into(), |percent| format!("{percent} %"))
+    };
+    same("the tail percentile", &tail(one), &tail(other))?;
     let same_list = |what, equal: bool, (one, other): (usize, usize)| {
         if equal {
             Ok(())

@@ -27,6 +27,10 @@ pub struct Run {
     pub baseline: String,
     /// Largest difference that still counts as no difference; absent when the study sets none.
     pub margin_ns: Option<u64>,
+    /// The percentile of each group's requests that arms are also compared in, e.g. 95; absent when
+    /// the study asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_percent: Option<f64>,
     /// Timeout of a call.
     pub timeout_ns: u64,
     /// Every arm, in the study's order.

@@ -246,7 +246,7 @@ pub(crate) fn is_less_reliable(arm: &ArmSummary) -> bool {
 
 /// Returns whether so many requests of an arm failed that its times mean nothing. Timeouts are times.
 pub(crate) fn fails_mostly(arm: &ArmSummary) -> bool {
-    let by_call = || arm.measures.iter().filter(|m| m.part != crate::Part::Whole);
+    let by_call = || arm.measures.iter().filter(|m| m.part.is_by_request());
     let calls: usize = by_call().map(|m| m.calls).sum();
     let failed: usize = by_call().map(|m| m.failed).sum();
     calls > 0 && failed as f64 >= FAILED_SHARE * calls as f64

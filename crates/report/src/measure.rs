@@ -52,7 +52,7 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         true => blocks.values().filter_map(|cell| bits(cell)).collect(),
         false => Vec::new(),
     };
-    let is_whole = population.part == Part::Whole;
+    let by_request = population.part.is_by_request();
     Measure {
         group: population.group.clone(),
         part: population.part,
@@ -64,14 +64,15 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         retried: count(|call| call.server_hits > 1),
         errors,
         time: estimate(&by_block, Unit::Ns),
-        percentiles: match is_whole {
-            true => Vec::new(),
-            false => crate::percentiles::percentiles(population, blocks, run.timeout_ns),
+        tail_percent: population.tail_percent,
+        percentiles: match by_request {
+            true => crate::percentiles::percentiles(population, blocks, run.timeout_ns),
+            false => Vec::new(),
         },
         goodput: estimate(&goodput, Unit::BitsPerSecond),
-        phases: match is_whole {
-            true => None,
-            false => phases(population, blocks),
+        phases: match by_request {
+            true => phases(population, blocks),
+            false => None,
         },
         comparison: None,
     }

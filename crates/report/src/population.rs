@@ -22,6 +22,8 @@ pub(crate) struct Population {
     pub(crate) bulk: bool,
     /// Body bytes that one call of a bulk group transfers, for calls that did not succeed.
     pub(crate) bulk_bytes: u64,
+    /// The percentile of the requests that it is, for [`Part::Tail`].
+    pub(crate) tail_percent: Option<f64>,
     members: Members,
 }
 
@@ -34,7 +36,8 @@ enum Members {
 }
 
 /// Returns the populations of a study, in its order. A group of one call is one population; others
-/// are split by position and followed by the whole.
+/// are split by position and followed by the tail, if the study asks for it, and the whole. The tail
+/// is that of the last position: of warm requests, or of first ones where there are no warm ones.
 pub(crate) fn populations(run: &Run) -> Vec<Population> {
     let small = run.groups.iter().filter(|group| !group.bulk).count();
     let all = run.groups.iter();
@@ -79,6 +82,7 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
         decisive,
         bulk,
         bulk_bytes: group.response_bytes,
+        tail_percent: None,
         members: Members::Planned(members),
     };
     let mut all: Vec<Population> = parts
@@ -104,6 +108,7 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
             )
         })
         .collect();
+    all.extend(run.tail_percent.and_then(|p| all.last()?.tail(p)));
     if !single {
         let label = label(&format!("all {count}"), "requests");
         all.push(population(
@@ -125,6 +130,7 @@ fn imported(group: &Group, small: usize) -> Vec<Population> {
         decisive: true,
         bulk: group.bulk,
         bulk_bytes: group.response_bytes,
+        tail_percent: None,
         members: Members::Imported { first },
     };
     let label = |words: &str| match small {
@@ -141,6 +147,20 @@ fn imported(group: &Group, small: usize) -> Vec<Population> {
 }
 
 impl Population {
+    /// Returns a percentile of its requests as a population of its own, if there are enough of them.
+    fn tail(&self, percent: f64) -> Option<Population> {
+        let Members::Planned(members) = &self.members else {
+            return None;
+        };
+        (members.len() >= stats::fewest_requests(percent / 100.0)).then(|| Population {
+            part: Part::Tail,
+            label: format!("p{percent} of {}", self.label),
+            bulk: false,
+            tail_percent: Some(percent),
+            ..self.clone()
+        })
+    }
+
     /// Returns those of a cell's calls that belong to it.
     pub(crate) fn of<'a>(&'a self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
         calls.iter().filter(|call| match &self.members {
@@ -151,8 +171,8 @@ impl Population {
         })
     }
 
-    /// Returns the times of a cell by step. The whole of a group counts as one step. Calls that a
-    /// failed cell did not make count as at least the timeout.
+    /// Returns the times of a cell by step. The whole of a group and a percentile count as one step.
+    /// Calls that a failed cell did not make count as at least the timeout.
     pub(crate) fn steps(&self, cell: &Cell, timeout_ns: u64) -> BTreeMap<u32, Span> {
         let Members::Planned(batches) = &self.members else {
             let calls = self.of(&cell.calls);
@@ -169,7 +189,13 @@ impl Population {
             .collect();
         let missing = Span::at_least(timeout_ns as f64);
         let step = |id: &u32| (*id, made.get(id).copied().unwrap_or(missing));
-        batches.keys().map(step).collect()
+        let steps: BTreeMap<u32, Span> = batches.keys().map(step).collect();
+        let Some(percent) = self.tail_percent else {
+            return steps;
+        };
+        let times: Vec<Span> = steps.into_values().collect();
+        let tail = stats::block_quantile(&times, percent / 100.0);
+        tail.map(|time| (0, time)).into_iter().collect()
     }
 
     /// Returns the number of each block: the median over its steps.

@@ -51,6 +51,7 @@ mod tests {
             blocks: 14,
             baseline: "a".into(),
             margin_ns: None,
+            tail_percent: None,
             timeout_ns: 1,
             arms: vec![record::Arm {
                 name: "a".into(),

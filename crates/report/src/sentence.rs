@@ -289,7 +289,7 @@ impl<'a> Writer<'a> {
 /// Returns how the requests of an arm that fails mostly failed, e.g. `10 of 10 requests of hyper h2
 /// failed (status 400)`.
 pub(crate) fn failures(arm: &ArmSummary) -> String {
-    let by_call = || arm.measures.iter().filter(|m| m.part != crate::Part::Whole);
+    let by_call = || arm.measures.iter().filter(|m| m.part.is_by_request());
     let failed: usize = by_call().map(|m| m.failed).sum();
     let (calls, _) = arm.calls_and_losses();
     let errors = by_call().flat_map(|m| &m.errors);

@@ -51,7 +51,10 @@ impl<'a> Table<'a> {
                     shown(arm.measures[i].goodput.as_ref())
                 });
             }
-            if arms.iter().any(|arm| p95(arm, i).is_some()) {
+            // The tail of a study has a column of its own.
+            let tail = format!("p95 of {}", measure.label);
+            let has_tail = measures.iter().any(|m| m.label == tail);
+            if !has_tail && arms.iter().any(|arm| p95(arm, i).is_some()) {
                 table.add(&format!("{label} p95"), |arm| shown(p95(arm, i)));
             }
         }

@@ -6,7 +6,7 @@ use stats::{Outlook, Verdict};
 use crate::number::{count, duration, percent};
 use crate::pairing;
 use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::measure::{Comparison, Measure, Part};
+use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 
 /// Errors that a remark names: messages of libraries may differ with every request.
@@ -157,10 +157,10 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
                 "seen more than once by the server (silent retry)",
             ),
         ];
-        // The calls of a group as a whole are those of its parts.
+        // The calls of the whole and of the tail are those of other parts.
         let losses = losses
             .into_iter()
-            .filter(|(n, _)| *n > 0 && measure.part != Part::Whole);
+            .filter(|(n, _)| *n > 0 && measure.part.is_by_request());
         for (n, what) in losses {
             remarks.push(format!(
                 "{}: {n} of {} {what}",

@@ -71,7 +71,8 @@ pub use outlook::Outlook;
 pub use paired::{block_difference, block_speedup, rank_correlation, speedup};
 pub use plan::{FewestBlocks, fewest_blocks};
 pub use quantile::{
-    MIN_BLOCKS_FOR_POOLING, MIN_REQUESTS_BEYOND, Quantile, fewest_requests, quantile,
+    MIN_BLOCKS_FOR_POOLING, MIN_REQUESTS_BEYOND, Quantile, block_quantile, fewest_requests,
+    quantile,
 };
 pub use ranks::{MIN_BLOCKS, Ranks};
 pub use reliability::{Reliability, ReliabilityVerdict, Requests, compare_reliability};

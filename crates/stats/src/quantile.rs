@@ -73,6 +73,12 @@ pub fn fewest_requests(q: f64) -> usize {
     ceil(1.0 / (1.0 - q))
 }
 
+/// Returns quantile `q` (0 to 1, exclusive) of one block's requests; `None` without a request. Where
+/// requests timed out it is a range.
+pub fn block_quantile(requests: &[Span], q: f64) -> Option<Span> {
+    (!requests.is_empty()).then(|| median_unbiased(requests, q))
+}
+
 /// Returns the quantile of one block's requests, interpolated so that it is too high as often as too
 /// low whatever the distribution (Hyndman and Fan, "Sample quantiles in statistical packages", 1996,
 /// definition 8). The nearest rank would be too low: of 20 requests, the 19th is the 92nd percentile.

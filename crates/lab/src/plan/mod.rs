@@ -139,7 +139,8 @@ impl Plan {
     }
 
     /// Returns how many arms a report compares with the baseline in each column of its tables: for
-    /// every network, the populations of each group, and the whole of a group of several calls.
+    /// every network, the populations of each group, the whole of a group of several calls, and the
+    /// tail of each group if the study asks for it.
     pub fn families(&self) -> Vec<usize> {
         let arms = self.arms();
         let compared = arms.iter().filter(|arm| !arm.same_as_baseline).count() - 1;
@@ -154,7 +155,8 @@ impl Plan {
             .iter()
             .filter(|group| of_group(&group.name) > 1)
             .count();
-        vec![compared; self.networks.len() * (populations.len() + wholes)]
+        let tails = self.study.tail_percent.map_or(0, |_| groups.len());
+        vec![compared; self.networks.len() * (populations.len() + wholes + tails)]
     }
 
     /// Returns the arms as `run.json` lists them.
@@ -330,7 +332,13 @@ times = 2
     #[test]
     fn families_are_networks_times_measures() {
         // One arm besides baseline and A/A arm; on two networks: first request, warm requests, whole.
-        assert_eq!(small_plan().families(), [1; 6]);
+        let small = small_plan();
+        assert_eq!(small.families(), [1; 6]);
+        let text = SMALL.replace("blocks = 3", "blocks = 3\ntail_percent = 95");
+        let text = text.replace("times = 2", "times = 21");
+        let study = Study::parse("small.toml", &text).unwrap();
+        let with_tail = Plan::new(study, text, small.networks);
+        assert_eq!(with_tail.families(), [1; 8]);
     }
 
     #[test]

@@ -85,6 +85,7 @@ impl Lab {
             blocks: study.blocks,
             baseline: study.arms[study.baseline].name.clone(),
             margin_ns: study.margin_ns,
+            tail_percent: study.tail_percent,
             timeout_ns: study.timeout_ns,
             arms: self.arms(plan),
             networks: plan.networks.iter().map(network::recorded).collect(),

@@ -33,6 +33,8 @@ pub struct Study {
     pub timeout_ns: u64,
     /// The largest difference that counts as no difference, when the study sets one.
     pub margin_ns: Option<u64>,
+    /// The percentile of each group's requests that arms are also compared in: above 50, below 100.
+    pub tail_percent: Option<f64>,
     /// The share of planned cells, 0 to 100, that must end clean for the run to succeed.
     pub min_clean_percent: Option<f64>,
     /// The steps the app goes through.

@@ -1,5 +1,7 @@
 //! Parses a study and reports every mistake with its line.
 
+mod tail;
+
 use config::{ConfigError, Source};
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
@@ -35,6 +37,7 @@ struct RawStudy {
     #[serde(default = "default_timeout")]
     timeout_s: Spanned<f64>,
     margin_ms: Option<Spanned<f64>>,
+    tail_percent: Option<Spanned<f64>>,
     min_clean_percent: Option<Spanned<f64>>,
     /// The default for arms that do not set their own.
     #[serde(default)]
@@ -81,6 +84,9 @@ impl RawStudy {
             .map(|raw| RawStep::check(raw, source))
             .collect::<Result<Vec<_>, _>>()?;
         check_workload(&workload, &arms, &self.arm, source)?;
+        if let Some(percent) = &self.tail_percent {
+            tail::check(percent, &workload, source)?;
+        }
         Ok(Study {
             name: self.name.into_inner(),
             question: self.question,
@@ -93,6 +99,7 @@ impl RawStudy {
             margin_ns: (self.margin_ms.as_ref())
                 .map(|ms| to_ns(ms, 1e6, "margin_ms", source))
                 .transpose()?,
+            tail_percent: self.tail_percent.map(Spanned::into_inner),
             min_clean_percent: self.min_clean_percent.map(Spanned::into_inner),
             workload,
         })

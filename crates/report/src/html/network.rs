@@ -262,7 +262,7 @@ fn figures(
 ) -> String {
     let run = data.run();
     let mut out = String::from("<div class=\"figures\">\n");
-    for population in populations.iter().filter(|p| p.part != Part::Whole) {
+    for population in populations.iter().filter(|p| p.part.is_by_request()) {
         let curves: Vec<Curve<'_>> = network
             .arms
             .iter()

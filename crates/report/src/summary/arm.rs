@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::CellCounts;
-use super::measure::{Comparison, Measure, Part};
+use super::measure::{Comparison, Measure};
 use crate::configuration::{Configuration, Difference};
 use crate::quantity::Quantity;
 
@@ -162,8 +162,8 @@ impl ArmSummary {
 
     /// Returns the number of calls, and of those that timed out or failed.
     pub fn calls_and_losses(&self) -> (usize, usize) {
-        // The calls of a group as a whole are those of its parts.
-        let by_call = || self.measures.iter().filter(|m| m.part != Part::Whole);
+        // The calls of the whole and of the tail are those of other parts.
+        let by_call = || self.measures.iter().filter(|m| m.part.is_by_request());
         let calls = by_call().map(|m| m.calls).sum();
         let losses = by_call().map(|m| m.timed_out + m.failed).sum();
         (calls, losses)

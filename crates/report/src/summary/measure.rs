@@ -31,8 +31,11 @@ pub struct Measure {
     /// Number of calls by error, e.g. `status 503`: the kind and the library's message.
     pub errors: BTreeMap<String, usize>,
     /// Median over blocks of each block's median; for the whole of a group, of its time from first
-    /// start to last end.
+    /// start to last end; for its tail, of each block's percentile.
     pub time: Option<Quantity>,
+    /// The percentile that `time` is, for the tail of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_percent: Option<f64>,
     /// Percentiles of the calls, those for which there are enough; none for the whole of a group.
     pub percentiles: Vec<Percentile>,
     /// Body bytes of a bulk group over its time; absent for other groups.
@@ -107,6 +110,8 @@ pub enum Part {
     Warm,
     /// All requests together, from the first start to the last end.
     Whole,
+    /// A high percentile of the group's warm requests, or of its first ones if none is warm.
+    Tail,
 }
 
 /// An arm compared with the baseline, block by block and request by request.
@@ -143,6 +148,16 @@ impl Part {
             Part::First => "first",
             Part::Warm => "warm",
             Part::Whole => "whole",
+            Part::Tail => "tail",
+        }
+    }
+
+    /// Returns whether each of its calls is a request of this part alone. The calls of the whole and
+    /// of the tail belong to other parts too.
+    pub fn is_by_request(self) -> bool {
+        match self {
+            Part::ColdProcess | Part::First | Part::Warm => true,
+            Part::Whole | Part::Tail => false,
         }
     }
 }
@@ -159,6 +174,7 @@ mod tests {
             (Part::First, "first"),
             (Part::Warm, "warm"),
             (Part::Whole, "whole"),
+            (Part::Tail, "tail"),
         ] {
             assert_eq!(part.name(), name);
             assert_eq!(serde_json::to_value(part).unwrap(), name);

@@ -53,6 +53,16 @@ fn mistakes_are_reported_with_their_line() {
         ("blocks = 3", "blocks = 3\ntimeout_s = 0", "timeout_s = 0"),
         (
             "blocks = 3",
+            "blocks = 3\ntail_percent = 100",
+            "above 50 and below 100",
+        ),
+        (
+            "blocks = 3",
+            "blocks = 3\ntail_percent = 95",
+            "needs at least 20 warm requests of each group in a block; group `echo` has 1",
+        ),
+        (
+            "blocks = 3",
             "blocks = 3\nmin_clean_percent = 150",
             "is out of range: 0 to 100",
         ),
