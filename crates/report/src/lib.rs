@@ -19,7 +19,7 @@
 //! are derived from the same verdicts, so that they cannot contradict each other.
 //!
 //! Names come from files that anyone may write: the terminal gets them without control characters,
-//! the page gets them escaped.
+//! the page gets them escaped by `maud`, and without control characters too.
 
 mod answer;
 mod cells;

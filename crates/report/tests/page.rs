@@ -35,7 +35,7 @@ fn page_has_no_external_references() {
 
 #[test]
 fn names_from_files_are_escaped() {
-    let evil = "<img src=x onerror=alert(1)>\"'&";
+    let evil = "<img src=x onerror=alert(1)>\"'&\u{1b}\u{202e}";
     let mut arms = quickstart();
     arms[2].name = evil;
     let invented = data(&arms, &["<b>net</b>"], 10, 1);
@@ -48,7 +48,8 @@ fn names_from_files_are_escaped() {
     run.self_test[0].name = evil.into();
     let page = page(&RunData::new(run, invented.cells().to_vec()).unwrap());
     assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<b>"));
-    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;&#x27;&amp;"));
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;'&amp;\u{fffd}\u{fffd}"));
+    assert!(!page.contains(['\u{1b}', '\u{202e}']));
 }
 
 /// A browser would repair unbalanced tags silently.

@@ -1,9 +1,10 @@
 //! Figures as inline SVG. Sizes are in SVG user units; colours come from the style sheet, and arms
 //! also differ by their dashes, for readers who cannot distinguish the colours.
 
+use maud::{Markup, html};
 use stats::Span;
 
-use super::element::{Text, line_classes, line_sample};
+use super::table::{arm, line_classes};
 use crate::number::{count, duration, with_interval};
 use crate::quantity::Quantity;
 use crate::summary::measure::Part;
@@ -29,7 +30,7 @@ pub(super) struct Curve<'a> {
 
 /// Returns the empirical cumulative distribution of each arm's request times. The curve of an arm
 /// with censored times ends below 100 %.
-pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> String {
+pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> Markup {
     let known = |curve: &Curve<'_>| -> Vec<f64> {
         let mut known: Vec<f64> = curve.times.iter().filter_map(|t| t.known()).collect();
         known.sort_by(f64::total_cmp);
@@ -37,41 +38,47 @@ pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> String {
     };
     let all: Vec<f64> = curves.iter().flat_map(known).collect();
     let Some(axis) = Axis::over(&all, LEFT, WIDTH - RIGHT) else {
-        return String::new();
+        return Markup::default();
     };
-    let mut body = axis.grid(TOP, HEIGHT - BOTTOM);
-    for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
-        let y = y_of(share);
-        body += &format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{y:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{:.0} %</text>\n",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            y + 4.0,
-            share * 100.0
-        );
-    }
-    let mut legend = String::new();
-    for curve in curves {
-        let known = known(curve);
-        let mut path = format!("M{:.1} {:.1}", axis.x(axis.low), y_of(0.0));
-        for (rank, value) in steps(&known) {
-            let share = rank as f64 / curve.times.len() as f64;
-            path += &format!("H{:.1}V{:.1}", axis.x(value), y_of(share));
+    let right = at(WIDTH - RIGHT);
+    let paths: Vec<(String, String)> = curves
+        .iter()
+        .map(|curve| drawn(curve, &known(curve), &axis))
+        .collect();
+    let body = html! {
+        (axis.grid(TOP, HEIGHT - BOTTOM))
+        @for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
+            @let y = y_of(share);
+            line.grid x1=(at(LEFT)) y1=(at(y)) x2=(right) y2=(at(y)) {}
+            text x=(at(LEFT - 6.0)) y=(at(y + 4.0)) text-anchor="end" {
+                (format!("{:.0} %", share * 100.0))
+            }
         }
-        path += &format!("H{:.1}", WIDTH - RIGHT);
-        let requests = count(curve.times.len(), "request");
-        let name = match curve.times.len() - known.len() {
-            0 => format!("{} ({requests})", curve.name),
-            n => format!("{} ({requests}, {n} timed out or failed)", curve.name),
-        };
-        let classes = line_classes(curve.index);
-        let name = Text(&name);
-        body +=
-            &format!("<path class=\"curve {classes}\" d=\"{path}\"><title>{name}</title></path>\n");
-        legend += &format!("<li>{}{name}</li>\n", line_sample(curve.index));
-    }
+        @for (curve, (path, name)) in curves.iter().zip(&paths) {
+            path class={ "curve " (line_classes(curve.index)) } d=(path) { title { (name) } }
+            "\n"
+        }
+    };
+    let legend = html! {
+        @for (curve, (_, name)) in curves.iter().zip(&paths) { li { (arm(curve.index, name)) } }
+    };
     figure(title, HEIGHT, &body, &legend)
+}
+
+/// Returns the path of a curve and its name in the legend, given its sorted known times.
+fn drawn(curve: &Curve<'_>, known: &[f64], axis: &Axis) -> (String, String) {
+    let mut path = format!("M{} {}", at(axis.x(axis.low)), at(y_of(0.0)));
+    for (rank, value) in steps(known) {
+        let share = rank as f64 / curve.times.len() as f64;
+        path += &format!("H{}V{}", at(axis.x(value)), at(y_of(share)));
+    }
+    path += &format!("H{}", at(WIDTH - RIGHT));
+    let requests = count(curve.times.len(), "request");
+    let name = match curve.times.len() - known.len() {
+        0 => format!("{} ({requests})", curve.name),
+        n => format!("{} ({requests}, {n} timed out or failed)", curve.name),
+    };
+    (path, name)
 }
 
 /// First and warm requests of one arm.
@@ -83,7 +90,7 @@ pub(super) struct Bar {
 }
 
 /// Returns two bars per arm, for first and warm requests, each with its interval.
-pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
+pub(super) fn bars(title: &str, arms: &[Bar]) -> Markup {
     let ends = |q: &Quantity| {
         [q.value, q.low, q.high]
             .into_iter()
@@ -97,50 +104,39 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> String {
     // Bars start at zero, so that their lengths are proportional.
     all.push(0.0);
     let Some(axis) = Axis::over(&all, LEFT, WIDTH - RIGHT).filter(|_| !arms.is_empty()) else {
-        return String::new();
+        return Markup::default();
     };
     let height = TOP + BOTTOM + ROW * arms.len() as f64;
-    let mut body = axis.grid(TOP, height - BOTTOM);
-    for (i, arm) in arms.iter().enumerate() {
-        let top = TOP + ROW * i as f64;
-        let classes = line_classes(arm.index);
-        body += &format!(
-            "<text x=\"{LEFT}\" y=\"{:.1}\">{}</text>\n",
-            top + 11.0,
-            Text(&arm.name)
-        );
-        for (quantity, part, requests, y) in [
+    let body = html! {
+        (axis.grid(TOP, height - BOTTOM))
+        @for (i, arm) in arms.iter().enumerate() { (pair(arm, &axis, TOP + ROW * i as f64)) }
+    };
+    let legend = html! { li { "upper bar: first request; lower, paler bar: warm requests" } };
+    figure(title, height, &body, &legend)
+}
+
+/// Returns the bars of one arm below `top`.
+fn pair(arm: &Bar, axis: &Axis, top: f64) -> Markup {
+    let zero = axis.x(0.0);
+    html! {
+        text x=(at(LEFT)) y=(at(top + 11.0)) { (arm.name) }
+        @for (quantity, part, requests, y) in [
             (&arm.first, Part::First, "first request", top + 15.0),
             (&arm.warm, Part::Warm, "warm requests", top + 28.0),
         ] {
-            let Some(value) = quantity.value else {
-                continue;
-            };
-            let (x, end) = (axis.x(0.0), axis.x(value));
-            let label = format!("{}, {requests}: {}", arm.name, with_interval(quantity));
-            body += &format!(
-                "<rect class=\"bar {} {classes}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
-                 height=\"11\"><title>{}</title></rect>\n",
-                part.name(),
-                (end - x).max(0.0),
-                Text(&label)
-            );
-            if let (Some(low), Some(high)) = (quantity.low, quantity.high) {
-                let middle = y + 5.5;
-                body += &format!(
-                    "<path class=\"whisker\" d=\"M{:.1} {middle:.1}H{:.1}\"/>\n",
-                    axis.x(low),
-                    axis.x(high)
-                );
+            @if let Some(value) = quantity.value {
+                rect class={ "bar " (part.name()) " " (line_classes(arm.index)) } x=(at(zero))
+                    y=(at(y)) width=(at((axis.x(value) - zero).max(0.0))) height="11" {
+                    title { (arm.name) ", " (requests) ": " (with_interval(quantity)) }
+                }
+                @if let (Some(low), Some(high)) = (quantity.low, quantity.high) {
+                    path.whisker
+                        d={ "M" (at(axis.x(low))) " " (at(y + 5.5)) "H" (at(axis.x(high))) } {}
+                }
             }
         }
+        "\n"
     }
-    figure(
-        title,
-        height,
-        &body,
-        "<li>upper bar: first request; lower, paler bar: warm requests</li>\n",
-    )
 }
 
 /// Returns ranks and values of a curve's steps: all of them, or evenly chosen ones with both ends.
@@ -191,37 +187,47 @@ impl Axis {
     }
 
     /// Returns vertical lines from `top` to `bottom`, with their times below.
-    pub(super) fn grid(&self, top: f64, bottom: f64) -> String {
+    pub(super) fn grid(&self, top: f64, bottom: f64) -> Markup {
         let ticks = ((self.high - self.low) / self.step).round() as usize;
-        let mut out = String::new();
-        for i in 0..=ticks {
-            let value = self.low + self.step * i as f64;
-            let x = self.x(value);
-            // Ticks are multiples of the step, up to rounding.
-            let text = if value.abs() < self.step / 2.0 {
-                "0".into()
-            } else if value < 0.0 {
-                format!("-{}", duration(-value))
-            } else {
-                duration(value)
-            };
-            out += &format!(
-                "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{top}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\
-                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>\n",
-                bottom + 18.0
-            );
+        html! {
+            @for i in 0..=ticks {
+                @let value = self.low + self.step * i as f64;
+                @let x = at(self.x(value));
+                line.grid x1=(x) y1=(at(top)) x2=(x) y2=(at(bottom)) {}
+                text x=(x) y=(at(bottom + 18.0)) text-anchor="middle" { (self.tick(value)) }
+            }
+            "\n"
         }
-        out
+    }
+
+    /// Returns the words for the time at a tick.
+    fn tick(&self, value: f64) -> String {
+        // Ticks are multiples of the step, up to rounding.
+        if value.abs() < self.step / 2.0 {
+            "0".into()
+        } else if value < 0.0 {
+            format!("-{}", duration(-value))
+        } else {
+            duration(value)
+        }
     }
 }
 
-fn figure(title: &str, height: f64, body: &str, legend: &str) -> String {
-    let title = Text(title);
-    format!(
-        "<figure>\n<figcaption>{title}</figcaption>\n\
-         <svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n{body}</svg>\n\
-         <ul class=\"legend\">\n{legend}</ul>\n</figure>\n"
-    )
+/// Formats a coordinate or a length.
+pub(super) fn at(units: f64) -> String {
+    format!("{units:.1}")
+}
+
+/// Returns a figure with a title and, unless it is empty, a legend.
+pub(super) fn figure(title: &str, height: f64, body: &Markup, legend: &Markup) -> Markup {
+    html! {
+        figure {
+            figcaption { (title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(title) { (body) }
+            @if !legend.0.is_empty() { ul.legend { (legend) } }
+        }
+        "\n"
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +259,8 @@ mod tests {
                 index: 0,
                 times,
             }],
-        );
+        )
+        .into_string();
         assert!(svg.contains("2 requests, 1 timed out or failed"));
         assert!(svg.contains(&format!("V{:.1}H", y_of(0.5))));
         assert!(!svg.contains(&format!("V{:.1}", y_of(1.0))));

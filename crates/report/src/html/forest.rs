@@ -1,10 +1,10 @@
 //! A forest plot: the difference of every arm from the baseline in one measure, with its interval,
 //! zero and the margin.
 
+use maud::{Markup, html};
 use stats::Verdict;
 
-use super::chart::{Axis, WIDTH};
-use super::element::Text;
+use super::chart::{Axis, WIDTH, at, figure};
 use crate::number::{percent, size};
 use crate::summary::measure::Comparison;
 use crate::wording::{range_words, verdict_words};
@@ -23,7 +23,7 @@ pub(super) struct Row<'a> {
 }
 
 /// Returns the plot; empty without a comparison.
-pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> String {
+pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
     let ends = rows.iter().flat_map(|row| {
         let Comparison {
             difference,
@@ -36,76 +36,57 @@ pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> String {
     let ends: Vec<f64> = ends.collect();
     let (left, right) = (NAMES, WIDTH - WORDS);
     let Some(axis) = Axis::over(&ends, left, right).filter(|_| !rows.is_empty()) else {
-        return String::new();
+        return Markup::default();
     };
     let height = TOP + BOTTOM + ROW * rows.len() as f64;
     let bottom = height - BOTTOM;
-    let mut body = axis.grid(TOP, bottom);
-    for (i, row) in rows.iter().enumerate() {
-        let margin_ns = row.comparison.margin_ns;
-        let (from, to) = (axis.x(-margin_ns), axis.x(margin_ns));
-        body += &format!(
-            "<rect class=\"margin\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
-            TOP + ROW * i as f64 + 2.0,
-            to - from,
-            ROW - 4.0
-        );
-    }
-    body += &format!(
-        "<text x=\"{left:.1}\" y=\"14\">faster</text>\
-         <text x=\"{right:.1}\" y=\"14\" text-anchor=\"end\">slower</text>\n\
-         <line class=\"zero\" x1=\"{0:.1}\" y1=\"{TOP}\" x2=\"{0:.1}\" y2=\"{bottom:.1}\"/>\n",
-        axis.x(0.0)
-    );
-    for (i, row) in rows.iter().enumerate() {
-        body += &drawn(row, &axis, TOP + ROW * i as f64);
-    }
-    let title = Text(title);
-    format!(
-        "<figure>\n<figcaption>{title}</figcaption>\n\
-         <svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n{body}</svg>\n\
-         </figure>\n"
-    )
+    let zero = at(axis.x(0.0));
+    let body = html! {
+        (axis.grid(TOP, bottom))
+        @for (i, row) in rows.iter().enumerate() {
+            @let (from, to) = (axis.x(-row.comparison.margin_ns), axis.x(row.comparison.margin_ns));
+            rect.margin x=(at(from)) y=(at(TOP + ROW * i as f64 + 2.0)) width=(at(to - from))
+                height=(at(ROW - 4.0)) {}
+        }
+        text x=(at(left)) y="14" { "faster" }
+        text x=(at(right)) y="14" text-anchor="end" { "slower" }
+        line.zero x1=(zero) y1=(at(TOP)) x2=(zero) y2=(at(bottom)) {}
+        @for (i, row) in rows.iter().enumerate() { (drawn(row, &axis, TOP + ROW * i as f64)) }
+    };
+    figure(title, height, &body, &Markup::default())
 }
 
-fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> String {
+fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {
     let Comparison {
         difference,
         verdict,
         ..
     } = row.comparison;
-    let (middle, text) = (top + ROW / 2.0, top + ROW / 2.0 + 4.0);
+    let (middle, text) = (at(top + ROW / 2.0), at(top + ROW / 2.0 + 4.0));
     let class = verdict_words(*verdict).replace(' ', "-");
-    let mut out = format!(
-        "<text x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"end\">{}</text>\n",
-        NAMES - 8.0,
-        Text(row.name)
-    );
     // An unbounded end runs to the edge of the plot.
-    let low = difference.low.map_or(axis.left, |low| axis.x(low));
-    let high = difference.high.map_or(axis.right, |high| axis.x(high));
+    let low = at(difference.low.map_or(axis.left, |low| axis.x(low)));
+    let high = at(difference.high.map_or(axis.right, |high| axis.x(high)));
     let interval = match range_words(row.comparison) {
         Some(range) => format!("{}: {range}", percent(difference.coverage)),
         None => "unbounded".to_owned(),
     };
-    out += &format!(
-        "<g class=\"{class}\"><title>{}</title><path class=\"interval\" \
-         d=\"M{low:.1} {middle:.1}H{high:.1}\"/>",
-        Text(&format!("{}, {interval}", row.name))
-    );
-    if let Some(value) = difference.value {
-        let x = axis.x(value);
-        out += &format!("<circle class=\"estimate\" cx=\"{x:.1}\" cy=\"{middle:.1}\" r=\"4\"/>");
-    }
     let words = match (verdict, size(difference, *verdict == Verdict::Faster)) {
         (Verdict::Faster | Verdict::Slower, Some(size)) => {
             format!("{} {}", size.value, verdict_words(*verdict))
         }
         _ => verdict_words(*verdict).to_owned(),
     };
-    out + &format!(
-        "<text x=\"{:.1}\" y=\"{text:.1}\">{}</text></g>\n",
-        axis.right + 8.0,
-        Text(&words)
-    )
+    html! {
+        text x=(at(NAMES - 8.0)) y=(text) text-anchor="end" { (row.name) }
+        g class=(class) {
+            title { (row.name) ", " (interval) }
+            path.interval d={ "M" (low) " " (middle) "H" (high) } {}
+            @if let Some(value) = difference.value {
+                circle.estimate cx=(at(axis.x(value))) cy=(middle) r="4" {}
+            }
+            text x=(at(axis.right + 8.0)) y=(text) { (words) }
+        }
+        "\n"
+    }
 }

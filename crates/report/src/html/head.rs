@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use maud::{Markup, html};
 use record::{Host, RunData};
 use time::OffsetDateTime;
 
-use super::element::Text;
 use crate::configuration::LIBRARY;
 use crate::number::{count, duration};
 use crate::summary::Summary;
@@ -15,36 +15,34 @@ use crate::wording::self_test_words;
 const SHORT_COMMIT: usize = 12;
 
 /// Returns the head of the page.
-pub(super) fn head(summary: &Summary, data: &RunData) -> String {
-    let mut out = format!(
-        "<header>\n<p class=\"study\">{} · {}</p>\n<h1>{}</h1>\n<p>seed {} · {} per network · {} of \
-         measurement · {} · A/A check {}</p>\n<dl class=\"origin\">\n",
-        Text(&summary.study),
-        started(data.run().started_unix_ns),
-        Text(&summary.question),
-        summary.seed,
-        count(summary.blocks as usize, "block"),
-        duration(summary.measured_ns as f64),
-        self_test_words(summary),
-        summary.a_a.name(),
-    );
-    let stacks = libraries(summary).join(", ");
-    for (what, value) in [
+pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
+    let origin = [
         ("Measured by", version(data)),
         ("On", hosts(data)),
-        ("Stacks", stacks),
-    ] {
-        if !value.is_empty() {
-            out += &format!("<dt>{what}</dt><dd>{}</dd>\n", Text(&value));
+        ("Stacks", libraries(summary).join(", ")),
+    ];
+    html! {
+        header {
+            p.study { (summary.study) " · " (started(data.run().started_unix_ns)) }
+            h1 { (summary.question) }
+            p {
+                "seed " (summary.seed) " · " (count(summary.blocks as usize, "block"))
+                " per network · " (duration(summary.measured_ns as f64)) " of measurement · "
+                (self_test_words(summary)) " · A/A check " (summary.a_a.name())
+            }
+            dl.origin {
+                @for (what, value) in origin.iter().filter(|(_, value)| !value.is_empty()) {
+                    dt { (what) }
+                    dd { (value) }
+                }
+                @if let Some(command) = &summary.repeat {
+                    dt { "To repeat it" }
+                    dd { code { (command) } }
+                }
+            }
         }
+        "\n"
     }
-    if let Some(command) = &summary.repeat {
-        out += &format!(
-            "<dt>To repeat it</dt><dd><code>{}</code></dd>\n",
-            Text(command)
-        );
-    }
-    out + "</dl>\n</header>\n"
 }
 
 /// Returns date and time, in UTC, of a time since the Unix epoch.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use maud::{Markup, html};
 use record::RunData;
 use stats::Verdict;
 
 use super::chart::{Bar, Curve, bars, ecdf};
-use super::element::{Text, headings, line_sample, table};
 use super::forest;
+use super::table::{self, table, text};
 use crate::answer::best_words;
 use crate::cells::CellIndex;
 use crate::number::{count, duration, percent, size, with_interval};
@@ -15,62 +16,52 @@ use crate::phases;
 use crate::population::{Population, populations, time};
 use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::measure::{Comparison, Mean, Part};
+use crate::summary::measure::{Comparison, Mean, Measure, Part};
 use crate::summary::{Need, NetworkSummary, Summary};
 use crate::wording::{connections_words, interval_note, outlook_words, remarks, verdict_words};
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
-pub(super) fn needs(summary: &Summary) -> String {
+pub(super) fn needs(summary: &Summary) -> Markup {
     let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
-        return String::new();
+        return Markup::default();
     };
-    let mut columns = headings(&["Network"]);
-    columns.extend(first.needs.iter().map(|need| Text(&need.label).to_string()));
-    let rows: Vec<Vec<String>> = summary
-        .networks
-        .iter()
-        .enumerate()
-        .map(|(i, network)| {
-            let mut row = vec![format!(
-                "<a href=\"#network-{i}\">{}</a>",
-                Text(&network.name)
-            )];
-            row.extend(network.needs.iter().map(|need| best(network, need)));
-            row
-        })
-        .collect();
-    table("The best arms for each need", &columns, &rows)
+    let mut headings = vec!["Network"];
+    headings.extend(first.needs.iter().map(|need| need.label.as_str()));
+    let row = |(i, network): (usize, &NetworkSummary)| {
+        let mut row = vec![link(i, network)];
+        row.extend(network.needs.iter().map(|need| best(network, need)));
+        row
+    };
+    let rows: Vec<Vec<Markup>> = summary.networks.iter().enumerate().map(row).collect();
+    table("The best arms for each need", &headings, &rows)
 }
 
-fn best(network: &NetworkSummary, need: &Need) -> String {
-    let mut cell = {
-        let all = network
-            .arms
-            .iter()
-            .filter(|arm| arm.role != Role::Repeat)
-            .count();
-        Text(&best_words(need, all)).to_string()
-    };
-    let arm = network
-        .arms
-        .iter()
+/// Returns a link to the section of a network.
+fn link(index: usize, network: &NetworkSummary) -> Markup {
+    html! { a href={ "#network-" (index) } { (network.name) } }
+}
+
+fn best(network: &NetworkSummary, need: &Need) -> Markup {
+    let arms = network.arms.iter();
+    let all = arms.clone().filter(|arm| arm.role != Role::Repeat).count();
+    let arm = arms
+        .clone()
         .find(|arm| Some(&arm.name) == need.best.first());
     let measures = arm.into_iter().flat_map(|arm| &arm.measures);
     let comparison = measures
         .filter(|measure| measure.label == need.label)
         .find_map(|measure| measure.comparison.as_ref());
-    if let Some(comparison) = comparison {
-        cell += &verdict(comparison);
+    html! {
+        (best_words(need, all))
+        @if let Some(comparison) = comparison { (verdict(comparison)) }
     }
-    cell
 }
 
 /// Returns a forest plot per network and measure.
-pub(super) fn forests(summary: &Summary) -> String {
-    let mut out = String::from("<div class=\"figures\">\n");
-    for network in &summary.networks {
+pub(super) fn forests(summary: &Summary) -> Markup {
+    let plots = |network: &NetworkSummary| {
         let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-        for (i, measure) in measures.iter().enumerate() {
+        let plot = |(i, measure): (usize, &Measure)| {
             let rows: Vec<forest::Row<'_>> = network
                 .arms
                 .iter()
@@ -85,147 +76,148 @@ pub(super) fn forests(summary: &Summary) -> String {
                 "{}, {}: difference from {}",
                 network.name, measure.label, summary.baseline
             );
-            out += &forest::forest(&title, &rows);
-        }
+            forest::forest(&title, &rows)
+        };
+        measures.iter().enumerate().map(plot).collect::<Vec<_>>()
+    };
+    html! {
+        div.figures { @for plot in summary.networks.iter().flat_map(plots) { (plot) } }
     }
-    out + "</div>\n"
 }
 
 /// Returns one card per network, with its sentence.
-pub(super) fn cards(summary: &Summary) -> String {
-    let mut out = String::from("<div class=\"cards\">\n");
-    for (i, network) in summary.networks.iter().enumerate() {
-        out += &format!(
-            "<article class=\"card {}\">\n<h2><a href=\"#network-{i}\">{}</a></h2>\n\
-             <p class=\"numbers\">{}</p>\n<p class=\"sentence\">{}</p>\n</article>\n",
-            network.advice.name(),
-            Text(&network.name),
-            Text(&network.numbers),
-            Text(&network.sentence)
-        );
+pub(super) fn cards(summary: &Summary) -> Markup {
+    html! {
+        div.cards {
+            @for (i, network) in summary.networks.iter().enumerate() {
+                article class={ "card " (network.advice.name()) } {
+                    h2 { (link(i, network)) }
+                    p.numbers { (network.numbers) }
+                    p.sentence { (network.sentence) }
+                }
+                "\n"
+            }
+        }
     }
-    out + "</div>\n"
 }
 
 /// Returns one section per network.
-pub(super) fn sections(summary: &Summary, data: &RunData) -> String {
+pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
     let cells = CellIndex::new(data);
     let populations = populations(data.run());
-    let mut out = String::new();
-    for (i, network) in summary.networks.iter().enumerate() {
-        out += &format!(
-            "<section id=\"network-{i}\">\n<h2>{}</h2>\n",
-            Text(&network.name)
-        );
-        out += &verdicts(network, &summary.baseline);
-        out += &format!("<p class=\"note\">{}</p>\n", interval_note(network));
-        out += &phase_tables(network);
-        out += &figures(network, data, &cells, &populations);
-        out += &costs(network);
-        out += &configurations(network);
-        out += &remarks_list(network);
-        out += "</section>\n";
+    html! {
+        @for (i, network) in summary.networks.iter().enumerate() {
+            section id={ "network-" (i) } {
+                h2 { (network.name) }
+                (verdicts(network, &summary.baseline))
+                p.note { (interval_note(network)) }
+                (phase_tables(network))
+                (figures(network, data, &cells, &populations))
+                (costs(network))
+                (configurations(network))
+                (remarks_list(network))
+            }
+        }
     }
-    out
 }
 
-fn verdicts(network: &NetworkSummary, baseline: &str) -> String {
+fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
     let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    let mut columns = headings(&["Arm"]);
-    columns.extend(
-        measures
-            .iter()
-            .map(|measure| Text(&measure.label).to_string()),
-    );
-    let rows: Vec<Vec<String>> = network
-        .arms
-        .iter()
-        .enumerate()
-        .map(|(i, arm)| {
-            let role = match arm.role {
-                Role::Baseline => " <small>baseline</small>",
-                Role::Repeat => " <small>A/A arm</small>",
-                Role::Arm => "",
-            };
-            let mut row = vec![format!("{}{}{role}", line_sample(i), Text(&arm.name))];
-            for measure in &arm.measures {
-                let Some(time) = &measure.time else {
-                    let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
-                    row.push(format!("<small>{}</small>", Text(reason)));
-                    continue;
-                };
-                let mut cell = format!(
-                    "{}<br><small>{}, {}</small>",
-                    with_interval(time),
-                    count(measure.calls, "request"),
-                    count(time.blocks, "block")
-                );
-                for p in &measure.percentiles {
-                    let value = with_interval(&p.value);
-                    cell += &format!("<br><small>p{} {value}</small>", p.percent);
-                }
-                for (error, n) in &measure.errors {
-                    cell += &format!("<br><small>{n} failed: {}</small>", Text(error));
-                }
-                if let Some(goodput) = &measure.goodput {
-                    cell += &format!("<br><small>{}</small>", with_interval(goodput));
-                }
-                if let Some(comparison) = &measure.comparison {
-                    cell += &verdict(comparison);
-                }
-                row.push(cell);
-            }
-            row
-        })
-        .collect();
-    let caption = format!("Times, with verdicts against {}", Text(baseline));
-    table(&caption, &columns, &rows)
+    let mut headings = vec!["Arm"];
+    headings.extend(measures.iter().map(|measure| measure.label.as_str()));
+    let row = |(i, arm): (usize, &ArmSummary)| {
+        let role = match arm.role {
+            Role::Baseline => Some("baseline"),
+            Role::Repeat => Some("A/A arm"),
+            Role::Arm => None,
+        };
+        let mut row = vec![html! {
+            (table::arm(i, &arm.name))
+            @if let Some(role) = role { " " small { (role) } }
+        }];
+        row.extend(arm.measures.iter().map(|measure| figures_of(arm, measure)));
+        row
+    };
+    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+    let caption = format!("Times, with verdicts against {baseline}");
+    table(&caption, &headings, &rows)
+}
+
+/// Returns all figures of a measure, or why there are none.
+fn figures_of(arm: &ArmSummary, measure: &Measure) -> Markup {
+    let Some(time) = &measure.time else {
+        let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
+        return html! { small { (reason) } };
+    };
+    html! {
+        (with_interval(time))
+        br;
+        small { (count(measure.calls, "request")) ", " (count(time.blocks, "block")) }
+        @for p in &measure.percentiles {
+            br;
+            small { "p" (p.percent) " " (with_interval(&p.value)) }
+        }
+        @for (error, n) in &measure.errors {
+            br;
+            small { (n) " failed: " (error) }
+        }
+        @if let Some(goodput) = &measure.goodput {
+            br;
+            small { (with_interval(goodput)) }
+        }
+        @if let Some(comparison) = &measure.comparison { (verdict(comparison)) }
+    }
 }
 
 /// Returns a table of phases for each measure that has exchanges.
-fn phase_tables(network: &NetworkSummary) -> String {
-    let mut out = String::new();
+fn phase_tables(network: &NetworkSummary) -> Markup {
     let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    for (m, measure) in measures.iter().enumerate() {
-        let has_phases = |arm: &ArmSummary| arm.measures[m].phases.is_some();
-        if !network.arms.iter().any(has_phases) {
-            continue;
+    let has_phases = |m: &usize| {
+        network
+            .arms
+            .iter()
+            .any(|arm| arm.measures[*m].phases.is_some())
+    };
+    let with_phases: Vec<usize> = (0..measures.len()).filter(has_phases).collect();
+    html! {
+        @for m in &with_phases { (phase_table(network, *m, &measures[*m].label)) }
+        @if !with_phases.is_empty() {
+            p.note {
+                (phases::NOTE) " In small print: the smallest and the largest mean of a block."
+            }
         }
-        let mut columns = headings(&["Arm"]);
-        let figures = phases::TIMES.iter().chain(&phases::BYTES);
-        columns.extend(figures.map(|(heading, _)| (*heading).to_owned()));
-        columns.extend(headings(&["requests, blocks"]));
-        let row = |(i, arm): (usize, &ArmSummary)| {
-            let mut row = vec![format!("{}{}", line_sample(i), Text(&arm.name))];
-            let Some(all) = &arm.measures[m].phases else {
-                return row;
-            };
-            let range = |shown: fn(f64) -> String, of: &Mean| {
-                let (min, max) = (shown(of.min), shown(of.max));
-                format!("{}<br><small>{min} to {max}</small>", shown(of.mean))
-            };
-            row.extend(phases::TIMES.map(|(_, of)| range(phases::ms, of(all))));
-            row.extend(phases::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
-            row.push(format!("{}, {}", all.calls, all.blocks));
-            row
+    }
+}
+
+fn phase_table(network: &NetworkSummary, m: usize, label: &str) -> Markup {
+    let mut headings = vec!["Arm"];
+    let figures = phases::TIMES.iter().chain(&phases::BYTES);
+    headings.extend(figures.map(|(heading, _)| *heading));
+    headings.push("requests, blocks");
+    let row = |(i, arm): (usize, &ArmSummary)| {
+        let mut row = vec![table::arm(i, &arm.name)];
+        let Some(all) = &arm.measures[m].phases else {
+            return row;
         };
-        let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
-        let caption = Text(&phases::heading(&measure.label)).to_string();
-        out += &table(&caption, &columns, &rows);
-    }
-    if !out.is_empty() {
-        out += &format!(
-            "<p class=\"note\">{} In small print: the smallest and the largest mean of a block.</p>\n",
-            Text(phases::NOTE)
-        );
-    }
-    out
+        let range = |shown: fn(f64) -> String, of: &Mean| {
+            html! {
+                (shown(of.mean))
+                br;
+                small { (shown(of.min)) " to " (shown(of.max)) }
+            }
+        };
+        row.extend(phases::TIMES.map(|(_, of)| range(phases::ms, of(all))));
+        row.extend(phases::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
+        row.push(html! { (all.calls) ", " (all.blocks) });
+        row
+    };
+    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+    table(&phases::heading(label), &headings, &rows)
 }
 
 /// Returns a verdict with the difference it is based on.
-fn verdict(comparison: &Comparison) -> String {
+fn verdict(comparison: &Comparison) -> Markup {
     let words = verdict_words(comparison.verdict);
-    let class = words.replace(' ', "-");
     let slower = comparison.difference.value.is_some_and(|d| d > 0.0);
     let mut details = Vec::new();
     if let Some(size) = size(&comparison.difference, !slower) {
@@ -247,10 +239,12 @@ fn verdict(comparison: &Comparison) -> String {
     if let Some(correlation) = comparison.correlation {
         details.push(format!("correlation {correlation:.2}"));
     }
-    format!(
-        "<br><strong class=\"{class}\">{words}</strong><br><small>{}</small>",
-        details.join("; ")
-    )
+    html! {
+        br;
+        strong class=(words.replace(' ', "-")) { (words) }
+        br;
+        small { (details.join("; ")) }
+    }
 }
 
 /// Returns the distribution of every population, and bars of first and warm requests.
@@ -259,10 +253,10 @@ fn figures(
     data: &RunData,
     cells: &CellIndex<'_>,
     populations: &[Population],
-) -> String {
+) -> Markup {
     let run = data.run();
-    let mut out = String::from("<div class=\"figures\">\n");
-    for population in populations.iter().filter(|p| p.part.is_by_request()) {
+    let by_request = populations.iter().filter(|p| p.part.is_by_request());
+    let distributions = by_request.map(|population| {
         let curves: Vec<Curve<'_>> = network
             .arms
             .iter()
@@ -283,15 +277,14 @@ fn figures(
             "{}, {}: cumulative distribution (ECDF) of request time",
             network.name, population.label
         );
-        out += &ecdf(&title, &curves);
-    }
-    for group in run.groups.iter().filter(|group| !group.bulk) {
+        ecdf(&title, &curves)
+    });
+    let small = run.groups.iter().filter(|group| !group.bulk);
+    let pairs = small.map(|group| {
         let bar = |(index, arm): (usize, &ArmSummary)| {
             let time = |part: Part| {
-                let found = arm
-                    .measures
-                    .iter()
-                    .find(|m| m.group == group.name && m.part == part);
+                let mut measures = arm.measures.iter();
+                let found = measures.find(|m| m.group == group.name && m.part == part);
                 found.and_then(|m| m.time.clone())
             };
             Some(Bar {
@@ -303,68 +296,69 @@ fn figures(
         };
         let arm_bars: Vec<Bar> = network.arms.iter().enumerate().filter_map(bar).collect();
         let title = format!("{}, {}: first and warm requests", network.name, group.name);
-        out += &bars(&title, &arm_bars);
+        bars(&title, &arm_bars)
+    });
+    html! {
+        div.figures { @for figure in distributions.chain(pairs) { (figure) } }
     }
-    out + "</div>\n"
 }
 
 /// Returns the configuration of each arm; differences from the baseline are bold.
-fn configurations(network: &NetworkSummary) -> String {
+fn configurations(network: &NetworkSummary) -> Markup {
     let settings: BTreeSet<&String> = network
         .arms
         .iter()
         .flat_map(|arm| arm.configuration.keys())
         .collect();
-    let mut columns = headings(&["Arm"]);
-    columns.extend(settings.iter().map(|what| Text(what).to_string()));
-    let row = |(i, arm): (usize, &ArmSummary)| {
-        let mut row = vec![format!("{}{}", line_sample(i), Text(&arm.name))];
-        row.extend(settings.iter().map(|what| {
-            let values = arm.configuration.get(*what).into_iter().flatten();
-            let values = values
-                .map(|v| Text(v).to_string())
-                .collect::<Vec<_>>()
-                .join("<br>");
-            match arm.differences.iter().any(|d| d.what == **what) {
-                true => format!("<strong>{values}</strong>"),
-                false => values,
+    let mut headings = vec!["Arm"];
+    headings.extend(settings.iter().map(|what| what.as_str()));
+    let value = |arm: &ArmSummary, what: &String| {
+        let values = arm.configuration.get(what).into_iter().flatten();
+        let lines = html! {
+            @for (i, value) in values.enumerate() {
+                @if i > 0 { br; }
+                (value)
             }
-        }));
+        };
+        match arm.differences.iter().any(|d| d.what == *what) {
+            true => html! { strong { (lines) } },
+            false => lines,
+        }
+    };
+    let row = |(i, arm): (usize, &ArmSummary)| {
+        let mut row = vec![table::arm(i, &arm.name)];
+        row.extend(settings.iter().map(|what| value(arm, what)));
         row
     };
-    let rows: Vec<Vec<String>> = network.arms.iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
     table(
         "Configuration; differences from the baseline are bold",
-        &columns,
+        &headings,
         &rows,
     )
 }
 
-fn costs(network: &NetworkSummary) -> String {
-    let shown = |q: &Option<Quantity>| q.as_ref().map_or("-".into(), with_interval);
-    let rows: Vec<Vec<String>> = network
-        .arms
-        .iter()
-        .enumerate()
-        .map(|(i, arm)| {
-            let costs = &arm.costs;
-            vec![
-                format!("{}{}", line_sample(i), Text(&arm.name)),
-                shown(&costs.up_bytes),
-                shown(&costs.down_bytes),
-                shown(&costs.handshake_bytes),
-                shown(&costs.client_cpu),
-                shown(&costs.server_cpu),
-                shown(&costs.cpu_wait),
-                shown(&costs.memory),
-                shown(&costs.startup),
-                connections_words(arm),
-                Text(&arm.negotiated_protocols.join(", ")).to_string(),
-                Text(&arm.congestion.join(", ")).to_string(),
-            ]
-        })
-        .collect();
-    let columns = headings(&[
+fn costs(network: &NetworkSummary) -> Markup {
+    let shown = |q: &Option<Quantity>| text(q.as_ref().map_or("-".into(), with_interval));
+    let row = |(i, arm): (usize, &ArmSummary)| {
+        let costs = &arm.costs;
+        vec![
+            table::arm(i, &arm.name),
+            shown(&costs.up_bytes),
+            shown(&costs.down_bytes),
+            shown(&costs.handshake_bytes),
+            shown(&costs.client_cpu),
+            shown(&costs.server_cpu),
+            shown(&costs.cpu_wait),
+            shown(&costs.memory),
+            shown(&costs.startup),
+            text(connections_words(arm)),
+            text(arm.negotiated_protocols.join(", ")),
+            text(arm.congestion.join(", ")),
+        ]
+    };
+    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+    let headings = [
         "Arm",
         "Bytes sent by client per cell (IP)",
         "Bytes sent by server per cell (IP)",
@@ -377,20 +371,21 @@ fn costs(network: &NetworkSummary) -> String {
         "Connections per cell",
         "Negotiated protocol",
         "Congestion control",
-    ]);
-    table("Costs: medians over blocks", &columns, &rows)
+    ];
+    table("Costs: medians over blocks", &headings, &rows)
 }
 
-fn remarks_list(network: &NetworkSummary) -> String {
-    let mut items = String::new();
-    for arm in &network.arms {
-        for remark in remarks(arm) {
-            items += &format!("<li>{}: {}</li>\n", Text(&arm.name), Text(&remark));
+fn remarks_list(network: &NetworkSummary) -> Markup {
+    let of_arm = |arm: &ArmSummary| -> Vec<String> {
+        let remarks = remarks(arm).into_iter();
+        remarks
+            .map(|remark| format!("{}: {remark}", arm.name))
+            .collect()
+    };
+    let all: Vec<String> = network.arms.iter().flat_map(of_arm).collect();
+    html! {
+        @if !all.is_empty() {
+            ul.remarks { @for remark in &all { li { (remark) } "\n" } }
         }
-    }
-    if items.is_empty() {
-        items
-    } else {
-        format!("<ul class=\"remarks\">\n{items}</ul>\n")
     }
 }
