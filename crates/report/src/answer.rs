@@ -14,6 +14,10 @@ use crate::summary::measure::Comparison;
 use crate::summary::{Advice, Need, NetworkSummary};
 use crate::text::capitalised;
 
+/// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
+const MOST_NAMES: usize = 5;
+const NAMES_OF_MANY: usize = 3;
+
 /// A share of failed requests of the baseline or of all arms from which nothing can be concluded.
 const FAILED_SHARE: f64 = 0.5;
 
@@ -327,9 +331,13 @@ fn rivals(network: &NetworkSummary) -> impl Iterator<Item = &ArmSummary> {
 
 /// Returns names of arms in words, given how many arms there are.
 fn arms_words(arms: &[String], all: usize) -> String {
-    match arms.len() == all && all > 2 {
-        true => "any arm".to_owned(),
-        false => arms.join(" or "),
+    match arms.len() {
+        n if n == all && all > 2 => "any arm".to_owned(),
+        n if n > MOST_NAMES => {
+            let (first, others) = (arms[..NAMES_OF_MANY].join(", "), n - NAMES_OF_MANY);
+            format!("{first} or {others} others")
+        }
+        _ => arms.join(" or "),
     }
 }
 
@@ -338,6 +346,9 @@ pub(crate) fn best_words(need: &Need, all: usize) -> String {
     let best = arms_words(&need.best, all);
     match need.undecided.is_empty() {
         true => best,
+        false if need.undecided.len() > MOST_NAMES => {
+            format!("{best} (undecided: {} arms)", need.undecided.len())
+        }
         false => format!("{best} (undecided: {})", need.undecided.join(", ")),
     }
 }
@@ -361,4 +372,24 @@ fn common(mut sets: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<Str
         common.retain(|arm| set.contains(arm));
     }
     (!common.is_empty()).then_some(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_arms_are_counted_and_not_named() {
+        let names = |n: usize| (0..n).map(|i| format!("a{i}")).collect::<Vec<_>>();
+        assert_eq!(arms_words(&names(2), 2), "a0 or a1");
+        assert_eq!(arms_words(&names(5), 5), "any arm");
+        assert_eq!(arms_words(&names(5), 9), "a0 or a1 or a2 or a3 or a4");
+        assert_eq!(arms_words(&names(6), 9), "a0, a1, a2 or 3 others");
+        let need = Need {
+            label: String::new(),
+            best: names(1),
+            undecided: names(6),
+        };
+        assert_eq!(best_words(&need, 9), "a0 (undecided: 6 arms)");
+    }
 }

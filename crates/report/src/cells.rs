@@ -103,10 +103,7 @@ impl<'a> CellIndex<'a> {
             |((outcome, reason), n): ((&str, &str), usize)| format!("{n} {outcome}: {reason}");
         let mut lines: Vec<String> = counts.into_iter().map(line).collect();
         if let (n @ 1.., example) = noisy {
-            lines.push(format!(
-                "{n} noisy in every attempt, e.g.: {}",
-                example.unwrap_or("?")
-            ));
+            lines.push(format!("{n} noisy, e.g.: {}", example.unwrap_or("?")));
         }
         lines
     }

@@ -7,7 +7,7 @@ use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::arm::Costs;
 
-/// Returns the medians over clean cells.
+/// Returns the medians over blocks.
 pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
     let median = |unit, cost: &dyn Fn(&Cell) -> Option<f64>| {
         let values: Vec<Span> = blocks

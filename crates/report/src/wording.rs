@@ -35,7 +35,7 @@ pub(crate) fn cells_line(cells: &CellCounts) -> String {
         cells.unsupported
     );
     for (n, what) in [
-        (cells.noisy, "noisy in every attempt"),
+        (cells.noisy, "noisy"),
         (cells.not_run, "not run"),
         (cells.superseded, "superseded records"),
     ] {

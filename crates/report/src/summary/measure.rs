@@ -59,7 +59,7 @@ pub struct Percentile {
     pub pooled: bool,
 }
 
-/// The phases of exchanges: means over the successful calls in clean cells.
+/// The phases of exchanges: means over the successful calls of the cells that count.
 /// `create_ns + encode_ns + transport_ns + decode_ns = total_ns`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Phases {

@@ -96,7 +96,7 @@ pub struct CellCounts {
     pub clean: usize,
     /// Clean in a later attempt.
     pub clean_on_retry: usize,
-    /// Noisy in every attempt; not used for verdicts.
+    /// Noisy in every attempt. Verdicts use them; those from clean cells alone do not.
     pub noisy: usize,
     /// Not measured: driver or bench failed.
     pub failed: usize,

@@ -1,0 +1,175 @@
+//! What a report recommends, and what it says of other reasons.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use invented::{data, quickstart};
+use record::RunData;
+use report::{Advice, human, summarise};
+use stats::Verdict;
+
+#[test]
+fn sentence_names_a_protocol_mismatch() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for call in cells
+        .iter_mut()
+        .filter(|c| c.arm == "quinn h3")
+        .flat_map(|c| &mut c.calls)
+    {
+        call.protocol = "h2".into();
+    }
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let sentence = &summarise(&data).networks[0].sentence;
+    assert!(
+        sentence.contains("quinn h3 was configured for h3 and negotiated h2."),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn failed_a_a_check_comes_first_and_replaces_advice() {
+    let mut arms = quickstart();
+    arms[1].first_ms *= 1.5;
+    let data = data(&arms, &["true-metro"], 10, 1);
+    let text = human(&summarise(&data), 100, false);
+    assert!(text.starts_with("THE A/A CHECK FAILED"), "{text}");
+    assert!(
+        text.contains("Do not use the results of this network"),
+        "{text}"
+    );
+    assert!(
+        text.contains("No answer: the results must not be used."),
+        "{text}"
+    );
+    assert!(!text.contains("Use quinn"), "{text}");
+}
+
+#[test]
+fn sentence_names_different_congestion_control() {
+    let mut arms = quickstart();
+    arms[2].congestion = "bbr";
+    let summary = summarise(&data(&arms, &["true-metro"], 10, 1));
+    let sentence = &summary.networks[0].sentence;
+    assert!(
+        sentence
+            .contains("Note: congestion control differs: bbr over QUIC instead of cubic over TCP."),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn less_reliable_arm_is_not_recommended() {
+    let mut arms = quickstart();
+    arms[2].time_out_every = 9;
+    let network = &summarise(&data(&arms, &["true-metro"], 10, 1)).networks[0];
+    let (advice, sentence) = (&network.advice, &network.sentence);
+    assert!(!matches!(advice, Advice::Use { .. }), "{sentence}");
+    assert!(
+        sentence.contains("quinn h3 is less reliable: 10 of 160 requests failed or timed out."),
+        "{sentence}"
+    );
+}
+
+/// One failure in 160 requests may be chance.
+#[test]
+fn single_failure_does_not_make_an_arm_less_reliable() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    let cell = cells.iter_mut().find(|c| c.arm == "quinn h3").unwrap();
+    cell.calls[1].result = record::CallResult::TimedOut;
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let network = &summarise(&data).networks[0];
+    let arms = vec!["quinn h3".to_owned()];
+    assert_eq!(network.advice, Advice::Use { arms }, "{}", network.sentence);
+}
+
+/// An arm that is faster in one need and undecided in another is named for the first only.
+#[test]
+fn undecided_arm_is_not_recommended_for_everything() {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    arms[2].bulk_ms = 1_800.0;
+    let unsplit = data(&arms, &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for cell in cells.iter_mut().filter(|c| c.arm == "quinn h3") {
+        // Half of its images are much faster, half much slower.
+        let image = cell.calls.last_mut().unwrap();
+        image.end_ns = if cell.block % 2 == 0 {
+            600_000_000
+        } else {
+            3_000_000_000
+        };
+    }
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let summary = summarise(&data);
+    let network = &summary.networks[0];
+    assert_eq!(network.advice, Advice::ByNeed, "{}", network.sentence);
+    let need = |label: &str| network.needs.iter().find(|n| n.label == label).unwrap();
+    assert_eq!(need("first request").best, ["quinn h3"]);
+    assert_eq!(need("image").undecided, ["quinn h3"]);
+    assert!(
+        summary.answer.contains("First request: quinn h3.")
+            && summary
+                .answer
+                .contains("Image: hyper h2 (undecided: quinn h3)."),
+        "{}",
+        summary.answer
+    );
+}
+
+/// An arm that is faster in one need and not slower in the others is recommended for all, and an answer
+/// that holds on all networks is given once.
+#[test]
+fn an_arm_that_is_nowhere_slower_is_used() {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    // 30 to 130 ms faster than 1.8 s, of which 90 ms are the margin.
+    arms[2].bulk_ms = 1_800.0;
+    let unsplit = data(&arms, &["true-metro", "4g-tether"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    let of = |cell: &record::Cell, arm: &str| {
+        let place = (cell.network.clone(), cell.block);
+        (cell.arm == arm).then_some(place)
+    };
+    for cell in unsplit.cells() {
+        let Some(place) = of(cell, "hyper h2") else {
+            continue;
+        };
+        let is_rival = |c: &&mut record::Cell| of(c, "quinn h3").as_ref() == Some(&place);
+        let rival = cells.iter_mut().find(is_rival).unwrap();
+        let gain_ns = 1_000_000 * (30 + u64::from(cell.block) * 11);
+        rival.calls.last_mut().unwrap().end_ns = cell.calls.last().unwrap().end_ns - gain_ns;
+    }
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let summary = summarise(&data);
+    let quinn = summary.networks[0]
+        .arms
+        .iter()
+        .find(|a| a.name == "quinn h3");
+    let image = quinn.unwrap().comparisons().last().unwrap().1;
+    assert_eq!(image.verdict, Verdict::NotSlower);
+    let sentence = &summary.networks[0].sentence;
+    assert!(sentence.contains("image: not slower ("), "{sentence}");
+    assert_eq!(summary.answer, "Use quinn h3 on both networks.");
+}
+
+#[test]
+fn sentence_names_weak_proof() {
+    let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for call in cells
+        .iter_mut()
+        .filter(|c| c.arm == "quinn h3")
+        .flat_map(|c| &mut c.calls)
+    {
+        call.proof = record::Proof::Client;
+    }
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let sentence = &summarise(&data).networks[0].sentence;
+    assert!(
+        sentence.contains("The protocol of quinn h3 is reported by the client only, not verified."),
+        "{sentence}"
+    );
+}
