@@ -38,6 +38,7 @@ delay_ms = 20
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
+    sandbox.add_small_study();
     sandbox.write("clear.toml", STUDY);
     sandbox.write("distant.toml", NETWORK);
     sandbox

@@ -13,16 +13,16 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 
 /// The share of wrong verdicts that a report accepts among those it gives.
-pub(crate) const ERROR: f64 = 0.05;
+pub const ERROR: f64 = 0.05;
 
 /// Half of the smallest default margin: a difference in CPU wait of this size may explain much of a
 /// difference in time.
 const CPU_WAIT_CAVEAT_NS: f64 = 1e6;
 
-/// Returns ranks that hold however the number of blocks was chosen: in advance, or by looking at
-/// results.
-fn ranks(run: &Run) -> Ranks {
-    match run.settings.until_decided || run.settings.extended {
+/// Returns the ranks of intervals that hold, whether the number of blocks was chosen in advance or by
+/// looking at results.
+pub fn ranks(looked_at_results: bool) -> Ranks {
+    match looked_at_results {
         true => Ranks::Anytime,
         false => Ranks::Fixed,
     }
@@ -242,8 +242,12 @@ fn decide(families: &[Vec<Pairing<'_>>]) -> Vec<Vec<Decided>> {
             comparisons: family.iter().zip(steps).map(differences).collect(),
         })
         .collect();
-    let run = families.iter().flatten().next().map(|pairing| pairing.run);
-    let answered = stats::decide(&asked, ERROR, run.map_or(Ranks::Fixed, ranks));
+    let looked = |pairing: &Pairing<'_>| {
+        let settings = &pairing.run.settings;
+        settings.until_decided || settings.extended
+    };
+    let looked = families.iter().flatten().any(looked);
+    let answered = stats::decide(&asked, ERROR, ranks(looked));
     let decided = |((result, asked), steps): ((FamilyResult, &Family), &Vec<Vec<Vec<_>>>)| {
         let each = result
             .comparisons

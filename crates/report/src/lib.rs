@@ -45,6 +45,7 @@ mod table;
 mod text;
 mod wording;
 
+pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::csv;
 pub use html::html;

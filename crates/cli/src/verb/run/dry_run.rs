@@ -1,10 +1,8 @@
 //! The output of `--dry-run`: one line per cell, for people and for `grep`.
 
 use lab::{Plan, Shard};
+use report::ERROR;
 use stats::{FewestBlocks, Ranks};
-
-/// Share of wrong verdicts that a report allows.
-pub(crate) const ERROR: f64 = 0.05;
 
 /// Returns every cell of the shard in the order of running, then the totals and the warnings.
 pub(crate) fn text(

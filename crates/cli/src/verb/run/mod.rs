@@ -6,10 +6,12 @@ mod until_decided;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
+use stats::Ranks;
 
 use crate::exit;
 use crate::verb::report::{Format, print, validity, write_files};
@@ -92,6 +94,8 @@ struct Job {
     pcap: bool,
     /// Blocks are added until every comparison is decided.
     until_decided: bool,
+    /// The ranks that a report will use.
+    ranks: Ranks,
 }
 
 impl Job {
@@ -121,6 +125,7 @@ impl Job {
             jobs: args.jobs.unwrap_or(1),
             pcap: args.pcap,
             until_decided: args.until_decided,
+            ranks: report::ranks(args.until_decided),
         })
     }
 
@@ -140,6 +145,7 @@ impl Job {
             jobs: settings.jobs.clamp(1, u32::from(u16::MAX)) as u16,
             pcap: settings.pcap,
             until_decided: settings.until_decided && blocks.is_none(),
+            ranks: report::ranks(settings.until_decided || settings.extended || blocks.is_some()),
         })
     }
 }
@@ -147,7 +153,7 @@ impl Job {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let Job {
-        mut plan,
+        plan,
         study_file,
         out,
         resume,
@@ -155,15 +161,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         jobs,
         pcap,
         until_decided,
+        ranks,
     } = Job::of(args, &lab)?;
     if args.budget.is_some() && !until_decided {
         anyhow::bail!("--budget is for runs with --until-decided");
     }
     if args.dry_run {
-        let ranks = match until_decided {
-            true => stats::Ranks::Anytime,
-            false => stats::Ranks::Fixed,
-        };
         let warnings = lab.warnings(&plan);
         crate::out::print(&dry_run::text(&plan, shard, jobs, ranks, &warnings))?;
         return Ok(exit::PASS);
@@ -190,35 +193,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         self_test,
     };
     let until_decided = until_decided.then(|| UntilDecided::new(args.budget));
-    let (ended, data, summary) = loop {
-        let progress = Progress::new(&plan, shard);
-        let ended = lab.run(&plan, &options, &stop, &|event: Event<'_>| {
-            progress.event(&event);
-        });
-        progress.finish();
-        let ended = ended.map_err(crate::home::classify)?;
-        let data = record::Store::open(&out)?.read()?;
-        let summary = report::summarise(&data);
-        let next = match (&until_decided, ended) {
-            (Some(until), Ended::Complete) => until.next(&summary, &plan, jobs),
-            _ => break (ended, data, summary),
-        };
-        let counts = &summary.comparisons;
-        let (decided, all, blocks) = (counts.decided, counts.all, plan.study.blocks);
-        eprintln!("blocks: {blocks}; comparisons decided: {decided} of {all}");
-        match next {
-            Next::Decided => break (ended, data, summary),
-            Next::BudgetSpent => {
-                let more = resume_command(&out, args);
-                eprintln!("the budget is spent; to continue: {more} --budget 30m");
-                break (ended, data, summary);
-            }
-            Next::Blocks(blocks) => {
-                plan = lab.plan_of(data.run(), Some(blocks))?;
-                options.resume = true;
-            }
-        }
-    };
+    let measured = measure(&lab, plan, &mut options, until_decided.as_ref(), &stop)?;
+    let Measured {
+        ended,
+        data,
+        summary,
+        plan,
+        next,
+    } = measured;
+    if next == Some(Next::BudgetSpent) {
+        let command = resume_command(&out, args);
+        eprintln!("the budget is spent; to continue: {command} --budget 30m");
+    }
     write_files(&summary, &data, &out)?;
     print(&summary, &data, args.format)?;
     eprintln!("{}: run.json, report.html, report.json", out.display());
@@ -228,6 +214,55 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Ok(exit::INTERRUPTED)
         }
         Ended::Complete => Ok(threshold(&plan.study, &data).max(validity(&summary))),
+    }
+}
+
+/// What a run has measured when it ends.
+struct Measured {
+    ended: Ended,
+    data: record::RunData,
+    summary: report::Summary,
+    plan: Plan,
+    /// Why no more blocks were added.
+    next: Option<Next>,
+}
+
+/// Runs the plan, and further blocks as long as `until_decided` asks for them.
+fn measure(
+    lab: &Lab,
+    mut plan: Plan,
+    options: &mut RunOptions,
+    until_decided: Option<&UntilDecided>,
+    stop: &AtomicBool,
+) -> anyhow::Result<Measured> {
+    loop {
+        let progress = Progress::new(&plan, options.shard);
+        let ended = lab.run(&plan, options, stop, &|event: Event<'_>| {
+            progress.event(&event);
+        });
+        progress.finish();
+        let ended = ended.map_err(crate::home::classify)?;
+        let data = record::Store::open(&options.out)?.read()?;
+        let summary = report::summarise(&data);
+        let next = until_decided
+            .filter(|_| ended == Ended::Complete)
+            .map(|until| until.next(&summary, &plan, options.jobs));
+        if next.is_some() {
+            let counts = &summary.comparisons;
+            let (decided, all, blocks) = (counts.decided, counts.all, plan.study.blocks);
+            eprintln!("blocks: {blocks}; comparisons decided: {decided} of {all}");
+        }
+        let Some(Next::Blocks(blocks)) = next else {
+            return Ok(Measured {
+                ended,
+                data,
+                summary,
+                plan,
+                next,
+            });
+        };
+        plan = lab.plan_of(data.run(), Some(blocks))?;
+        options.resume = true;
     }
 }
 

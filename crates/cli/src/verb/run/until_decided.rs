@@ -3,10 +3,8 @@
 use std::time::{Duration, Instant};
 
 use lab::{Plan, Shard};
-use report::Summary;
+use report::{ERROR, Summary};
 use stats::Ranks;
-
-use super::dry_run::ERROR;
 
 /// Blocks added per network between two looks at the results.
 const STEP_BLOCKS: u32 = 2;
@@ -37,12 +35,12 @@ impl UntilDecided {
         }
     }
 
-    pub(crate) fn next(&self, summary: &Summary, plan: &Plan, jobs: u16) -> Next {
+    pub(crate) fn next(&self, summary: &Summary, plan: &Plan, jobs: usize) -> Next {
         let comparisons = &summary.comparisons;
         let blocks = plan.study.blocks;
         let all = Shard { index: 1, of: 1 };
-        let block = Duration::from_nanos(plan.estimate_ns(all, jobs)) / blocks.max(1);
-        let step = STEP_BLOCKS.max(u32::from(jobs));
+        let block = Duration::from_nanos(plan.estimate_ns(all, jobs as u16)) / blocks.max(1);
+        let step = STEP_BLOCKS.max(jobs as u32);
         match comparisons.decided < comparisons.all {
             false => Next::Decided,
             true if self.started.elapsed() + block * step > self.budget => Next::BudgetSpent,
