@@ -9,7 +9,7 @@ use common::{Sandbox, driver_path};
 use record::Outcome;
 
 /// The lie, the arm's protocol, and a part of the recorded reason.
-const LIES: [(&str, &str, &str); 11] = [
+const LIES: [(&str, &str, &str); 17] = [
     (
         "claims-h3-over-h2",
         "h3",
@@ -26,6 +26,24 @@ const LIES: [(&str, &str, &str); 11] = [
         "h2",
         "wrong digest: the driver got 00000000",
     ),
+    (
+        "other-request",
+        "h2",
+        "should be POST /echo, the server saw GET /bytes/1",
+    ),
+    ("other-body", "h2", "the server got 14 B"),
+    (
+        "short-upload",
+        "h1",
+        "claims to have sent 100000 B of body, the server got 10 B",
+    ),
+    (
+        "short-download",
+        "h1",
+        "should be GET /bytes/100000, the server saw GET /bytes/10",
+    ),
+    ("starts-late", "h2", "whose first packet crossed the link"),
+    ("ends-early", "h2", "ends after"),
     ("time-before-start", "h2", "ns before the run was sent"),
     (
         "same-id-twice",
@@ -61,14 +79,14 @@ fn lying_drivers_fail_only_their_own_cells() {
     let banner = ("banner", "h2", "");
     for (lie, protocol, _) in LIES.iter().chain([&banner]) {
         let program = ["{bin}/examples/commute-driver-hostile", lie];
-        sandbox.add_stack(lie, r#""h2", "h3""#, &program);
+        sandbox.add_stack(lie, r#""h1", "h2", "h3""#, &program);
         write!(
             study,
             "[[arm]]\nname = \"{lie}\"\nstack = \"{lie}\"\nprotocol = \"{protocol}\"\n"
         )
         .unwrap();
     }
-    study += "[[step]]\ncall = \"echo\"\ntimes = 2\n";
+    study += "[[step]]\ncall = \"echo\"\ntimes = 2\n[[step]]\nget = \"down\"\nbytes = 100000\n[[step]]\nput = \"up\"\nbytes = 100000\n";
     sandbox.write("hostile.toml", &study);
 
     let output = sandbox
@@ -90,10 +108,10 @@ fn lying_drivers_fail_only_their_own_cells() {
     }
     for arm in ["honest", "banner"] {
         let cell = cell_of(arm);
-        if !cell.is_measured() || cell.calls.len() != 2 {
+        if !cell.is_measured() || cell.calls.len() != 4 {
             unexpected.push(format!("{arm} is not measured: {:?}", cell.outcome));
         }
     }
     assert!(unexpected.is_empty(), "{}\n{output}", unexpected.join("\n"));
-    output.stdout_contains("11 failed");
+    output.stdout_contains("17 failed");
 }

@@ -1,10 +1,12 @@
 //! A driver that lies, for the tests of host and lab: hyper's, with one thing wrong.
 //!
 //! The lie is the first argument. The host detects the lies from `time-before-start` on by
-//! itself; only the server's log refutes those before it. `banner` is no lie and must pass.
+//! itself; only the server's log and the link's packets refute those before it. `banner` is no lie
+//! and must pass.
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::{env, process, thread};
 
 use bytes::Bytes;
@@ -16,11 +18,17 @@ use engine::stack::{ConnInfo, Stack, StackError};
 use engine::stacks::hyper::{Conn, Hyper};
 use engine::trace::Trace;
 
-const LIES: [(&str, Lie); 12] = [
+const LIES: [(&str, Lie); 18] = [
     ("claims-h3-over-h2", Lie::H3OverH2),
     ("claims-reuse", Lie::Reuse),
     ("claims-0rtt", Lie::EarlyData),
     ("wrong-digest", Lie::WrongDigest),
+    ("other-request", Lie::OtherRequest),
+    ("other-body", Lie::OtherBody),
+    ("short-upload", Lie::ShortUpload),
+    ("short-download", Lie::ShortDownload),
+    ("starts-late", Lie::StartsLate),
+    ("ends-early", Lie::EndsEarly),
     ("time-before-start", Lie::TimeBeforeStart),
     ("same-id-twice", Lie::SameIdTwice),
     ("unknown-id", Lie::UnknownId),
@@ -35,12 +43,24 @@ const LIES: [(&str, Lie); 12] = [
 const LONG_LINE_CHUNKS: usize = 1 << 14;
 const LONG_LINE_CHUNK_BYTES: usize = 1 << 16;
 
+/// Bytes of a body that is too short.
+const SHORT_BYTES: u64 = 10;
+
+/// The lie of this process.
+static LIE: OnceLock<Lie> = OnceLock::new();
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
     H3OverH2,
     Reuse,
     EarlyData,
     WrongDigest,
+    OtherRequest,
+    OtherBody,
+    ShortUpload,
+    ShortDownload,
+    StartsLate,
+    EndsEarly,
     TimeBeforeStart,
     SameIdTwice,
     UnknownId,
@@ -59,6 +79,7 @@ fn main() -> ExitCode {
         eprintln!("give a lie as the argument: {}", names.join(", "));
         return ExitCode::FAILURE;
     };
+    LIE.get_or_init(|| lie);
     if lie == Lie::Banner {
         println!("{{\"type\":\"done\"}}\nWelcome! This is stdout, which the lab must ignore.");
     }
@@ -122,6 +143,26 @@ fn falsify(lie: Lie, row: Row) -> Row {
             digest: Some("0".repeat(64)),
             ..row
         },
+        Lie::ShortUpload if row.request_bytes == SHORT_BYTES => Row {
+            request_bytes: 100_000,
+            ..row
+        },
+        // Whatever a redirect contains, its length is not that of the file.
+        Lie::ShortDownload if row.response_bytes == SHORT_BYTES => Row {
+            status: Some(302),
+            ..row
+        },
+        Lie::StartsLate => Row {
+            start_ns: row.tls_ns.unwrap_or(row.start_ns),
+            dns_ns: None,
+            connect_ns: None,
+            tls_ns: None,
+            ..row
+        },
+        Lie::EndsEarly => Row {
+            end_ns: row.first_byte_ns.unwrap_or(row.end_ns),
+            ..row
+        },
         Lie::TimeBeforeStart => Row { start_ns: 1, ..row },
         Lie::UnknownId => Row {
             id: row.id + 1_000_000,
@@ -170,7 +211,16 @@ impl Stack for MislabelledHyper {
     }
 
     fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
-        self.hyper.prepare(id, action)
+        let other = match (LIE.get(), action) {
+            (Some(Lie::OtherRequest), Action::Call { .. }) => Action::Get { bytes: 1 },
+            (Some(Lie::OtherBody), Action::Call { .. }) => Action::Call {
+                body: r#"{"start_ts":1}"#.into(),
+            },
+            (Some(Lie::ShortUpload), Action::Put { .. }) => Action::Put { bytes: SHORT_BYTES },
+            (Some(Lie::ShortDownload), Action::Get { .. }) => Action::Get { bytes: SHORT_BYTES },
+            (_, action) => action.clone(),
+        };
+        self.hyper.prepare(id, &other)
     }
 
     fn with_message(

@@ -29,7 +29,7 @@ use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, Security};
-use crate::verify::proof::{Claim, highest_bps};
+use crate::verify::proof::{Claim, Traffic, highest_bps};
 use capabilities::missing_capability;
 use collect::{RunOutput, collect};
 use driver::clock::monotonic_ns;
@@ -114,7 +114,7 @@ impl CellRun<'_> {
         let cleared = bench.clear_endpoints();
         let output = output?;
         cleared?;
-        let claim = self.claim(output.hello.clock, output.run_ns);
+        let claim = self.claim(output.hello.clock, output.run_ns, &output.tap);
         collect(output, &claim, stack.entry.certificate)
     }
 
@@ -258,7 +258,7 @@ impl CellRun<'_> {
         })
     }
 
-    fn claim(&self, clock: Clock, run_ns: u64) -> Claim<'_> {
+    fn claim(&self, clock: Clock, run_ns: u64, tap: &[TapRecord]) -> Claim<'_> {
         Claim {
             workload: self.workload,
             protocol: self.arm.protocol,
@@ -270,6 +270,7 @@ impl CellRun<'_> {
             down_bps: highest_bps(&self.network.down.rate),
             up_bps: highest_bps(&self.network.up.rate),
             warmed_up: self.arm.warmup_calls > 0,
+            traffic: Traffic::of(tap),
         }
     }
 

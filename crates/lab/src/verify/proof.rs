@@ -4,18 +4,23 @@
 //! and the call is labelled with what the server saw. A single contradiction fails the whole cell
 //! with its exact reason.
 
+mod clock;
+mod request;
 mod timing;
+mod traffic;
 
 use std::collections::BTreeMap;
 
-use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row};
+use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row, Step};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
 use crate::plan::workload::Workload;
+use request::PlannedRequests;
 use timing::Openers;
 
 pub(crate) use timing::highest_bps;
+pub(crate) use traffic::Traffic;
 
 /// The circumstances under which rows and log were made.
 pub(crate) struct Claim<'a> {
@@ -35,16 +40,18 @@ pub(crate) struct Claim<'a> {
     /// The rate that no upload can exceed, if there is one.
     pub(crate) up_bps: Option<u64>,
     pub(crate) warmed_up: bool,
+    /// What crossed the link.
+    pub(crate) traffic: Traffic,
 }
 
 impl Claim<'_> {
-    /// Returns the kind of message that the step with this id exchanges, if it does.
-    fn exchanged(&self, id: u32) -> Option<&str> {
-        let step = self.workload.steps.get((id as usize).checked_sub(1)?)?;
-        match &step.action {
-            Action::Exchange { kind, .. } => Some(kind),
-            _ => None,
-        }
+    fn step(&self, id: u32) -> Option<&Step> {
+        self.workload.steps.get((id as usize).checked_sub(1)?)
+    }
+
+    fn is_exchange(&self, id: u32) -> bool {
+        self.step(id)
+            .is_some_and(|step| matches!(step.action, Action::Exchange { .. }))
     }
 }
 
@@ -68,7 +75,10 @@ pub(crate) fn prove(
             row.id
         ));
     }
-    let openers = Openers::of(claim);
+    let checks = Checks {
+        openers: Openers::of(claim),
+        requests: PlannedRequests::of(claim),
+    };
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
         let group = claim.workload.group_name(row.id).ok_or_else(|| {
@@ -78,12 +88,19 @@ pub(crate) fn prove(
             )
         })?;
         let earliest = calls.is_empty();
-        calls.push(log.call(claim, row, group, origin_ns, earliest, &openers)?);
+        calls.push(log.call(claim, row, group, origin_ns, earliest, &checks)?);
     }
     timing::check_order(claim, rows)?;
+    clock::check_rate(claim.clock, rows, &log)?;
     let of = |c: &&ConnectionEvent| (settings(c), c.peer_port);
     let connections = log.connections.values().map(of).collect();
     Ok((calls, connections))
+}
+
+/// The checks that depend on the plan.
+struct Checks<'a> {
+    openers: Openers,
+    requests: PlannedRequests<'a>,
 }
 
 /// The server's log, indexed.
@@ -133,7 +150,7 @@ impl<'a> Log<'a> {
         group: &str,
         origin_ns: u64,
         earliest: bool,
-        openers: &Openers,
+        checks: &Checks<'_>,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
         // A silent retry shows as two requests; the last one was answered.
@@ -147,10 +164,16 @@ impl<'a> Log<'a> {
             },
         };
         if let Some(hit) = hit {
-            self.check_connection(claim, row, hit, openers)?;
+            let connection = self.check_connection(claim, row, hit)?;
+            if checks.openers.includes(row) {
+                let previous_ns = self.previous_on_port(connection);
+                timing::check_handshake(row, connection)?;
+                claim.traffic.check_opening(row, connection, previous_ns)?;
+            }
+            checks.requests.check(row, hit)?;
         }
         if result == CallResult::Ok {
-            check_answer(claim, row, hit)?;
+            self.check_answer(claim, row, hit)?;
         }
         // `check_connection` has verified it where the server saw the request.
         let first = !row.reused;
@@ -190,7 +213,7 @@ impl<'a> Log<'a> {
             result,
             server_hits: hits.len() as u32,
             server_ns: hit.map(|h| h.end_ns.saturating_sub(h.start_ns)),
-            exchange: claim.exchanged(row.id).map(|_| Exchange {
+            exchange: claim.is_exchange(row.id).then(|| Exchange {
                 created_ns: row.created_ns.map(since),
                 encoded_ns: row.encoded_ns.map(since),
                 received_ns: row.received_ns.map(since),
@@ -200,13 +223,22 @@ impl<'a> Log<'a> {
         })
     }
 
+    /// Returns when the last handshake before this one from the same port had completed, 0 for none.
+    fn previous_on_port(&self, connection: &ConnectionEvent) -> u64 {
+        let earlier = self.connections.values().filter(|other| {
+            other.peer_port == connection.peer_port
+                && other.transport == connection.transport
+                && other.at_ns < connection.at_ns
+        });
+        earlier.map(|other| other.at_ns).max().unwrap_or(0)
+    }
+
     fn check_connection(
         &self,
         claim: &Claim<'_>,
         row: &Row,
         hit: &RequestEvent,
-        openers: &Openers,
-    ) -> Result<(), String> {
+    ) -> Result<&'a ConnectionEvent, String> {
         let id = row.id;
         let asked = claim.protocol.name();
         let saw = seen_protocol(hit);
@@ -264,7 +296,73 @@ impl<'a> Log<'a> {
                 "call {id}: the driver claims resumed: {claims}, the server saw resumed: {was}"
             ));
         }
-        openers.check(row, connection)
+        Ok(connection)
+    }
+
+    /// Checks that a successful call reached the server, that its response is complete and correct, and
+    /// that causes precede effects.
+    fn check_answer(
+        &self,
+        claim: &Claim<'_>,
+        row: &Row,
+        hit: Option<&RequestEvent>,
+    ) -> Result<(), String> {
+        let id = row.id;
+        let Some(hit) = hit else {
+            return Err(format!(
+                "call {id}: the driver claims a response, the server saw no request"
+            ));
+        };
+        if hit.broken {
+            return Err(format!(
+                "call {id}: the driver claims a complete response, the server did not finish it"
+            ));
+        }
+        if row.response_bytes != hit.response_bytes {
+            return Err(format!(
+                "call {id}: the driver claims {} B of body, the server sent {} B",
+                row.response_bytes, hit.response_bytes
+            ));
+        }
+        if row.digest.as_deref() != Some(&hit.response_digest) {
+            return Err(format!(
+                "call {id}: wrong digest: the driver got {}, the server sent {}",
+                row.digest.as_deref().unwrap_or("none"),
+                hit.response_digest
+            ));
+        }
+        if claim.is_exchange(id) {
+            check_exchange(claim, row, hit)?;
+        }
+        let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+        if claim.clock == Clock::Monotonic {
+            if hit.start_ns < row.start_ns {
+                return Err(format!(
+                    "call {id}: the server saw the request {} us before the driver's start",
+                    (row.start_ns - hit.start_ns) / 1000
+                ));
+            }
+            if first_byte_ns < hit.start_ns {
+                return Err(format!(
+                    "call {id}: the driver's first byte is {} us before the server saw the request",
+                    (hit.start_ns - first_byte_ns) / 1000
+                ));
+            }
+        }
+        // True on any clock: no response can be faster than the empty link's round trip.
+        let waited = first_byte_ns.saturating_sub(row.start_ns);
+        if waited < claim.rtt_ns - claim.rtt_ns / 50 {
+            return Err(format!(
+                "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
+                waited as f64 / 1e6,
+                claim.rtt_ns as f64 / 1e6
+            ));
+        }
+        timing::check_end(claim, row, hit)?;
+        match self.connections.get(&hit.connection) {
+            Some(c) if claim.clock == Clock::Monotonic => claim.traffic.check_end(row, hit, c),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -274,82 +372,9 @@ fn is_orphan(row: &Row, rows: &[Row]) -> bool {
     row.reused && !rows.iter().any(opener)
 }
 
-/// Checks that a successful call reached the server, that its response is complete and correct, and
-/// that causes precede effects.
-fn check_answer(claim: &Claim<'_>, row: &Row, hit: Option<&RequestEvent>) -> Result<(), String> {
+/// Checks that the message was exchanged in the codec that was asked for.
+fn check_exchange(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
     let id = row.id;
-    let Some(hit) = hit else {
-        return Err(format!(
-            "call {id}: the driver claims a response, the server saw no request"
-        ));
-    };
-    if hit.broken {
-        return Err(format!(
-            "call {id}: the driver claims a complete response, the server did not finish it"
-        ));
-    }
-    if row.response_bytes != hit.response_bytes {
-        return Err(format!(
-            "call {id}: the driver claims {} B of body, the server sent {} B",
-            row.response_bytes, hit.response_bytes
-        ));
-    }
-    if row.digest.as_deref() != Some(&hit.response_digest) {
-        return Err(format!(
-            "call {id}: wrong digest: the driver got {}, the server sent {}",
-            row.digest.as_deref().unwrap_or("none"),
-            hit.response_digest
-        ));
-    }
-    if let Some(kind) = claim.exchanged(id) {
-        check_exchange(claim, row, hit, kind)?;
-    }
-    let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
-    if claim.clock == Clock::Monotonic {
-        if hit.start_ns < row.start_ns {
-            return Err(format!(
-                "call {id}: the server saw the request {} us before the driver's start",
-                (row.start_ns - hit.start_ns) / 1000
-            ));
-        }
-        if first_byte_ns < hit.start_ns {
-            return Err(format!(
-                "call {id}: the driver's first byte is {} us before the server saw the request",
-                (hit.start_ns - first_byte_ns) / 1000
-            ));
-        }
-    }
-    // True on any clock: no response can be faster than the empty link's round trip.
-    let waited = first_byte_ns.saturating_sub(row.start_ns);
-    if waited < claim.rtt_ns - claim.rtt_ns / 50 {
-        return Err(format!(
-            "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
-            waited as f64 / 1e6,
-            claim.rtt_ns as f64 / 1e6
-        ));
-    }
-    timing::check_end(claim, row, hit)
-}
-
-/// Checks that the exchanged message has the kind and codec that were asked for.
-fn check_exchange(
-    claim: &Claim<'_>,
-    row: &Row,
-    hit: &RequestEvent,
-    kind: &str,
-) -> Result<(), String> {
-    let id = row.id;
-    let route = match claim.protocol {
-        Protocol::Grpc => wire::EXCHANGE,
-        _ => "/exchange",
-    };
-    let path = format!("{route}/{kind}");
-    if hit.path != path {
-        return Err(format!(
-            "call {id}: should exchange at {path}, the server was asked for {}",
-            hit.path
-        ));
-    }
     let Some(codec) = &hit.codec else {
         return Err(format!(
             "call {id}: the driver claims an exchange, the server answered {} without \
@@ -361,12 +386,6 @@ fn check_exchange(
         return Err(format!(
             "call {id}: the arm asks for codec {}, the server saw {codec}",
             claim.codec
-        ));
-    }
-    if row.request_bytes != hit.request_bytes {
-        return Err(format!(
-            "call {id}: the driver claims to have sent {} B of body, the server got {} B",
-            row.request_bytes, hit.request_bytes
         ));
     }
     Ok(())

@@ -2,6 +2,10 @@
 
 use super::*;
 use crate::study::Step;
+use pump::TapRecord;
+
+/// The digest of the body, `{}`.
+const BODY_DIGEST: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
 
 pub(super) fn workload() -> Workload {
     Workload::expand(&[Step::Call {
@@ -41,7 +45,7 @@ pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
         end_ns: start_ns + 10,
         early_data: false,
         request_bytes: 2,
-        request_digest: "aa".into(),
+        request_digest: BODY_DIGEST.into(),
         response_bytes: 2,
         response_digest: "aa".into(),
         status: 200,
@@ -83,6 +87,30 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         down_bps: None,
         up_bps: None,
         warmed_up: false,
+        traffic: Traffic::of(&[delivered()]),
+    }
+}
+
+/// A packet that carries every response of these tests: after every request, and early enough for
+/// the coarsest clock.
+fn delivered() -> TapRecord {
+    TapRecord {
+        arrival_ns: 500_000,
+        departure_ns: 500_010,
+        seq: 0,
+        ack: 0,
+        ip_bytes: 1040,
+        src_port: 443,
+        dst_port: 4000,
+        payload_bytes: 1000,
+        protocol: 6,
+        tcp_flags: 0,
+        first_byte: 0,
+        direction: link::Direction::Down,
+        fate: pump::Fate::Delivered,
+        ip_version: 6,
+        ecn: 0,
+        stray: false,
     }
 }
 
@@ -251,7 +279,7 @@ fn a_different_exchange_is_a_contradiction() {
         (|_, hit| hit.codec = None, "answered 200 without one"),
         (
             |_, hit| hit.path = "/exchange/Small".into(),
-            "the server was asked for /exchange/Small",
+            "should be POST /exchange/Big, the server saw POST /exchange/Small",
         ),
         (|row, _| row.request_bytes = 1, "claims to have sent 1 B"),
     ];

@@ -72,18 +72,23 @@ impl Openers {
         Openers(openers.map(|call| call.id).collect())
     }
 
-    /// Checks that the connection was not opened before the call, e.g. in the reconnect before it.
-    pub(super) fn check(&self, row: &Row, connection: &ConnectionEvent) -> Result<(), String> {
-        if !row.reused && connection.at_ns < row.start_ns && self.0.contains(&row.id) {
-            return Err(format!(
-                "call {}: the driver claims to have opened its connection, the server had \
-                 completed the handshake {} us before the driver's start",
-                row.id,
-                (row.start_ns - connection.at_ns) / 1000
-            ));
-        }
-        Ok(())
+    /// Returns whether the row claims a connection that its call must have opened.
+    pub(super) fn includes(&self, row: &Row) -> bool {
+        !row.reused && self.0.contains(&row.id)
     }
+}
+
+/// Checks that the connection's handshake was not complete before the call that opened it.
+pub(super) fn check_handshake(row: &Row, connection: &ConnectionEvent) -> Result<(), String> {
+    if connection.at_ns < row.start_ns {
+        return Err(format!(
+            "call {}: the driver claims to have opened its connection, the server had completed \
+             the handshake {} us before the driver's start",
+            row.id,
+            (row.start_ns - connection.at_ns) / 1000
+        ));
+    }
+    Ok(())
 }
 
 /// Checks that a successful call did not end before its last byte can have arrived.

@@ -1,0 +1,73 @@
+//! Checks that a driver with its own clock measures time at the server's rate.
+
+use driver::protocol::{Clock, Row};
+
+use super::Log;
+
+/// Allowed for the resolution of clients' clocks, which is 1 ms at worst.
+const SLACK_NS: i128 = 2_000_000;
+/// Clocks of different machines differ by up to 100 ppm each.
+const MAX_DRIFT_PPM: i128 = 200;
+
+/// Checks that one offset between both clocks lets the server see every request after its start and
+/// before its first byte.
+pub(super) fn check_rate(clock: Clock, rows: &[Row], log: &Log<'_>) -> Result<(), String> {
+    if clock == Clock::Monotonic {
+        return Ok(());
+    }
+    let seen = rows.iter().filter_map(|row| {
+        let hit = log.requests.get(&row.id)?.last()?;
+        let server_ns = i128::from(hit.start_ns);
+        let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+        let least = server_ns - i128::from(first_byte_ns);
+        Some((row, least, server_ns - i128::from(row.start_ns)))
+    });
+    let seen: Vec<_> = seen.collect();
+    for &(one, least, _) in &seen {
+        for &(other, _, most) in &seen {
+            let apart_ns = i128::from(one.start_ns) - i128::from(other.start_ns);
+            let slack_ns = SLACK_NS + apart_ns.abs() * MAX_DRIFT_PPM / 1_000_000;
+            if least > most + slack_ns {
+                return Err(format!(
+                    "calls {} and {}: the driver's clock differs by {} us from the server's between \
+                     them",
+                    other.id,
+                    one.id,
+                    (least - most) / 1000
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, row};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Two calls 1 s apart by the server's clock, which a driver's clock shows at this rate.
+    fn check(rate_percent: u64) -> Result<(), String> {
+        let log = [request(1, 30 * MS), request(2, 1_030 * MS)];
+        let rows = [0, 1_000].map(|at_ms| {
+            let own = |ms: u64| 7_000 * MS + (at_ms + ms) * MS * rate_percent / 100;
+            Row {
+                first_byte_ns: Some(own(50)),
+                end_ns: own(50),
+                ..row(1 + at_ms as u32 / 1_000, own(0))
+            }
+        });
+        check_rate(Clock::Own, &rows, &Log::new(&log))
+    }
+
+    #[test]
+    fn a_clock_at_another_rate_is_a_contradiction() {
+        check(100).unwrap();
+        for rate_percent in [50, 200] {
+            let error = check(rate_percent).unwrap_err();
+            assert!(error.contains("the driver's clock differs"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Checks a driver's times against the packets of its connections: no connection is opened before
+//! the call that needs it, and no response is complete before it has crossed the link.
+
+use std::collections::BTreeMap;
+
+use driver::protocol::Row;
+use link::Direction;
+use pump::{Fate, TapRecord};
+use record::server_log::{ConnectionEvent, RequestEvent, Transport};
+
+/// The coarsest clocks of clients tick once per ms.
+const CLOCK_TICK_NS: u64 = 1_000_000;
+const TCP: u8 = 6;
+const SYN: u8 = 0b10;
+/// The first byte of a QUIC Initial packet, whose low half is protected (RFC 9000 section 17.2.2). A
+/// client sends none once it has sent a Handshake packet.
+const INITIAL: u8 = 0xc0;
+/// SYN and FIN take one sequence number each.
+const SYN_OR_FIN: u8 = 0b11;
+
+/// The packets of a cell's connections, by transport and the client's port.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    /// What the client received, in order of arrival at the link.
+    received: BTreeMap<(bool, u16), Vec<Delivery>>,
+    /// When the link had each packet that may open a connection.
+    openings: BTreeMap<(bool, u16), Vec<u64>>,
+}
+
+struct Delivery {
+    /// When the link had it from the server.
+    arrival_ns: u64,
+    /// When the client's kernel had it.
+    departure_ns: u64,
+    /// Bytes of payload that no earlier packet had; over QUIC, which shows no offsets, all bytes.
+    new_bytes: u64,
+}
+
+impl Traffic {
+    /// Reads the packets of a cell, which are in order of arrival.
+    pub(crate) fn of(tap: &[TapRecord]) -> Traffic {
+        let mut traffic = Traffic::default();
+        let mut highest = BTreeMap::<u16, u32>::new();
+        for packet in tap {
+            let over_tcp = packet.protocol == TCP;
+            if packet.direction == Direction::Up {
+                let opens = match over_tcp {
+                    true => packet.tcp_flags & SYN != 0,
+                    false => packet.first_byte & 0xf0 == INITIAL,
+                };
+                if opens {
+                    let openings = traffic.openings.entry((over_tcp, packet.src_port));
+                    openings.or_default().push(packet.arrival_ns);
+                }
+            } else if packet.fate == Fate::Delivered {
+                let new_bytes = match over_tcp {
+                    true => new_tcp_bytes(packet, &mut highest),
+                    false => u64::from(packet.payload_bytes),
+                };
+                let received = traffic.received.entry((over_tcp, packet.dst_port));
+                received.or_default().push(Delivery {
+                    arrival_ns: packet.arrival_ns,
+                    departure_ns: packet.departure_ns,
+                    new_bytes,
+                });
+            }
+        }
+        traffic
+    }
+
+    /// Checks that the first packet of a connection does not precede the call that opened it.
+    /// `previous_ns` is when the handshake of an earlier connection from the same port had
+    /// completed; 0 for none.
+    pub(super) fn check_opening(
+        &self,
+        row: &Row,
+        connection: &ConnectionEvent,
+        previous_ns: u64,
+    ) -> Result<(), String> {
+        let key = (connection.transport == Transport::Tcp, connection.peer_port);
+        let openings = self.openings.get(&key).map_or(&[][..], Vec::as_slice);
+        let opened_ns = openings.iter().find(|&&at_ns| at_ns > previous_ns);
+        match opened_ns {
+            Some(&at_ns) if at_ns + CLOCK_TICK_NS < row.start_ns => Err(format!(
+                "call {}: the driver claims to have opened its connection, whose first packet \
+                 crossed the link {} us before the driver's start",
+                row.id,
+                (row.start_ns - at_ns) / 1000
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that by `row.end_ns` the client had received at least as many new bytes since the
+    /// server saw the request as the response's body has. Other responses on the connection count,
+    /// too, so a driver with requests in parallel may still be wrong by their bytes.
+    pub(super) fn check_end(
+        &self,
+        row: &Row,
+        hit: &RequestEvent,
+        connection: &ConnectionEvent,
+    ) -> Result<(), String> {
+        let key = (connection.transport == Transport::Tcp, connection.peer_port);
+        let packets = self.received.get(&key).map_or(&[][..], Vec::as_slice);
+        let from = packets.partition_point(|p| p.arrival_ns < hit.start_ns);
+        let end_ns = row.end_ns + CLOCK_TICK_NS;
+        let received: u64 = (packets[from..].iter())
+            .filter(|p| p.departure_ns <= end_ns)
+            .map(|p| p.new_bytes)
+            .sum();
+        if received < row.response_bytes {
+            return Err(format!(
+                "call {}: by the driver's end, the link had delivered {received} B of its response \
+                 of {} B",
+                row.id, row.response_bytes
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Returns by how much a segment goes beyond all earlier ones of its connection. A gap counts with
+/// the segment behind it, so the sum is never less than what was delivered.
+fn new_tcp_bytes(packet: &TapRecord, highest: &mut BTreeMap<u16, u32>) -> u64 {
+    let length = u32::from(packet.payload_bytes) + (packet.tcp_flags & SYN_OR_FIN).count_ones();
+    let end = packet.seq.wrapping_add(length);
+    let highest = highest.entry(packet.dst_port).or_insert(packet.seq);
+    let beyond = end.wrapping_sub(*highest);
+    // Sequence numbers wrap: half of the space is behind, half ahead (RFC 9293, 3.4).
+    if beyond >= 1 << 31 {
+        return 0;
+    }
+    *highest = end;
+    u64::from(beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{connection, request, row};
+    use super::*;
+    use record::server_log::ServerEvent;
+
+    const MS: u64 = 1_000_000;
+    const PORT: u16 = 4000;
+
+    fn packet(arrival_ms: u64, protocol: u8, seq: u32, bytes: u16) -> TapRecord {
+        TapRecord {
+            arrival_ns: arrival_ms * MS,
+            departure_ns: (arrival_ms + 10) * MS,
+            seq,
+            ack: 0,
+            ip_bytes: bytes + 40,
+            src_port: 443,
+            dst_port: PORT,
+            payload_bytes: bytes,
+            protocol,
+            tcp_flags: 0,
+            first_byte: 0,
+            direction: Direction::Down,
+            fate: Fate::Delivered,
+            ip_version: 4,
+            ecn: 0,
+            stray: false,
+        }
+    }
+
+    fn check(tap: &[TapRecord], transport: Transport, end_ms: u64) -> Result<(), String> {
+        let ServerEvent::Request(hit) = request(1, 20 * MS) else {
+            unreachable!()
+        };
+        let row = Row {
+            start_ns: 5 * MS,
+            end_ns: end_ms * MS,
+            response_bytes: 2_000,
+            ..row(1, 5 * MS)
+        };
+        Traffic::of(tap).check_end(&row, &hit, &from(PORT, transport))
+    }
+
+    fn from(peer_port: u16, transport: Transport) -> ConnectionEvent {
+        let ServerEvent::Connection(event) = connection() else {
+            unreachable!()
+        };
+        ConnectionEvent {
+            peer_port,
+            transport,
+            ..event
+        }
+    }
+
+    #[test]
+    fn a_connection_is_not_opened_before_its_call() {
+        let up = |arrival_ms: u64, protocol: u8, tcp_flags: u8, first_byte: u8| TapRecord {
+            direction: Direction::Up,
+            src_port: PORT,
+            dst_port: 443,
+            tcp_flags,
+            first_byte,
+            ..packet(arrival_ms, protocol, 0, 0)
+        };
+        let tap = [up(10, TCP, SYN, 0), up(30, TCP, 0, 0x16)];
+        let check = |tap: &[TapRecord], transport, previous_ms, start_ms| {
+            let row = row(1, start_ms * MS);
+            Traffic::of(tap).check_opening(&row, &from(PORT, transport), previous_ms * MS)
+        };
+        check(&tap, Transport::Tcp, 0, 11).unwrap();
+        let error = check(&tap, Transport::Tcp, 0, 12).unwrap_err();
+        assert!(
+            error.contains("2000 us before the driver's start"),
+            "{error}"
+        );
+        // A second connection from the port of the first, as QUIC libraries make them.
+        let tap = [
+            up(10, 17, 0, 0xc3),
+            up(20, 17, 0, 0x43),
+            up(50, 17, 0, 0xc3),
+        ];
+        check(&tap, Transport::Quic, 15, 50).unwrap();
+        check(&tap, Transport::Quic, 15, 60).unwrap_err();
+        check(&tap, Transport::Quic, 0, 50).unwrap_err();
+    }
+
+    #[test]
+    fn a_response_is_complete_when_its_bytes_have_arrived() {
+        let tap = [
+            packet(10, TCP, 0, 3_000),
+            packet(21, TCP, 3_000, 1_000),
+            packet(30, TCP, 4_000, 1_000),
+        ];
+        check(&tap, Transport::Tcp, 40).unwrap();
+        check(&tap, Transport::Tcp, 39).unwrap();
+        let error = check(&tap, Transport::Tcp, 38).unwrap_err();
+        assert!(
+            error.contains("had delivered 1000 B of its response of 2000 B"),
+            "{error}"
+        );
+        check(&tap, Transport::Quic, 40).unwrap_err();
+        let udp = tap.map(|p| TapRecord { protocol: 17, ..p });
+        check(&udp, Transport::Quic, 40).unwrap();
+    }
+
+    #[test]
+    fn retransmitted_bytes_are_not_new() {
+        let tap = [
+            packet(21, TCP, u32::MAX - 499, 1_000),
+            packet(22, TCP, u32::MAX - 499, 1_000),
+            packet(30, TCP, 500, 999),
+        ];
+        let error = check(&tap, Transport::Tcp, 50).unwrap_err();
+        assert!(error.contains("had delivered 1999 B"), "{error}");
+        let lost = Fate::Dropped(link::Cause::Loss);
+        let recovered = [
+            TapRecord {
+                fate: lost,
+                ..packet(21, TCP, 0, 1_000)
+            },
+            packet(22, TCP, 1_000, 1_000),
+            packet(30, TCP, 0, 1_000),
+        ];
+        // The connection's first segment is not the lost one.
+        let open = packet(1, TCP, u32::MAX, 1);
+        let tap: Vec<_> = [open].into_iter().chain(recovered).collect();
+        check(&tap, Transport::Tcp, 50).unwrap();
+    }
+}
