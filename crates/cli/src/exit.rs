@@ -1,5 +1,6 @@
 //! Exit codes.
 
+use crate::out;
 use std::process::ExitCode;
 
 /// Success, and every check passed.
@@ -32,7 +33,7 @@ pub(crate) fn code(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(e) => {
-            eprintln!("commute: {}", message(&e));
+            out::note!("commute: {}", message(&e));
             ExitCode::from(if e.is::<Unsuitable>() { UNSUITABLE } else { 1 })
         }
     }

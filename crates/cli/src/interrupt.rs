@@ -8,6 +8,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit;
+use crate::out;
 
 /// Returns a flag that the first SIGINT or SIGTERM sets, after printing `message`. The second one
 /// ends the process at once.
@@ -20,7 +21,7 @@ pub(crate) fn stop_flag(message: &'static str) -> anyhow::Result<Arc<AtomicBool>
             if flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(exit::INTERRUPTED));
             }
-            eprintln!("\n{message}");
+            out::note!("\n{message}");
         }
     });
     Ok(stop)

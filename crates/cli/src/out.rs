@@ -1,19 +1,31 @@
-//! Standard output. A reader that closes it early, e.g. `head`, is not an error.
+//! Standard output and standard error. A reader that closes one early, e.g. `head`, is not an error:
+//! the work goes on, and its exit code stays what it would have been.
 
+use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
 
-/// Writes all of the text. Ends the process successfully when the reader has gone.
+/// Writes all of the text to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => {
-            std::process::exit(i32::from(crate::exit::PASS));
-        }
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }
 }
+
+/// Writes a line to standard error, as `eprintln!` does, which panics when the reader has gone.
+pub(crate) fn error_line(line: Arguments<'_>) {
+    // There is nobody left to report it to.
+    let _written = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Writes a line to standard error, formatted as by `eprintln!`.
+macro_rules! note {
+    ($($part:tt)*) => { $crate::out::error_line(format_args!($($part)*)) };
+}
+pub(crate) use note;
 
 /// Writes a value as indented JSON.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! Progress on standard error: one line that changes on a terminal, nothing but plain lines in a
 //! log.
 
+use crate::out;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Returns a bar of `length` steps. The template is indicatif's; `{bar:30}` is drawn with `=`.
@@ -15,7 +16,7 @@ pub(crate) fn status() -> ProgressBar {
 
 /// Prints a line that stays, above the bar.
 pub(crate) fn print(bar: &ProgressBar, line: &str) {
-    bar.suspend(|| eprintln!("{line}"));
+    bar.suspend(|| out::note!("{line}"));
 }
 
 fn styled(bar: ProgressBar, template: &str) -> ProgressBar {

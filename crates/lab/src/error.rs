@@ -49,6 +49,19 @@ pub enum LabError {
         /// The first network that does not allow it.
         network: String,
     },
+    /// The lab could not run a cell.
+    #[error(
+        "{id}: {reason} ({tries} times in a row). That is a failure of the lab and not of the arm, so \
+         the cell has no record: remove the cause, then continue with --resume"
+    )]
+    CellNotRun {
+        /// The cell's id.
+        id: String,
+        /// How often it was tried.
+        tries: u32,
+        /// Why the last try failed.
+        reason: String,
+    },
     /// The run to continue was imported.
     #[error("these calls were imported; there is no study to continue with")]
     Imported,

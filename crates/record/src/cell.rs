@@ -301,10 +301,6 @@ pub struct Audit {
     /// its stack. This is a result and not noise.
     #[serde(default)]
     pub saturated: bool,
-    /// Whether a failed cell failed because of the bench: that is no result of its arm, and its
-    /// block is run again.
-    #[serde(default)]
-    pub bench_failed: bool,
     /// Share of the machine's CPU time that the hypervisor took, 0 to 1.
     pub steal: f64,
     /// Packets the link sent on.

@@ -80,12 +80,10 @@ impl RunData {
             .chunk_by(|a, b| a.id == b.id && a.invocation == b.invocation)
         {
             let superseded = |c: &Cell| invocation[&(c.network.as_str(), c.block)] > c.invocation;
-            let result = attempts.iter().position(|c| !c.audit.bench_failed);
-            let counted = result.unwrap_or(attempts.len() - 1);
             out.extend(attempts.iter().enumerate().map(|(i, cell)| {
                 let status = if superseded(cell) {
                     CellStatus::Superseded
-                } else if i == counted {
+                } else if i == 0 {
                     CellStatus::Counted
                 } else {
                     CellStatus::Repeated
@@ -100,8 +98,8 @@ impl RunData {
 /// Whether a recorded attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellStatus {
-    /// The first attempt in the latest invocation of its block that is a result, whether clean,
-    /// noisy, failed or unsupported; the last attempt if the bench failed in all of them.
+    /// The first attempt in the latest invocation of its block, whether clean, noisy, failed or
+    /// unsupported.
     Counted,
     /// Another attempt of the same invocation.
     Repeated,

@@ -40,4 +40,4 @@ pub use run::{
     Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run, Settings,
 };
 pub use schema::schema;
-pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError};
+pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError, StoreLock};

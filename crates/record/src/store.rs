@@ -3,7 +3,7 @@
 //! A record is written under a temporary name that readers ignore, synced and renamed; then the
 //! folder is synced. A crash may leave a temporary file behind, but never a partial record.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,20 @@ impl Store {
             Ok(true) => Ok(store),
             Ok(false) => Err(StoreError::NoRun { dir: store.dir }),
             Err(source) => Err(StoreError::read(&header, source)),
+        }
+    }
+
+    /// Keeps every other process from writing to the folder until the lock is dropped or this
+    /// process ends, however it ends.
+    pub fn lock(&self) -> Result<StoreLock, StoreError> {
+        let failed = |source| StoreError::read(&self.dir, source);
+        let dir = File::open(&self.dir).map_err(failed)?;
+        match dir.try_lock() {
+            Ok(()) => Ok(StoreLock { _dir: dir }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
+                dir: self.dir.clone(),
+            }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
 
@@ -128,10 +142,24 @@ impl Store {
         if file.try_exists().map_err(failed)? {
             return Err(StoreError::Exists { file: file.into() });
         }
-        self.write(file, record)
+        // A link, unlike a rename, never replaces what another process wrote in the meantime.
+        self.write_and(file, record, |temporary| {
+            fs::hard_link(temporary, file)?;
+            fs::remove_file(temporary)
+        })
     }
 
     fn write<T: Serialize>(&self, file: &Path, record: &T) -> Result<(), StoreError> {
+        self.write_and(file, record, |temporary| fs::rename(temporary, file))
+    }
+
+    /// Writes the record under a temporary name, which `publish` then makes its own.
+    fn write_and<T: Serialize>(
+        &self,
+        file: &Path,
+        record: &T,
+        publish: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
         let failed = |source| StoreError::write(file, source);
         let mut text = serde_json::to_vec_pretty(record)
             .map_err(|source| StoreError::write(file, source.into()))?;
@@ -140,14 +168,23 @@ impl Store {
             return Err(StoreError::TooLarge { file: file.into() });
         }
         let temporary = temporary_name(file);
-        let written = write_synced(&temporary, &text).and_then(|()| fs::rename(&temporary, file));
+        let written = write_synced(&temporary, &text).and_then(|()| publish(&temporary));
         if let Err(source) = written {
             // Best effort: readers ignore it anyway, and the first error is the one to report.
             fs::remove_file(&temporary).ok();
-            return Err(failed(source));
+            return Err(match source.kind() {
+                io::ErrorKind::AlreadyExists => StoreError::Exists { file: file.into() },
+                _ => failed(source),
+            });
         }
         sync_parent(file).map_err(failed)
     }
+}
+
+/// The lock of a run's folder, until it is dropped.
+#[derive(Debug)]
+pub struct StoreLock {
+    _dir: File,
 }
 
 /// Why a folder of records cannot be read or written.
@@ -158,6 +195,12 @@ pub enum StoreError {
     Exists {
         /// The existing file.
         file: PathBuf,
+    },
+    /// Another process writes to the folder.
+    #[error("{}: another commute is running into this folder; wait for it, or choose another folder with --out", dir.display())]
+    Locked {
+        /// The folder.
+        dir: PathBuf,
     },
     /// The folder contains no run.
     #[error("{} contains no run.json: name a folder that `commute run` wrote", dir.display())]

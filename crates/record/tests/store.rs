@@ -261,3 +261,15 @@ proptest! {
         prop_assert_eq!(data.cells(), [cell]);
     }
 }
+
+#[test]
+fn a_folder_has_one_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path()).unwrap();
+    let lock = store.lock().unwrap();
+    let other = Store::create(dir.path()).unwrap();
+    let error = other.lock().unwrap_err().to_string();
+    assert!(error.contains("another commute"), "{error}");
+    drop(lock);
+    other.lock().unwrap();
+}

@@ -38,7 +38,7 @@ impl<'a> CellIndex<'a> {
                 continue;
             }
             let unsupported = matches!(cell.outcome, Outcome::Unsupported { .. });
-            if status == CellStatus::Counted && !unsupported && !cell.audit.bench_failed {
+            if status == CellStatus::Counted && !unsupported {
                 index.first.entry(key).or_default().insert(cell.block, cell);
             }
             if cell.outcome == Outcome::Clean {

@@ -8,6 +8,7 @@ use lab::{ImportOptions, ImportedCall};
 use record::Store;
 
 use crate::exit;
+use crate::out;
 
 /// Enough for some millions of requests.
 const MAX_BYTES: u64 = 1 << 30;
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         store.write_cell(cell)?;
     }
     store.write_run(&run)?;
-    eprintln!(
+    out::note!(
         "{} requests in {} cells; next: commute report {}",
         rows.len(),
         cells.len(),

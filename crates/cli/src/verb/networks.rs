@@ -71,7 +71,7 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
     let network = find(name)?;
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     if !json {
-        eprintln!("{}: {}", network.name, network.numbers());
+        out::note!("{}: {}", network.name, network.numbers());
     }
     let checks = lab::check_network(&exe, &network).map_err(crate::home::classify)?;
     crate::checks::print(&checks, json)

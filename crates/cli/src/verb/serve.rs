@@ -1,7 +1,6 @@
 //! `commute serve`: runs the server under test by itself.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use anyhow::Context as _;
 use server::{Config, Congestion, Fault, KeyKind, Server};
 
 use crate::exit;
+use crate::out;
 
 /// Serve HTTP/1.1, HTTP/2, HTTP/3 and gRPC on one name and port.
 ///
@@ -158,19 +158,20 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
     let addresses = server.addresses();
     if json {
         let listening: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        println!("{}", serde_json::json!({ "listening": listening }));
-    } else {
-        for address in addresses {
-            println!("listening on {address}, TCP and UDP");
-        }
-        println!("{}", server.settings());
-        if let Some(dir) = credentials {
-            println!("credentials in {}", dir.display());
-        }
+        return out::print(&format!(
+            "{}\n",
+            serde_json::json!({ "listening": listening })
+        ));
     }
-    std::io::stdout()
-        .flush()
-        .context("cannot write to standard output")
+    let mut text = String::new();
+    for address in addresses {
+        text += &format!("listening on {address}, TCP and UDP\n");
+    }
+    text += &format!("{}\n", server.settings());
+    if let Some(dir) = credentials {
+        text += &format!("credentials in {}\n", dir.display());
+    }
+    out::print(&text)
 }
 
 /// Returns a future that completes at SIGINT or SIGTERM.

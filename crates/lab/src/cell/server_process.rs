@@ -62,6 +62,7 @@ pub(crate) struct ServerProcess {
     location: Location,
     credentials: PathBuf,
     log: PathBuf,
+    stderr_log: PathBuf,
 }
 
 /// The line that `commute serve --json` prints once it listens.
@@ -121,6 +122,7 @@ impl ServerProcess {
             location: options.location,
             credentials,
             log,
+            stderr_log,
         })
     }
 
@@ -167,13 +169,33 @@ impl ServerProcess {
         }
     }
 
-    /// Ends the server, which completes its log, and reads that.
+    /// Ends the server, which completes its log, and reads that. A server that ended by itself, or
+    /// could not write its log, proves nothing about the driver.
     pub(crate) fn stop(self) -> Result<Vec<ServerEvent>, CellError> {
         let ServerProcess {
-            mut process, log, ..
+            mut process,
+            log,
+            stderr_log,
+            ..
         } = self;
+        let ended = process.wait(Some(Duration::ZERO))?;
         process.kill(Signal::TERM.as_raw())?;
-        finish(&mut process, DRAIN_LIMIT)?;
+        let exit = finish(&mut process, DRAIN_LIMIT)?;
+        let last = || last_line(&stderr_log).unwrap_or_else(|| "its log is empty".to_owned());
+        if ended.is_some() {
+            let status = exit.status;
+            return Err(CellError::Lab(format!(
+                "server: ended within the cell ({status}): {}",
+                last()
+            )));
+        }
+        if !exit.status.success() {
+            return Err(CellError::Lab(format!(
+                "server: {}: {}",
+                exit.status,
+                last()
+            )));
+        }
         read_log(&log).map_err(CellError::Lab)
     }
 }

@@ -40,7 +40,6 @@ pub(crate) struct Done {
     invocation: u32,
     attempt: u32,
     noisy: bool,
-    bench_failed: bool,
     end_ns: u64,
 }
 
@@ -53,7 +52,6 @@ impl Done {
             invocation: cell.invocation,
             attempt: cell.attempt,
             noisy: matches!(cell.outcome, Outcome::Noisy { .. }),
-            bench_failed: cell.audit.bench_failed,
             end_ns: cell.started_ns + cell.took_ns,
         }
     }
@@ -62,8 +60,8 @@ impl Done {
 /// Returns the blocks to be run next: those with cells that were never run, or, when there are none,
 /// those to be run again. Running what is returned and asking again ends in nothing.
 ///
-/// Blocks are run again because the bench failed, or because of a noisy cell if not too many are
-/// noisy. A failure of the driver is a result.
+/// Blocks are run again because of a noisy cell if not too many are noisy. A failure of the driver is
+/// a result; what the lab itself failed at has no record.
 ///
 /// A block that was interrupted for longer than its `limit_ns` is run from its first cell, since its
 /// cells would no longer be back to back.
@@ -132,8 +130,7 @@ fn remaining_of<'p>(
     let whole = || block.cells.iter().collect();
     let rerun = || (attempt < MAX_ATTEMPTS).then(|| run(invocation, attempt + 1, whole()));
     if missing.is_empty() {
-        let again = |c: &&&Done| c.bench_failed || (c.noisy && repeats_noisy);
-        return match current.iter().any(again) {
+        return match repeats_noisy && current.iter().any(|c| c.noisy) {
             true => rerun(),
             false => None,
         };
@@ -302,16 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_driver_is_a_result_and_a_failed_bench_is_not() {
+    fn a_failed_driver_is_a_result() {
         let plan = small_plan();
         let failed = Outcome::Failed {
             reason: "invented".into(),
         };
-        let mut done = complete(&plan, &failed);
+        let done = complete(&plan, &failed);
         assert!(remaining_at(&plan, &done, u64::MAX).is_empty());
-        done[0].audit.bench_failed = true;
-        let blocks = remaining_at(&plan, &done, u64::MAX);
-        assert_eq!((blocks.len(), blocks[0].attempt), (1, 2));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use driver::clock::monotonic_ns;
-use record::{Cell, Run, Settings, Store};
+use record::{Cell, Run, Settings, Store, StoreLock};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
 use crate::cell::sweep_scratch;
@@ -43,7 +43,7 @@ impl Lab {
             });
         }
         let mut head = self.head(plan, options);
-        let (store, found) = open_store(&head, options)?;
+        let (store, _lock, found) = open_store(&head, options)?;
         let now = ResumedAt {
             same_boot: found.same_boot,
             monotonic_ns: monotonic_ns(),
@@ -71,7 +71,7 @@ impl Lab {
         if !options.resume {
             store.write_run(&head)?;
         }
-        Ok(scheduler::run(done, next, workers, &store, stop, observer)?)
+        scheduler::run(done, next, workers, &store, stop, observer)
     }
 
     fn head(&self, plan: &Plan, options: &RunOptions) -> Run {
@@ -132,12 +132,17 @@ struct Found {
 
 /// Creates the run's folder, or opens the one to resume and checks that it holds this plan or its
 /// beginning.
-fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabError> {
+///
+/// The folder is locked: another process would sweep away the cell in flight.
+fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Found), LabError> {
     let dir = &options.out;
     if !options.resume {
-        return Ok((Store::create(dir)?, Found::default()));
+        let store = Store::create(dir)?;
+        let lock = store.lock()?;
+        return Ok((store, lock, Found::default()));
     }
     let store = Store::open(dir)?;
+    let lock = store.lock()?;
     sweep_scratch(dir).map_err(|source| LabError::Read {
         path: dir.clone(),
         source,
@@ -176,5 +181,5 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, Found), LabErr
         cells: data.cells().to_vec(),
         same_boot: run.host.boot == head.host.boot,
     };
-    Ok((store, found))
+    Ok((store, lock, found))
 }

@@ -5,8 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use record::{Cell, Store};
 
+use crate::error::LabError;
 use crate::plan::remaining::{Done, RemainingBlock};
 use crate::plan::{Block, PlannedCell};
+
+/// How often a cell is tried that the lab itself fails to run.
+const LAB_TRIES: u32 = 3;
 
 /// What happens during a run, for progress displays.
 #[derive(Debug)]
@@ -22,6 +26,13 @@ pub enum Event<'a> {
         id: &'a str,
         /// The attempt, from 1.
         attempt: u32,
+    },
+    /// The lab itself failed, e.g. its server ended; the cell is tried again on a new bench.
+    LabFailed {
+        /// The cell's id in the plan.
+        id: &'a str,
+        /// Why.
+        reason: &'a str,
     },
     /// A cell was recorded.
     Ended {
@@ -56,8 +67,9 @@ pub(crate) trait CellRunner {
     /// Announces that no more cells will follow.
     fn leave(&mut self) {}
 
-    /// Runs one cell. A failure inside the cell is its outcome, not an error.
-    fn run(&mut self, attempt: &Attempt<'_>) -> Cell;
+    /// Runs one cell. A failure of the driver is the cell's outcome; the error is the lab's own
+    /// failure, which says nothing about the arm. After it the runner can try again.
+    fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String>;
 }
 
 /// Runs blocks until `next`, which is given what was done, returns none, or `stop` is set.
@@ -68,7 +80,7 @@ pub(crate) fn run<'p, R: CellRunner + Send>(
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<Ended, record::StoreError> {
+) -> Result<Ended, LabError> {
     let mut rounds = 0;
     loop {
         let blocks = next(&done);
@@ -97,7 +109,7 @@ fn run_all<R: CellRunner + Send>(
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<(Vec<R>, Vec<Done>), record::StoreError> {
+) -> Result<(Vec<R>, Vec<Done>), LabError> {
     // All join before the first begins, so that none runs ahead.
     runners.iter_mut().for_each(CellRunner::join);
     let next = AtomicUsize::new(0);
@@ -141,7 +153,7 @@ fn run_block<R: CellRunner>(
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<Vec<Done>, record::StoreError> {
+) -> Result<Vec<Done>, LabError> {
     let mut ran = Vec::new();
     for &cell in &remaining.cells {
         if stop.load(Ordering::Relaxed) {
@@ -151,17 +163,47 @@ fn run_block<R: CellRunner>(
             id: &cell.planned.id,
             attempt: remaining.attempt,
         });
-        let done = runner.run(&Attempt {
+        let attempt = Attempt {
             block: remaining.block,
             cell,
             invocation: remaining.invocation,
             number: remaining.attempt,
-        });
+        };
+        let done = run_cell(&attempt, runner, observer)?;
         store.write_cell(&done)?;
         observer(Event::Ended { cell: &done });
         ran.push(Done::new(&done));
     }
     Ok(ran)
+}
+
+/// Runs a cell, again if the lab fails. A cell that the lab cannot run is left without a record, so
+/// that resuming the run tries it again.
+fn run_cell<R: CellRunner>(
+    attempt: &Attempt<'_>,
+    runner: &mut R,
+    observer: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<Cell, LabError> {
+    let id = &attempt.cell.planned.id;
+    let mut tries = 1;
+    loop {
+        let reason = match runner.run(attempt) {
+            Ok(cell) => return Ok(cell),
+            Err(reason) => reason,
+        };
+        if tries == LAB_TRIES {
+            return Err(LabError::CellNotRun {
+                id: id.clone(),
+                tries,
+                reason,
+            });
+        }
+        observer(Event::LabFailed {
+            id,
+            reason: &reason,
+        });
+        tries += 1;
+    }
 }
 
 #[cfg(test)]
@@ -175,11 +217,62 @@ mod tests {
     /// A runner that measures nothing; the first arm is noisy in the first attempt of block 0.
     struct Invented;
 
+    /// A runner whose lab fails this often before it runs a cell.
+    struct Failing(u32);
+
+    impl CellRunner for Failing {
+        fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
+            if self.0 > 0 {
+                self.0 -= 1;
+                return Err("invented".to_owned());
+            }
+            Invented.run(attempt)
+        }
+    }
+
+    #[test]
+    fn what_the_lab_fails_at_is_tried_again_and_never_recorded() {
+        let plan = small_plan();
+        let now = ResumedAt {
+            same_boot: true,
+            monotonic_ns: 2,
+        };
+        let run_with = |failures: u32| {
+            let dir = tempfile::tempdir().unwrap();
+            let store = Store::create(dir.path()).unwrap();
+            let retried = AtomicUsize::new(0);
+            let ended = run(
+                Vec::new(),
+                |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
+                vec![Failing(failures)],
+                &store,
+                &AtomicBool::new(false),
+                &|event| {
+                    if matches!(event, Event::LabFailed { .. }) {
+                        retried.fetch_add(1, Ordering::Relaxed);
+                    }
+                },
+            );
+            let cells = std::fs::read_dir(dir.path().join("cells")).unwrap().count();
+            (ended, retried.into_inner(), cells)
+        };
+        let (ended, retried, _) = run_with(LAB_TRIES - 1);
+        assert_eq!(ended.unwrap(), Ended::Complete);
+        assert_eq!(retried, 2);
+        let (ended, _, cells) = run_with(LAB_TRIES);
+        let error = ended.unwrap_err().to_string();
+        assert!(
+            error.contains("invented") && error.contains("--resume"),
+            "{error}"
+        );
+        assert_eq!(cells, 0);
+    }
+
     impl CellRunner for Invented {
-        fn run(&mut self, attempt: &Attempt<'_>) -> Cell {
+        fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
             let planned = &attempt.cell.planned;
             let noisy = planned.block == 0 && attempt.cell.arm == 0 && attempt.number == 1;
-            Cell {
+            Ok(Cell {
                 format: record::FORMAT,
                 id: planned.id.clone(),
                 network: planned.network.clone(),
@@ -201,7 +294,7 @@ mod tests {
                 stack: Stack::default(),
                 started_ns: 1,
                 took_ns: 1,
-            }
+            })
         }
     }
 
@@ -226,7 +319,7 @@ mod tests {
                 Event::Started { attempt, .. } => {
                     started.lock().unwrap().push(attempt.to_string());
                 }
-                Event::Ended { .. } => {}
+                Event::LabFailed { .. } | Event::Ended { .. } => {}
             },
         );
         assert_eq!(ended.unwrap(), Ended::Complete);

@@ -84,7 +84,7 @@ impl<'a> Worker<'a> {
         let lane = self.lane.get_or_insert_with(|| self.gate.lane());
         let access = lane.for_network(network);
         let measured = run.measure(bench, driver, &self.lab.exe, &access);
-        if matches!(measured, Err(CellError::Bench(_))) {
+        if matches!(measured, Err(CellError::Bench(_) | CellError::Lab(_))) {
             self.bench = None;
         }
         measured
@@ -125,7 +125,7 @@ impl CellRunner for Worker<'_> {
         self.lane = None;
     }
 
-    fn run(&mut self, attempt: &Attempt<'_>) -> Cell {
+    fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
         let started_ns = monotonic_ns();
         let measured = self.measure(attempt);
         let planned = &attempt.cell.planned;
@@ -150,13 +150,9 @@ impl CellRunner for Worker<'_> {
         match measured {
             Ok(m) => self.fill(&mut cell, m),
             Err(CellError::Unsupported(reason)) => cell.outcome = Outcome::Unsupported { reason },
-            Err(other) => {
-                cell.audit.bench_failed = matches!(other, CellError::Bench(_) | CellError::Lab(_));
-                cell.outcome = Outcome::Failed {
-                    reason: other.to_string(),
-                }
-            }
+            Err(CellError::Failed(reason)) => cell.outcome = Outcome::Failed { reason },
+            Err(lab @ (CellError::Lab(_) | CellError::Bench(_))) => return Err(lab.to_string()),
         }
-        cell
+        Ok(cell)
     }
 }

@@ -231,6 +231,6 @@ fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    eprintln!("{}", file.display());
+    out::note!("{}", file.display());
     Ok(())
 }

@@ -137,7 +137,7 @@ struct Time {
 
 fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Vec<Time>> {
     if sample.json.len() > MAX_TIMED_BYTES {
-        eprintln!(
+        out::note!(
             "{}: encoding and decoding are not timed above {MAX_TIMED_BYTES} bytes",
             sample.name
         );

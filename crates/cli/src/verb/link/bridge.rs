@@ -11,6 +11,7 @@ use pump::Bridge;
 
 use super::audit;
 use crate::exit;
+use crate::out;
 
 /// How often the flag that Ctrl-C sets is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -27,8 +28,8 @@ pub(crate) fn run(
     let bridge =
         Bridge::start(network, seed, interfaces).map_err(|e| exit::Unsuitable(e.into()))?;
     let [near, far] = interfaces;
-    eprintln!("{}: {}", network.name, network.numbers());
-    eprintln!("bridging {near} (client) and {far} (server)");
+    out::note!("{}: {}", network.name, network.numbers());
+    out::note!("bridging {near} (client) and {far} (server)");
     let code = match command.split_first() {
         None => wait_for(&stop),
         Some((program, args)) => {
@@ -43,11 +44,12 @@ pub(crate) fn run(
     let window = bridge.end()?;
     let oversize = window.up.oversize_frames + window.down.oversize_frames;
     if oversize > 0 {
-        eprintln!(
+        out::note!(
             "{oversize} frames above the MTU of {} B were dropped: segmentation offload is on at a \
              host behind the link, or its MTU is larger. On that host: `ethtool -K IF tso off gso \
              off`, `ip link set IF mtu {}`",
-            network.mtu, network.mtu
+            network.mtu,
+            network.mtu
         );
     }
     if print_audit {
@@ -57,7 +59,7 @@ pub(crate) fn run(
 }
 
 fn wait_for(stop: &AtomicBool) -> u8 {
-    eprintln!("press Ctrl-C to stop");
+    out::note!("press Ctrl-C to stop");
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -16,6 +16,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::out;
 use rustix::event::{PollFd, PollFlags, poll};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
@@ -80,13 +81,13 @@ pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
                 .name("forward".to_owned())
                 .spawn(move || {
                     let Err(e) = relay_tcp(&fd.into(), forward.to, &flows);
-                    eprintln!("commute: --forward: {e}");
+                    out::note!("commute: --forward: {e}");
                 })?;
         }
         for fd in far.udp {
             runtime.spawn(async move {
                 let Err(e) = relay_udp(fd.into(), forward.to).await;
-                eprintln!("commute: --forward: {e}");
+                out::note!("commute: --forward: {e}");
             });
         }
     }

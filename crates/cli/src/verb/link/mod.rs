@@ -15,6 +15,7 @@ use link::Overrides;
 use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
 
 use crate::exit;
+use crate::out;
 use forward::{FarEnd, Forward};
 
 /// The far end's name in the command's hosts file.
@@ -105,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let mut bench = Bench::start(&options).map_err(|e| exit::Unsuitable(e.into()))?;
     bench.set_network(&network, args.seed)?;
-    eprintln!("{}: {}", network.name, network.numbers());
+    out::note!("{}: {}", network.name, network.numbers());
     let far = far_ends(&mut bench, &args.forward)?;
     forward::start(far).context("--forward")?;
     if args.pcap.is_some() {
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let mut signals = foreground::catch_signals()?;
     let mut process = match bench.spawn(Side::Client, spawn) {
         Err(pump::BenchError::CannotRun { message, not_found }) => {
-            eprintln!("commute: {message}");
+            out::note!("commute: {message}");
             return Ok(if not_found {
                 exit::NOT_FOUND
             } else {
@@ -170,7 +171,7 @@ fn save(bench: &mut Bench, path: &Path) -> anyhow::Result<()> {
     let (mut frames, missed) = bench.capture()?;
     std::io::copy(&mut frames, &mut File::create(path)?)?;
     if missed > 0 {
-        eprintln!(
+        out::note!(
             "{}: full; {missed} more packets were not saved",
             path.display()
         );
@@ -201,7 +202,7 @@ fn far_ends(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<Vec<(Forw
                     .with_context(context)?,
             );
         }
-        eprintln!(
+        out::note!(
             "forward: {FAR}:{port} ({}:{port}) -> {}, TCP and UDP, proxied",
             addresses[0],
             forward.to,

@@ -14,6 +14,7 @@ use record::{CellStatus, Outcome};
 use stats::Ranks;
 
 use crate::exit;
+use crate::out;
 use crate::verb::report::{Format, print, validity, write_files};
 use progress::Progress;
 use until_decided::{Next, UntilDecided, first_look};
@@ -203,14 +204,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     } = measured;
     if next == Some(Next::BudgetSpent) {
         let command = resume_command(&out, args);
-        eprintln!("the budget is spent; to continue: {command} --budget 30m");
+        out::note!("the budget is spent; to continue: {command} --budget 30m");
     }
     write_files(&summary, &data, &out)?;
     print(&summary, &data, args.format)?;
-    eprintln!("{}: run.json, report.html, report.json", out.display());
+    out::note!("{}: run.json, report.html, report.json", out.display());
     match ended {
         Ended::Stopped => {
-            eprintln!("stopped; to continue: {}", resume_command(&out, args));
+            out::note!("stopped; to continue: {}", resume_command(&out, args));
             Ok(exit::INTERRUPTED)
         }
         Ended::Complete => Ok(threshold(&plan.study, &data).max(validity(&summary))),
@@ -250,7 +251,7 @@ fn measure(
         if next.is_some() {
             let counts = &summary.comparisons;
             let (decided, all, blocks) = (counts.decided, counts.all, plan.study.blocks);
-            eprintln!("blocks: {blocks}; comparisons decided: {decided} of {all}");
+            out::note!("blocks: {blocks}; comparisons decided: {decided} of {all}");
         }
         let Some(Next::Blocks(blocks)) = next else {
             return Ok(Measured {
@@ -297,15 +298,15 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     if percent >= wanted {
         return exit::PASS;
     }
-    eprintln!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
+    out::note!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
     exit::THRESHOLD
 }
 
 fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {
-    eprintln!("self-test: checking the lab against known physics over a 100 ms link ...");
+    out::note!("self-test: checking the lab against known physics over a 100 ms link ...");
     let checks = lab.self_test(plan).map_err(crate::home::classify)?;
     for check in checks.iter().filter(|c| !c.pass) {
-        eprintln!("self-test: {}", lab::check_line(check));
+        out::note!("self-test: {}", lab::check_line(check));
     }
     Ok(checks)
 }

@@ -5,6 +5,7 @@ use indicatif::ProgressBar;
 use lab::{Event, Plan, Shard};
 use record::Outcome;
 
+use crate::out;
 use crate::progress;
 
 /// Progress of one run.
@@ -32,6 +33,10 @@ impl Progress {
                 self.bar.inc_length(*cells as u64);
             }
             Event::Started { id, .. } => self.bar.set_message((*id).to_owned()),
+            Event::LabFailed { id, reason } => {
+                let line = format!("{id}: the lab failed: {reason}; trying again");
+                progress::print(&self.bar, &line);
+            }
             Event::Ended { cell } => {
                 let outcome = match &cell.outcome {
                     Outcome::Clean => None,
@@ -47,7 +52,7 @@ impl Progress {
                 if self.bar.is_hidden() && self.bar.position().is_multiple_of(10) {
                     let left = self.bar.eta().as_secs();
                     let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-                    eprintln!("{done}/{all} cells, about {left} s left");
+                    out::note!("{done}/{all} cells, about {left} s left");
                 }
             }
         }

@@ -69,11 +69,11 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         status.finish_and_clear();
         match result {
             Ok(report) => {
-                eprintln!("{position} {name}: {} cases", report.findings.len());
+                out::note!("{position} {name}: {} cases", report.findings.len());
                 matrix.add(name, &report.hello, report.findings);
             }
             Err(reason) => {
-                eprintln!("{name}: NOT TESTED: {reason}");
+                out::note!("{name}: NOT TESTED: {reason}");
                 missing.push((name.as_str(), reason));
             }
         }
@@ -93,9 +93,9 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         0 => String::new(),
         n => format!("; {n} drivers NOT TESTED (`commute stacks` says why)"),
     };
-    eprintln!("{}{not_tested}", matrix.summary());
+    out::note!("{}{not_tested}", matrix.summary());
     for line in &wrong {
-        eprintln!("wrong: {line}");
+        out::note!("wrong: {line}");
     }
     let passed = wrong.is_empty() && !matrix.has_failures();
     if let Some(dir) = &args.out {

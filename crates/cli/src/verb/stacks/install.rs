@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use lab::{Folder, Lab};
 
 use crate::exit;
+use crate::out;
 
 /// Install stacks: download and build what they need
 ///
@@ -26,17 +27,17 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let mut failed = Vec::new();
     for (index, folder) in folders.iter().enumerate() {
         let name = folder.name();
-        eprintln!("[{}/{}] {name}", index + 1, folders.len());
+        out::note!("[{}/{}] {name}", index + 1, folders.len());
         if let Err(e) = install(folder, args.system) {
-            eprintln!("{name}: {e:#}");
+            out::note!("{name}: {e:#}");
             failed.push(name);
         }
     }
     if failed.is_empty() {
-        eprintln!("installed; `commute stacks` lists them, `commute stacks check` tests them");
+        out::note!("installed; `commute stacks` lists them, `commute stacks check` tests them");
         return Ok(exit::PASS);
     }
-    eprintln!("not installed: {}", failed.join(", "));
+    out::note!("not installed: {}", failed.join(", "));
     Ok(exit::THRESHOLD)
 }
 
