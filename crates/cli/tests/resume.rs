@@ -23,7 +23,7 @@ const KILL_POINTS: [(&str, Reached); 10] = [
     ("folder", |out, _| out.join("cells").is_dir()),
     ("bench", |_, pid| !descendants(pid).is_empty()),
     ("run.json", |out, _| out.join("run.json").exists()),
-    ("folder of a cell", |out, _| has_cell_folder(out)),
+    ("folder of a cell", has_cell_folder),
     ("driver", |_, pid| has_driver(pid)),
     ("first record", |out, _| record_count(out) > 0),
     ("two records", |out, _| record_count(out) > 1),
@@ -60,9 +60,11 @@ fn run_killed_at_any_point_can_be_resumed() {
 }
 
 /// Returns whether the temporary folder of a running cell exists.
-fn has_cell_folder(out: &Path) -> bool {
-    let is_cell_folder = |name: &String| name.starts_with(".cell-");
-    out.is_dir() && file_names(out).iter().any(is_cell_folder)
+fn has_cell_folder(out: &Path, pid: Pid) -> bool {
+    let tmp = out.parent().unwrap().with_file_name("tmp");
+    let prefix = format!(".commute-cell-{}-", pid.as_raw_nonzero());
+    let is_cell_folder = |name: &String| name.starts_with(&prefix);
+    file_names(&tmp).iter().any(is_cell_folder)
 }
 
 #[test]

@@ -40,8 +40,10 @@ pub mod rows;
 
 mod channel;
 mod error;
+mod log_reader;
 mod log_tail;
 
 pub use channel::{Channel, ChannelError, Received, printable};
 pub use error::DriverError;
 pub use host::{Host, Limits, RunAnswer, SetupAnswer};
+pub use log_reader::LogReader;

@@ -8,12 +8,9 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -21,22 +18,14 @@ use tempfile::TempDir;
 
 use crate::channel::printable;
 use crate::env::{ENV_CONNECT, ENV_IN, ENV_OUT, base_env};
-use crate::log_tail::LogTail;
-
-/// Most bytes of the log taken in one read.
-const LOG_CHUNK_BYTES: usize = 4096;
-
-/// Most reads of the log between two looks at the process: 64 KiB, all that a pipe on Linux
-/// holds (pipe(7)), so that children that outlive it and still write cannot keep us here.
-const LOG_READS: usize = 16;
+use crate::log_reader::LogReader;
 
 /// A program that was started on the host. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     exited: OwnedFd,
-    log: Arc<Mutex<LogTail>>,
-    log_reader: Option<JoinHandle<()>>,
+    log: LogReader,
     _home: TempDir,
 }
 
@@ -90,7 +79,7 @@ impl Process {
     /// Returns the end of its log, at most 4,096 bytes. Complete once the program has been
     /// killed.
     pub fn log_tail(&self) -> String {
-        lock(&self.log).text()
+        self.log.text()
     }
 
     /// Kills the program and returns `problem`, followed by the last line of its log if there
@@ -119,8 +108,7 @@ impl Process {
             return Err(io::Error::other("the command is empty"));
         };
         let home = tempfile::tempdir()?;
-        let (log_end, output) = pipe_with(PipeFlags::CLOEXEC)?;
-        fcntl_setfl(&log_end, fcntl_getfl(&log_end)? | OFlags::NONBLOCK)?;
+        let (log, output) = LogReader::pipe()?;
         let child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -131,12 +119,12 @@ impl Process {
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
-        Self::supervise(child, log_end, kept_open, home)
+        Self::supervise(child, log, kept_open, home)
     }
 
     fn supervise(
         mut child: Child,
-        log_end: OwnedFd,
+        log: OwnedFd,
         kept_open: Vec<OwnedFd>,
         home: TempDir,
     ) -> io::Result<Self> {
@@ -151,17 +139,11 @@ impl Process {
                 return Err(error);
             }
         };
-        let log = Arc::<Mutex<LogTail>>::default();
-        let tail = Arc::clone(&log);
-        let log_reader = std::thread::spawn(move || {
-            read_log(&log_end, &seen_by_reader, &tail);
-            drop(kept_open);
-        });
+        let log = LogReader::start(log, seen_by_reader, kept_open);
         Ok(Self {
             child,
             exited,
             log,
-            log_reader: Some(log_reader),
             _home: home,
         })
     }
@@ -190,9 +172,7 @@ impl Process {
     /// Waits until the program has exited and the whole of its log has been read.
     fn reap(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait();
-        if let Some(reader) = self.log_reader.take() {
-            reader.join().ok();
-        }
+        self.log.finish();
         status
     }
 }
@@ -211,42 +191,6 @@ pub fn with_last_line(problem: &str, log: &str) -> String {
     }
 }
 
-/// Reads the log until the process exits, and then what it had written by that time. End of
-/// file would be too late: children that outlive the process may keep its log open.
-fn read_log(log_end: &OwnedFd, exited: &OwnedFd, tail: &Mutex<LogTail>) {
-    let mut log_open = true;
-    loop {
-        let mut events = vec![PollFd::new(exited, PollFlags::IN)];
-        if log_open {
-            events.push(PollFd::new(log_end, PollFlags::IN));
-        }
-        if let Err(error) = poll(&mut events, None)
-            && error != Errno::INTR
-        {
-            return;
-        }
-        let has_exited = !events[0].revents().is_empty();
-        log_open = log_open && read_available(log_end, tail);
-        if has_exited {
-            return;
-        }
-    }
-}
-
-/// Reads what is in the pipe. Returns false at end of file.
-fn read_available(log_end: &OwnedFd, tail: &Mutex<LogTail>) -> bool {
-    let mut chunk = [0; LOG_CHUNK_BYTES];
-    for _ in 0..LOG_READS {
-        match rustix::io::read(log_end, &mut chunk) {
-            Ok(0) => return false,
-            Ok(n) => lock(tail).append(&chunk[..n]),
-            Err(Errno::INTR) => {}
-            Err(error) => return error == Errno::AGAIN,
-        }
-    }
-    true
-}
-
 /// Waits until one of the descriptors is readable. Returns false if the deadline passes first.
 fn wait_readable(events: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
     loop {
@@ -259,9 +203,4 @@ fn wait_readable(events: &mut [PollFd<'_>], deadline: Instant) -> io::Result<boo
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-fn lock(log: &Mutex<LogTail>) -> MutexGuard<'_, LogTail> {
-    // A panic under this lock leaves plain bytes.
-    log.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -127,6 +127,8 @@ fn main() -> Result<(), Failure> {
         },
         names: Vec::new(),
         jobs: 1,
+        visible: Vec::new(),
+        writable: Vec::new(),
     })?;
     let facts = bench.facts();
     let user = if facts.rootless { "rootless" } else { "root" };

@@ -45,6 +45,12 @@ pub struct BenchOptions {
     pub names: Vec<String>,
     /// Number of benches that run in parallel: they share the CPU time allowed for spinning.
     pub jobs: u32,
+    /// Folders that programs need that run as another user. Where that user may not enter their
+    /// parents, they are mounted read-only inside the bench, and everything else in those parents is
+    /// hidden there. Without privilege there is no other user, and nothing changes.
+    pub visible: Vec<PathBuf>,
+    /// Such folders that they may write to as far as their permissions allow.
+    pub writable: Vec<PathBuf>,
 }
 
 /// Two endpoints with a link between them, in namespaces of their own. Everything in it ends with
@@ -79,8 +85,11 @@ impl Bench {
             .map_err(failed)?;
         let connection = Connection::new(ours, child);
 
+        let paths = |of: &[PathBuf]| of.iter().map(|p| p.as_os_str().into()).collect();
         let hello = Hello {
             names: options.names.clone(),
+            visible: paths(&options.visible),
+            writable: paths(&options.writable),
             spin_permille: SPIN_PERMILLE / (2 * u64::from(options.jobs.max(1))),
         };
         let mut facts = connection
@@ -185,6 +194,7 @@ impl Bench {
             cwd: cwd.map(|c| c.as_os_str().into()),
             targets: spawn.fds.iter().map(|(_, target)| *target).collect(),
             foreground: spawn.foreground,
+            confinement: spawn.confinement,
         };
         let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
         let request = Request::Spawn { side, command };
@@ -298,10 +308,14 @@ impl Bench {
     /// Kills every process at both ends, and closes every TCP socket there that does not listen:
     /// the kernel would go on retransmitting what a process left unacknowledged. Packets already on
     /// the link stay there until it is restarted, e.g. by [`Bench::set_network`].
-    pub fn clear_endpoints(&mut self) -> Result<(), BenchError> {
-        self.connection
-            .request(&Request::ClearEndpoints, &[])
-            .map(drop)
+    ///
+    /// Processes that are about to end get a second to do so. Returns the names of those that had to
+    /// be killed.
+    pub fn clear_endpoints(&mut self) -> Result<Vec<String>, BenchError> {
+        match self.connection.request(&Request::ClearEndpoints, &[])? {
+            (Reply::Cleared(killed), _) => Ok(killed),
+            _ => Err(BenchError::unexpected_reply()),
+        }
     }
 
     fn request_file(&self, request: &Request) -> Result<(OwnedFd, u64), BenchError> {

@@ -40,6 +40,7 @@
 mod bench;
 mod bridge;
 mod calibration;
+mod confinement;
 mod connection;
 mod datapath;
 mod error;
@@ -58,6 +59,7 @@ mod window;
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
 pub use bridge::{Bridge, BridgeError};
 pub use calibration::{Bias, Calibration};
+pub use confinement::Confinement;
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;

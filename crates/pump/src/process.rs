@@ -10,6 +10,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::confinement::Confinement;
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::protocol::{ExitWire, ProcessEvent, Request};
@@ -18,9 +19,9 @@ use crate::sys;
 /// Longest line of a [`ProcessEvent`].
 const EVENT_MAX: u64 = 4096;
 
-/// A command to run at one end of a bench. The process gets the caller's user and groups, no
-/// capabilities, a process group of its own, and of the caller's environment and descriptors only
-/// what is listed here.
+/// A command to run at one end of a bench. The process gets the caller's user and groups unless it
+/// is confined, no capabilities, a process group of its own, and of the caller's environment and
+/// descriptors only what is listed here.
 #[derive(Debug, Default)]
 pub struct Spawn {
     /// The program; a bare name is looked up in the `PATH` of `env`.
@@ -35,6 +36,8 @@ pub struct Spawn {
     pub fds: Vec<(OwnedFd, RawFd)>,
     /// Runs the process in the foreground of the terminal on one of its descriptors 0 to 2.
     pub foreground: bool,
+    /// Another user and lower limits.
+    pub confinement: Option<Confinement>,
 }
 
 /// A running process. Dropping it kills it and all its descendants.

@@ -16,6 +16,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::confinement::Confinement;
 use crate::facts::{Facts, Side};
 use crate::window::Window;
 
@@ -31,6 +32,10 @@ const FDS_MAX: usize = 64;
 pub(crate) struct Hello {
     /// Host names of the server.
     pub(crate) names: Vec<String>,
+    /// Folders that unprivileged programs need, see [`crate::BenchOptions`].
+    pub(crate) visible: Vec<Bytes>,
+    /// Folders that they need to write to.
+    pub(crate) writable: Vec<Bytes>,
     /// Share of a core that each direction may spend spinning, in thousandths.
     pub(crate) spin_permille: u64,
 }
@@ -101,6 +106,8 @@ pub(crate) enum Reply {
         pid: i32,
     },
     Window(Box<Window>),
+    /// Names of the processes that had to be killed.
+    Cleared(Vec<String>),
     /// With a descriptor: the tap, a capture or a socket.
     File {
         /// Packets that a tap or capture had no room for.
@@ -125,6 +132,7 @@ pub(crate) struct SpawnWire {
     pub(crate) cwd: Option<Bytes>,
     pub(crate) targets: Vec<i32>,
     pub(crate) foreground: bool,
+    pub(crate) confinement: Option<Confinement>,
 }
 
 /// An `OsString`, which need not be UTF-8.

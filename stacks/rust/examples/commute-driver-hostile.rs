@@ -2,12 +2,12 @@
 //!
 //! The lie is the first argument. The host detects the lies from `time-before-start` on by
 //! itself; only the server's log and the link's packets refute those before it. `banner` is no lie
-//! and must pass.
+//! and must pass. What follows it is no lie either, but an attack on the lab.
 
 use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::{env, process, thread};
+use std::{env, fs, process, thread};
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
@@ -18,7 +18,7 @@ use engine::stack::{ConnInfo, Stack, StackError};
 use engine::stacks::hyper::{Conn, Hyper};
 use engine::trace::Trace;
 
-const LIES: [(&str, Lie); 18] = [
+const LIES: [(&str, Lie); 22] = [
     ("claims-h3-over-h2", Lie::H3OverH2),
     ("claims-reuse", Lie::Reuse),
     ("claims-0rtt", Lie::EarlyData),
@@ -37,6 +37,10 @@ const LIES: [(&str, Lie); 18] = [
     ("silence", Lie::Silence),
     ("death", Lie::Death),
     ("banner", Lie::Banner),
+    ("leaves-a-process", Lie::LeavesAProcess),
+    ("escape-codes", Lie::EscapeCodes),
+    ("long-log", Lie::LongLog),
+    ("reaches-out", Lie::ReachesOut),
 ];
 
 /// Length of the line of `long-line`: 16,384 times 64 KiB.
@@ -45,6 +49,19 @@ const LONG_LINE_CHUNK_BYTES: usize = 1 << 16;
 
 /// Bytes of a body that is too short.
 const SHORT_BYTES: u64 = 10;
+
+/// What belongs to the lab or the machine, from a driver's home.
+const NOT_OURS: [&str; 7] = [
+    "..",
+    "../server",
+    "../server/server.ndjson",
+    "../server/credentials/client.key",
+    "/etc/shadow",
+    "/proc/1/environ",
+    "/proc/sys/kernel/core_pattern",
+];
+/// Lines of the log of `long-log`, 1 KiB each.
+const LONG_LOG_LINES: usize = 100_000;
 
 /// The lie of this process.
 static LIE: OnceLock<Lie> = OnceLock::new();
@@ -69,6 +86,10 @@ enum Lie {
     Silence,
     Death,
     Banner,
+    LeavesAProcess,
+    EscapeCodes,
+    LongLog,
+    ReachesOut,
 }
 
 fn main() -> ExitCode {
@@ -80,12 +101,50 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     LIE.get_or_init(|| lie);
+    match lie {
+        Lie::LeavesAProcess => leave_a_process(),
+        Lie::LongLog => write_long_log(),
+        Lie::ReachesOut => reach_out(),
+        Lie::EscapeCodes => {
+            eprintln!("\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[31mall cells are clean");
+            return ExitCode::FAILURE;
+        }
+        _ => {}
+    }
     if lie == Lie::Banner {
         println!("{{\"type\":\"done\"}}\nWelcome! This is stdout, which the lab must ignore.");
     }
     exit_code(open().and_then(|(requests, replies)| {
         converse::<MislabelledHyper>(requests, &mut FalseReplies { replies, lie })
     }))
+}
+
+/// Starts a process that is no descendant of this one and has another process group.
+fn leave_a_process() {
+    let script = "setsid sleep 600 & exit";
+    let started = process::Command::new("sh").args(["-c", script]).status();
+    started.expect("sh runs");
+}
+
+fn write_long_log() {
+    let line = "x".repeat(1 << 10);
+    for _ in 0..LONG_LOG_LINES {
+        println!("{line}");
+    }
+}
+
+/// Ends this process if it could change something that is not its own, or read a secret.
+fn reach_out() {
+    for path in NOT_OURS {
+        let readable = path.starts_with("/proc/sys") || path == "..";
+        let read = !readable && (fs::read(path).is_ok() || fs::read_dir(path).is_ok());
+        let writable = fs::OpenOptions::new().append(true).open(path).is_ok()
+            || fs::write(format!("{path}/new"), "").is_ok();
+        if read || writable {
+            eprintln!("reached {path}");
+            process::exit(1);
+        }
+    }
 }
 
 /// Passes on the engine's replies, except for the lie.

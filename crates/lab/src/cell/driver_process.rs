@@ -1,21 +1,23 @@
 //! A driver's process on a bench, and the lab's end of its channel.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use driver::manifest::ChannelKind;
+use driver::process::with_last_line;
 use driver::{Host, Limits};
 use pump::{Bench, BenchError, Exit, Process, Side, SocketKind, Spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Gid, Uid, fchown};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use tempfile::TempDir;
 
 use super::error::CellError;
-use super::process::{STARTUP_LIMIT, finish, with_log_end};
+use super::process::{ProcessLog, STARTUP_LIMIT, finish};
+use crate::bench;
 use crate::stacks::Driver;
 
 /// A driver that was asked to close is killed after this.
@@ -26,13 +28,14 @@ pub(crate) struct DriverProcess {
     pub(crate) host: Host,
     pub(crate) spawned: Instant,
     process: Process,
-    log: PathBuf,
+    log: ProcessLog,
 }
 
 /// A driver that has exited.
 pub(crate) struct Exited {
     pub(crate) exit: Exit,
-    log: PathBuf,
+    /// The end of its log.
+    log: String,
 }
 
 /// What the driver gets of its channel.
@@ -56,17 +59,13 @@ impl DriverProcess {
     pub(crate) fn start(
         bench: &mut Bench,
         driver: &Driver,
-        dir: &TempDir,
+        home: PathBuf,
     ) -> Result<DriverProcess, CellError> {
-        let home = dir.path().join("home");
-        std::fs::create_dir(&home).map_err(|e| CellError::io("the driver's home", &e))?;
-        let log = dir.path().join("driver.log");
-        let stdout = File::create(&log).map_err(|e| CellError::io("driver.log", &e))?;
-        let stderr = stdout
-            .try_clone()
-            .map_err(|e| CellError::io("driver.log", &e))?;
+        let user = bench::driver_user(bench);
+        let (log, stdout) = ProcessLog::open()?;
+        let stderr = (stdout.try_clone()).map_err(|e| CellError::io("the driver's log", &e))?;
         let (driver_end, lab_end) = match driver.entry.channel {
-            ChannelKind::Pipes => pipes()?,
+            ChannelKind::Pipes => pipes(user)?,
             ChannelKind::Tcp => tcp(bench)?,
         };
         let mut env = driver::env::base_env(&home);
@@ -80,6 +79,7 @@ impl DriverProcess {
             cwd: Some(home),
             fds,
             foreground: false,
+            confinement: Some(bench::confinement(bench)),
         };
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
@@ -108,7 +108,10 @@ impl DriverProcess {
         } = self;
         host.close();
         let exit = finish(&mut process, CLOSE_LIMIT)?;
-        Ok(Exited { exit, log })
+        Ok(Exited {
+            exit,
+            log: log.close(),
+        })
     }
 }
 
@@ -116,7 +119,7 @@ impl Exited {
     /// Adds the last line of the driver's log to a failure.
     pub(crate) fn explain(&self, error: CellError) -> CellError {
         match error {
-            CellError::Failed(reason) => CellError::Failed(with_log_end(&reason, &self.log)),
+            CellError::Failed(reason) => CellError::Failed(with_last_line(&reason, &self.log)),
             other => other,
         }
     }
@@ -135,10 +138,14 @@ impl LabEnd {
     }
 }
 
-fn pipes() -> Result<(DriverEnd, LabEnd), CellError> {
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| CellError::io("pipe", &e.into()));
-    let (driver_in, write) = pipe()?;
-    let (read, driver_out) = pipe()?;
+fn pipes(user: Option<u32>) -> Result<(DriverEnd, LabEnd), CellError> {
+    let failed = |e: Errno| CellError::io("pipe", &e.into());
+    let (driver_in, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+    let (read, driver_out) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+    // The driver opens them again by path, which only their owner may.
+    for end in [&driver_in, &driver_out] {
+        fchown(end, user.map(Uid::from_raw), user.map(Gid::from_raw)).map_err(failed)?;
+    }
     let driver_end = DriverEnd {
         env: vec![
             (driver::env::ENV_IN.into(), "/proc/self/fd/3".into()),

@@ -10,12 +10,11 @@ pub(crate) mod exclusion;
 pub(crate) mod measured;
 pub(crate) mod packets;
 pub(crate) mod process;
+pub(crate) mod scratch;
 pub(crate) mod server_process;
 mod value_files;
 
 use std::collections::BTreeMap;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,8 +22,8 @@ use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
-use tempfile::TempDir;
 
+use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
@@ -37,6 +36,7 @@ use driver_process::DriverProcess;
 use error::CellError;
 use exclusion::{Access, Permit};
 use measured::Measured;
+use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
 
 pub(crate) use driver_process::CLOSE_LIMIT;
@@ -49,8 +49,6 @@ pub(crate) const DEFAULT_CONGESTION: &str = "cubic";
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
 /// How long to wait before a window until nothing is on the link.
 const SETTLE_LIMIT: Duration = Duration::from_millis(500);
-/// Prefix of a cell's temporary folder.
-const SCRATCH_PREFIX: &str = ".cell-";
 /// Memory for the captured frames of one direction.
 const CAPTURE_BYTES: usize = 64 << 20;
 
@@ -65,8 +63,6 @@ pub(crate) struct CellRun<'a> {
     pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
-    /// Where the cell's temporary folder is made; none for the system's default.
-    pub(crate) scratch: Option<&'a Path>,
     /// Where to write every frame as pcapng.
     pub(crate) capture: Option<&'a Path>,
     /// Changes the driver's setup, for conformance cases.
@@ -103,17 +99,22 @@ impl CellRun<'_> {
         if let Some(reason) = stack.missing() {
             return Err(CellError::Unsupported(reason));
         }
-        let dir = self
-            .scratch_dir()
+        let scratch = Scratch::new(bench::driver_user(bench))
             .map_err(|e| CellError::io("temporary folder", &e))?;
         let permit = access.exclusive();
         let output = self
-            .prepare(bench, stack, exe, &dir)
+            .prepare(bench, stack, exe, &scratch)
             .and_then(|prepared| self.drive(bench, prepared, access, permit));
         // Whatever happened, nothing of this cell may send packets into the next one.
         let cleared = bench.clear_endpoints();
         let output = output?;
-        cleared?;
+        let left = cleared?;
+        if !left.is_empty() {
+            return Err(CellError::Failed(format!(
+                "the driver left processes behind: {}",
+                left.join(", ")
+            )));
+        }
         let claim = self.claim(output.hello.clock, output.run_ns, &output.tap);
         collect(output, &claim, stack.entry.certificate)
     }
@@ -124,7 +125,7 @@ impl CellRun<'_> {
         bench: &mut Bench,
         stack: &stacks::Driver,
         exe: &Path,
-        dir: &TempDir,
+        scratch: &Scratch,
     ) -> Result<Prepared, CellError> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
@@ -137,25 +138,25 @@ impl CellRun<'_> {
         if self.arm.discovery.is_some() {
             options.args.push("--alt-svc".to_owned());
         }
-        let server = ServerProcess::start(bench, exe, dir.path(), &options)?;
+        let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
             0 => None,
             _ => Some(ServerProcess::start_for_warmup(
                 bench,
                 exe,
-                dir.path(),
+                &scratch.server(),
                 &options,
             )?),
         };
-        let mut driver = match DriverProcess::start(bench, stack, dir) {
+        let mut driver = match DriverProcess::start(bench, stack, scratch.home()) {
             Ok(driver) => driver,
             Err(e) => {
                 server.stop()?;
                 return Err(e);
             }
         };
-        let hello = self.set_up(&mut driver, &server, warmup_server, dir.path());
+        let hello = self.set_up(&mut driver, &server, warmup_server, scratch);
         Ok(Prepared {
             server,
             driver,
@@ -169,14 +170,14 @@ impl CellRun<'_> {
         driver: &mut DriverProcess,
         server: &ServerProcess,
         warmup_server: Option<ServerProcess>,
-        dir: &Path,
+        scratch: &Scratch,
     ) -> Result<Hello, CellError> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let hello = driver.host.hello(deadline)?;
         if let Some(reason) = missing_capability(&hello, self.arm, &self.workload.steps) {
             return Err(CellError::Unsupported(reason));
         }
-        let setup = self.setup(server, warmup_server.as_ref(), dir)?;
+        let setup = self.setup(server, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(server) = warmup_server {
             server.stop()?;
@@ -278,11 +279,16 @@ impl CellRun<'_> {
         &self,
         server: &ServerProcess,
         warmup_server: Option<&ServerProcess>,
-        dir: &Path,
+        scratch: &Scratch,
     ) -> Result<Setup, CellError> {
         let mtls = self.arm.security == Security::Mtls;
-        let path = |name: &str| server.credentials().join(name).display().to_string();
-        let files = value_files::write(&self.workload.steps, self.seed, dir)
+        let hand_over = |name: &str| {
+            let copy = scratch.hand_over(&server.credentials().join(name));
+            let path = copy.map_err(|e| CellError::io(name, &e))?;
+            Ok::<_, CellError>(path.display().to_string())
+        };
+        let of_mtls = |name| mtls.then(|| hand_over(name)).transpose();
+        let files = value_files::write(&self.workload.steps, self.seed, &scratch.client())
             .map_err(|e| CellError::io("value files", &e))?;
         let (values, schema_file) = match files {
             Some(files) => (files.values, Some(files.schema)),
@@ -292,9 +298,9 @@ impl CellRun<'_> {
             url: server.url(mtls),
             warmup_url: None,
             warmup_calls: None,
-            ca_file: path("ca.pem"),
-            client_cert_file: mtls.then(|| path("client.pem")),
-            client_key_file: mtls.then(|| path("client.key")),
+            ca_file: hand_over("ca.pem")?,
+            client_cert_file: of_mtls("client.pem")?,
+            client_key_file: of_mtls("client.key")?,
             protocol: self.arm.protocol,
             codec: self.arm.codec.clone(),
             timeout_ns: self.timeout_ns,
@@ -309,10 +315,11 @@ impl CellRun<'_> {
             schema_file,
         };
         if let Some(other) = warmup_server {
-            let bundle = dir.join("ca.pem");
-            ServerProcess::write_ca_bundle([server, other], &bundle)
-                .map_err(|e| CellError::io("ca.pem", &e))?;
-            setup.ca_file = bundle.display().to_string();
+            let bundle = scratch.server().join("bundle.pem");
+            let handed = ServerProcess::write_ca_bundle([server, other], &bundle)
+                .and_then(|()| scratch.hand_over(&bundle));
+            let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
+            setup.ca_file = handed.display().to_string();
             setup.warmup_url = Some(other.url(false));
             setup.warmup_calls = Some(self.arm.warmup_calls);
         }
@@ -322,37 +329,12 @@ impl CellRun<'_> {
         Ok(setup)
     }
 
-    /// Creates a folder for keys, logs and the driver's home, removed with the cell. Only its
-    /// owner may enter.
-    fn scratch_dir(&self) -> std::io::Result<TempDir> {
-        let mut builder = tempfile::Builder::new();
-        builder
-            .prefix(SCRATCH_PREFIX)
-            .permissions(Permissions::from_mode(0o700));
-        match self.scratch {
-            Some(place) => builder.tempdir_in(place),
-            None => builder.tempdir(),
-        }
-    }
-
     /// Longer than the workload takes when every request times out.
     fn run_limit(&self) -> Duration {
         let calls = self.workload.call_ids().count() as u64;
         let ideal_ns = estimate_ns(self.workload, &Pipe::of(self.network));
         Duration::from_nanos(calls * self.timeout_ns + ideal_ns) + STARTUP_LIMIT
     }
-}
-
-/// Removes the temporary folders that killed cells left in a run's folder.
-pub(crate) fn sweep_scratch(dir: &Path) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with(SCRATCH_PREFIX) {
-            std::fs::remove_dir_all(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), CellError> {

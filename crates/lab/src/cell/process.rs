@@ -1,18 +1,18 @@
-//! What the lab does with every process on a bench: end it, and quote its log.
+//! What the lab does with every process on a bench: end it, and keep the end of its log.
 
-use std::fs;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use driver::LogReader;
 use pump::{BenchError, Exit, Process};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
+
+use super::error::CellError;
 
 /// A process must be ready this long after it was spawned; a JVM on a busy two-core machine takes
 /// several seconds.
 pub(crate) const STARTUP_LIMIT: Duration = Duration::from_secs(20);
-/// How much of the end of a log is read for a message.
-const TAIL_BYTES: u64 = 4096;
 
 /// Waits for a process to exit, and kills it after `limit`.
 pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, BenchError> {
@@ -27,40 +27,28 @@ pub(crate) fn finish(process: &mut Process, limit: Duration) -> Result<Exit, Ben
     }
 }
 
-/// Adds the last line of a process's log to a failure, which it usually explains best.
-pub(crate) fn with_log_end(failure: &str, log: &Path) -> String {
-    driver::process::with_last_line(failure, &read_tail(log).unwrap_or_default())
+/// The log of a process on a bench: its standard output or error.
+pub(crate) struct ProcessLog {
+    reader: LogReader,
+    /// Closed when the process has ended.
+    alive: OwnedFd,
 }
 
-/// Returns the last line of a log that is not blank.
-pub(crate) fn last_line(log: &Path) -> Option<String> {
-    let text = read_tail(log).unwrap_or_default();
-    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
-    Some(line.trim().to_owned())
-}
+impl ProcessLog {
+    /// Returns a log and the end that the process writes to.
+    pub(crate) fn open() -> Result<(ProcessLog, OwnedFd), CellError> {
+        let failed = |e: &std::io::Error| CellError::io("pipe", e);
+        let (log, output) = LogReader::pipe().map_err(|e| failed(&e))?;
+        let (ended, alive) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(&e.into()))?;
+        let reader = LogReader::start(log, ended, Vec::new());
+        Ok((ProcessLog { reader, alive }, output))
+    }
 
-fn read_tail(path: &Path) -> std::io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    let from = file.metadata()?.len().saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_quotes_the_last_line_that_is_not_blank() {
-        let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("log");
-        assert_eq!(with_log_end("it died", &log), "it died");
-        fs::write(&log, format!("{}\nno such file\n \n", "x".repeat(10_000))).unwrap();
-        assert_eq!(
-            with_log_end("it died", &log),
-            "it died; its log ends: no such file"
-        );
+    /// Returns the end of the log of a process that has ended.
+    pub(crate) fn close(self) -> String {
+        let ProcessLog { mut reader, alive } = self;
+        drop(alive);
+        reader.finish();
+        reader.text()
     }
 }

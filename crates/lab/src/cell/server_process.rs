@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use driver::manifest::Certificate;
+use driver::process::with_last_line;
 use pump::{Bench, Process, Side, Spawn};
 use record::server_log::ServerEvent;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -16,7 +17,7 @@ use rustix::process::Signal;
 use serde::Deserialize;
 
 use super::error::CellError;
-use super::process::{STARTUP_LIMIT, finish, last_line};
+use super::process::{ProcessLog, STARTUP_LIMIT, finish};
 use crate::bench::SERVER_NAME;
 
 /// The name of a server on the client's loopback, which every hosts file has.
@@ -62,7 +63,7 @@ pub(crate) struct ServerProcess {
     location: Location,
     credentials: PathBuf,
     log: PathBuf,
-    stderr_log: PathBuf,
+    stderr_log: ProcessLog,
 }
 
 /// The line that `commute serve --json` prints once it listens.
@@ -81,8 +82,7 @@ impl ServerProcess {
     ) -> Result<ServerProcess, CellError> {
         let credentials = dir.join("credentials");
         let log = dir.join("server.ndjson");
-        let stderr_log = dir.join("server.log");
-        let stderr = fs::File::create(&stderr_log).map_err(|e| CellError::io("server.log", &e))?;
+        let (stderr_log, stderr) = ProcessLog::open()?;
         let (ready, stdout) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|e| CellError::io("pipe", &e.into()))?;
         let (side, host, addresses) = match options.location {
@@ -109,13 +109,17 @@ impl ServerProcess {
         let spawn = Spawn {
             program: exe.to_owned(),
             args,
-            fds: vec![(stdout, 1), (stderr.into(), 2)],
+            fds: vec![(stdout, 1), (stderr, 2)],
             ..Spawn::default()
         };
         let process = bench.spawn(side, spawn)?;
         if let Err(reason) = wait_until_ready(fs::File::from(ready)) {
-            let last = last_line(&stderr_log).unwrap_or_else(|| "its log is empty".to_owned());
-            return Err(CellError::Lab(format!("server: {reason}: {last}")));
+            drop(process);
+            let failure = format!("server: {reason}");
+            return Err(CellError::Lab(with_last_line(
+                &failure,
+                &stderr_log.close(),
+            )));
         }
         Ok(ServerProcess {
             process,
@@ -181,20 +185,15 @@ impl ServerProcess {
         let ended = process.wait(Some(Duration::ZERO))?;
         process.kill(Signal::TERM.as_raw())?;
         let exit = finish(&mut process, DRAIN_LIMIT)?;
-        let last = || last_line(&stderr_log).unwrap_or_else(|| "its log is empty".to_owned());
+        let failed = |what: &str| {
+            let failure = format!("server: {what} ({})", exit.status);
+            CellError::Lab(with_last_line(&failure, &stderr_log.close()))
+        };
         if ended.is_some() {
-            let status = exit.status;
-            return Err(CellError::Lab(format!(
-                "server: ended within the cell ({status}): {}",
-                last()
-            )));
+            return Err(failed("ended within the cell"));
         }
         if !exit.status.success() {
-            return Err(CellError::Lab(format!(
-                "server: {}: {}",
-                exit.status,
-                last()
-            )));
+            return Err(failed("failed"));
         }
         read_log(&log).map_err(CellError::Lab)
     }

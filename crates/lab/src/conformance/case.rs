@@ -1,7 +1,7 @@
 use driver::protocol::{Capability, Codec, Discovery, Protocol, Setup, Step};
-use tempfile::TempDir;
 
 use super::evidence::Evidence;
+use crate::cell::scratch::Scratch;
 use crate::stacks::Driver;
 use crate::study::Security;
 
@@ -50,12 +50,12 @@ pub(super) struct Trial {
 
 /// Credentials that another server made, which this one does not accept.
 pub(super) struct OtherCredentials {
-    pub(super) dir: TempDir,
+    pub(super) scratch: Scratch,
 }
 
 impl OtherCredentials {
     pub(super) fn path(&self, name: &str) -> String {
-        self.dir.path().join(name).display().to_string()
+        self.scratch.client().join(name).display().to_string()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::bench;
 use crate::cell::CellRun;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
+use crate::cell::scratch::Scratch;
 use crate::cell::server_process::{ServerOptions, ServerProcess};
 use crate::error::LabError;
 use crate::lab::Lab;
@@ -55,7 +56,7 @@ impl<'a> Conformance<'a> {
         };
         Ok(Conformance {
             lab,
-            bench: bench::start(&lab.exe, 1)?,
+            bench: bench::start_for_drivers(lab, 1)?,
             network: network::symmetric("conformance", path),
             gate: MeasurementGate::default(),
         })
@@ -177,7 +178,6 @@ impl<'a> Conformance<'a> {
                 certificate_name: trial.certificate_name.map(Into::into),
                 ..ServerOptions::default()
             },
-            scratch: None,
             capture: None,
             amend_setup: Some(&amend),
         };
@@ -186,7 +186,7 @@ impl<'a> Conformance<'a> {
         let exe = &self.lab.exe;
         let measured = run.measure(&mut self.bench, driver, exe, &access);
         if let Err(CellError::Bench(_)) = &measured
-            && let Ok(new) = bench::start(exe, 1)
+            && let Ok(new) = bench::start_for_drivers(self.lab, 1)
         {
             self.bench = new;
         }
@@ -202,21 +202,22 @@ impl<'a> Conformance<'a> {
 
     /// Has another server make credentials, and stops it.
     fn other_credentials(&mut self, driver: &Driver) -> Result<OtherCredentials, String> {
-        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let scratch = Scratch::new(bench::driver_user(&self.bench)).map_err(|e| e.to_string())?;
         let options = ServerOptions {
             key: driver.entry.certificate,
             ..ServerOptions::default()
         };
-        let server = ServerProcess::start(&mut self.bench, &self.lab.exe, dir.path(), &options);
+        let server =
+            ServerProcess::start(&mut self.bench, &self.lab.exe, &scratch.server(), &options);
         let credentials = server.and_then(|server| {
             let path = server.credentials().to_owned();
             server.stop().map(|_log| path)
         });
         let credentials = credentials.map_err(|e| e.to_string())?;
         for file in ["ca.pem", "client.pem", "client.key"] {
-            let moved = std::fs::rename(credentials.join(file), dir.path().join(file));
-            moved.map_err(|e| format!("{file}: {e}"))?;
+            let handed = scratch.hand_over(&credentials.join(file));
+            handed.map_err(|e| format!("{file}: {e}"))?;
         }
-        Ok(OtherCredentials { dir })
+        Ok(OtherCredentials { scratch })
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Examination<'a> {
 
 impl<'a> Examination<'a> {
     pub(super) fn start(lab: &'a Lab, fault: Option<Fault>) -> Result<Examination<'a>, LabError> {
-        let mut bench = bench::start(&lab.exe, 1)?;
+        let mut bench = bench::start_for_drivers(lab, 1)?;
         if fault == Some(Fault::Gso) {
             bench.enable_segmentation_offload()?;
         }
@@ -95,7 +95,6 @@ impl<'a> Examination<'a> {
             seed: 1,
             timeout_ns: TIMEOUT_NS,
             server,
-            scratch: None,
             capture: None,
             amend_setup: None,
         };

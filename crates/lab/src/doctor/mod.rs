@@ -106,7 +106,7 @@ impl Lab {
 
     /// Returns the facts about this machine that matter to a lab, with advice.
     pub fn machine(&self) -> Result<Vec<Fact>, LabError> {
-        let bench = bench::start(&self.exe, 1)?;
+        let bench = bench::start(&self.exe)?;
         let host = crate::host::facts(&self.home.root);
         Ok(machine(&host, Some(bench.facts())))
     }

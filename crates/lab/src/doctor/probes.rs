@@ -63,7 +63,7 @@ pub(super) fn delay(examination: &mut Examination<'_>) -> Vec<Check> {
 
 /// Measures a network with probes, and compares the configured with the measured values.
 pub fn check_network(exe: &Path, network: &Network) -> Result<Vec<Check>, LabError> {
-    let mut bench = bench::start(exe, 1)?;
+    let mut bench = bench::start(exe)?;
     let mut checks = Vec::new();
     for (direction, path) in [
         (Direction::Down, &network.down),

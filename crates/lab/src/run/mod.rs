@@ -11,7 +11,7 @@ use driver::clock::monotonic_ns;
 use record::{Cell, Run, Settings, Store, StoreLock};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
-use crate::cell::sweep_scratch;
+use crate::cell::scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
@@ -43,6 +43,7 @@ impl Lab {
             });
         }
         let mut head = self.head(plan, options);
+        scratch::sweep();
         let (store, _lock, found) = open_store(&head, options)?;
         let now = ResumedAt {
             same_boot: found.same_boot,
@@ -133,7 +134,7 @@ struct Found {
 /// Creates the run's folder, or opens the one to resume and checks that it holds this plan or its
 /// beginning.
 ///
-/// The folder is locked: another process would sweep away the cell in flight.
+/// The folder is locked, so that two processes never measure the same cells side by side.
 fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Found), LabError> {
     let dir = &options.out;
     if !options.resume {
@@ -143,10 +144,6 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Fou
     }
     let store = Store::open(dir)?;
     let lock = store.lock()?;
-    sweep_scratch(dir).map_err(|source| LabError::Read {
-        path: dir.clone(),
-        source,
-    })?;
     let data = store.read()?;
     let run = data.run();
     let differs = if run.study != head.study {

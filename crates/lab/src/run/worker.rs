@@ -39,7 +39,7 @@ impl<'a> Worker<'a> {
         options: &'a RunOptions,
         gate: &'a MeasurementGate,
     ) -> Result<Worker<'a>, pump::BenchError> {
-        let bench = bench::start(&lab.exe, options.jobs)?;
+        let bench = bench::start_for_drivers(lab, options.jobs)?;
         let facts = bench.facts().clone();
         Ok(Worker {
             lab,
@@ -71,13 +71,12 @@ impl<'a> Worker<'a> {
             seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions::default(),
-            scratch: Some(&self.options.out),
             capture: capture.as_deref(),
             amend_setup: None,
         };
         let bench = match &mut self.bench {
             Some(bench) => bench,
-            none => none.insert(bench::start(&self.lab.exe, self.options.jobs)?),
+            none => none.insert(bench::start_for_drivers(self.lab, self.options.jobs)?),
         };
         let driver = self.lab.stacks.find(&run.arm.stack);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;

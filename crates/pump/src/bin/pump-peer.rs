@@ -68,6 +68,8 @@ fn bench() -> io::Result<pump::Bench> {
         },
         names: Vec::new(),
         jobs: 1,
+        visible: Vec::new(),
+        writable: Vec::new(),
     };
     pump::Bench::start(&options).map_err(io::Error::other)
 }

@@ -193,13 +193,14 @@ impl RequestHandler {
                 done
             }
             Request::ClearEndpoints => {
+                let mut killed = Vec::new();
                 for endpoint in &self.endpoints {
-                    self.reaper.end_all(endpoint)?;
+                    killed.extend(self.reaper.end_all(endpoint)?);
                 }
                 self.endpoints
                     .iter()
                     .try_for_each(Endpoint::close_tcp_sockets)?;
-                done
+                Ok((Reply::Cleared(killed), None))
             }
             Request::Settle { limit_ns } => {
                 let empty = self.link.settle(Duration::from_nanos(limit_ns));

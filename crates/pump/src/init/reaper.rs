@@ -1,6 +1,6 @@
 //! Starts processes and reaps them, together with orphans.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, PipeWriter, Write};
@@ -18,6 +18,8 @@ use crate::sys;
 
 /// Descriptor numbers of a process must be below this.
 const TARGET_MAX: i32 = 256;
+/// Helper processes of a program that has ended may need a moment to notice it.
+const END_GRACE: Duration = Duration::from_secs(1);
 /// A killed process may first finish a write to a slow disk.
 const END_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -94,11 +96,14 @@ impl Reaper {
         };
         let placed = place(&mut command, fds, &spawn.targets)?;
         let netns = endpoint.netns.fd().try_clone_to_owned()?;
-        let foreground = spawn.foreground;
+        let (foreground, confinement) = (spawn.foreground, spawn.confinement);
         let prepare = move || {
             sys::enter_netns(netns.as_fd())?;
             for (fd, target) in &placed {
                 sys::place_fd(fd.as_fd(), *target)?;
+            }
+            if let Some(confinement) = &confinement {
+                confinement.apply()?;
             }
             sys::prepare_exec(foreground)
         };
@@ -145,22 +150,27 @@ impl Reaper {
         Ok(())
     }
 
-    /// Kills every process of an endpoint and waits until all have ended.
-    pub(super) fn end_all(&self, endpoint: &Endpoint) -> io::Result<()> {
-        let until = Instant::now() + END_LIMIT;
+    /// Waits until every process of an endpoint has ended, and kills those that do not end by
+    /// themselves. Returns the names of those that it killed.
+    pub(super) fn end_all(&self, endpoint: &Endpoint) -> io::Result<Vec<String>> {
+        let started = Instant::now();
+        let mut killed = BTreeMap::new();
         loop {
             let running = costs::processes_in(endpoint.netns.inode()?)?;
             if running.is_empty() {
-                return Ok(());
+                return Ok(killed.into_values().collect());
             }
-            if Instant::now() > until {
+            if started.elapsed() > END_LIMIT {
                 return Err(io::Error::other(format!(
                     "processes {running:?} could not be killed"
                 )));
             }
-            for pid in running {
-                // It may have ended in the meantime.
-                let _signalled = sys::kill(pid, libc::SIGKILL);
+            if started.elapsed() > END_GRACE {
+                for pid in running {
+                    killed.entry(pid).or_insert_with(|| name_of(pid));
+                    // It may have ended in the meantime.
+                    let _signalled = sys::kill(pid, libc::SIGKILL);
+                }
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -279,6 +289,12 @@ fn descendants(root: i32) -> Vec<i32> {
         next += 1;
     }
     found.split_off(1)
+}
+
+/// Returns the name of a process as `ps` shows it; empty once it has ended.
+fn name_of(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 fn parent(pid: i32) -> Option<i32> {

@@ -37,6 +37,8 @@ pub fn try_bench() -> Result<Bench, BenchError> {
         },
         names: vec!["server.test".into()],
         jobs: 1,
+        visible: Vec::new(),
+        writable: Vec::new(),
     })
 }
 

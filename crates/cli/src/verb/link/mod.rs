@@ -103,6 +103,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         },
         names: vec![FAR.to_owned()],
         jobs: 1,
+        visible: Vec::new(),
+        writable: Vec::new(),
     };
     let mut bench = Bench::start(&options).map_err(|e| exit::Unsuitable(e.into()))?;
     bench.set_network(&network, args.seed)?;
@@ -120,6 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         cwd: None,
         fds: foreground::streams()?,
         foreground: true,
+        confinement: None,
     };
     let mut signals = foreground::catch_signals()?;
     let mut process = match bench.spawn(Side::Client, spawn) {
