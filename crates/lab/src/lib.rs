@@ -35,7 +35,7 @@ mod verify;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{DoctorOptions, Fact, Fault, Part, check_line, check_network, machine};
 pub use error::LabError;
-pub use hello::DriverHello;
+pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome};
 pub use host::facts as host_facts;
 pub use import::{ImportError, ImportOptions, ImportedCall, import};

@@ -4,7 +4,7 @@
 pub(crate) mod accounting;
 mod capabilities;
 mod collect;
-mod driver_process;
+pub(crate) mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
 pub(crate) mod measured;

@@ -25,6 +25,7 @@ use crate::cell::exclusion::MeasurementGate;
 use crate::cell::scratch::Scratch;
 use crate::cell::server_process::{ServerOptions, ServerProcess};
 use crate::error::LabError;
+use crate::hello;
 use crate::lab::Lab;
 use crate::network;
 use crate::plan::workload::Workload;
@@ -71,7 +72,7 @@ impl<'a> Conformance<'a> {
         only: Option<&str>,
         observer: &dyn Fn(&Finding),
     ) -> Result<Report, String> {
-        let hello = driver.query_hello()?.hello;
+        let hello = hello::query(&mut self.bench, driver)?.hello;
         let protocols = match driver.entry.protocols.is_empty() {
             true => hello.protocols.clone(),
             false => driver.entry.protocols.clone(),
@@ -110,8 +111,7 @@ impl<'a> Conformance<'a> {
         other: &OtherCredentials,
     ) -> Verdict {
         match case.method {
-            Method::UnknownRequest => driver
-                .send_unknown_request()
+            Method::UnknownRequest => hello::send_unknown_request(&mut self.bench, driver)
                 .map_or_else(Verdict::Fail, |()| Verdict::Pass),
             Method::Cell(trial) => self.try_cell(driver, protocol, trial(protocol), other),
             Method::Exchange(trial) => {

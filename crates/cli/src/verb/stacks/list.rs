@@ -1,18 +1,19 @@
 //! `commute stacks`: lists every stack with what its driver reports.
 
-use lab::{Driver, DriverHello, Lab};
+use lab::{Driver, DriverHello, HelloReader, Lab};
 use serde::Serialize;
 
 use crate::{exit, out, progress};
 
 pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
     let drivers: Vec<&Driver> = lab.stacks.all().collect();
+    let mut hellos = HelloReader::start(lab)?;
     let status = progress::status();
     let rows: Vec<Row> = drivers
         .iter()
         .map(|driver| {
             status.set_message(format!("starting {} ...", driver.entry.name));
-            Row::new(driver, driver.query_hello())
+            Row::new(driver, hellos.query(driver))
         })
         .collect();
     status.finish_and_clear();
