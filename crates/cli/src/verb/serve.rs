@@ -101,8 +101,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let server = Server::bind(config).await?;
+        // Watched before anybody can know that there is a server to stop.
+        let stopped = until_signal()?;
         announce(&server, credentials.as_deref(), json)?;
-        server.run(until_signal()?).await?;
+        server.run(stopped).await?;
         anyhow::Ok(exit::PASS)
     })
 }
