@@ -41,6 +41,9 @@ enum Verb {
     /// First process of a bench; started by commute itself.
     #[command(hide = true)]
     BenchInit,
+    /// Starts a codec runner as another user; started by commute itself.
+    #[command(hide = true)]
+    Confined(verb::confined::Args),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => verb::serve::run(args),
         Verb::Stacks(args) => verb::stacks::run(&args),
         Verb::BenchInit => pump::init_main(),
+        Verb::Confined(args) => verb::confined::run(args),
     };
     exit::code(result)
 }

@@ -7,7 +7,7 @@ mod common;
 use std::process::{Command, Stdio};
 
 use common::command::{Running, wait_until};
-use common::process::{descendants, has_driver};
+use common::process::{descendants, has_argument, has_driver};
 use common::study::{assert_complete, record_count};
 use common::{CommandOutput, Sandbox, User};
 use record::{Outcome, RunData};
@@ -22,13 +22,6 @@ const ARGS: [&str; 7] = [
     "run",
     "--no-self-test",
 ];
-
-fn has_argument(pid: Pid, argument: &str) -> bool {
-    let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
-    let line = std::fs::read(path).unwrap_or_default();
-    line.split(|byte| *byte == 0)
-        .any(|found| found == argument.as_bytes())
-}
 
 #[track_caller]
 fn assert_none_failed(data: &RunData) {

@@ -26,6 +26,8 @@ pub struct Program {
     pub runtime: String,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// The user that it runs as, if not the caller: it is given the files that runners exchange.
+    pub user: Option<u32>,
 }
 
 /// A running runner, after `hello` and `setup`.

@@ -7,15 +7,16 @@ use crate::lab::Lab;
 
 /// The server's host name on every bench; the client's hosts file has it.
 pub(crate) const SERVER_NAME: &str = "origin.test";
-/// The user that runs drivers when the lab runs as root: Linux's overflow user, usually called
-/// nobody.
-const DRIVER_USER: u32 = 65534;
-/// Processes and threads of that user on the whole machine; a JVM has about 50.
-const MAX_PROCESSES: u64 = 4096;
-/// Per process.
-const MAX_MEMORY_BYTES: u64 = 4 << 30;
-/// Browsers write caches of some 10 MB.
-const MAX_FILE_BYTES: u64 = 1 << 30;
+/// What drivers and codec runners may be and use when the lab runs as root.
+pub const CONFINEMENT: Confinement = Confinement {
+    // Linux's overflow user, usually called nobody.
+    user: Some(65534),
+    // Threads count, too; a JVM has about 50.
+    max_processes: Some(4096),
+    max_memory_bytes: 4 << 30,
+    // Browsers write caches of some 10 MB.
+    max_file_bytes: 1 << 30,
+};
 /// Programs below these folders are there for every user.
 const SYSTEM: [&str; 4] = ["/usr", "/bin", "/opt", "/lib"];
 
@@ -26,13 +27,9 @@ pub(crate) fn start(exe: &Path) -> Result<Bench, BenchError> {
 
 /// Starts a bench for the lab's drivers; `jobs` benches share the machine.
 pub(crate) fn start_for_drivers(lab: &Lab, jobs: usize) -> Result<Bench, BenchError> {
-    let mut visible = BTreeSet::from([lab.home.root.join("stacks"), lab.home.bin.clone()]);
-    visible.extend(lab.exe.parent().map(Path::to_owned));
-    for driver in lab.stacks.all() {
-        visible.extend(runtime(Path::new(&driver.command[0])));
-    }
+    let programs = lab.stacks.all().map(|driver| &driver.command[0]);
     Bench::start(&BenchOptions {
-        visible: visible.into_iter().filter(|dir| dir.is_dir()).collect(),
+        visible: visible(lab, programs),
         writable: vec![std::env::temp_dir()],
         ..options(&lab.exe, jobs)
     })
@@ -49,6 +46,14 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
         visible: Vec::new(),
         writable: Vec::new(),
     }
+}
+
+/// Returns the folders that these programs of the lab need.
+fn visible<'a>(lab: &Lab, programs: impl Iterator<Item = &'a String>) -> Vec<PathBuf> {
+    let mut dirs = BTreeSet::from([lab.home.root.join("stacks"), lab.home.bin.clone()]);
+    dirs.extend(lab.exe.parent().map(Path::to_owned));
+    dirs.extend(programs.filter_map(|program| runtime(Path::new(program))));
+    dirs.into_iter().filter(|dir| dir.is_dir()).collect()
 }
 
 /// Returns the folder of the runtime that a program belongs to, e.g. that of Python for the
@@ -68,17 +73,33 @@ fn runtime(program: &Path) -> Option<PathBuf> {
 
 /// Returns the user that drivers run as, if it is not the caller.
 pub(crate) fn driver_user(bench: &Bench) -> Option<u32> {
-    (!bench.facts().rootless).then_some(DRIVER_USER)
+    CONFINEMENT.user.filter(|_| !bench.facts().rootless)
 }
 
 /// Returns what a driver may be and use.
 pub(crate) fn confinement(bench: &Bench) -> Confinement {
-    let user = driver_user(bench);
-    Confinement {
-        user,
-        // The caller may have more than this already.
-        max_processes: user.map(|_| MAX_PROCESSES),
-        max_memory_bytes: MAX_MEMORY_BYTES,
-        max_file_bytes: MAX_FILE_BYTES,
+    match driver_user(bench) {
+        Some(_) => CONFINEMENT,
+        // The caller may have more processes than that already.
+        None => Confinement {
+            user: None,
+            max_processes: None,
+            ..CONFINEMENT
+        },
     }
+}
+
+/// Returns the command that starts a codec runner, as another user where this one is root, and that
+/// user.
+pub(crate) fn confined(lab: &Lab, command: &[String]) -> (Vec<String>, Option<u32>) {
+    if !rustix::process::geteuid().is_root() {
+        return (command.to_vec(), None);
+    }
+    let mut words = vec![lab.exe.display().to_string(), "confined".to_owned()];
+    for dir in visible(lab, command.iter().take(1)) {
+        words.extend(["--visible".to_owned(), dir.display().to_string()]);
+    }
+    words.push("--".to_owned());
+    words.extend_from_slice(command);
+    (words, CONFINEMENT.user)
 }

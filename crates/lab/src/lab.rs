@@ -93,6 +93,12 @@ impl Lab {
         warnings
     }
 
+    /// Returns the command that starts a codec runner, and the user that it runs as if not the
+    /// caller: as root, runners are confined as drivers are.
+    pub fn confined(&self, command: &[String]) -> (Vec<String>, Option<u32>) {
+        crate::bench::confined(self, command)
+    }
+
     /// Plans a recorded run again, with `blocks` per network if it is to be extended.
     pub fn plan_of(&self, run: &Run, blocks: Option<u32>) -> Result<Plan, LabError> {
         let text = run.settings.study_toml.clone();

@@ -32,6 +32,7 @@ mod stacks;
 mod study;
 mod verify;
 
+pub use bench::CONFINEMENT;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{DoctorOptions, Fact, Fault, Part, check_line, check_network, machine};
 pub use error::LabError;

@@ -40,6 +40,7 @@
 mod bench;
 mod bridge;
 mod calibration;
+mod confined;
 mod confinement;
 mod connection;
 mod datapath;
@@ -59,6 +60,7 @@ mod window;
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
 pub use bridge::{Bridge, BridgeError};
 pub use calibration::{Bias, Calibration};
+pub use confined::Confined;
 pub use confinement::Confinement;
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};

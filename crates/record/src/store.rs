@@ -77,7 +77,13 @@ impl Store {
     }
 
     /// Writes the header. Fails if it exists. It must be written before any cell.
+    ///
+    /// A header that could not be read again is refused.
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
+        RunData::new(run.clone(), Vec::new()).map_err(|source| StoreError::Data {
+            dir: self.dir.clone(),
+            source,
+        })?;
         self.write_once(&self.header(), run)
     }
 

@@ -46,6 +46,14 @@ pub fn has_driver(root: Pid) -> bool {
         .any(|(_, name)| name.starts_with("commute-driver"))
 }
 
+/// Returns whether a process was started with this argument.
+pub fn has_argument(pid: Pid, argument: &str) -> bool {
+    let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
+    let line = fs::read(path).unwrap_or_default();
+    line.split(|byte| *byte == 0)
+        .any(|found| found == argument.as_bytes())
+}
+
 /// Returns whether a process has handlers for all of these signals: SigCgt in
 /// proc_pid_status(5), whose bit 0 is signal 1.
 pub fn handles(pid: Pid, signals: &[Signal]) -> bool {

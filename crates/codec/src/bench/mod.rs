@@ -9,6 +9,7 @@ pub(crate) use check::Exactness;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 
 use driver::codec_runner::{CodecEntry, Task};
@@ -91,6 +92,9 @@ impl Bench {
         options: Options,
     ) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
+        if let Some(user) = programs.iter().find_map(|program| program.user) {
+            chown(folder.path(), Some(user), Some(user))?;
+        }
         let schema_file = folder.path().join("schema.json");
         std::fs::write(&schema_file, wire::schema_json())?;
         let load = |name: &Name| -> io::Result<LoadedMessage> {

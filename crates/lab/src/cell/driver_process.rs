@@ -70,7 +70,7 @@ impl DriverProcess {
         };
         let mut env = driver::env::base_env(&home);
         env.extend(driver_end.env);
-        let mut fds: Vec<(OwnedFd, RawFd)> = vec![(stdout.into(), 1), (stderr.into(), 2)];
+        let mut fds: Vec<(OwnedFd, RawFd)> = vec![(stdout, 1), (stderr, 2)];
         fds.extend(driver_end.fds);
         let spawn = Spawn {
             program: (&driver.command[0]).into(),

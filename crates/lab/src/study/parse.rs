@@ -2,6 +2,8 @@
 
 mod tail;
 
+use std::collections::BTreeSet;
+
 use config::{ConfigError, Source};
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
@@ -15,6 +17,10 @@ use crate::slug::slug;
 
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
 const MAX_WARMUP_CALLS: u32 = 20_000;
+/// Some weeks of cells; the plan is kept in memory.
+const MAX_BLOCKS: u32 = 100_000;
+/// Names are part of file names, which have at most 255 bytes.
+const MAX_NAME_CHARS: usize = 64;
 
 impl Study {
     /// Parses and checks a study; `file` is used in messages only.
@@ -121,6 +127,19 @@ impl RawStudy {
                  (`commute networks` lists them)",
             ));
         }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = (self.networks.get_ref().iter()).find(|n| !seen.insert(*n)) {
+            return Err(source.error(
+                &self.networks.span(),
+                format!("networks names `{twice}` twice"),
+            ));
+        }
+        if *self.blocks.get_ref() > MAX_BLOCKS {
+            return Err(source.error(
+                &self.blocks.span(),
+                format!("blocks is out of range: 1 to {MAX_BLOCKS}"),
+            ));
+        }
         if *self.blocks.get_ref() == 0 {
             return Err(source.error(
                 &self.blocks.span(),
@@ -161,6 +180,16 @@ fn checked_arms(
         let arm = raw.get_ref().to_arm(warmup_calls);
         if let Some(e) = contradiction(&arm) {
             return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
+        }
+        if arm.name.chars().count() > MAX_NAME_CHARS || arm.name.chars().any(char::is_control) {
+            return Err(source.error(
+                &raw.span(),
+                format!(
+                    "arm {:?}: a name has at most {MAX_NAME_CHARS} characters, none of them a control \
+                     character",
+                    arm.name
+                ),
+            ));
         }
         let id = slug(&arm.name);
         if id.is_empty() || arms.iter().any(|a| slug(&a.name) == id) {

@@ -10,7 +10,7 @@ mod handler;
 mod namespaces;
 mod reaper;
 mod sockets;
-mod visible;
+pub(crate) mod visible;
 mod window;
 
 use std::ffi::OsString;

@@ -15,7 +15,7 @@ const SEARCHABLE: u32 = 0o001;
 /// file system, in which `dirs` are bound read-only, and `writable` as it is.
 ///
 /// Only this mount namespace changes.
-pub(super) fn expose(dirs: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
+pub(crate) fn expose(dirs: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
     let mut wanted: Vec<(&PathBuf, bool)> = dirs.iter().map(|d| (d, false)).collect();
     wanted.extend(writable.iter().map(|d| (d, true)));
     let mut hidden: Vec<(PathBuf, Vec<Bound>)> = Vec::new();

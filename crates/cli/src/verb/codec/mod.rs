@@ -200,10 +200,14 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
                 runtime: runner.runtime.clone(),
                 reason,
             }),
-            None => programs.push(Program {
-                runtime: runner.runtime.clone(),
-                command: runner.command.clone(),
-            }),
+            None => {
+                let (command, user) = lab.confined(&runner.command);
+                programs.push(Program {
+                    runtime: runner.runtime.clone(),
+                    command,
+                    user,
+                });
+            }
         }
     }
     anyhow::ensure!(

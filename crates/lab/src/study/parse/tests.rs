@@ -72,6 +72,21 @@ fn mistakes_are_reported_with_their_line() {
             "name at least one",
         ),
         (
+            "networks = [\"lan\", \"true-metro\"]",
+            "networks = [\"lan\", \"lan\"]",
+            "names `lan` twice",
+        ),
+        (
+            "blocks = 3",
+            "blocks = 4294967295",
+            "blocks is out of range: 1 to 100000",
+        ),
+        (
+            "name = \"again\"",
+            "name = \"\\u001b[31m\"",
+            "none of them a control character",
+        ),
+        (
             "baseline = \"hyper h2\"",
             "baseline = \"hyper h3\"",
             "did you mean `hyper h2`?",

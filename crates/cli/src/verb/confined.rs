@@ -1,0 +1,36 @@
+//! `commute confined`: starts a codec runner as another user. Started by commute itself.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use driver::env::{ENV_IN, ENV_OUT};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A folder that the program needs
+    #[arg(long)]
+    visible: Vec<PathBuf>,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Replaces this process; returns only an error.
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+    let mut command = args.command.into_iter();
+    let program = command.next().unwrap_or_default();
+    let confined = pump::Confined {
+        program: program.clone(),
+        args: command.collect(),
+        confinement: lab::CONFINEMENT,
+        visible: args.visible,
+        writable: vec![std::env::temp_dir()],
+        own: std::env::var_os("HOME")
+            .into_iter()
+            .map(Into::into)
+            .collect(),
+        pipes: [ENV_IN.to_owned(), ENV_OUT.to_owned()],
+    };
+    let error = confined.exec();
+    Err(anyhow::Error::new(error).context(format!("cannot run {}", program.display())))
+}
