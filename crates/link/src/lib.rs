@@ -12,8 +12,8 @@
 //! The packet carries the number of its flow, which a [`FlowTable`] assigns in order of opening, the
 //! same in both directions. [`Path::offer`] first gives the packet a ticket: the number of its flow,
 //! whether it is full-size (more than 1000 bytes), and its number among such packets of the flow.
-//! Every random draw is a function of this ticket, the seed and the purpose of the draw; there is no
-//! state. These are common random numbers: the tenth full-size packet of a flow gets the same draws
+//! Every random draw for a packet is a function of this ticket, the seed and the purpose of the draw;
+//! there is no state. (Fades and jitter come and go by the clock, the same for all packets.) These are common random numbers: the tenth full-size packet of a flow gets the same draws
 //! in every arm of a comparison, and a second flow, one more acknowledgement, a stray ARP or one more
 //! stage shifts no other packet's. A packet without a flow number gets no ticket: it waits and queues
 //! like the rest, but is never lost at random. Such are packets that are neither TCP nor UDP and,
@@ -27,7 +27,7 @@
 //!    either kept and goes on filling, or flushed;
 //! 3. *loss*, after the queue because packets lost on the radio have used the link: each packet
 //!    independently, in fades by the clock, or in runs of packets;
-//! 4. *delay* and jitter, which keep the order;
+//! 4. *delay* and jitter, which follows the clock and so keeps the order;
 //! 5. *reorder*, only if the direction asks for it.
 //!
 //! [`Path::poll`] returns how the packet left: [`Departure::Deliver`] or [`Departure::Drop`] with
@@ -36,7 +36,7 @@
 //! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside, so
 //! a lone packet costs one wake-up and not one per stage.
 //!
-//! Traces, gates, policies and fades run on virtual time from an origin: [`Path::start`], or the
+//! Traces, gates, policies, fades and jitter run on virtual time from an origin: [`Path::start`], or the
 //! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies
 //! offered = delivered + dropped + queued.
 //!

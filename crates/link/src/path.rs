@@ -51,8 +51,8 @@ impl Path {
         path
     }
 
-    /// Sets the origin of the clocks of trace, gate, policy and burst loss: the start of the first
-    /// step. Without this call the origin is the first packet.
+    /// Sets the origin of the clocks of trace, gate, policy, burst loss and jitter: the start of the
+    /// first step. Without this call the origin is the first packet.
     ///
     /// The packets of every flow are counted from zero again, so that arms with different warm-ups
     /// get common random numbers in their steps; the caller renews its [`FlowTable`](crate::FlowTable)

@@ -25,7 +25,8 @@ pub struct PathSpec {
     pub loss: Option<LossSpec>,
     /// Fixed one-way delay in ns.
     pub delay_ns: u64,
-    /// Uniform variation of the delay either way, in ns, without reordering.
+    /// Jitter: how far the delay varies either way, in ns. At every moment it is uniform over this
+    /// range, whatever is sent; it never reorders.
     pub jitter_ns: u64,
     /// Packets that are held back, so that later ones overtake them.
     pub reorder: Option<ReorderSpec>,
