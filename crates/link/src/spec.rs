@@ -140,16 +140,30 @@ impl LossSpec {
     }
 }
 
-/// Loss in bad times. Good and bad times alternate in virtual time and are exponential.
+/// Loss in bad times, which alternate with good ones in virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstSpec {
-    /// Mean length of a good time in ns; nothing is lost in it.
+    /// Mean length of a good time in ns, exponential; nothing is lost in it.
     pub good_ns: u64,
     /// Mean length of a bad time in ns.
     pub bad_ns: u64,
+    /// How the lengths of bad times vary.
+    #[serde(default)]
+    pub bad_length: BadLength,
     /// Chance of loss in a bad time, in parts per billion.
     pub loss_ppb: u32,
+}
+
+/// How the lengths of bad times vary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadLength {
+    /// Exponentially: most are shorter than their mean, and a few several times as long.
+    #[default]
+    Exponential,
+    /// Not at all.
+    Fixed,
 }
 
 /// Loss by a two-state chain that takes one step per packet. All chances are in parts per billion.
@@ -190,14 +204,18 @@ pub struct PoliceSpec {
     pub after_ns: u64,
 }
 
-/// Reordering: some packets are held back by a fixed time.
+/// Reordering: some packets are held back, each by `extra_ns` and a uniform time of its own up to
+/// `jitter_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderSpec {
     /// Chance of a packet to be held back, in parts per billion.
     pub ppb: u32,
-    /// How long it is held back, in ns.
+    /// Least time that it is held back, in ns.
     pub extra_ns: u64,
+    /// Range of the time on top of that, in ns.
+    #[serde(default)]
+    pub jitter_ns: u64,
 }
 
 #[cfg(test)]
@@ -244,6 +262,7 @@ mod tests {
         let burst = BurstSpec {
             good_ns: 900,
             bad_ns: 100,
+            bad_length: BadLength::Exponential,
             loss_ppb: 500_000_000,
         };
         assert_eq!(LossSpec::Burst(burst).mean_ppb(), 50_000_000);

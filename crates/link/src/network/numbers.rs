@@ -78,6 +78,18 @@ mod tests {
     }
 
     #[test]
+    fn ranges_of_reordering_and_fixed_fades_are_printed() {
+        let text = "[up.reorder]\npercent = 100\njitter_ms = 8\n\
+                    [down.reorder]\npercent = 1\nextra_ms = 5\njitter_ms = 2.5\n\
+                    [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\nbad_length = 'fixed'";
+        assert_eq!(
+            numbers(&format!("[up]\n[down]\n{text}")),
+            "no rate limit · RTT 0 ms · loss 5 % (fades of exactly 50 ms) down · \
+             reorder 1 % by 5 to 7.5 ms down 100 % by 0 to 8 ms up"
+        );
+    }
+
+    #[test]
     fn every_part_is_printed() {
         let text = "mtu = 1400\n[up]\n[up.policy]\nudp_block_after_ms = 0\nudp_rate_kbps = 64\n\
                     udp_burst_bytes = 9000\n[down]\ndelay_ms = 5\n\

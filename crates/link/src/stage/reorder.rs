@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{Item, Kind, Outcome, Stage};
 use crate::{
+    flows::Ticket,
     model::Direction,
     rng::{Chance, RandomStream},
     spec::{PathSpec, ReorderSpec},
@@ -25,25 +26,38 @@ pub(super) const KIND: Kind = Kind {
 pub(super) struct Keys {
     percent: Option<f64>,
     extra_ms: Option<f64>,
+    jitter_ms: Option<f64>,
 }
 
 impl Keys {
     pub(super) fn read(self, table: &Table<'_>) -> Result<ReorderSpec, ConfigError> {
         let percent =
             table.required_within("percent", self.percent, &NONZERO_PERCENT, "percent = 1")?;
-        let extra_ms =
-            table.required_within("extra_ms", self.extra_ms, &LENGTH_MS, "extra_ms = 5")?;
+        let jitter_ms = table.within("jitter_ms", self.jitter_ms, &LENGTH_MS)?;
+        let extra_ms = table.within("extra_ms", self.extra_ms, &LENGTH_MS)?;
+        if extra_ms.or(jitter_ms).is_none() {
+            let example = "extra_ms = 5, or jitter_ms = 8 for a random time from 0 to 8 ms";
+            table.required("extra_ms", extra_ms, example)?;
+        }
         Ok(ReorderSpec {
             ppb: ppb(percent),
-            extra_ns: ns(extra_ms),
+            extra_ns: extra_ms.map_or(0, ns),
+            jitter_ns: jitter_ms.map_or(0, ns),
         })
     }
 }
 
 fn summary(spec: &PathSpec) -> Option<(&'static str, String)> {
     let reorder = spec.reorder?;
-    let text = format!("{} by {} ms", percent(reorder.ppb), ms(reorder.extra_ns));
-    Some(("reorder", text))
+    let least = ms(reorder.extra_ns);
+    let extra = match reorder.jitter_ns {
+        0 => least,
+        jitter_ns => format!(
+            "{least} to {}",
+            ms(reorder.extra_ns.saturating_add(jitter_ns))
+        ),
+    };
+    Some(("reorder", format!("{} by {extra} ms", percent(reorder.ppb))))
 }
 
 fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
@@ -51,7 +65,9 @@ fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Sta
     Some(Box::new(Reorder {
         chance: Chance::from_ppb(reorder.ppb),
         extra_ns: reorder.extra_ns,
+        jitter_ns: reorder.jitter_ns,
         stream: RandomStream::new(seed, direction, "reorder"),
+        jitter_stream: RandomStream::new(seed, direction, "reorder jitter"),
         offered: 0,
         waiting: BinaryHeap::new(),
     }))
@@ -60,7 +76,9 @@ fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Sta
 struct Reorder {
     chance: Chance,
     extra_ns: u64,
+    jitter_ns: u64,
     stream: RandomStream,
+    jitter_stream: RandomStream,
     /// Packets so far; it numbers them.
     offered: u64,
     waiting: BinaryHeap<Reverse<Waiting>>,
@@ -70,12 +88,12 @@ impl Stage for Reorder {
     fn offer(&mut self, now_ns: u64, item: Item) {
         let held_back = item
             .ticket
-            .is_some_and(|ticket| self.chance.hit(self.stream.draw(ticket)));
-        let at_ns = if held_back {
-            now_ns.saturating_add(self.extra_ns)
-        } else {
+            .filter(|&ticket| self.chance.hit(self.stream.draw(ticket)));
+        let at_ns = held_back.map_or(now_ns, |ticket| {
             now_ns
-        };
+                .saturating_add(self.extra_ns)
+                .saturating_add(self.jitter_of(ticket))
+        });
         self.waiting.push(Reverse(Waiting {
             at_ns,
             number: self.offered,
@@ -100,6 +118,15 @@ impl Stage for Reorder {
 
     fn queued(&self) -> usize {
         self.waiting.len()
+    }
+}
+
+impl Reorder {
+    /// Returns this packet's time on top of `extra_ns`, from 0 to `jitter_ns`.
+    fn jitter_of(&self, ticket: Ticket) -> u64 {
+        let values = u128::from(self.jitter_ns) + 1;
+        let drawn = (u128::from(self.jitter_stream.draw(ticket)) * values) >> 64;
+        u64::try_from(drawn).unwrap_or(u64::MAX)
     }
 }
 
@@ -138,9 +165,13 @@ mod tests {
     };
     use crate::model::Cause;
 
-    /// Outcomes of 10,000 packets, 10 ns apart, with a hold-back of 25 ns.
-    fn outcomes(ppb: u32) -> Vec<(u64, u64, Option<Cause>)> {
-        let reorder = Some(ReorderSpec { ppb, extra_ns: 25 });
+    /// Outcomes of 10,000 packets, 10 ns apart, with a hold-back of 25 ns and up to `jitter_ns`.
+    fn outcomes(ppb: u32, jitter_ns: u64) -> Vec<(u64, u64, Option<Cause>)> {
+        let reorder = Some(ReorderSpec {
+            ppb,
+            extra_ns: 25,
+            jitter_ns,
+        });
         let spec = PathSpec {
             reorder,
             ..PathSpec::default()
@@ -154,7 +185,7 @@ mod tests {
 
     #[test]
     fn held_back_packets_are_overtaken_by_two() {
-        let out = outcomes(10_000_000);
+        let out = outcomes(10_000_000, 0);
         let held_back: Vec<_> = out.iter().filter(|o| o.0 != o.1 * 10).collect();
         // Binomial, n = 10000 at 1 %: sigma 10.
         assert!(held_back.len().abs_diff(100) < 50, "{}", held_back.len());
@@ -163,7 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn jitter_of_held_back_packets_is_their_own_and_uniform() {
+        let out = outcomes(1_000_000_000, 40);
+        let extra = |&(at_ns, token, _): &(u64, u64, _)| at_ns - token * 10 - 25;
+        assert!(out.iter().all(|o| extra(o) <= 40));
+        // Uniform over 41 values: sigma of the mean is sqrt((41^2 - 1) / 12 / 10000) = 0.12.
+        let mean = out.iter().map(extra).sum::<u64>() as f64 / 10_000.0;
+        assert!((mean - 20.0).abs() < 0.6, "{mean}");
+        // A packet is overtaken by the next if its draw is more than 10 above: about 28 %.
+        let overtaken = out.windows(2).filter(|w| w[0].1 > w[1].1).count();
+        assert!(overtaken > 2000, "{overtaken}");
+        assert!(out.windows(2).all(|w| w[0].0 <= w[1].0));
+    }
+
+    #[test]
     fn packets_due_at_the_same_time_keep_their_order() {
-        assert!(outcomes(1_000_000_000).windows(2).all(|w| w[0].1 < w[1].1));
+        assert!(
+            outcomes(1_000_000_000, 0)
+                .windows(2)
+                .all(|w| w[0].1 < w[1].1)
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::common::{Arrival, arrival, by_token, other, path, poll_at_end, token};
 use link::{
-    BurstSpec, Departure, Direction, FlowRule, FlowTable, GilbertElliottSpec, LossSpec, NS_PER_MS,
-    Path, PathSpec, QueueSpec, RateSpec, ReorderSpec,
+    BadLength, BurstSpec, Departure, Direction, FlowRule, FlowTable, GilbertElliottSpec, LossSpec,
+    NS_PER_MS, Path, PathSpec, QueueSpec, RateSpec, ReorderSpec,
 };
 
 const MS: u64 = NS_PER_MS;
@@ -16,6 +16,7 @@ fn models() -> [LossSpec; 3] {
         LossSpec::Burst(BurstSpec {
             good_ns: 80 * MS,
             bad_ns: 20 * MS,
+            bad_length: BadLength::Exponential,
             loss_ppb: 1_000_000_000,
         }),
         LossSpec::GilbertElliott(GilbertElliottSpec {
@@ -34,6 +35,7 @@ fn spec(loss: LossSpec) -> PathSpec {
         reorder: Some(ReorderSpec {
             ppb: 100_000_000,
             extra_ns: 5 * MS,
+            jitter_ns: 3 * MS,
         }),
         ..PathSpec::default()
     }

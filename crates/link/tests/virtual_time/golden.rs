@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use link::{
-    BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, OnClose,
-    PathSpec, QueueSpec, RateSpec, Trace,
+    BadLength, BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS,
+    OnClose, PathSpec, QueueSpec, RateSpec, ReorderSpec, Trace,
 };
 
 use crate::common::{Arrival, arrival, at_ns, path, poll_on_time, token};
@@ -51,6 +51,9 @@ fn table() -> String {
     for (name, spec) in traces_and_gates() {
         row(&mut table, name, "20 packets", "none", &spec, 6_300);
     }
+    for (name, spec) in variants() {
+        row(&mut table, name, "none", "fixed fades", &spec, 6_300);
+    }
     table
 }
 
@@ -85,6 +88,7 @@ fn losses() -> [(&'static str, Option<LossSpec>); 4] {
     let burst = BurstSpec {
         good_ns: 950 * MS,
         bad_ns: 50 * MS,
+        bad_length: BadLength::Exponential,
         loss_ppb: 1_000_000_000,
     };
     let chain = GilbertElliottSpec {
@@ -125,6 +129,32 @@ fn traces_and_gates() -> [(&'static str, PathSpec); 3] {
         ("gate keep", gated(OnClose::Keep)),
         ("gate flush", gated(OnClose::Flush)),
     ]
+}
+
+/// Losses in fades of equal length, with a delay that varies with and without reordering.
+fn variants() -> [(&'static str, PathSpec); 2] {
+    let burst = BurstSpec {
+        good_ns: 950 * MS,
+        bad_ns: 50 * MS,
+        bad_length: BadLength::Fixed,
+        loss_ppb: 1_000_000_000,
+    };
+    let jitter = PathSpec {
+        loss: Some(LossSpec::Burst(burst)),
+        delay_ns: 30 * MS,
+        jitter_ns: 20 * MS,
+        ..PathSpec::default()
+    };
+    let reorder = PathSpec {
+        jitter_ns: 0,
+        reorder: Some(ReorderSpec {
+            ppb: 500_000_000,
+            extra_ns: 5 * MS,
+            jitter_ns: 10 * MS,
+        }),
+        ..jitter.clone()
+    };
+    [("jitter", jitter), ("reorder", reorder)]
 }
 
 fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec, kbps: u64) {

@@ -1,8 +1,9 @@
 //! The built-in networks, and how network files are parsed.
 
 use link::{
-    BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, Network, OnClose, Path,
-    PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, builtin, find,
+    BadLength, BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, Network,
+    OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, builtin,
+    find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -122,11 +123,11 @@ fn fractional_values_become_exact_whole_units() {
 fn every_key_reaches_the_spec() {
     let text = "rate_kbps = 750\nqueue_ms = 20\nqueue_packets = 9\nqueue_bytes = 4000\n\
                 delay_ms = 30\njitter_ms = 5\n\
-                [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\nloss_percent = 25\n\
+                [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\nbad_length = 'fixed'\nloss_percent = 25\n\
                 [down.gate]\nclosed_ms = [[10, 60], [70, 80.5]]\nevery_ms = 1000\nqueue = 'keep'\n\
                 [down.policy]\nudp_block_after_ms = 9000\nudp_rate_kbps = 64\n\
                 udp_burst_bytes = 3000\nudp_rate_after_ms = 5\nudp_ports = [443, 53]\n\
-                [down.reorder]\npercent = 1\nextra_ms = 5";
+                [down.reorder]\npercent = 1\nextra_ms = 5\njitter_ms = 8";
     let closed_ns = vec![
         (10 * NS_PER_MS, 60 * NS_PER_MS),
         (70 * NS_PER_MS, 80_500_000),
@@ -151,6 +152,7 @@ fn every_key_reaches_the_spec() {
         loss: Some(LossSpec::Burst(BurstSpec {
             good_ns: 950 * NS_PER_MS,
             bad_ns: 50 * NS_PER_MS,
+            bad_length: BadLength::Fixed,
             loss_ppb: 250_000_000,
         })),
         delay_ns: 30 * NS_PER_MS,
@@ -158,6 +160,7 @@ fn every_key_reaches_the_spec() {
         reorder: Some(ReorderSpec {
             ppb: 10_000_000,
             extra_ns: 5 * NS_PER_MS,
+            jitter_ns: 8 * NS_PER_MS,
         }),
     };
     assert_eq!(down(text), Ok(expected));
@@ -186,6 +189,7 @@ fn every_key_reaches_the_spec() {
         Some(LossSpec::Burst(BurstSpec {
             good_ns: NS_PER_MS,
             bad_ns: NS_PER_MS,
+            bad_length: BadLength::Exponential,
             loss_ppb: 1_000_000_000,
         }))
     );

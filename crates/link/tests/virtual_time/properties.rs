@@ -5,8 +5,8 @@ use crate::common::{
     poll_on_time, token,
 };
 use link::{
-    BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec, PoliceSpec,
-    PolicySpec, QueueSpec, RateSpec, ReorderSpec, Trace,
+    BadLength, BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec,
+    PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, Trace,
 };
 use proptest::prelude::*;
 
@@ -47,13 +47,18 @@ fn losses() -> impl Strategy<Value = Option<LossSpec>> {
     prop_oneof![
         Just(None),
         chance.clone().prop_map(|ppb| Some(LossSpec::Iid { ppb })),
-        (1..100 * MS, 1..100 * MS, chance.clone()).prop_map(|(good_ns, bad_ns, loss_ppb)| Some(
-            LossSpec::Burst(BurstSpec {
+        (1..100 * MS, 1..100 * MS, chance.clone(), any::<bool>()).prop_map(
+            |(good_ns, bad_ns, loss_ppb, fixed)| Some(LossSpec::Burst(BurstSpec {
                 good_ns,
                 bad_ns,
+                bad_length: if fixed {
+                    BadLength::Fixed
+                } else {
+                    BadLength::Exponential
+                },
                 loss_ppb
-            })
-        )),
+            }))
+        ),
         (chance.clone(), chance.clone(), chance.clone(), chance).prop_map(|(p, r, g, b)| Some(
             LossSpec::GilbertElliott(GilbertElliottSpec {
                 to_bad_ppb: p,
@@ -103,8 +108,12 @@ fn policies() -> impl Strategy<Value = Option<PolicySpec>> {
 }
 
 fn reorders() -> impl Strategy<Value = Option<ReorderSpec>> {
-    let reorder = (0..1_000_000_000_u32, 1..50 * MS);
-    prop::option::of(reorder.prop_map(|(ppb, extra_ns)| ReorderSpec { ppb, extra_ns }))
+    let reorder = (0..1_000_000_000_u32, 0..50 * MS, 0..50 * MS);
+    prop::option::of(reorder.prop_map(|(ppb, extra_ns, jitter_ns)| ReorderSpec {
+        ppb,
+        extra_ns,
+        jitter_ns,
+    }))
 }
 
 fn specs() -> impl Strategy<Value = PathSpec> {

@@ -56,6 +56,16 @@ fn values_out_of_range_are_refused_with_line_key_and_range() {
         "down.burst_loss.good_ms: 0.5 is out of range; write a number from 1 to 3600000",
     );
     refused(
+        "[down.reorder]\npercent = 1\njitter_ms = 0",
+        7,
+        "down.reorder.jitter_ms: 0 is out of range; write a number from 0.001 to 3600000",
+    );
+    refused(
+        "[down.burst_loss]\ngood_ms = 9\nbad_ms = 9\nbad_length = 'constant'",
+        8,
+        "down.burst_loss.bad_length: unknown variant `constant`, expected `exponential` or `fixed`",
+    );
+    refused(
         "[down.policy]\nudp_rate_kbps = 9\nudp_burst_bytes = 1499",
         7,
         "down.policy.udp_burst_bytes: 1499 is out of range; write a number from 1500",
@@ -134,7 +144,7 @@ fn unknown_keys_get_their_table_and_the_nearest_key() {
         "[down.burst_loss]\ngood_ms = 1\nbad_ms = 1\nlos_percent = 1",
         8,
         "down.burst_loss: unknown field `los_percent`, expected one of `good_ms`, `bad_ms`, \
-         `loss_percent` (did you mean `loss_percent`?)",
+         `bad_length`, `loss_percent` (did you mean `loss_percent`?)",
     );
     let top = parse("about = 'a'\nsource = 's'\n[up]\n[down]\n[dwn]\n").unwrap_err();
     assert_eq!(
@@ -171,7 +181,12 @@ fn missing_keys_are_shown_by_example() {
     refused(
         "[down.reorder]\npercent = 1",
         5,
-        "down.reorder: `extra_ms` is missing; write extra_ms = 5",
+        "down.reorder: `extra_ms` is missing; write extra_ms = 5, or jitter_ms = 8",
+    );
+    refused(
+        "[down.reorder]\nextra_ms = 5",
+        5,
+        "down.reorder: `percent` is missing; write percent = 1",
     );
     refused(
         "[down.policy]\nudp_rate_kbps = 9",
@@ -341,6 +356,7 @@ fn random_lines() -> impl Strategy<Value = String> {
         "reorder",
         "percent",
         "extra_ms",
+        "bad_length",
     ];
     let values = [
         "0",
@@ -354,6 +370,7 @@ fn random_lines() -> impl Strategy<Value = String> {
         "0x10",
         "9223372036854775807",
         "99999999999999999999",
+        "'fixed'",
         "'keep'",
         "'flush'",
         "''",

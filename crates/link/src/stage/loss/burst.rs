@@ -8,7 +8,7 @@ use crate::{
     flows::Ticket,
     model::Direction,
     rng::{Chance, RandomStream},
-    spec::BurstSpec,
+    spec::{BadLength, BurstSpec},
     table::{NONZERO_PERCENT, Table, ns, ppb},
 };
 
@@ -22,6 +22,7 @@ const SOJOURN_MS: RangeInclusive<f64> = 1.0..=3_600_000.0;
 pub(crate) struct Keys {
     good_ms: Option<f64>,
     bad_ms: Option<f64>,
+    bad_length: Option<BadLength>,
     loss_percent: Option<f64>,
 }
 
@@ -32,6 +33,7 @@ impl Keys {
         Ok(BurstSpec {
             good_ns: ns(sojourn("good_ms", self.good_ms, "good_ms = 950")?),
             bad_ns: ns(sojourn("bad_ms", self.bad_ms, "bad_ms = 50")?),
+            bad_length: self.bad_length.unwrap_or_default(),
             loss_ppb: ppb(loss.unwrap_or(100.0)),
         })
     }
@@ -42,6 +44,7 @@ impl Keys {
 pub(super) struct Burst {
     good_ns: u64,
     bad_ns: u64,
+    bad_length: BadLength,
     chance: Chance,
     loss_stream: RandomStream,
     sojourn_stream: RandomStream,
@@ -56,6 +59,7 @@ impl Burst {
         let mut burst = Burst {
             good_ns: spec.good_ns,
             bad_ns: spec.bad_ns,
+            bad_length: spec.bad_length,
             chance: Chance::from_ppb(spec.loss_ppb),
             loss_stream: RandomStream::new(seed, direction, "burst loss"),
             sojourn_stream: RandomStream::new(seed, direction, "burst sojourn"),
@@ -70,13 +74,13 @@ impl Burst {
         self.number % 2 == 1
     }
 
-    /// Returns the length of a sojourn: exponential, by inversion, and at least a nanosecond, so
-    /// that every sojourn ends after it began.
+    /// Returns the length of a sojourn, at least a nanosecond, so that every sojourn ends after it
+    /// began. Exponential lengths are drawn by inversion.
     fn sojourn_ns(&self, number: u64) -> u64 {
-        let mean_ns = if number % 2 == 1 {
-            self.bad_ns
-        } else {
-            self.good_ns
+        let mean_ns = match (number % 2 == 1, self.bad_length) {
+            (true, BadLength::Fixed) => return self.bad_ns.max(1),
+            (true, BadLength::Exponential) => self.bad_ns,
+            (false, _) => self.good_ns,
         };
         // 53 bits fit a double exactly; the half keeps the logarithm finite.
         let bits = self.sojourn_stream.draw_at(0, number) >> 11;
@@ -108,6 +112,7 @@ mod tests {
     const SPEC: BurstSpec = BurstSpec {
         good_ns: 900 * NS_PER_MS,
         bad_ns: 100 * NS_PER_MS,
+        bad_length: BadLength::Exponential,
         loss_ppb: 1_000_000_000,
     };
 
@@ -137,6 +142,27 @@ mod tests {
     }
 
     #[test]
+    fn fixed_bad_times_all_last_equally_long() {
+        let spec = BurstSpec {
+            bad_length: BadLength::Fixed,
+            ..SPEC
+        };
+        let losses = losses(&spec, 0, 1);
+        let bursts: Vec<usize> = losses
+            .split(|lost| !lost)
+            .map(<[bool]>::len)
+            .filter(|len| *len > 0)
+            .collect();
+        // A hundred packets a millisecond apart. Good times shorter than a millisecond fall between
+        // two packets and join two bursts: one in 900.
+        let whole = bursts.iter().filter(|len| (100..=101).contains(*len));
+        assert!(bursts.len() - whole.count() < 20, "{bursts:?}");
+        // 3600 exponential good times: sigma of the mean share is 0.9 x 0.1 / sqrt(3600) = 0.0015.
+        let share = bursts.iter().sum::<usize>() as f64 / losses.len() as f64;
+        assert!((share - 0.1).abs() < 0.0075, "{share}");
+    }
+
+    #[test]
     fn fades_do_not_depend_on_the_packets_sent() {
         let dense = losses(&SPEC, 0, 1);
         let sparse = losses(&SPEC, 0, 10);
@@ -154,6 +180,7 @@ mod tests {
         let spec = BurstSpec {
             good_ns: 1,
             bad_ns: u64::MAX / 2,
+            bad_length: BadLength::Exponential,
             loss_ppb: 250_000_000,
         };
         let lost = losses(&spec, 0, 100).iter().filter(|&&lost| lost).count();

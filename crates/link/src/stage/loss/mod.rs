@@ -10,7 +10,7 @@ use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
 use crate::{
     flows::Ticket,
     model::{Cause, Direction},
-    spec::{LossSpec, PathSpec},
+    spec::{BadLength, LossSpec, PathSpec},
     table::{PERCENT, Table, ppb},
     text::{ms, percent},
 };
@@ -58,7 +58,13 @@ pub(crate) fn summary(spec: &PathSpec) -> Option<String> {
     let mean = percent(loss.mean_ppb());
     Some(match loss {
         LossSpec::Iid { .. } => mean,
-        LossSpec::Burst(burst) => format!("{mean} (fades of {} ms)", ms(burst.bad_ns)),
+        LossSpec::Burst(burst) => {
+            let exactly = match burst.bad_length {
+                BadLength::Exponential => "",
+                BadLength::Fixed => "exactly ",
+            };
+            format!("{mean} (fades of {exactly}{} ms)", ms(burst.bad_ns))
+        }
         LossSpec::GilbertElliott(_) => format!("{mean} (Gilbert-Elliott)"),
     })
 }
