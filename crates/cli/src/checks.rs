@@ -4,18 +4,6 @@ use record::Check;
 
 use crate::{exit, out};
 
-/// Prints every check, and returns the exit code.
-pub(crate) fn print(checks: &[Check], json: bool) -> anyhow::Result<u8> {
-    if json {
-        out::json(&checks)?;
-        return Ok(code(checks));
-    }
-    for check in checks {
-        print_line(check)?;
-    }
-    print_total(checks)
-}
-
 /// Prints one check.
 pub(crate) fn print_line(check: &Check) -> anyhow::Result<()> {
     out::print(&(lab::check_line(check) + "\n"))

@@ -34,7 +34,10 @@ mod verify;
 
 pub use bench::CONFINEMENT;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
-pub use doctor::{DoctorOptions, Fact, Fault, Part, check_line, check_network, machine};
+pub use doctor::{
+    DoctorOptions, Fact, Fault, NetworkCheck, NetworkCheckEvent, Part, check_line, check_network,
+    machine,
+};
 pub use error::LabError;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome};

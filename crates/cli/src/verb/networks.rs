@@ -1,7 +1,9 @@
 //! `commute networks`: lists the network profiles, or verifies one.
 
 use anyhow::Context as _;
+use lab::{NetworkCheck, NetworkCheckEvent};
 use link::Network;
+use record::Check;
 
 use crate::{exit, out};
 
@@ -19,7 +21,9 @@ pub(crate) struct Args {
 enum Verb {
     /// Send probes through a network, and compare configured and measured values
     ///
-    /// Exits with 3 if a value is outside its margin.
+    /// The expected values are what the network does to the same probes in virtual time, so that the
+    /// luck of losses and jitter cancels out. Exits with 3 if a value is outside its margin; a line
+    /// below tells if the machine was busy meanwhile.
     Check {
         /// Name of a network, or path of a TOML file
         network: String,
@@ -73,8 +77,37 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
     if !json {
         out::note!("{}: {}", network.name, network.numbers());
     }
-    let checks = lab::check_network(&exe, &network).map_err(crate::home::classify)?;
-    crate::checks::print(&checks, json)
+    let observer = |event: NetworkCheckEvent<'_>| {
+        if !json {
+            // If standard output fails, so will the total below.
+            drop(print_event(event));
+        }
+    };
+    let found = lab::check_network(&exe, &network, &observer).map_err(crate::home::classify)?;
+    let checks: Vec<Check> = found.iter().map(|c| c.check.clone()).collect();
+    if json {
+        out::json(&found)?;
+        return Ok(crate::checks::code(&checks));
+    }
+    crate::checks::print_total(&checks)
+}
+
+fn print_event(event: NetworkCheckEvent<'_>) -> anyhow::Result<()> {
+    match event {
+        NetworkCheckEvent::Sending { train, takes } => {
+            eprintln!("{train}, {:.0} s", takes.as_secs_f64().ceil());
+        }
+        NetworkCheckEvent::Repeating { noise } => {
+            eprintln!("a check failed, but {}; again", noise.join("; "));
+        }
+        NetworkCheckEvent::Checked(NetworkCheck { check, noise }) => {
+            crate::checks::print_line(check)?;
+            if !check.pass && !noise.is_empty() {
+                out::print(&format!("      noisy: {}\n", noise.join("; ")))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Finds a network by name or path.

@@ -13,8 +13,10 @@ mod goodput;
 mod interference;
 mod losses;
 mod machine;
+mod network_check;
 mod physics;
 mod probes;
+mod replay;
 mod udp_probe;
 
 use record::Check;
@@ -27,7 +29,7 @@ use examination::Examination;
 
 pub use examination::Fault;
 pub use machine::{Fact, machine};
-pub use probes::check_network;
+pub use network_check::{NetworkCheck, NetworkCheckEvent, check_network};
 
 /// What to check.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use pump::{Bench, BenchError, Side, SocketKind};
 
 use driver::clock::monotonic_ns;
 
-/// Any free port will do: nothing else runs at the receiving end.
-const PORT: u16 = 4791;
+/// Port of the receiver. Any free port will do: nothing else runs at that end.
+pub(crate) const PORT: u16 = 4791;
 /// How often the receiver looks whether the train is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes of IPv4 and UDP headers before a payload.
@@ -46,13 +46,15 @@ pub(crate) struct Train {
 pub(crate) struct Arrivals {
     /// In order of arrival.
     pub(crate) arrived: Vec<Arrival>,
-    /// Number of probes sent.
-    pub(crate) sent: u32,
+    /// When each probe was sent, CLOCK_MONOTONIC.
+    pub(crate) sent_ns: Vec<u64>,
 }
 
 /// One probe that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
+    /// Number of the probe in its train, from 0.
+    pub(crate) index: u32,
     pub(crate) at_ns: u64,
     pub(crate) delay_ns: u64,
 }
@@ -95,11 +97,12 @@ impl Prober {
             .map_err(|_| io::Error::other("the receiver panicked"))??;
         Ok(Arrivals {
             arrived,
-            sent: sent?,
+            sent_ns: sent?,
         })
     }
 
-    fn send(&self, train: &Train) -> io::Result<u32> {
+    fn send(&self, train: &Train) -> io::Result<Vec<u64>> {
+        let mut sent_ns = Vec::with_capacity(train.count as usize);
         let mut payload = vec![0; train.payload_bytes.max(16)];
         let started_ns = monotonic_ns();
         for i in 0..train.count {
@@ -108,10 +111,15 @@ impl Prober {
             if due_ns > now_ns {
                 thread::sleep(Duration::from_nanos(due_ns - now_ns));
             }
-            payload[..8].copy_from_slice(&monotonic_ns().to_le_bytes());
+            let now_ns = monotonic_ns();
+            // The first byte stays 0: a payload that looks like a QUIC Initial would open a
+            // connection with random draws of its own.
+            payload[4..8].copy_from_slice(&i.to_le_bytes());
+            payload[8..16].copy_from_slice(&now_ns.to_le_bytes());
             self.sender.send_to(&payload, self.to)?;
+            sent_ns.push(now_ns);
         }
-        Ok(train.count)
+        Ok(sent_ns)
     }
 }
 
@@ -122,8 +130,9 @@ fn receive(receiver: &UdpSocket, done: &mpsc::Receiver<()>) -> io::Result<Vec<Ar
         match receiver.recv(&mut payload) {
             Ok(len) if len >= 16 => {
                 let at_ns = monotonic_ns();
-                let sent_ns = u64::from_le_bytes(std::array::from_fn(|i| payload[i]));
+                let sent_ns = u64::from_le_bytes(std::array::from_fn(|i| payload[8 + i]));
                 arrived.push(Arrival {
+                    index: u32::from_le_bytes(std::array::from_fn(|i| payload[4 + i])),
                     at_ns,
                     delay_ns: at_ns.saturating_sub(sent_ns),
                 });
