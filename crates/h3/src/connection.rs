@@ -68,11 +68,13 @@ impl<B: Buf> quic::Connection<B> for Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
         let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
-        Poll::Ready(
-            stream
-                .map(|stream| RecvStream::new(stream, Role::Unidirectional))
-                .map_err(convert::connection_error),
-        )
+        let stream = stream.map_err(convert::connection_error)?;
+        let connection = self.open.connection.clone();
+        Poll::Ready(Ok(RecvStream::new(
+            stream,
+            connection,
+            Role::Unidirectional,
+        )))
     }
 
     fn poll_accept_bidi(
@@ -87,7 +89,7 @@ impl<B: Buf> quic::Connection<B> for Connection {
             .map(|accepted| accepted.insert(&send, &recv));
         Poll::Ready(Ok(BidiStream {
             send: SendStream::new(send, Role::Response, guard),
-            recv: RecvStream::new(recv, Role::Request),
+            recv: RecvStream::new(recv, self.open.connection.clone(), Role::Request),
         }))
     }
 
@@ -171,7 +173,7 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         let (send, recv) = opened.map_err(convert::stream_error)?;
         Poll::Ready(Ok(BidiStream {
             send: SendStream::new(send, Role::Request, None),
-            recv: RecvStream::new(recv, Role::Response),
+            recv: RecvStream::new(recv, self.connection.clone(), Role::Response),
         }))
     }
 

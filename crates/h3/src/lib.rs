@@ -31,6 +31,12 @@
 //! a stream does have state (a place in quinn's queue), which is part of the connection and not of
 //! the caller's future.
 //!
+//! # Long frames
+//!
+//! h3 would buffer any frame but DATA up to its declared length, without bound. Here a frame of
+//! more than 64 KiB closes the connection with `H3_EXCESSIVE_LOAD` as soon as its header has
+//! arrived.
+//!
 //! # Early data
 //!
 //! [`Connection::with_accepted_requests`] also keeps, for each accepted request, what h3 does not
@@ -41,6 +47,7 @@
 mod accepted;
 mod connection;
 mod convert;
+mod frame_limit;
 mod recv;
 mod role;
 mod send;

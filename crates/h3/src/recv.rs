@@ -7,24 +7,38 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
+use quinn::ConnectionError;
 
-use crate::convert::{error_code, read_error, stream_id};
+use crate::convert::{error_code, read_error, stream_error, stream_id};
+use crate::frame_limit::FrameLimit;
 use crate::role::Role;
 
 /// The receiving half of a stream. Dropping it before its end asks the peer to stop sending.
 #[derive(Debug)]
 pub struct RecvStream {
     stream: quinn::RecvStream,
+    /// Closed when a frame is too long.
+    connection: quinn::Connection,
     role: Role,
+    frames: FrameLimit,
     /// All data has been read, or the peer was asked to stop.
     ended: bool,
 }
 
 impl RecvStream {
-    pub(crate) fn new(stream: quinn::RecvStream, role: Role) -> Self {
+    pub(crate) fn new(
+        stream: quinn::RecvStream,
+        connection: quinn::Connection,
+        role: Role,
+    ) -> Self {
         Self {
             stream,
+            connection,
             role,
+            frames: match role {
+                Role::Request | Role::Response => FrameLimit::bidirectional(),
+                Role::Unidirectional => FrameLimit::unidirectional(),
+            },
             ended: false,
         }
     }
@@ -47,6 +61,14 @@ impl quic::RecvStream for RecvStream {
         let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
         let chunk = ready!(read);
         self.ended |= !matches!(chunk, Ok(Some(_)));
+        if let Ok(Some(chunk)) = &chunk
+            && self.frames.check(&chunk.bytes).is_err()
+        {
+            self.ended = true;
+            let code = error_code(Code::H3_EXCESSIVE_LOAD.value());
+            self.connection.close(code, b"frame too long");
+            return Poll::Ready(Err(stream_error(ConnectionError::LocallyClosed)));
+        }
         Poll::Ready(
             chunk
                 .map(|chunk| chunk.map(|chunk| chunk.bytes))

@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 
 /// Three times the default drain time (10 s), the longest that a shutdown may wait for requests.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(30);
+/// Only a server that no longer answers needs longer than this for a request on loopback.
+const POLITE_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running server; [`TestServer::stop`] shuts it down and returns its log.
 pub struct TestServer {
@@ -54,6 +56,19 @@ pub async fn start(config: Config) -> TestServer {
         task: tokio::spawn(server.run(async {
             stopped.await.ok();
         })),
+    }
+}
+
+/// Checks that a well-behaved client is answered over every protocol.
+pub async fn polite_client_is_answered(server: &TestServer) {
+    let tls = client::tls(server);
+    for protocol in client::PROTOCOLS {
+        let polite = async {
+            let mut http = client::connect(protocol, server.address, &tls).await?;
+            http.call(client::request("GET", "/health", 1, "")).await
+        };
+        let response = tokio::time::timeout(POLITE_LIMIT, polite).await;
+        assert_eq!(response.unwrap().unwrap().status(), 200, "{protocol}");
     }
 }
 
