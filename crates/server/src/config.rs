@@ -107,9 +107,12 @@ pub struct Limits {
     pub body_bytes: u64,
     /// Message of an echo or of any method of `commute.v1.Bench`, bytes.
     pub message_bytes: usize,
-    /// Message of an exchange, bytes both compressed and decompressed. Decoded, a message may
-    /// take a hundred times as much memory; each thread holds at most one.
+    /// Message of an exchange, bytes both compressed and decompressed.
     pub exchange_bytes: usize,
+    /// Messages, lists and strings inside a message of an exchange, an upper bound of which is
+    /// counted before it is decoded. Decoded, each takes up to some 150 bytes, numbers up to eight
+    /// times their size, and at most one message per core is decoded at a time.
+    pub exchange_elements: usize,
     /// Seeded file, bytes.
     pub file_bytes: u64,
     /// Concurrent requests per connection.
@@ -134,6 +137,7 @@ impl Default for Limits {
             body_bytes: 1 << 30,
             message_bytes: 1 << 20,
             exchange_bytes: 4 << 20,
+            exchange_elements: 1 << 17,
             file_bytes: 16 << 30,
             // RFC 9114 section 6.1 and RFC 9113 section 5.1.2 both ask for at least 100.
             streams: 100,

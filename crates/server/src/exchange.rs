@@ -1,11 +1,4 @@
 //! Exchanges: decodes a message of the codec bench in any codec, encodes it again, times both.
-//!
-//! The work is done on the runtime's own thread, where the request is read. A megabyte of gzip
-//! blocks it for some 30 ms, but in a cell there is only one client, and handing the work to
-//! another thread would add a wake-up to every small request.
-
-use std::cell::RefCell;
-use std::collections::HashMap;
 
 use axum::Router;
 use axum::body::Body;
@@ -18,16 +11,18 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use tonic::Status;
 use tower::service_fn;
-use wire::{Codec, Coder, DecodeError, Format, Kind, PassThrough};
+use wire::{Codec, DecodeError, Format, Kind, PassThrough};
 
 use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
+use crate::codec_pool::{CodecPool, Coders};
 use crate::config::Limits;
 use crate::rejection::Rejection;
 
-thread_local! {
-    /// Keeps zstd's contexts between requests, as its manual advises.
-    static CODERS: RefCell<HashMap<Codec, Coder>> = RefCell::default();
+#[derive(Clone)]
+struct Exchanges {
+    pool: CodecPool,
+    limits: Limits,
 }
 
 /// Routes `/exchange/{kind}` and the gRPC service that does the same.
@@ -35,24 +30,27 @@ pub(crate) fn router(limits: &Limits) -> Router {
     Router::new()
         .route("/exchange/{kind}", post(over_http))
         .route(&format!("{}/{{kind}}", wire::EXCHANGE), post(over_grpc))
-        .with_state(limits.clone())
+        .with_state(Exchanges {
+            pool: CodecPool::per_core(),
+            limits: limits.clone(),
+        })
 }
 
 async fn over_http(
-    State(limits): State<Limits>,
+    State(exchanges): State<Exchanges>,
     Path(kind): Path<String>,
     Extension(accounting): Extension<RequestAccounting>,
     request: Request,
 ) -> Result<Response, Rejection> {
     let kind = Kind::find(&kind).ok_or_else(|| Rejection::NotFound(known_kinds()))?;
     let codec = codec_of(request.headers())?;
-    let body = Limited::new(request.into_body(), limits.exchange_bytes);
+    let body = Limited::new(request.into_body(), exchanges.limits.exchange_bytes);
     let body = body
         .collect()
         .await
         .map_err(|error| Rejection::from_body_error(&*error))?;
     let message = body.to_bytes();
-    let answer = reencode(codec, kind, &message, limits.exchange_bytes, &accounting);
+    let answer = exchanges.reencode(codec, kind, message, accounting).await;
     let answer = answer.map_err(|error| Rejection::bad_request(&error))?;
     let mut response = Response::builder()
         .header(CONTENT_TYPE, codec.format.content_type())
@@ -66,7 +64,7 @@ async fn over_http(
 }
 
 async fn over_grpc(
-    State(limits): State<Limits>,
+    State(exchanges): State<Exchanges>,
     Path(kind): Path<String>,
     Extension(accounting): Extension<RequestAccounting>,
     request: Request,
@@ -78,40 +76,65 @@ async fn over_grpc(
     let Some(kind) = Kind::find(&kind) else {
         return Ok(Status::unimplemented(known_kinds()).into_http());
     };
-    let max_bytes = limits.exchange_bytes;
+    let max_bytes = exchanges.limits.exchange_bytes;
     let service = service_fn(move |request: tonic::Request<Bytes>| {
+        let (exchanges, accounting) = (exchanges.clone(), accounting.clone());
         let message = request.into_inner();
-        accounting.add_received(&message);
-        let codec = Codec::plain(Format::Protobuf);
-        let answer = reencode(codec, kind, &message, max_bytes, &accounting)
-            .map_err(|error| Status::invalid_argument(error.to_string()));
-        if let Ok(answer) = &answer {
-            accounting.add_sent(answer);
+        async move {
+            accounting.add_received(&message);
+            let codec = Codec::plain(Format::Protobuf);
+            let answer = exchanges.reencode(codec, kind, message, accounting.clone());
+            let answer = answer
+                .await
+                .map_err(|error| Status::invalid_argument(error.to_string()))?;
+            accounting.add_sent(&answer);
+            Ok(tonic::Response::new(answer))
         }
-        std::future::ready(answer.map(tonic::Response::new))
     });
     let mut grpc = tonic::server::Grpc::new(PassThrough).max_decoding_message_size(max_bytes);
     Ok(grpc.unary(service, request).await.map(Body::new))
 }
 
-/// Decodes a message and encodes it again, and reports how long each took.
+impl Exchanges {
+    /// Decodes a message and encodes it again, and records how long each took.
+    async fn reencode(
+        &self,
+        codec: Codec,
+        kind: Kind,
+        message: Bytes,
+        accounting: RequestAccounting,
+    ) -> Result<Bytes, DecodeError> {
+        let limits = self.limits.clone();
+        self.pool
+            .run(move |coders| reencode(coders, codec, kind, &message, &limits, &accounting))
+            .await
+    }
+}
+
 fn reencode(
+    coders: &mut Coders,
     codec: Codec,
     kind: Kind,
     message: &[u8],
-    max_bytes: usize,
+    limits: &Limits,
     accounting: &RequestAccounting,
 ) -> Result<Bytes, DecodeError> {
-    CODERS.with_borrow_mut(|coders| {
-        let coder = coders.entry(codec).or_insert_with(|| codec.coder());
-        let start_ns = monotonic_ns();
-        let message = coder.decode_within(kind, message, max_bytes)?;
-        let decoded_ns = monotonic_ns();
-        let answer = coder.encode(&message);
-        let encoded_ns = monotonic_ns();
-        accounting.record_exchange(codec, decoded_ns - start_ns, encoded_ns - decoded_ns);
-        Ok(answer.into())
-    })
+    let coder = coders.coder(codec);
+    let start_ns = monotonic_ns();
+    let plain = coder.decompress(message, limits.exchange_bytes)?;
+    let decompressed_ns = monotonic_ns();
+    // Not timed: clients have no such check.
+    codec
+        .format
+        .check_elements(&plain, limits.exchange_elements)?;
+    let checked_ns = monotonic_ns();
+    let message = codec.format.decode_message(kind, &plain)?;
+    let decoded_ns = monotonic_ns();
+    let answer = coder.encode(&message);
+    let encode_ns = monotonic_ns() - decoded_ns;
+    let decode_ns = decompressed_ns - start_ns + decoded_ns - checked_ns;
+    accounting.record_exchange(codec, decode_ns, encode_ns);
+    Ok(answer.into())
 }
 
 fn codec_of(headers: &HeaderMap) -> Result<Codec, Rejection> {

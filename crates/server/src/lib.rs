@@ -40,6 +40,7 @@ mod accounting;
 mod body;
 mod certificate;
 mod clock;
+mod codec_pool;
 mod config;
 mod connection;
 mod credentials;

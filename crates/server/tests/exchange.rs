@@ -9,7 +9,7 @@ use common::client::{self, PROTOCOLS, request};
 use common::{TestServer, start};
 use http::uri::PathAndQuery;
 use http::{Request, StatusCode};
-use server::Config;
+use server::{Config, Limits};
 use tonic::transport::Channel;
 use wire::{Codec, Compression, Compressor, Format, Kind, Message, Name, PassThrough};
 
@@ -160,6 +160,8 @@ async fn invalid_exchanges_are_rejected_with_a_hint() {
     let mut untyped = request("POST", "/exchange/ApiPage", 1, valid.clone());
     untyped.headers_mut().remove("content-type");
     let bomb = vec![b' '; 5 << 20];
+    // A frame header (RFC 8878 section 3.1.1.1) that asks for a window of 1 GiB, and an empty block.
+    let window = b"\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00".to_vec();
     let deep = format!("{{\"x\":{}", "[".repeat(100_000));
     let cases = [
         (untyped, 415, "application/vnd.msgpack; form=array"),
@@ -183,6 +185,7 @@ async fn invalid_exchanges_are_rejected_with_a_hint() {
             "4194304",
         ),
         (exchange(zstdded, Kind::Big, 1, zstd(bomb)), 400, "4194304"),
+        (exchange(zstdded, Kind::Big, 1, window), 400, "zstd"),
         (request("POST", "/exchange/Nothing", 1, ""), 404, "ApiPage"),
         (request("GET", "/exchange/Big", 1, ""), 405, ""),
         (
@@ -208,6 +211,19 @@ async fn invalid_exchanges_are_rejected_with_a_hint() {
     let answer = http.call(exchange(json, Kind::ApiPage, 1, valid)).await;
     assert_eq!(answer.unwrap().status(), 200);
     server.stop().await;
+}
+
+#[test]
+fn every_message_of_the_bench_is_far_below_the_limit_of_elements() {
+    let limit = Limits::default().exchange_elements / 2;
+    let large = ["big-1000", "perl-100"].map(|name| name.parse::<Name>().unwrap());
+    for name in Name::ALL.into_iter().chain(large) {
+        for format in Format::ALL {
+            let bytes = Codec::plain(format).coder().encode(&name.message(1));
+            let checked = format.check_elements(&bytes, limit);
+            assert!(checked.is_ok(), "{name} {format}: {checked:?}");
+        }
+    }
 }
 
 async fn grpc(server: &TestServer) -> tonic::client::Grpc<Channel> {

@@ -2,9 +2,11 @@
 //! advise.
 
 mod compression;
+mod elements;
 mod media;
 mod msgpack_old;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -79,6 +81,12 @@ pub enum DecodeError {
         /// The library's error.
         problem: String,
     },
+    /// The message has too many elements.
+    #[error("more than {limit} messages, lists and strings")]
+    TooManyElements {
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl Codec {
@@ -115,21 +123,17 @@ impl Coder {
 
     /// Decodes a message of `kind`, of at most [`SIZE_LIMIT_BYTES`] when decompressed.
     pub fn decode(&mut self, kind: Kind, bytes: &[u8]) -> Result<Message, DecodeError> {
-        self.decode_within(kind, bytes, SIZE_LIMIT_BYTES)
+        let bytes = self.decompress(bytes, SIZE_LIMIT_BYTES)?;
+        self.format.decode_message(kind, &bytes)
     }
 
-    /// Decodes a message of `kind`, of at most `limit` bytes when decompressed.
-    pub fn decode_within(
+    /// Decompresses to at most `limit` bytes.
+    pub fn decompress<'b>(
         &mut self,
-        kind: Kind,
-        bytes: &[u8],
+        bytes: &'b [u8],
         limit: usize,
-    ) -> Result<Message, DecodeError> {
-        let bytes = self.compressor.decompress(bytes, limit)?;
-        with_kind!(kind, T => match self.format.decode::<T>(&bytes) {
-            Ok(message) => Ok(message.into()),
-            Err(problem) => Err(DecodeError::Malformed { kind, format: self.format, problem }),
-        })
+    ) -> Result<Cow<'b, [u8]>, DecodeError> {
+        Ok(self.compressor.decompress(bytes, limit)?)
     }
 }
 
@@ -162,6 +166,25 @@ impl Format {
             Self::Msgpack => rmp_serde::to_vec_named(message).expect(ENCODABLE),
             Self::MsgpackArray => rmp_serde::to_vec(message).expect(ENCODABLE),
             Self::MsgpackOld => msgpack_old::to_vec(message).expect(ENCODABLE),
+        }
+    }
+
+    /// Decodes untrusted bytes to a message of `kind`.
+    pub fn decode_message(self, kind: Kind, bytes: &[u8]) -> Result<Message, DecodeError> {
+        with_kind!(kind, T => match self.decode::<T>(bytes) {
+            Ok(message) => Ok(message.into()),
+            Err(problem) => Err(DecodeError::Malformed { kind, format: self, problem }),
+        })
+    }
+
+    /// Refuses bytes that may decode to more than `limit` messages, lists and strings in all, so
+    /// that a small message cannot take much memory.
+    pub fn check_elements(self, bytes: &[u8], limit: usize) -> Result<(), DecodeError> {
+        // An element has at least a byte.
+        if bytes.len() <= limit || elements::count(self, bytes) <= limit {
+            Ok(())
+        } else {
+            Err(DecodeError::TooManyElements { limit })
         }
     }
 
