@@ -36,7 +36,31 @@ pub enum ServerError {
 fn bind_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => "; is another server running there?",
+        io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 need root or CAP_NET_BIND_SERVICE, others are free to all"
+        }
         io::ErrorKind::AddrNotAvailable => "; give an address of this machine",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_bind_says_what_to_do_about_it() {
+        for (kind, hint) in [
+            (io::ErrorKind::AddrInUse, "another server"),
+            (io::ErrorKind::PermissionDenied, "below 1024 need root"),
+            (io::ErrorKind::AddrNotAvailable, "address of this machine"),
+        ] {
+            let error = ServerError::Bind {
+                address: ([127, 0, 0, 1], 443).into(),
+                transport: "TCP",
+                source: kind.into(),
+            };
+            assert!(error.to_string().contains(hint), "{error}");
+        }
     }
 }

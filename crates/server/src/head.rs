@@ -1,6 +1,6 @@
 //! What the server reads from a request's head, over every protocol.
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, Version, request};
 
 /// The header (gRPC: metadata) that carries the request's id.
@@ -17,6 +17,12 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<u32> {
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+}
+
+/// Returns whether a request of HTTP/1.1 has the one Host header it needs (RFC 9112 section 3.2).
+/// Later versions have `:authority`.
+pub(crate) fn has_host(head: &request::Parts) -> bool {
+    head.version != Version::HTTP_11 || head.headers.get_all(HOST).iter().count() == 1
 }
 
 /// Returns the protocol by its name in the log.

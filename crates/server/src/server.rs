@@ -40,9 +40,6 @@ impl Server {
             return Err(ServerError::NoAddress);
         }
         let credentials = Credentials::generate(&config.names, config.key)?;
-        if let Some(folder) = &config.credentials_dir {
-            credentials.write(folder)?;
-        }
         let mut settings = Settings {
             key: config.key,
             chain_bytes: credentials.chain_bytes(),
@@ -62,6 +59,10 @@ impl Server {
             settings.udp_receive_buffer = settings.udp_receive_buffer.min(receive);
             settings.udp_send_buffer = settings.udp_send_buffer.min(send);
             ports.push(port);
+        }
+        // Only now: the files may be those of a server that runs on the same port.
+        if let Some(folder) = &config.credentials_dir {
+            credentials.write(folder)?;
         }
         let (log_writer, log) = log::open(config.log).map_err(ServerError::Log)?;
         let shared = Arc::new(Shared {

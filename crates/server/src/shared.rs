@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::ALT_SVC;
 use http::{HeaderValue, Request, Response};
@@ -22,7 +23,9 @@ use crate::clock::monotonic_ns;
 use crate::config::Limits;
 use crate::connection::{Activity, ConnectionContext};
 use crate::handshake::Handshake;
+use crate::head;
 use crate::log::LogWriter;
+use crate::rejection::Rejection;
 
 /// One server's shared state.
 pub(crate) struct Shared {
@@ -104,16 +107,19 @@ impl Shared {
     {
         let (head, body) = request.into_parts();
         let accounting = RequestAccounting::start(connection, &head, early_data);
+        let has_host = head::has_host(&head);
         let request = Request::from_parts(head, body);
         let request: Request<Body> =
             body::count_request(request, &accounting, self.limits.body_bytes);
         // The transport drops this future when its client leaves: that must be logged too.
         let unanswered = Unanswered(Some(accounting));
         let router = self.router.clone();
-        let mut response = router
-            .oneshot(request)
-            .await
-            .unwrap_or_else(|never| match never {});
+        let mut response = if has_host {
+            let answer = router.oneshot(request).await;
+            answer.unwrap_or_else(|never| match never {})
+        } else {
+            Rejection::BadRequest("a request needs one Host header".to_owned()).into_response()
+        };
         if let Some(alt_svc) = alt_svc {
             response.headers_mut().insert(ALT_SVC, alt_svc.clone());
         }

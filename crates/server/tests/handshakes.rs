@@ -8,7 +8,7 @@ use bytes::Bytes;
 use common::client::{self, Http, request};
 use common::{Log, TestServer};
 use rustls::ClientConfig;
-use server::{Config, KeyKind};
+use server::{Config, KeyKind, Server};
 
 #[tokio::test]
 async fn second_connection_resumes_over_either_transport() {
@@ -270,9 +270,23 @@ async fn rsa_keys_work_over_every_protocol_and_port() {
         .await;
     }
     assert_eq!(server.settings.key, KeyKind::Rsa2048);
-    // Two certificates with a 256-byte modulus and a 256-byte signature each.
-    assert!(server.settings.chain_bytes > 4 * 256, "{}", server.settings);
     assert_eq!(server.stop().await.connections().len(), 6);
+}
+
+#[tokio::test]
+async fn start_on_a_taken_port_leaves_the_credentials_alone() {
+    let server = common::start(Config::default()).await;
+    let before = std::fs::read(server.file("ca.pem")).unwrap();
+    let second = Server::bind(Config {
+        listen: vec![server.address],
+        credentials_dir: server.file("ca.pem").parent().map(Into::into),
+        ..Config::default()
+    });
+    let error = second.await.err().unwrap();
+    assert!(matches!(error, server::ServerError::Bind { .. }), "{error}");
+    assert_eq!(std::fs::read(server.file("ca.pem")).unwrap(), before);
+    common::polite_client_is_answered(&server).await;
+    server.stop().await;
 }
 
 async fn call(http: &mut Http, id: u32) {
