@@ -96,6 +96,9 @@ pub struct Arm {
     /// Congestion control asked for; absent for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
+    /// `long` if the server's certificate chain was; absent for a typical one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<String>,
     /// Number of calls to another server that warmed up the runtime first; 0 for a cold process.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup_calls: u32,

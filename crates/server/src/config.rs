@@ -18,6 +18,8 @@ pub struct Config {
     pub names: Vec<String>,
     /// The type of every key generated at start.
     pub key: KeyKind,
+    /// The length of the certificate chain.
+    pub chain: Chain,
     /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients.
     pub credentials_dir: Option<PathBuf>,
     /// Whether responses over TCP advertise HTTP/3 on the same port (Alt-Svc).
@@ -47,6 +49,7 @@ impl Default for Config {
             mtls_listen: Vec::new(),
             names: vec!["localhost".into()],
             key: KeyKind::P256,
+            chain: Chain::Typical,
             credentials_dir: None,
             alt_svc: false,
             early_data: false,
@@ -68,6 +71,30 @@ pub enum KeyKind {
     P256,
     /// RSA of 2048 bits, for stacks that support nothing else (mono).
     Rsa2048,
+}
+
+/// The length of the certificate chain: leaf and intermediate, padded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chain {
+    /// 2.3 kB, about what public CAs send for ECDSA keys. Over QUIC it arrives in the first
+    /// flight.
+    Typical,
+    /// 8 kB. Before a QUIC client's address is validated, a server may send three times what it
+    /// has received (RFC 9000 section 8.1): 3.6 kB after the usual first packet of 1.2 kB, 7.2 kB
+    /// after two, which clients with post-quantum keys send. The rest takes one more round trip.
+    /// Over TCP all of it fits the initial window of ten segments (RFC 6928).
+    Long,
+}
+
+impl Chain {
+    /// Returns the length that the chain is padded to, bytes of DER. Signatures of ECDSA vary by
+    /// a few.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Typical => 2_300,
+            Self::Long => 8_000,
+        }
+    }
 }
 
 /// A congestion control of quinn.

@@ -1,7 +1,7 @@
 //! Keys and certificates, generated at each start.
 //!
-//! root -> intermediate -> leaf, and root -> client. The server sends leaf and intermediate, and
-//! keeps the leaf's key in memory only. The keys of root and intermediate are dropped once the
+//! root -> intermediate -> leaf, and root -> client. The server sends leaf and intermediate, padded
+//! to the length of a chain from a public CA, and keeps the leaf's key in memory only. The keys of root and intermediate are dropped once the
 //! certificates are signed.
 
 use std::fs::{self, OpenOptions};
@@ -10,16 +10,20 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, KeyPair,
-    KeyUsagePurpose, PKCS_RSA_SHA256,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, DnType,
+    ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256,
 };
 use rsa::pkcs8::EncodePrivateKey;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
-use crate::config::KeyKind;
+use crate::config::{Chain, KeyKind};
 
 const RSA_BITS: usize = 2048;
+/// An extension that clients ignore, 1 of the enterprise number for examples (RFC 5612).
+const PADDING_OID: [u64; 8] = [1, 3, 6, 1, 4, 1, 32473, 1];
+/// The bytes of the padding's extension besides its content: sequence, identifier and string.
+const PADDING_HEAD_BYTES: usize = 4 + 12 + 4;
 
 /// The certificates and keys of both sides.
 pub(crate) struct Credentials {
@@ -61,7 +65,11 @@ pub enum CredentialsError {
 
 impl Credentials {
     /// Generates all keys and signs all certificates.
-    pub(crate) fn generate(names: &[String], kind: KeyKind) -> Result<Self, CredentialsError> {
+    pub(crate) fn generate(
+        names: &[String],
+        kind: KeyKind,
+        chain: Chain,
+    ) -> Result<Self, CredentialsError> {
         let root_key = key_pair(kind)?;
         // The name contains a digest of the key, because clients find an issuer by its name and
         // may have the roots of two servers.
@@ -72,7 +80,12 @@ impl Credentials {
             CertifiedIssuer::signed_by(authority("commute intermediate"), key_pair(kind)?, &root)?;
 
         let leaf_key = key_pair(kind)?;
-        let leaf = leaf(names)?.signed_by(&leaf_key, &intermediate)?;
+        let mut params = leaf(names)?;
+        let unpadded = params.signed_by(&leaf_key, &intermediate)?;
+        params.custom_extensions = padding(
+            (chain.bytes()).saturating_sub(unpadded.der().len() + intermediate.der().len()),
+        );
+        let leaf = params.signed_by(&leaf_key, &intermediate)?;
 
         let client_key = key_pair(kind)?;
         let client = client("commute client").signed_by(&client_key, &root)?;
@@ -172,6 +185,13 @@ fn leaf(names: &[String]) -> Result<CertificateParams, CredentialsError> {
     ];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     Ok(params)
+}
+
+/// Returns an extension of about this many bytes, in place of the key identifiers, addresses,
+/// policies and signed timestamps that public CAs add.
+fn padding(bytes: usize) -> Vec<CustomExtension> {
+    let content = vec![0; bytes.saturating_sub(PADDING_HEAD_BYTES)];
+    vec![CustomExtension::from_oid_content(&PADDING_OID, content)]
 }
 
 fn client(name: &str) -> CertificateParams {

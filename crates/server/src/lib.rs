@@ -28,7 +28,8 @@
 //! Windows, timers and congestion control are the defaults of hyper, quinn and Linux. There is no
 //! `date` header (hyper would send one, HTTP/3 would not), no compression other than that of
 //! exchanges, and no Retry except under load ([`Limits::half_open`]). TLS is rustls with ring on
-//! both transports, with one chain of a leaf and one intermediate.
+//! both transports, with one chain of a leaf and one intermediate, padded to
+//! a typical length or beyond what QUIC's first flight may carry ([`Chain`]).
 //!
 //! # Security
 //!
@@ -64,7 +65,7 @@ mod shared;
 mod tcp;
 mod tls;
 
-pub use config::{Config, Congestion, KeyKind, Limits};
+pub use config::{Chain, Config, Congestion, KeyKind, Limits};
 pub use credentials::CredentialsError;
 pub use error::ServerError;
 pub use inject::{Fault, Faults, UnknownFault};

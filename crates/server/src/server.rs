@@ -39,7 +39,7 @@ impl Server {
         if config.listen.is_empty() && config.mtls_listen.is_empty() {
             return Err(ServerError::NoAddress);
         }
-        let credentials = Credentials::generate(&config.names, config.key)?;
+        let credentials = Credentials::generate(&config.names, config.key, config.chain)?;
         let mut settings = Settings {
             key: config.key,
             chain_bytes: credentials.chain_bytes(),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use common::client::{self, Http, request};
 use common::{Log, TestServer};
 use rustls::ClientConfig;
-use server::{Config, KeyKind, Server};
+use server::{Chain, Config, KeyKind, Server};
 
 #[tokio::test]
 async fn second_connection_resumes_over_either_transport() {
@@ -271,6 +271,28 @@ async fn rsa_keys_work_over_every_protocol_and_port() {
     }
     assert_eq!(server.settings.key, KeyKind::Rsa2048);
     assert_eq!(server.stop().await.connections().len(), 6);
+}
+
+#[tokio::test]
+async fn chain_has_its_length_with_every_key_and_is_accepted() {
+    for chain in [Chain::Typical, Chain::Long] {
+        for key in [KeyKind::P256, KeyKind::Rsa2048] {
+            let config = Config {
+                key,
+                chain,
+                ..Config::default()
+            };
+            let server = common::start(config).await;
+            common::polite_client_is_answered(&server).await;
+            let log = server.stop().await;
+            // Resumed sessions send no chain.
+            for connection in log.connections().iter().filter(|c| !c.resumed) {
+                // Twice two signatures of ECDSA, which vary by three bytes.
+                let off = connection.chain_bytes.abs_diff(chain.bytes() as u64);
+                assert!(off <= 12, "{chain:?} {key:?}: {}", connection.chain_bytes);
+            }
+        }
+    }
 }
 
 #[tokio::test]

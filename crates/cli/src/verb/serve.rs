@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{Config, Congestion, Fault, KeyKind, Server};
+use server::{Chain, Config, Congestion, Fault, KeyKind, Server};
 
 use crate::exit;
 use crate::out;
@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Type of all keys
     #[arg(long, value_enum, default_value_t = Key::P256)]
     key: Key,
+    /// Length of the certificate chain
+    #[arg(long, value_enum, default_value_t = ChainLength::Typical)]
+    chain: ChainLength,
     /// Folder for ca.pem, client.pem and client.key, created if missing
     #[arg(long, value_name = "DIR")]
     credentials: Option<PathBuf>,
@@ -78,6 +81,14 @@ enum Key {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ChainLength {
+    /// 2.3 kB, as public CAs send
+    Typical,
+    /// 8 kB, which costs one more round trip over QUIC
+    Long,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Control {
     Cubic,
     Reno,
@@ -119,6 +130,10 @@ impl Args {
             key: match self.key {
                 Key::P256 => KeyKind::P256,
                 Key::Rsa2048 => KeyKind::Rsa2048,
+            },
+            chain: match self.chain {
+                ChainLength::Typical => Chain::Typical,
+                ChainLength::Long => Chain::Long,
             },
             credentials_dir: self.credentials,
             alt_svc: self.alt_svc,

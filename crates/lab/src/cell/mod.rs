@@ -135,6 +135,8 @@ impl CellRun<'_> {
         options
             .args
             .extend(["--congestion".to_owned(), congestion.to_owned()]);
+        let chain = self.arm.chain.name().to_owned();
+        options.args.extend(["--chain".to_owned(), chain]);
         if self.arm.discovery.is_some() {
             options.args.push("--alt-svc".to_owned());
         }

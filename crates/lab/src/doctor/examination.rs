@@ -13,7 +13,7 @@ use crate::error::LabError;
 use crate::host;
 use crate::lab::Lab;
 use crate::plan::workload::Workload;
-use crate::study::Arm;
+use crate::study::{Arm, Chain};
 use crate::verify::audit::{add_shares, objections};
 
 const TIMEOUT_NS: u64 = 20_000_000_000;
@@ -49,6 +49,8 @@ pub(super) struct Examination<'a> {
     pub(super) lab: &'a Lab,
     pub(super) bench: Bench,
     pub(super) fault: Option<Fault>,
+    /// The certificate chain of the servers of further cells.
+    pub(super) chain: Chain,
     gate: MeasurementGate,
 }
 
@@ -65,6 +67,7 @@ impl<'a> Examination<'a> {
             lab,
             bench,
             fault,
+            chain: Chain::Typical,
             gate: MeasurementGate::default(),
         })
     }
@@ -78,6 +81,7 @@ impl<'a> Examination<'a> {
     ) -> Result<Measured, CellError> {
         let arm = Arm {
             congestion: (self.fault == Some(Fault::Bbr)).then(|| "bbr".to_owned()),
+            chain: self.chain,
             ..Arm::plain(stack.name, stack.protocol)
         };
         let mut server = ServerOptions {

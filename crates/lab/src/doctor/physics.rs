@@ -10,7 +10,7 @@ use crate::cell::measured::Measured;
 use crate::cell::{DEFAULT_CONGESTION, accounting};
 use crate::network;
 use crate::plan::workload::Workload;
-use crate::study::{DEFAULT_BODY, Step};
+use crate::study::{Chain, DEFAULT_BODY, Step};
 
 const ONE_WAY_NS: u64 = 50_000_000;
 const RTT_MS: f64 = 100.0;
@@ -54,6 +54,33 @@ pub(super) fn round_trips(examination: &mut Examination<'_>, stack: KnownStack) 
     })
 }
 
+/// Measures new connections with a certificate chain that exceeds what a QUIC server may send before
+/// the client has answered (RFC 9000, section 8.1): a third round trip. Over TCP it fits the initial
+/// window (RFC 6928), and there are three as ever.
+pub(super) fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
+    let network = network::symmetric("100 ms", path(examination.fault));
+    let once = vec![Step::Reconnect(Reconnect::Cold), call(1)];
+    let workload = Workload::expand(&[Step::Repeat {
+        times: REPEATS,
+        steps: once,
+    }]);
+    examination.chain = Chain::Long;
+    let mut checks = Vec::new();
+    for stack in STACKS {
+        if matches!(stack.protocol, Protocol::H2 | Protocol::H3) {
+            checks.extend(examination.examine(&network, &stack, &workload, |measured| {
+                let cold = |c: &&Call| c.state == State::ColdConnection;
+                let calls = measured.calls.iter().filter(cold);
+                let times: Vec<f64> = calls.filter_map(first_byte_ms).collect();
+                let name = format!("{}: long chain, first byte after 3 RTT", stack.label());
+                vec![check(name, 3.0 * RTT_MS, median(times), NEW_MARGIN_MS, "ms")]
+            }));
+        }
+    }
+    examination.chain = Chain::Typical;
+    checks
+}
+
 /// On a lossless link nothing is retransmitted. A lost SYN or Initial would add a second (RFC 6298,
 /// section 2.1; RFC 9002, section 6.2.2), but only to the one connection it belongs to, which the
 /// medians would hide.
@@ -91,12 +118,15 @@ fn path(fault: Option<Fault>) -> PathSpec {
     path
 }
 
-fn workload(quic: bool) -> Workload {
-    let call = |times| Step::Call {
+fn call(times: u32) -> Step {
+    Step::Call {
         group: "echo".into(),
         body: DEFAULT_BODY.into(),
         times,
-    };
+    }
+}
+
+fn workload(quic: bool) -> Workload {
     let kinds: &[Reconnect] = if quic {
         &[Reconnect::Cold, Reconnect::Resume, Reconnect::EarlyData]
     } else {

@@ -14,7 +14,7 @@ use record::{Planned, Position};
 use sha2::{Digest, Sha256};
 
 use crate::slug::slug;
-use crate::study::Study;
+use crate::study::{Chain, Study};
 use calls::planned_calls;
 use estimate::{Pipe, estimate_ns};
 use workload::Workload;
@@ -172,6 +172,7 @@ impl Plan {
                 codec: a.codec.name().to_owned(),
                 security: a.security.name().to_owned(),
                 congestion: a.congestion.clone(),
+                chain: (a.chain != Chain::Typical).then(|| a.chain.name().to_owned()),
                 warmup_calls: a.warmup_calls,
                 observe: a.observe.clone(),
                 discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),

@@ -56,6 +56,8 @@ pub struct Arm {
     pub security: Security,
     /// Congestion control of both ends; none for each stack's default.
     pub congestion: Option<String>,
+    /// The length of the server's certificate chain.
+    pub chain: Chain,
     /// Requests to another origin that warm the runtime up first; 0 for a cold process.
     pub warmup_calls: u32,
     /// `frame:HZ` if the application sees the end of a request at its next frame.
@@ -74,9 +76,31 @@ impl Arm {
             codec: Codec::plain(protocol),
             security: Security::Tls,
             congestion: None,
+            chain: Chain::Typical,
             warmup_calls: 0,
             observe: None,
             discovery: None,
+        }
+    }
+}
+
+/// The length of the server's certificate chain, as `commute serve --chain` makes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chain {
+    /// 2.3 kB, about what public CAs send.
+    #[default]
+    Typical,
+    /// 8 kB, more than a server may send over QUIC before the client's address is validated.
+    Long,
+}
+
+impl Chain {
+    /// Returns the name used in studies and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Chain::Typical => "typical",
+            Chain::Long => "long",
         }
     }
 }

@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::count::StepCount;
 use super::steps::{MAX_STEPS, RawStep};
 use super::units::to_ns;
-use super::{Arm, Security, Step, Study};
+use super::{Arm, Chain, Security, Step, Study};
 use crate::slug::slug;
 
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
@@ -72,6 +72,8 @@ struct RawArm {
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
+    #[serde(default)]
+    chain: Chain,
     warmup_calls: Option<u32>,
     observe: Option<String>,
     discovery: Option<Discovery>,
@@ -255,6 +257,7 @@ impl RawArm {
             codec: self.codec.clone().unwrap_or(plain.codec),
             security: self.security,
             congestion: self.congestion.clone(),
+            chain: self.chain,
             warmup_calls: self.warmup_calls.unwrap_or(warmup_calls),
             observe: self.observe.clone(),
             discovery: self.discovery,
