@@ -268,14 +268,15 @@ async fn send(server: &TestServer, flood: &Flood, last: Option<u32>) -> Seen {
         }
         write.write_all(&bytes).await.ok();
         write.flush().await.ok();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let reading = async {
         let mut seen = Seen::default();
         while let Some((kind, stream, payload)) = next_frame(&mut read).await {
             match kind {
                 GOAWAY => {
-                    seen.go_away = Some(u32::from_be_bytes(payload[4..8].try_into().unwrap()))
+                    let code = payload[4..8].try_into().unwrap();
+                    seen.go_away = Some(u32::from_be_bytes(code));
                 }
                 HEADERS if Some(stream) == last => {
                     seen.answered = true;
