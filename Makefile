@@ -22,7 +22,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance generated lint bench doctor stacks build clean
+.PHONY: run test apps codecs conformance generated lint deny advisories bench doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -74,6 +74,14 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+# Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
+deny:
+	$(CARGO) deny check licenses bans sources
+
+# Checks all dependencies against the RustSec advisories, which are fetched from GitHub.
+advisories:
+	$(CARGO) deny check advisories
 
 # Measures the link's accuracy and capacity next to its peers', then the server under load.
 bench:
