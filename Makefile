@@ -5,6 +5,7 @@
 #   SEED=7                   another seed, which gives other losses
 #   JOBS=1                   one cell at a time instead of two; it takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
+#   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
 
 CARGO ?= cargo
@@ -13,6 +14,7 @@ QUICK ?=
 SEED ?=
 JOBS ?= 2
 STACKS ?=
+FUZZ_SECONDS ?= 2
 SYSTEM ?=
 CODECS = rust jvm go mono python perl
 COMMA = ,
@@ -22,7 +24,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance generated lint deny advisories bench doctor stacks build clean
+.PHONY: run test apps codecs conformance generated lint deny advisories fuzz bench doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -72,6 +74,7 @@ generated:
 
 lint:
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
@@ -83,6 +86,10 @@ deny:
 advisories:
 	$(CARGO) deny check advisories
 
+# Fuzzes every parser with coverage feedback, beginning with the inputs in fuzz/corpus.
+fuzz:
+	fuzz/run $(FUZZ_SECONDS)
+
 # Measures the link's accuracy and capacity next to its peers', then the server under load.
 bench:
 	$(CARGO) bench -p commute-pump --bench link
@@ -93,4 +100,4 @@ doctor: build
 
 clean:
 	$(CARGO) clean
-	rm -rf runs stacks/*/.venv stacks/*/build
+	rm -rf fuzz/target runs stacks/*/.venv stacks/*/build
