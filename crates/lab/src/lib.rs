@@ -50,4 +50,4 @@ pub use plan::{Block, Plan, PlannedCell, Shard};
 pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
 pub use stacks::{Driver, Folder, Runner, Stacks, StacksError};
-pub use study::{Arm, Security, Step, Study};
+pub use study::{Arm, Chain, Security, Step, Study};

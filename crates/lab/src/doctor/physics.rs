@@ -68,13 +68,21 @@ pub(super) fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for stack in STACKS {
         if matches!(stack.protocol, Protocol::H2 | Protocol::H3) {
-            checks.extend(examination.examine(&network, &stack, &workload, |measured| {
-                let cold = |c: &&Call| c.state == State::ColdConnection;
-                let calls = measured.calls.iter().filter(cold);
-                let times: Vec<f64> = calls.filter_map(first_byte_ms).collect();
-                let name = format!("{}: long chain, first byte after 3 RTT", stack.label());
-                vec![check(name, 3.0 * RTT_MS, median(times), NEW_MARGIN_MS, "ms")]
-            }));
+            checks.extend(
+                examination.examine(&network, &stack, &workload, |measured| {
+                    let cold = |c: &&Call| c.state == State::ColdConnection;
+                    let calls = measured.calls.iter().filter(cold);
+                    let times: Vec<f64> = calls.filter_map(first_byte_ms).collect();
+                    let name = format!("{}: long chain, first byte after 3 RTT", stack.label());
+                    vec![check(
+                        name,
+                        3.0 * RTT_MS,
+                        median(times),
+                        NEW_MARGIN_MS,
+                        "ms",
+                    )]
+                }),
+            );
         }
     }
     examination.chain = Chain::Typical;

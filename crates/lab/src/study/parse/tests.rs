@@ -23,6 +23,14 @@ fn parses_a_study() {
 }
 
 #[test]
+fn arms_choose_the_length_of_the_chain() {
+    let (text, _) = with("stack = \"quinn\"", "stack = \"quinn\"\nchain = \"long\"");
+    let study = Study::parse("s.toml", &text).unwrap();
+    assert_eq!(study.arms[2].chain.name(), "long");
+    assert_eq!(study.arms[0].chain.name(), "typical");
+}
+
+#[test]
 fn bundled_studies_are_valid() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let mut seen = 0;
