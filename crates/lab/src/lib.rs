@@ -45,5 +45,5 @@ pub use plan::workload::Workload;
 pub use plan::{Block, Plan, PlannedCell, Shard};
 pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
-pub use stacks::{Driver, Folder, Runner, Stacks, StacksError};
+pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::{Arm, Security, Step, Study};

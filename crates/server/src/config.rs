@@ -36,6 +36,9 @@ pub struct Config {
     pub reject_tickets: bool,
     /// Congestion control of the QUIC side.
     pub congestion: Congestion,
+    /// How many packets later than a lost one must be acknowledged before the loss is declared over
+    /// QUIC; none for quinn's default, 3. At least 3 (RFC 9002 section 6.1.1).
+    pub packet_threshold: Option<u32>,
     /// Whether accepted sockets have TCP_NODELAY; false only to break the lab deliberately.
     pub nodelay: bool,
 }
@@ -56,6 +59,7 @@ impl Default for Config {
             faults: Faults::new(),
             reject_tickets: false,
             congestion: Congestion::Cubic,
+            packet_threshold: None,
             nodelay: true,
         }
     }

@@ -132,9 +132,18 @@ impl CellRun<'_> {
         bench.set_congestion(congestion)?;
         let mut options = self.server.clone();
         options.key = stack.entry.certificate;
-        options
-            .args
-            .extend(["--congestion".to_owned(), congestion.to_owned()]);
+        let options_of_quic = [
+            ("--congestion", self.arm.congestion.clone()),
+            (
+                "--packet-threshold",
+                self.arm.packet_threshold.map(|n| n.to_string()),
+            ),
+        ];
+        for (name, value) in options_of_quic {
+            if let (Protocol::H3, Some(value)) = (self.arm.protocol, value) {
+                options.args.extend([name.to_owned(), value]);
+            }
+        }
         if self.arm.discovery.is_some() {
             options.args.push("--alt-svc".to_owned());
         }
@@ -212,6 +221,7 @@ impl CellRun<'_> {
         });
         // Whatever happened, both processes end before the next cell.
         let driver = driver.stop()?;
+        let server_libraries = server.libraries().clone();
         let log = server.stop()?;
         let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
         Ok(RunOutput {
@@ -223,6 +233,7 @@ impl CellRun<'_> {
             run_ns: steps.run_ns,
             took_ns: steps.took_ns,
             log,
+            server_libraries,
             driver,
         })
     }

@@ -3,6 +3,7 @@
 mod tail;
 
 use config::{ConfigError, Source};
+use driver::manifest::OWN_SERVER;
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
@@ -13,6 +14,8 @@ use super::units::to_ns;
 use super::{Arm, Security, Step, Study};
 use crate::slug::slug;
 
+/// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
+const MIN_PACKET_THRESHOLD: u32 = 3;
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
 const MAX_WARMUP_CALLS: u32 = 20_000;
 
@@ -42,6 +45,9 @@ struct RawStudy {
     /// The default for arms that do not set their own.
     #[serde(default)]
     warmup_calls: u32,
+    /// The default for arms that do not name their own.
+    #[serde(default = "default_server")]
+    server: String,
     #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
     #[serde(default)]
@@ -50,6 +56,10 @@ struct RawStudy {
 
 fn default_seed() -> u64 {
     1
+}
+
+fn default_server() -> String {
+    OWN_SERVER.to_owned()
 }
 
 fn default_timeout() -> Spanned<f64> {
@@ -63,6 +73,8 @@ struct RawArm {
     stack: String,
     protocol: Protocol,
     codec: Option<Codec>,
+    server: Option<String>,
+    packet_threshold: Option<u32>,
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
@@ -78,7 +90,7 @@ fn default_security() -> Security {
 impl RawStudy {
     fn check(self, source: &Source<'_>) -> Result<Study, ConfigError> {
         self.check_head(source)?;
-        let arms = checked_arms(&self.arm, self.warmup_calls, source)?;
+        let arms = checked_arms(&self.arm, self.warmup_calls, &self.server, source)?;
         let baseline = self.baseline_of(&arms, source)?;
         let workload = (self.step.into_iter())
             .map(|raw| RawStep::check(raw, source))
@@ -154,12 +166,13 @@ impl RawStudy {
 fn checked_arms(
     raw: &[Spanned<RawArm>],
     warmup_calls: u32,
+    server: &str,
     source: &Source<'_>,
 ) -> Result<Vec<Arm>, ConfigError> {
     let mut arms: Vec<Arm> = Vec::new();
     for raw in raw {
-        let arm = raw.get_ref().to_arm(warmup_calls);
-        if let Some(e) = contradiction(&arm) {
+        let arm = raw.get_ref().to_arm(warmup_calls, server);
+        if let Some(e) = contradiction(&arm).or_else(|| arm.not_with_its_server()) {
             return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
         }
         let id = slug(&arm.name);
@@ -219,11 +232,18 @@ fn check_workload(
 }
 
 impl RawArm {
-    fn to_arm(&self, warmup_calls: u32) -> Arm {
+    /// `warmup_calls` and `server` are the study's. A default name shows another server than that.
+    fn to_arm(&self, warmup_calls: u32, server: &str) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
+        let name = match &self.server {
+            Some(other) if other != server => format!("{} ({other} server)", plain.name),
+            _ => plain.name,
+        };
         Arm {
-            name: self.name.clone().unwrap_or(plain.name),
+            name: self.name.clone().unwrap_or(name),
             codec: self.codec.clone().unwrap_or(plain.codec),
+            server: self.server.clone().unwrap_or_else(|| server.to_owned()),
+            packet_threshold: self.packet_threshold,
             security: self.security,
             congestion: self.congestion.clone(),
             warmup_calls: self.warmup_calls.unwrap_or(warmup_calls),
@@ -248,6 +268,15 @@ fn contradiction(arm: &Arm) -> Option<String> {
         }
         _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => {
             Some("`discovery` says how HTTP/3 is found; use it with protocol = \"h3\"".to_owned())
+        }
+        _ if arm.packet_threshold.is_some() && arm.protocol != Protocol::H3 => {
+            Some("`packet_threshold` is QUIC's; use it with protocol = \"h3\"".to_owned())
+        }
+        _ if arm
+            .packet_threshold
+            .is_some_and(|n| n < MIN_PACKET_THRESHOLD) =>
+        {
+            Some(format!("packet_threshold: at least {MIN_PACKET_THRESHOLD}"))
         }
         _ if arm.observe.as_deref().is_some_and(bad_frames) => {
             Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
