@@ -27,8 +27,6 @@ type bench struct {
 	wirepb.UnimplementedBenchServer
 }
 
-func registerBench(to *grpc.Server) { wirepb.RegisterBenchServer(to, bench{}) }
-
 // Echo answers with an equal message.
 func (bench) Echo(_ context.Context, request *wirepb.EchoRequest) (*wirepb.EchoReply, error) {
 	return &wirepb.EchoReply{StartTs: request.StartTs, Padding: request.Padding}, nil
@@ -190,8 +188,13 @@ func (a *grpcAccounting) TagConn(ctx context.Context, _ *stats.ConnTagInfo) cont
 func (a *grpcAccounting) HandleConn(context.Context, stats.ConnStats) {}
 
 func contentOf(message any) []byte {
-	if chunk, ok := message.(*wirepb.Chunk); ok {
-		return chunk.Data
+	switch message := message.(type) {
+	case *wirepb.Chunk:
+		return message.Data
+	case []byte: // the answer of an exchange
+		return message
+	case *[]byte: // the request of an exchange
+		return *message
 	}
 	encoded, err := proto.Marshal(message.(proto.Message))
 	if err != nil {

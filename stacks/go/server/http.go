@@ -31,6 +31,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /echo", echo)
 	mux.HandleFunc("GET /bytes/{n}", download)
 	mux.HandleFunc("PUT /upload", upload)
+	mux.HandleFunc("POST /exchange/{kind}", s.exchange)
 	return mux
 }
 
@@ -136,6 +137,7 @@ func (s *server) account(next http.Handler) http.Handler {
 		event.EndNs = engine.Now()
 		event.RequestBytes, event.RequestDigest = body.bytes, body.digest()
 		event.ResponseBytes, event.ResponseDigest = response.bytes, response.digest()
+		event.exchangeEvent = response.exchange
 		event.Status = response.status
 		event.Broken = response.failed || r.Context().Err() != nil
 		s.log.write(event)
@@ -171,8 +173,9 @@ func (b *countedBody) Read(part []byte) (int, error) {
 type countedResponse struct {
 	http.ResponseWriter
 	content
-	status int
-	failed bool // the client has left
+	exchange exchangeEvent
+	status   int
+	failed   bool // the client has left
 }
 
 func (r *countedResponse) WriteHeader(status int) {

@@ -45,6 +45,14 @@ type requestEvent struct {
 	ResponseDigest string  `json:"response_digest"`
 	Status         int     `json:"status"`
 	Broken         bool    `json:"broken"`
+	exchangeEvent
+}
+
+// An exchangeEvent is what the log has about an exchange that was answered.
+type exchangeEvent struct {
+	Codec    *string `json:"codec,omitempty"`
+	DecodeNs *int64  `json:"decode_ns,omitempty"`
+	EncodeNs *int64  `json:"encode_ns,omitempty"`
 }
 
 // A logWriter writes events from a goroutine of its own, so that no request waits for the disk.

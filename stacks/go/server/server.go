@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"commute/stacks/go/exchange"
+	"commute/stacks/go/wirepb"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"google.golang.org/grpc"
@@ -31,6 +33,7 @@ type server struct {
 	log         *logWriter
 	connections atomic.Uint64 // so far
 	requests    sync.WaitGroup
+	answerer    exchange.Answerer
 	chainBytes  int // as sent in a full handshake
 	addresses   []string
 	closers     []func()
@@ -103,8 +106,10 @@ func (s *server) serveGRPC(listener net.Listener, config *tls.Config) {
 		grpc.StatsHandler(&grpcAccounting{s}),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ForceServerCodecV2(newRawOrProto()),
 	)
-	registerBench(of)
+	wirepb.RegisterBenchServer(of, bench{})
+	of.RegisterService(s.exchangeMethods(), nil)
 	go of.Serve(listener)
 	s.closers = append(s.closers, of.Stop)
 }
