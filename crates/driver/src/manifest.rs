@@ -165,8 +165,8 @@ pub enum ManifestError {
         /// What to change.
         problem: &'static str,
     },
-    /// Neither a driver nor a runner.
-    #[error("no [[driver]] and no [[runner]]: a stack needs at least one")]
+    /// No driver, runner or server.
+    #[error("no [[driver]], [[runner]] or [[server]]: a stack needs at least one")]
     Empty,
 }
 
@@ -174,7 +174,13 @@ impl Manifest {
     /// Parses and checks the text of a manifest.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = toml::from_str(text)?;
-        if manifest.driver.is_empty() && manifest.runner.is_empty() {
+        let Self {
+            driver,
+            runner,
+            server,
+            ..
+        } = &manifest;
+        if driver.is_empty() && runner.is_empty() && server.is_empty() {
             return Err(ManifestError::Empty);
         }
         for (index, entry) in manifest.driver.iter().enumerate() {
@@ -356,10 +362,7 @@ mod tests {
     #[test]
     fn servers_that_cannot_start_are_rejected() {
         let server = |name: &str, command: &str| {
-            format!(
-                "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"x\"\ncommand = [\"x\"]\n\
-                 [[server]]\nname = {name:?}\ncommand = {command}\n"
-            )
+            format!("[stack]\nneeds = \"\"\n[[server]]\nname = {name:?}\ncommand = {command}\n")
         };
         let manifest = Manifest::parse(&server("go", "[\"{stack}/x\"]")).unwrap();
         assert_eq!(

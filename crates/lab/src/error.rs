@@ -42,6 +42,9 @@ pub enum LabError {
         /// What its server cannot do.
         reason: String,
     },
+    /// The server that was named is not installed.
+    #[error("{0}")]
+    NoServer(String),
     /// The run's folder cannot be written or read.
     #[error(transparent)]
     Store(#[from] record::StoreError),

@@ -34,6 +34,7 @@ mod verify;
 
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{DoctorOptions, Fact, Fault, Part, check_line, check_network, machine};
+pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome};

@@ -56,7 +56,10 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
             add("key exchange", of.group.clone());
             add("cipher", of.cipher.clone());
             add("ALPN", of.alpn.clone());
-            add(SERVER_LIBRARY, of.server_library.clone().unwrap_or_default());
+            add(
+                SERVER_LIBRARY,
+                of.server_library.clone().unwrap_or_default(),
+            );
             add("server's key", of.certificate.clone());
             if of.hello_retry {
                 add("HelloRetryRequest", "one more round trip".to_owned());

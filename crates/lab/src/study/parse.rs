@@ -261,6 +261,7 @@ fn contradiction(arm: &Arm) -> Option<String> {
     if let Err(e) = codec.parse::<wire::Codec>() {
         return Some(e.to_string());
     }
+    let too_few = |packets| packets < MIN_PACKET_THRESHOLD;
     let bad_frames = |observe: &str| frame_hz(observe).is_none();
     match arm.protocol {
         Protocol::Grpc if codec != "protobuf" => {
@@ -272,12 +273,9 @@ fn contradiction(arm: &Arm) -> Option<String> {
         _ if arm.packet_threshold.is_some() && arm.protocol != Protocol::H3 => {
             Some("`packet_threshold` is QUIC's; use it with protocol = \"h3\"".to_owned())
         }
-        _ if arm
-            .packet_threshold
-            .is_some_and(|n| n < MIN_PACKET_THRESHOLD) =>
-        {
-            Some(format!("packet_threshold: at least {MIN_PACKET_THRESHOLD}"))
-        }
+        _ if arm.packet_threshold.is_some_and(too_few) => Some(format!(
+            "packet_threshold: at least {MIN_PACKET_THRESHOLD}, the default of QUIC"
+        )),
         _ if arm.observe.as_deref().is_some_and(bad_frames) => {
             Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
         }

@@ -109,6 +109,9 @@ impl Job {
         }
         let file = args.study.as_deref().unwrap_or(Path::new(""));
         let quick = args.quick.then_some(QUICK_BLOCKS);
+        if let Some(server) = &args.server {
+            lab.stacks.find_server(server)?;
+        }
         let mut servers = BTreeSet::new();
         let mut plan_with = |blocks: Option<u32>| {
             lab.plan(file, |study| {
