@@ -6,7 +6,7 @@ mod common;
 
 use common::study::{assert_complete, counted_cells};
 use common::{CommandOutput, Sandbox};
-use record::{CallResult, Cell, Proof};
+use record::{CallResult, Cell, Proof, State};
 
 /// Every protocol with both servers; the arms' names are the default ones.
 const ARMS: [(&str, &str); 4] = [
@@ -134,6 +134,39 @@ fn every_protocol_is_proven_with_both_servers() {
             assert!(found.starts_with(library), "{arm}: {found}");
             assert_eq!(connection.congestion.as_deref(), Some(congestion), "{arm}");
         }
+    }
+}
+
+#[test]
+fn early_data_is_accepted_by_both_servers() {
+    let sandbox = sandbox();
+    let go = add_go_server(&sandbox);
+    let arm = "[[arm]]\nstack = \"quinn\"\nprotocol = \"h3\"\n";
+    let of_go = if go {
+        format!("{arm}server = \"go\"\n")
+    } else {
+        String::new()
+    };
+    let head = STUDY.replace("hyper h1", "quinn h3");
+    let steps = "[[step]]\ncall = \"echo\"\n[[step]]\nreconnect = \"early_data\"\n\
+                 [[step]]\nget = \"file\"\nbytes = 100\n";
+    sandbox.write("early.toml", &format!("{head}{arm}{of_go}{steps}"));
+    let output = sandbox
+        .run(&["run", "early.toml", "--out", "run", "--no-self-test"])
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let states: Vec<State> = cell.calls.iter().map(|call| call.state).collect();
+        assert_eq!(
+            states,
+            [State::ColdProcess, State::EarlyData],
+            "{}: {output}",
+            cell.arm
+        );
+    }
+    if !go {
+        testing::skip("stacks/go is not installed");
     }
 }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
+use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -146,6 +146,12 @@ impl CellRun<'_> {
         }
         if self.arm.discovery.is_some() {
             options.args.push("--alt-svc".to_owned());
+        }
+        let early_data = Action::Reconnect {
+            mode: Reconnect::EarlyData,
+        };
+        if self.workload.steps.iter().any(|s| s.action == early_data) {
+            options.args.push("--early-data".to_owned());
         }
         let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.

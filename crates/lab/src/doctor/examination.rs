@@ -80,10 +80,7 @@ impl<'a> Examination<'a> {
             congestion: (self.fault == Some(Fault::Bbr)).then(|| "bbr".to_owned()),
             ..Arm::plain(stack.name, stack.protocol)
         };
-        let mut server = ServerOptions {
-            args: vec!["--early-data".to_owned()],
-            ..ServerOptions::default()
-        };
+        let mut server = ServerOptions::default();
         if self.fault == Some(Fault::Nagle) {
             server.args.push("--nagle".to_owned());
         }
