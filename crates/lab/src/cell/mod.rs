@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use driver::manifest::Certificate;
 use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
@@ -130,29 +131,7 @@ impl CellRun<'_> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
-        let mut options = self.server.clone();
-        options.key = stack.entry.certificate;
-        let options_of_quic = [
-            ("--congestion", self.arm.congestion.clone()),
-            (
-                "--packet-threshold",
-                self.arm.packet_threshold.map(|n| n.to_string()),
-            ),
-        ];
-        for (name, value) in options_of_quic {
-            if let (Protocol::H3, Some(value)) = (self.arm.protocol, value) {
-                options.args.extend([name.to_owned(), value]);
-            }
-        }
-        if self.arm.discovery.is_some() {
-            options.args.push("--alt-svc".to_owned());
-        }
-        let early_data = Action::Reconnect {
-            mode: Reconnect::EarlyData,
-        };
-        if self.workload.steps.iter().any(|s| s.action == early_data) {
-            options.args.push("--early-data".to_owned());
-        }
+        let options = self.server_options(stack.entry.certificate);
         let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
@@ -177,6 +156,33 @@ impl CellRun<'_> {
             driver,
             hello,
         })
+    }
+
+    /// Returns the server's options with those that the arm and the workload ask for.
+    fn server_options(&self, key: Certificate) -> ServerOptions {
+        let mut options = ServerOptions {
+            key,
+            ..self.server.clone()
+        };
+        let args = &mut options.args;
+        if self.arm.protocol == Protocol::H3 {
+            if let Some(congestion) = &self.arm.congestion {
+                args.extend(["--congestion".to_owned(), congestion.clone()]);
+            }
+            if let Some(packets) = self.arm.packet_threshold {
+                args.extend(["--packet-threshold".to_owned(), packets.to_string()]);
+            }
+        }
+        if self.arm.discovery.is_some() {
+            args.push("--alt-svc".to_owned());
+        }
+        let early_data = Action::Reconnect {
+            mode: Reconnect::EarlyData,
+        };
+        if self.workload.steps.iter().any(|s| s.action == early_data) {
+            args.push("--early-data".to_owned());
+        }
+        options
     }
 
     /// Reads the driver's hello, sends it the setup and, for warm arms, waits for its warm-up.
