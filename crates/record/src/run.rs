@@ -97,6 +97,9 @@ pub struct Arm {
     /// Packet threshold of the server's QUIC loss detection; absent for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,
+    /// Round trips after which the server's QUIC takes a packet for lost; absent for its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_threshold: Option<f64>,
     /// Security: `tls` or `mtls`.
     pub security: String,
     /// Congestion control asked for; absent for the default.

@@ -66,6 +66,9 @@ impl Port {
         if let Some(packets) = config.packet_threshold {
             transport.packet_threshold(packets);
         }
+        if let Some(round_trips) = config.time_threshold {
+            transport.time_threshold(round_trips);
+        }
         match config.congestion {
             Congestion::Cubic => {
                 transport.congestion_controller_factory(Arc::new(CubicConfig::default()))

@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// [default: 3, quinn's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
     packet_threshold: Option<u32>,
+    /// Round trips after which QUIC declares a packet lost, more than 1 [default: 1.125, quinn's]
+    #[arg(long, value_name = "RTTS", value_parser = parse_time_threshold)]
+    time_threshold: Option<f32>,
     /// Inject a fault into the request with this ID: reset, truncate, garbage, stall, slow,
     /// unavailable or redirect; repeatable
     #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
@@ -138,9 +141,17 @@ impl Args {
                 Control::Bbr => Congestion::Bbr,
             },
             packet_threshold: self.packet_threshold,
+            time_threshold: self.time_threshold,
             nodelay: !self.nagle,
             ..Config::default()
         })
+    }
+}
+
+fn parse_time_threshold(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(round_trips) if round_trips > 1.0 => Ok(round_trips),
+        _ => Err("write a number of round trips above 1, e.g. 2".to_owned()),
     }
 }
 

@@ -172,6 +172,9 @@ impl CellRun<'_> {
             if let Some(packets) = self.arm.packet_threshold {
                 args.extend(["--packet-threshold".to_owned(), packets.to_string()]);
             }
+            if let Some(round_trips) = self.arm.time_threshold {
+                args.extend(["--time-threshold".to_owned(), round_trips.to_string()]);
+            }
         }
         if self.arm.discovery.is_some() {
             args.push("--alt-svc".to_owned());

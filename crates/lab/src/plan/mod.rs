@@ -173,6 +173,7 @@ impl Plan {
                 codec: a.codec.name().to_owned(),
                 server: (a.server != OWN_SERVER).then(|| a.server.clone()),
                 packet_threshold: a.packet_threshold,
+                time_threshold: a.time_threshold,
                 security: a.security.name().to_owned(),
                 congestion: a.congestion.clone(),
                 warmup_calls: a.warmup_calls,

@@ -58,6 +58,9 @@ pub struct Arm {
     /// How many packets later than a lost one must be acknowledged before commute's QUIC server
     /// declares the loss; none for quinn's default, 3 (RFC 9002 section 6.1.1).
     pub packet_threshold: Option<u32>,
+    /// After how many round trips commute's QUIC server declares a packet lost, above 1; none for
+    /// quinn's default, 9/8 (RFC 9002 section 6.1.2).
+    pub time_threshold: Option<f64>,
     /// Whether the client shows a certificate too.
     pub security: Security,
     /// Congestion control of both ends; none for each stack's default.
@@ -80,6 +83,7 @@ impl Arm {
             codec: Codec::plain(protocol),
             server: OWN_SERVER.to_owned(),
             packet_threshold: None,
+            time_threshold: None,
             security: Security::Tls,
             congestion: None,
             warmup_calls: 0,
@@ -108,6 +112,10 @@ impl Arm {
                 packet_threshold: Some(_),
                 ..
             } => cannot("packet_threshold"),
+            Arm {
+                time_threshold: Some(_),
+                ..
+            } => cannot("time_threshold"),
             _ => None,
         }
     }

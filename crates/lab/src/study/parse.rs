@@ -16,6 +16,8 @@ use crate::slug::slug;
 
 /// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
 const MIN_PACKET_THRESHOLD: u32 = 3;
+/// Round trips; later than that, the probe timeout has fired.
+const MAX_TIME_THRESHOLD: f64 = 10.0;
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
 const MAX_WARMUP_CALLS: u32 = 20_000;
 
@@ -75,6 +77,7 @@ struct RawArm {
     codec: Option<Codec>,
     server: Option<String>,
     packet_threshold: Option<u32>,
+    time_threshold: Option<f64>,
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
@@ -244,6 +247,7 @@ impl RawArm {
             codec: self.codec.clone().unwrap_or(plain.codec),
             server: self.server.clone().unwrap_or_else(|| server.to_owned()),
             packet_threshold: self.packet_threshold,
+            time_threshold: self.time_threshold,
             security: self.security,
             congestion: self.congestion.clone(),
             warmup_calls: self.warmup_calls.unwrap_or(warmup_calls),
@@ -261,6 +265,7 @@ fn contradiction(arm: &Arm) -> Option<String> {
     if let Err(e) = codec.parse::<wire::Codec>() {
         return Some(e.to_string());
     }
+    let out_of_range = |round_trips: f64| !(round_trips > 1.0 && round_trips <= MAX_TIME_THRESHOLD);
     let too_few = |packets| packets < MIN_PACKET_THRESHOLD;
     let bad_frames = |observe: &str| frame_hz(observe).is_none();
     match arm.protocol {
@@ -270,8 +275,17 @@ fn contradiction(arm: &Arm) -> Option<String> {
         _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => {
             Some("`discovery` says how HTTP/3 is found; use it with protocol = \"h3\"".to_owned())
         }
-        _ if arm.packet_threshold.is_some() && arm.protocol != Protocol::H3 => {
-            Some("`packet_threshold` is QUIC's; use it with protocol = \"h3\"".to_owned())
+        _ if arm.protocol != Protocol::H3
+            && (arm.packet_threshold.is_some() || arm.time_threshold.is_some()) =>
+        {
+            Some(
+                "`packet_threshold` and `time_threshold` are QUIC's; use them with \
+                 protocol = \"h3\""
+                    .to_owned(),
+            )
+        }
+        _ if arm.time_threshold.is_some_and(out_of_range) => {
+            Some("time_threshold: above 1, and at most 10 round trips".to_owned())
         }
         _ if arm.packet_threshold.is_some_and(too_few) => Some(format!(
             "packet_threshold: at least {MIN_PACKET_THRESHOLD}, the default of QUIC"

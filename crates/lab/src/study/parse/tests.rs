@@ -151,7 +151,12 @@ fn mistakes_are_reported_with_their_line() {
         (
             "name = \"again\"",
             "packet_threshold = 64",
-            "`packet_threshold` is QUIC's",
+            "`packet_threshold` and `time_threshold` are QUIC's",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\ntime_threshold = 1.0",
+            "time_threshold: above 1",
         ),
         (
             "name = \"again\"",
