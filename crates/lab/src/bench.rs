@@ -28,8 +28,10 @@ pub(crate) fn start(exe: &Path) -> Result<Bench, BenchError> {
 pub(crate) fn start_for_drivers(lab: &Lab, jobs: usize) -> Result<Bench, BenchError> {
     let mut visible = BTreeSet::from([lab.home.root.join("stacks"), lab.home.bin.clone()]);
     visible.extend(lab.exe.parent().map(Path::to_owned));
-    for driver in lab.stacks.all() {
-        visible.extend(runtime(Path::new(&driver.command[0])));
+    let drivers = lab.stacks.all().map(|driver| &driver.command);
+    let servers = lab.stacks.servers().map(|server| &server.command);
+    for command in drivers.chain(servers) {
+        visible.extend(runtime(Path::new(&command[0])));
     }
     Bench::start(&BenchOptions {
         visible: visible.into_iter().filter(|dir| dir.is_dir()).collect(),

@@ -165,6 +165,11 @@ impl Stacks {
         self.runners.values()
     }
 
+    /// Returns all servers besides commute's own, by name.
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        self.servers.values()
+    }
+
     /// Returns all folders, by name.
     pub fn folders(&self) -> impl Iterator<Item = &Folder> {
         self.folders.iter()
