@@ -1,5 +1,5 @@
-//! `stacks/<folder>/stack.toml`: the drivers and codec runners in a folder, and how to start
-//! them.
+//! `stacks/<folder>/stack.toml`: the drivers, codec runners and servers in a folder, and how to
+//! start them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,6 +7,9 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::protocol::Protocol;
+
+/// The name of the server that is part of commute.
+pub const OWN_SERVER: &str = "commute";
 
 /// The contents of a `stack.toml`.
 ///
@@ -34,6 +37,9 @@ pub struct Manifest {
     /// The folder's runners for the codec bench.
     #[serde(default)]
     pub runner: Vec<RunnerEntry>,
+    /// The folder's servers, which studies can name besides commute's own.
+    #[serde(default)]
+    pub server: Vec<ServerEntry>,
 }
 
 /// How to prepare a folder's drivers and runners.
@@ -82,6 +88,16 @@ pub struct DriverEntry {
 pub struct RunnerEntry {
     /// Name of the runtime, for `commute codec --runtime`.
     pub runtime: String,
+    /// Program and arguments, with the same placeholders as a driver's.
+    pub command: Vec<String>,
+}
+
+/// A `[[server]]` table (`docs/server.md`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerEntry {
+    /// Name that studies refer to.
+    pub name: String,
     /// Program and arguments, with the same placeholders as a driver's.
     pub command: Vec<String>,
 }
@@ -141,8 +157,16 @@ pub enum ManifestError {
         /// What to change.
         problem: &'static str,
     },
-    /// Neither a driver nor a runner.
-    #[error("no [[driver]] and no [[runner]]: a stack needs at least one")]
+    /// A server with an invalid name or command.
+    #[error("server {name:?}: {problem}")]
+    Server {
+        /// Name in the manifest.
+        name: String,
+        /// What to change.
+        problem: &'static str,
+    },
+    /// No driver, runner or server.
+    #[error("no [[driver]], [[runner]] or [[server]]: a stack needs at least one")]
     Empty,
 }
 
@@ -150,7 +174,13 @@ impl Manifest {
     /// Parses and checks the text of a manifest.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = toml::from_str(text)?;
-        if manifest.driver.is_empty() && manifest.runner.is_empty() {
+        let Self {
+            driver,
+            runner,
+            server,
+            ..
+        } = &manifest;
+        if driver.is_empty() && runner.is_empty() && server.is_empty() {
             return Err(ManifestError::Empty);
         }
         for (index, entry) in manifest.driver.iter().enumerate() {
@@ -165,6 +195,14 @@ impl Manifest {
             if let Some(problem) = runner.problem(&manifest.runner[..index]) {
                 return Err(ManifestError::Runner {
                     runtime: runner.runtime.clone(),
+                    problem,
+                });
+            }
+        }
+        for (index, server) in manifest.server.iter().enumerate() {
+            if let Some(problem) = server.problem(&manifest.server[..index]) {
+                return Err(ManifestError::Server {
+                    name: server.name.clone(),
                     problem,
                 });
             }
@@ -240,6 +278,27 @@ impl RunnerEntry {
     }
 }
 
+impl ServerEntry {
+    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
+    pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
+        expand(&self.command, stack, bin)
+    }
+
+    fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
+        if !is_valid_name(&self.name) {
+            Some("a server's name has only lower-case letters, digits and dashes")
+        } else if self.name == OWN_SERVER {
+            Some("this is the name of commute's own server")
+        } else if earlier.iter().any(|server| server.name == self.name) {
+            Some("the name is used twice")
+        } else if self.command.is_empty() {
+            Some("`command` needs a program")
+        } else {
+            None
+        }
+    }
+}
+
 /// Replaces the placeholders in a command.
 fn expand(command: &[String], stack: &Path, bin: &Path) -> Vec<String> {
     let expand = |word: &String| {
@@ -298,6 +357,21 @@ mod tests {
         assert!(error(&format!("{head}{}", runner("Perl 5"))).contains("lower-case"));
         let twice = format!("{head}{}{}", runner("go"), runner("go"));
         assert!(error(&twice).contains("twice"));
+    }
+
+    #[test]
+    fn servers_that_cannot_start_are_rejected() {
+        let server = |name: &str, command: &str| {
+            format!("[stack]\nneeds = \"\"\n[[server]]\nname = {name:?}\ncommand = {command}\n")
+        };
+        let manifest = Manifest::parse(&server("go", "[\"{stack}/x\"]")).unwrap();
+        assert_eq!(
+            manifest.server[0].argv("/s".as_ref(), "/b".as_ref()),
+            ["/s/x"]
+        );
+        assert!(error(&server("Go", "[\"x\"]")).contains("lower-case"));
+        assert!(error(&server("commute", "[\"x\"]")).contains("commute's own"));
+        assert!(error(&server("go", "[]")).contains("needs a program"));
     }
 
     #[test]

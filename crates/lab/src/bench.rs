@@ -27,7 +27,9 @@ pub(crate) fn start(exe: &Path) -> Result<Bench, BenchError> {
 
 /// Starts a bench for the lab's drivers; `jobs` benches share the machine.
 pub(crate) fn start_for_drivers(lab: &Lab, jobs: usize) -> Result<Bench, BenchError> {
-    let programs = lab.stacks.all().map(|driver| &driver.command[0]);
+    let drivers = lab.stacks.all().map(|driver| &driver.command[0]);
+    let servers = lab.stacks.servers().map(|server| &server.command[0]);
+    let programs = drivers.chain(servers);
     Bench::start(&BenchOptions {
         visible: visible(lab, programs),
         writable: vec![std::env::temp_dir()],

@@ -32,6 +32,19 @@ pub enum LabError {
         /// Why it cannot be used.
         source: Box<LabError>,
     },
+    /// An arm asks for what its server cannot do.
+    #[error("{file}: arm `{arm}`: {reason}")]
+    Arm {
+        /// The study's file.
+        file: String,
+        /// The arm's name.
+        arm: String,
+        /// What its server cannot do.
+        reason: String,
+    },
+    /// The server that was named is not installed.
+    #[error("{0}")]
+    NoServer(String),
     /// The run's folder cannot be written or read.
     #[error(transparent)]
     Store(#[from] record::StoreError),

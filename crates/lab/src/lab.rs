@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use driver::manifest::OWN_SERVER;
 use driver::protocol::Action;
 use record::Run;
 
@@ -8,7 +9,7 @@ use crate::error::LabError;
 use crate::home::Home;
 use crate::network;
 use crate::plan::Plan;
-use crate::stacks::{Stacks, StacksError};
+use crate::stacks::{Server, Stacks, StacksError};
 use crate::study::Study;
 
 /// A lab on this machine: its files, its stacks, and the binary that serves and starts benches.
@@ -45,6 +46,16 @@ impl Lab {
         for arm in &study.arms {
             let found = self.stacks.find(&arm.stack);
             found.map_err(|e| named(&arm.stack, e.into()))?;
+            let found = self.stacks.find_server(&arm.server);
+            found.map_err(|e| named(&arm.server, e.into()))?;
+            if let Some(reason) = arm.not_with_its_server() {
+                let arm = arm.name.clone();
+                return Err(LabError::Arm {
+                    file: name,
+                    arm,
+                    reason,
+                });
+            }
         }
         let base = file.parent().unwrap_or(Path::new(""));
         let networks = study
@@ -64,8 +75,9 @@ impl Lab {
             let Ok(driver) = self.stacks.find(&arm.stack) else {
                 continue;
             };
-            if let Some(reason) = driver.missing() {
-                warnings.push(format!("arm `{}`: {reason}", arm.name));
+            let server = self.stacks.find_server(&arm.server).ok().flatten();
+            for reason in [driver.missing(), server.and_then(Server::missing)] {
+                warnings.extend(reason.map(|reason| format!("arm `{}`: {reason}", arm.name)));
             }
             if !driver.entry.protocols.contains(&arm.protocol) {
                 let (stack, protocol) = (&arm.stack, arm.protocol.name());
@@ -115,14 +127,20 @@ impl Lab {
         let networks = (run.networks.iter())
             .map(network::from_record)
             .collect::<Result<Vec<_>, LabError>>()?;
-        let study = Study {
+        let mut study = Study {
             networks: networks.iter().map(|n| n.name.clone()).collect(),
             blocks,
             seed: run.seed,
             ..Study::parse("run.json: study_toml", &text)?
         };
-        for arm in &study.arms {
+        for (arm, recorded) in study.arms.iter_mut().zip(&run.arms) {
+            // The command line may have named another server than the study.
+            arm.server = recorded
+                .server
+                .clone()
+                .unwrap_or_else(|| OWN_SERVER.to_owned());
             self.stacks.find(&arm.stack)?;
+            self.stacks.find_server(&arm.server)?;
         }
         Ok(Plan::new(study, text, networks))
     }

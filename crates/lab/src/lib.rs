@@ -38,6 +38,7 @@ pub use doctor::{
     DoctorOptions, Fact, Fault, NetworkCheck, NetworkCheckEvent, Part, check_line, check_network,
     machine,
 };
+pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome};
@@ -49,5 +50,5 @@ pub use plan::workload::Workload;
 pub use plan::{Block, Plan, PlannedCell, Shard};
 pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
-pub use stacks::{Driver, Folder, Runner, Stacks, StacksError};
+pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::{Arm, Chain, Security, Step, Study};

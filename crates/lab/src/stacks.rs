@@ -1,19 +1,23 @@
-//! The stacks under `stacks/`: their drivers and codec runners, and whether each is installed.
+//! The stacks under `stacks/`: their drivers, codec runners and servers, and whether each is
+//! installed.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, Stack};
+use driver::manifest::{
+    Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, OWN_SERVER, Stack,
+};
 
 use crate::home::Home;
 
-/// Every driver and every codec runner found under `stacks/`, by name.
+/// Every driver, codec runner and server found under `stacks/`, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
     folders: Vec<Folder>,
     drivers: BTreeMap<String, Driver>,
     runners: BTreeMap<String, Runner>,
+    servers: BTreeMap<String, Server>,
 }
 
 /// One folder under `stacks/`, and how to prepare it.
@@ -30,6 +34,15 @@ pub struct Folder {
 pub struct Runner {
     /// The name of its runtime, e.g. `jvm`.
     pub runtime: String,
+    /// Program and arguments, with paths filled in.
+    pub command: Vec<String>,
+    /// The stack that it belongs to.
+    pub folder: Folder,
+}
+
+/// A server besides commute's own.
+#[derive(Clone, Debug)]
+pub struct Server {
     /// Program and arguments, with paths filled in.
     pub command: Vec<String>,
     /// The stack that it belongs to.
@@ -69,6 +82,16 @@ pub enum StacksError {
     /// No driver has this name.
     #[error("no stack is named `{name}`{hint}; known: {known}")]
     Unknown {
+        /// The name that was given.
+        name: String,
+        /// "; did you mean ...?" with the nearest name, or empty.
+        hint: String,
+        /// All known names, separated by commas.
+        known: String,
+    },
+    /// No server has this name.
+    #[error("no server is named `{name}`{hint}; known: {known}")]
+    UnknownServer {
         /// The name that was given.
         name: String,
         /// "; did you mean ...?" with the nearest name, or empty.
@@ -120,6 +143,13 @@ impl Stacks {
                 };
                 stacks.runners.insert(runner.runtime.clone(), runner);
             }
+            for server in manifest.server {
+                let command = server.argv(&folder.path, &home.bin);
+                let folder = folder.clone();
+                stacks
+                    .servers
+                    .insert(server.name, Server { command, folder });
+            }
             stacks.folders.push(folder);
         }
         Ok(stacks)
@@ -133,6 +163,11 @@ impl Stacks {
     /// Returns all codec runners, by runtime.
     pub fn runners(&self) -> impl Iterator<Item = &Runner> {
         self.runners.values()
+    }
+
+    /// Returns all servers besides commute's own, by name.
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        self.servers.values()
     }
 
     /// Returns all folders, by name.
@@ -152,6 +187,20 @@ impl Stacks {
             name: name.to_owned(),
             hint: config::did_you_mean(name, self.drivers.keys().map(String::as_str)),
             known: self.drivers.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Returns the server of this name; none for commute's own.
+    pub fn find_server(&self, name: &str) -> Result<Option<&Server>, StacksError> {
+        if name == OWN_SERVER {
+            return Ok(None);
+        }
+        let names = || std::iter::once(OWN_SERVER).chain(self.servers.keys().map(String::as_str));
+        let found = self.servers.get(name).map(Some);
+        found.ok_or_else(|| StacksError::UnknownServer {
+            name: name.to_owned(),
+            hint: config::did_you_mean(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
         })
     }
 }
@@ -191,6 +240,13 @@ impl Driver {
 }
 
 impl Runner {
+    /// Returns why it cannot be run and how to install it, or `None` if it can be run.
+    pub fn missing(&self) -> Option<String> {
+        self.folder.missing(&self.command)
+    }
+}
+
+impl Server {
     /// Returns why it cannot be run and how to install it, or `None` if it can be run.
     pub fn missing(&self) -> Option<String> {
         self.folder.missing(&self.command)

@@ -361,6 +361,9 @@ pub struct ConnectionSettings {
     pub chain_bytes: u64,
     /// The server's congestion control, read back.
     pub congestion: Option<String>,
+    /// The server's library for this protocol and its version, e.g. `quinn-proto 0.11.17`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_library: Option<String>,
     /// Kind of the server's key: `p256` or `rsa-2048`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub certificate: String,

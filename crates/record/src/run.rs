@@ -91,6 +91,15 @@ pub struct Arm {
     pub protocol: String,
     /// Codec of exchanged messages, e.g. `json` or `protobuf`.
     pub codec: String,
+    /// Name of the server that is not commute's own; absent for commute's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Packet threshold of the server's QUIC loss detection; absent for its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_threshold: Option<u32>,
+    /// Round trips after which the server's QUIC takes a packet for lost; absent for its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_threshold: Option<f64>,
     /// Security: `tls` or `mtls`.
     pub security: String,
     /// Congestion control asked for; absent for the default.

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 pub(crate) const LIBRARY: &str = "library";
 const TLS_LIBRARY: &str = "TLS library";
+/// The library that answered, which sends all downloads.
+pub(crate) const SERVER_LIBRARY: &str = "server's library";
 const SETTING: &str = "setting: ";
 
 /// What is known of an arm's configuration: every value that was seen, by name.
@@ -54,6 +56,10 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
             add("key exchange", of.group.clone());
             add("cipher", of.cipher.clone());
             add("ALPN", of.alpn.clone());
+            add(
+                SERVER_LIBRARY,
+                of.server_library.clone().unwrap_or_default(),
+            );
             add("server's key", of.certificate.clone());
             if of.hello_retry {
                 add("HelloRetryRequest", "one more round trip".to_owned());
@@ -106,7 +112,7 @@ pub(crate) fn differences(arm: &Configuration, baseline: &Configuration) -> Vec<
             what: what.clone(),
             arm: list(one),
             baseline: list(other),
-            on_the_wire: ![LIBRARY, TLS_LIBRARY, "ALPN"].contains(&what.as_str())
+            on_the_wire: ![LIBRARY, TLS_LIBRARY, SERVER_LIBRARY, "ALPN"].contains(&what.as_str())
                 && !what.starts_with(SETTING),
         })
         .collect()

@@ -9,7 +9,7 @@ use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Phases};
 use crate::text::{INDENT, chars, plain, wrapped};
-use crate::wording::{connections_words, ip_words, remarks, verdict_words};
+use crate::wording::{connections_words, ip_words, remarks, sender_words, verdict_words};
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
@@ -64,6 +64,7 @@ impl<'a> Table<'a> {
         table.add("connections · IP", |arm| {
             format!("{} · {}", connections_words(arm), ip_words(arm))
         });
+        table.add("server · congestion control", sender_words);
         table.add("IP bytes up / down", |arm| {
             let costs = &arm.costs;
             format!(

@@ -3,6 +3,7 @@
 use record::Proof;
 use stats::{Outlook, Verdict};
 
+use crate::configuration::SERVER_LIBRARY;
 use crate::number::{count, duration, percent};
 use crate::pairing;
 use crate::summary::arm::{ArmSummary, Role};
@@ -78,6 +79,19 @@ pub(crate) fn protocol_mismatch(arm: &ArmSummary) -> Option<String> {
             other.join(", ")
         )
     })
+}
+
+/// Returns the server's library and congestion control, which decide how downloads are sent, e.g.
+/// `quinn-proto 0.11.17 · cubic`.
+pub(crate) fn sender_words(arm: &ArmSummary) -> String {
+    let libraries = arm.configuration.get(SERVER_LIBRARY).into_iter().flatten();
+    let libraries: Vec<&str> = libraries.map(String::as_str).collect();
+    let or_dash = |words: String| if words.is_empty() { "-".into() } else { words };
+    format!(
+        "{} · {}",
+        or_dash(libraries.join(" and ")),
+        or_dash(arm.congestion.join(" and "))
+    )
 }
 
 /// Returns the number of connections per cell, e.g. `1` or `1 to 3`.

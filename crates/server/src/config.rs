@@ -38,6 +38,12 @@ pub struct Config {
     pub reject_tickets: bool,
     /// Congestion control of the QUIC side.
     pub congestion: Congestion,
+    /// How many packets later than a lost one must be acknowledged before the loss is declared over
+    /// QUIC; none for quinn's default, 3. At least 3 (RFC 9002 section 6.1.1).
+    pub packet_threshold: Option<u32>,
+    /// After how many round trips a packet is declared lost over QUIC; none for quinn's default, 9/8.
+    /// More than 1 (RFC 9002 section 6.1.2).
+    pub time_threshold: Option<f32>,
     /// Whether accepted sockets have TCP_NODELAY; false only to break the lab deliberately.
     pub nodelay: bool,
 }
@@ -59,6 +65,8 @@ impl Default for Config {
             faults: Faults::new(),
             reject_tickets: false,
             congestion: Congestion::Cubic,
+            packet_threshold: None,
+            time_threshold: None,
             nodelay: true,
         }
     }

@@ -70,5 +70,5 @@ pub use credentials::CredentialsError;
 pub use error::ServerError;
 pub use inject::{Fault, Faults, UnknownFault};
 pub use server::Server;
-pub use settings::Settings;
+pub use settings::{LIBRARIES, Settings};
 pub use tls::TlsError;

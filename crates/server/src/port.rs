@@ -60,8 +60,7 @@ impl Port {
                     alt_svc: config.alt_svc.then_some(alt_svc),
                 },
             },
-            quic: quic::Port::new(socket, quic_tls, &config.limits, config.congestion)
-                .map_err(bind_error(address, "UDP"))?,
+            quic: quic::Port::new(socket, quic_tls, config).map_err(bind_error(address, "UDP"))?,
             udp_receive_buffer,
             udp_send_buffer,
         })

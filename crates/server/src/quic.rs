@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::config::{Congestion, Limits};
+use crate::config::{Config, Congestion};
 use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
@@ -60,15 +60,16 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<BoundSocket> {
 
 impl Port {
     /// Starts an endpoint with quinn's default windows and timers.
-    pub(crate) fn new(
-        bound: BoundSocket,
-        tls: QuicTls,
-        limits: &Limits,
-        congestion: Congestion,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(bound: BoundSocket, tls: QuicTls, config: &Config) -> io::Result<Self> {
         let mut transport = TransportConfig::default();
-        transport.max_concurrent_bidi_streams(limits.streams.into());
-        match congestion {
+        transport.max_concurrent_bidi_streams(config.limits.streams.into());
+        if let Some(packets) = config.packet_threshold {
+            transport.packet_threshold(packets);
+        }
+        if let Some(round_trips) = config.time_threshold {
+            transport.time_threshold(round_trips);
+        }
+        match config.congestion {
             Congestion::Cubic => {
                 transport.congestion_controller_factory(Arc::new(CubicConfig::default()))
             }
@@ -79,18 +80,18 @@ impl Port {
                 transport.congestion_controller_factory(Arc::new(BbrConfig::default()))
             }
         };
-        let mut config = ServerConfig::with_crypto(Arc::new(tls));
-        config.transport_config(Arc::new(transport));
+        let mut quic = ServerConfig::with_crypto(Arc::new(tls));
+        quic.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(
             EndpointConfig::default(),
-            Some(config),
+            Some(quic),
             bound.socket.into(),
             Arc::new(TokioRuntime),
         )?;
         Ok(Self {
             endpoint,
-            congestion,
-            half_open: Arc::new(Semaphore::new(limits.half_open)),
+            congestion: config.congestion,
+            half_open: Arc::new(Semaphore::new(config.limits.half_open)),
         })
     }
 

@@ -9,6 +9,15 @@ pub(crate) const H2_WINDOW: u32 = 1 << 20;
 /// quinn-proto 0.11: 12.5 MB/s at an RTT of 100 ms.
 pub(crate) const QUIC_STREAM_WINDOW: u64 = 1_250_000;
 
+/// The library and its version that serves each protocol. quinn-proto is quinn's protocol, which
+/// decides what is sent when.
+pub const LIBRARIES: [(&str, &str); 4] = [
+    ("h1", concat!("hyper ", env!("HYPER_VERSION"))),
+    ("h2", concat!("hyper ", env!("HYPER_VERSION"))),
+    ("h3", concat!("quinn-proto ", env!("QUINN_PROTO_VERSION"))),
+    ("grpc", concat!("tonic ", env!("TONIC_VERSION"))),
+];
+
 /// The settings in effect after binding; reports show them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -148,5 +149,25 @@ func TestOnlyTheOpenerReportsConnectionPhases(t *testing.T) {
 	}
 	if row := third.finish(); row.Reused || row.Connection != 2 || row.ConnectNs != 0 {
 		t.Errorf("the third's row: %+v", row)
+	}
+}
+
+func TestEveryPartOfTheSeededFileIsThatOfTheWhole(t *testing.T) {
+	whole, err := Seeded(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The generator's published first output for seed 0, 0xe220a8397b1dcdaf.
+	if !bytes.Equal(whole[:4], []byte{0xaf, 0xcd, 0x1d, 0x7b}) {
+		t.Errorf("%x", whole[:4])
+	}
+	for start := range 40 {
+		for length := range 64 - start {
+			part := make([]byte, length)
+			SeededFile{}.ReadAt(part, int64(start))
+			if !bytes.Equal(part, whole[start:start+length]) {
+				t.Fatalf("%d bytes from %d: %x", length, start, part)
+			}
+		}
 	}
 }

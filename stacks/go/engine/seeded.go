@@ -13,8 +13,22 @@ var seededFile struct {
 	bytes []byte
 }
 
-// Seeded returns the first bytes of the file that every upload is a prefix of: SplitMix64
-// from seed 0, little endian. The bytes are shared and must not be written to.
+// SeededFile is the endless file that every upload and download is a prefix of: SplitMix64 from
+// seed 0, little endian.
+type SeededFile struct{}
+
+// ReadAt reads the file's bytes from an offset on. It never fails.
+func (SeededFile) ReadAt(part []byte, offset int64) (int, error) {
+	var word [8]byte
+	for at := 0; at < len(part); {
+		position := uint64(offset) + uint64(at)
+		binary.LittleEndian.PutUint64(word[:], splitMix64(position/8))
+		at += copy(part[at:], word[position%8:])
+	}
+	return len(part), nil
+}
+
+// Seeded returns the first bytes of the seeded file. They are shared and must not be written to.
 func Seeded(length uint64) ([]byte, error) {
 	if length > maxUploadBytes {
 		return nil, &Unsupported{"step put", "bodies are kept in memory, up to 256 MiB"}
@@ -22,11 +36,8 @@ func Seeded(length uint64) ([]byte, error) {
 	seededFile.Lock()
 	defer seededFile.Unlock()
 	if uint64(len(seededFile.bytes)) < length {
-		file := make([]byte, (length+7)/8*8)
-		for at := 0; at < len(file); at += 8 {
-			binary.LittleEndian.PutUint64(file[at:], splitMix64(uint64(at/8)))
-		}
-		seededFile.bytes = file
+		seededFile.bytes = make([]byte, length)
+		SeededFile{}.ReadAt(seededFile.bytes, 0)
 	}
 	return seededFile.bytes[:length:length], nil
 }

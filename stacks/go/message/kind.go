@@ -19,6 +19,9 @@ var kinds = []Kind{
 	{"Echo", func() any { return new(Echo) }},
 }
 
+// Kinds returns every kind of message.
+func Kinds() []Kind { return kinds }
+
 // Find returns the kind of that name.
 func Find(name string) (Kind, bool) {
 	for _, kind := range kinds {

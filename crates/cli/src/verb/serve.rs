@@ -1,5 +1,6 @@
 //! `commute serve`: runs the server under test by itself.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,13 @@ pub(crate) struct Args {
     /// Congestion control for QUIC; TCP uses the kernel's default
     #[arg(long, value_enum, default_value_t = Control::Cubic)]
     congestion: Control,
+    /// Packets that must be acknowledged after a missing one before QUIC declares it lost
+    /// [default: 3, quinn's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
+    packet_threshold: Option<u32>,
+    /// Round trips after which QUIC declares a packet lost, more than 1 [default: 1.125, quinn's]
+    #[arg(long, value_name = "RTTS", value_parser = parse_time_threshold)]
+    time_threshold: Option<f32>,
     /// Inject a fault into the request with this ID: reset, truncate, garbage, stall, slow,
     /// unavailable or redirect; repeatable
     #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
@@ -147,9 +155,18 @@ impl Args {
                 Control::Reno => Congestion::NewReno,
                 Control::Bbr => Congestion::Bbr,
             },
+            packet_threshold: self.packet_threshold,
+            time_threshold: self.time_threshold,
             nodelay: !self.nagle,
             ..Config::default()
         })
+    }
+}
+
+fn parse_time_threshold(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(round_trips) if round_trips > 1.0 => Ok(round_trips),
+        _ => Err("write a number of round trips above 1, e.g. 2".to_owned()),
     }
 }
 
@@ -175,10 +192,9 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
     let addresses = server.addresses();
     if json {
         let listening: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        return out::print(&format!(
-            "{}\n",
-            serde_json::json!({ "listening": listening })
-        ));
+        let libraries: BTreeMap<&str, &str> = server::LIBRARIES.into();
+        let ready = serde_json::json!({ "listening": listening, "libraries": libraries });
+        return out::print(&format!("{ready}\n"));
     }
     let mut text = String::new();
     for address in addresses {

@@ -1,7 +1,7 @@
 //! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
 
 use driver::manifest::Certificate;
-use driver::protocol::{Hello, Row};
+use driver::protocol::{Hello, Protocol, Row};
 use pump::{TapRecord, Window};
 use record::server_log::ServerEvent;
 use record::{Socket, Stack};
@@ -10,6 +10,7 @@ use super::driver_process::Exited;
 use super::error::CellError;
 use super::measured::{Handshake, Measured};
 use super::packets::series;
+use super::server_process::Libraries;
 use crate::verify::proof::{Claim, prove};
 
 /// Everything that a cell's run produced, after both processes have ended.
@@ -23,6 +24,7 @@ pub(super) struct RunOutput {
     pub(super) run_ns: u64,
     pub(super) took_ns: u64,
     pub(super) log: Vec<ServerEvent>,
+    pub(super) server_libraries: Libraries,
     pub(super) driver: Exited,
 }
 
@@ -38,6 +40,8 @@ pub(super) fn collect(
     let window = output.window;
     let connections = connections.into_iter().map(|(mut settings, port)| {
         settings.certificate = certificate.name().to_owned();
+        let library = library(&output.server_libraries, claim.protocol, &settings.alpn);
+        settings.server_library = library;
         settings.packets = series(&output.tap, port);
         settings.client = socket(&window.client_sockets, |s| s.local_port == port);
         settings.server = socket(&window.server_sockets, |s| s.peer_port == Some(port));
@@ -59,6 +63,17 @@ pub(super) fn collect(
         peak_bytes: window.client.peak_rss_bytes,
         window,
     })
+}
+
+/// Returns the server's library that served a connection with this ALPN protocol.
+fn library(libraries: &Libraries, asked: Protocol, alpn: &str) -> Option<String> {
+    let protocol = match (asked, alpn) {
+        (Protocol::Grpc, _) => Protocol::Grpc,
+        (_, "h3") => Protocol::H3,
+        (_, "h2") => Protocol::H2,
+        _ => Protocol::H1,
+    };
+    libraries.get(protocol.name()).cloned()
 }
 
 /// Logs rows and server log with `COMMUTE_LOG=debug`, for authors of drivers.

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Clock, Hello, Protocol, Row, Setup};
+use driver::manifest::Certificate;
+use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -130,16 +131,7 @@ impl CellRun<'_> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
-        let mut options = self.server.clone();
-        options.key = stack.entry.certificate;
-        options
-            .args
-            .extend(["--congestion".to_owned(), congestion.to_owned()]);
-        let chain = self.arm.chain.name().to_owned();
-        options.args.extend(["--chain".to_owned(), chain]);
-        if self.arm.discovery.is_some() {
-            options.args.push("--alt-svc".to_owned());
-        }
+        let options = self.server_options(stack.entry.certificate);
         let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
@@ -164,6 +156,38 @@ impl CellRun<'_> {
             driver,
             hello,
         })
+    }
+
+    /// Returns the server's options with those that the arm and the workload ask for.
+    fn server_options(&self, key: Certificate) -> ServerOptions {
+        let mut options = ServerOptions {
+            key,
+            ..self.server.clone()
+        };
+        let args = &mut options.args;
+        let chain = self.arm.chain.name().to_owned();
+        args.extend(["--chain".to_owned(), chain]);
+        if self.arm.protocol == Protocol::H3 {
+            if let Some(congestion) = &self.arm.congestion {
+                args.extend(["--congestion".to_owned(), congestion.clone()]);
+            }
+            if let Some(packets) = self.arm.packet_threshold {
+                args.extend(["--packet-threshold".to_owned(), packets.to_string()]);
+            }
+            if let Some(round_trips) = self.arm.time_threshold {
+                args.extend(["--time-threshold".to_owned(), round_trips.to_string()]);
+            }
+        }
+        if self.arm.discovery.is_some() {
+            args.push("--alt-svc".to_owned());
+        }
+        let early_data = Action::Reconnect {
+            mode: Reconnect::EarlyData,
+        };
+        if self.workload.steps.iter().any(|s| s.action == early_data) {
+            args.push("--early-data".to_owned());
+        }
+        options
     }
 
     /// Reads the driver's hello, sends it the setup and, for warm arms, waits for its warm-up.
@@ -214,6 +238,7 @@ impl CellRun<'_> {
         });
         // Whatever happened, both processes end before the next cell.
         let driver = driver.stop()?;
+        let server_libraries = server.libraries().clone();
         let log = server.stop()?;
         let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
         Ok(RunOutput {
@@ -225,6 +250,7 @@ impl CellRun<'_> {
             run_ns: steps.run_ns,
             took_ns: steps.took_ns,
             log,
+            server_libraries,
             driver,
         })
     }

@@ -1,5 +1,6 @@
 //! The server under test as a process on a bench, and its log.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -38,13 +39,23 @@ const MAX_READY_BYTES: u64 = 64 << 10;
 /// What an arm or a test changes about the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerOptions {
-    /// More arguments for `commute serve`.
+    /// Another server than commute's own.
+    pub(crate) other: Option<OtherServer>,
+    /// More arguments for the server.
     pub(crate) args: Vec<String>,
     /// The name its certificate is for; none for the name that drivers ask for.
     pub(crate) certificate_name: Option<String>,
     /// Kind of all keys.
     pub(crate) key: Certificate,
     pub(crate) location: Location,
+}
+
+/// A server that is not commute's own. It takes the arguments of `commute serve`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OtherServer {
+    pub(crate) command: Vec<String>,
+    /// Whether it serves gRPC over TCP instead of HTTP: such servers are separate libraries.
+    pub(crate) grpc: bool,
 }
 
 /// Where a server runs.
@@ -64,12 +75,17 @@ pub(crate) struct ServerProcess {
     credentials: PathBuf,
     log: PathBuf,
     stderr_log: ProcessLog,
+    libraries: Libraries,
 }
 
-/// The line that `commute serve --json` prints once it listens.
+/// The server's library and its version, by the name of the protocol that it serves.
+pub(crate) type Libraries = BTreeMap<String, String>;
+
+/// The line that a server prints once it listens.
 #[derive(Deserialize)]
 struct Ready {
     listening: Vec<String>,
+    libraries: Libraries,
 }
 
 impl ServerProcess {
@@ -90,9 +106,8 @@ impl ServerProcess {
             Location::ClientLoopback => (Side::Client, LOOPBACK_NAME, LOOPBACK),
         };
         let name = options.certificate_name.as_deref().unwrap_or(host);
-        let mut args: Vec<OsString> = ["serve", "--json", "--threads", "1", "--name", name]
-            .map(Into::into)
-            .into();
+        let (program, mut args) = command(exe, options.other.as_ref());
+        args.extend(["--json", "--threads", "1", "--name", name].map(Into::into));
         args.extend(["--key".into(), options.key.name().into()]);
         for address in addresses {
             let at = |port| SocketAddr::new(address, port).to_string().into();
@@ -107,22 +122,26 @@ impl ServerProcess {
         args.extend(["--log".into(), log.clone().into()]);
         args.extend(options.args.iter().map(Into::into));
         let spawn = Spawn {
-            program: exe.to_owned(),
+            program,
             args,
             fds: vec![(stdout, 1), (stderr, 2)],
             ..Spawn::default()
         };
         let process = bench.spawn(side, spawn)?;
-        if let Err(reason) = wait_until_ready(fs::File::from(ready)) {
-            drop(process);
-            let failure = format!("server: {reason}");
-            return Err(CellError::Lab(with_last_line(
-                &failure,
-                &stderr_log.close(),
-            )));
-        }
+        let ready = match wait_until_ready(fs::File::from(ready)) {
+            Ok(ready) => ready,
+            Err(reason) => {
+                drop(process);
+                let failure = format!("server: {reason}");
+                return Err(CellError::Lab(with_last_line(
+                    &failure,
+                    &stderr_log.close(),
+                )));
+            }
+        };
         Ok(ServerProcess {
             process,
+            libraries: ready.libraries,
             location: options.location,
             credentials,
             log,
@@ -140,6 +159,7 @@ impl ServerProcess {
         let dir = dir.join("warmup");
         fs::create_dir(&dir).map_err(|e| CellError::io("warmup", &e))?;
         let options = ServerOptions {
+            other: like.other.clone(),
             key: like.key,
             location: Location::ClientLoopback,
             ..ServerOptions::default()
@@ -162,6 +182,11 @@ impl ServerProcess {
     /// Returns the folder with the root certificate and the client's key.
     pub(crate) fn credentials(&self) -> &Path {
         &self.credentials
+    }
+
+    /// Returns the server's library of each protocol.
+    pub(crate) fn libraries(&self) -> &Libraries {
+        &self.libraries
     }
 
     /// Returns the origin that drivers are sent to.
@@ -199,7 +224,20 @@ impl ServerProcess {
     }
 }
 
-fn wait_until_ready(stdout: fs::File) -> Result<(), String> {
+/// Returns a server's program and its first arguments.
+fn command(exe: &Path, other: Option<&OtherServer>) -> (PathBuf, Vec<OsString>) {
+    match other {
+        Some(OtherServer { command, grpc }) => {
+            let mut words = command.iter().map(OsString::from);
+            let program = words.next().unwrap_or_default();
+            let grpc = grpc.then(|| "--grpc".into());
+            (program.into(), words.chain(grpc).collect())
+        }
+        None => (exe.to_owned(), vec!["serve".into()]),
+    }
+}
+
+fn wait_until_ready(stdout: fs::File) -> Result<Ready, String> {
     let (sender, receiver) = mpsc::channel();
     // The pipe closes when the server ends, so this thread always ends.
     std::thread::spawn(move || {
@@ -217,7 +255,7 @@ fn wait_until_ready(stdout: fs::File) -> Result<(), String> {
     if ready.listening.is_empty() {
         return Err("listens on no address".to_owned());
     }
-    Ok(())
+    Ok(ready)
 }
 
 fn read_log(path: &Path) -> Result<Vec<ServerEvent>, String> {

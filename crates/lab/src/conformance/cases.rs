@@ -179,15 +179,12 @@ fn early_data(_: Protocol) -> Trial {
         get(100),
         call(),
     ];
-    Trial {
-        server_args: vec!["--early-data".into()],
-        ..trial(actions, checks::early_data)
-    }
+    trial(actions, checks::early_data)
 }
 
 fn early_refused(protocol: Protocol) -> Trial {
     Trial {
-        server_args: vec!["--early-data".into(), "--reject-tickets".into()],
+        server_args: vec!["--reject-tickets".into()],
         check: checks::early_refused,
         ..early_data(protocol)
     }

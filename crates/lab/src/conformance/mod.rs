@@ -23,13 +23,13 @@ use crate::cell::CellRun;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::scratch::Scratch;
-use crate::cell::server_process::{ServerOptions, ServerProcess};
+use crate::cell::server_process::{OtherServer, ServerOptions, ServerProcess};
 use crate::error::LabError;
 use crate::hello;
 use crate::lab::Lab;
 use crate::network;
 use crate::plan::workload::Workload;
-use crate::stacks::Driver;
+use crate::stacks::{Driver, Server};
 use crate::study::Arm;
 use case::{Method, OtherCredentials, Trial};
 use evidence::Evidence;
@@ -40,17 +40,26 @@ pub use cases::CASES;
 pub use finding::{Finding, Report, Verdict};
 pub use matrix::{Matrix, MatrixError};
 
+/// Arguments of `commute serve` that make it misbehave. Other servers cannot.
+const FAULTS: [&str; 2] = ["--inject", "--reject-tickets"];
+
 /// Tries the cases on drivers.
 pub struct Conformance<'a> {
     lab: &'a Lab,
     bench: Bench,
     network: Network,
     gate: MeasurementGate,
+    /// Another server to run the cases against.
+    server: Option<Server>,
 }
 
 impl<'a> Conformance<'a> {
-    /// Starts a bench.
-    pub fn start(lab: &'a Lab) -> Result<Conformance<'a>, LabError> {
+    /// Starts a bench, for cases against the server of this name.
+    pub fn start(lab: &'a Lab, server: &str) -> Result<Conformance<'a>, LabError> {
+        let server = lab.stacks.find_server(server)?.cloned();
+        if let Some(reason) = server.as_ref().and_then(Server::missing) {
+            return Err(LabError::NoServer(reason));
+        }
         let path = PathSpec {
             delay_ns: ONE_WAY_NS,
             ..PathSpec::default()
@@ -60,6 +69,7 @@ impl<'a> Conformance<'a> {
             bench: bench::start_for_drivers(lab, 1)?,
             network: network::symmetric("conformance", path),
             gate: MeasurementGate::default(),
+            server,
         })
     }
 
@@ -153,7 +163,7 @@ impl<'a> Conformance<'a> {
         driver: &Driver,
         protocol: Protocol,
         trial: Trial,
-        other: &OtherCredentials,
+        credentials: &OtherCredentials,
     ) -> Verdict {
         let plain = Arm::plain(&driver.entry.name, protocol);
         let arm = Arm {
@@ -164,8 +174,16 @@ impl<'a> Conformance<'a> {
             warmup_calls: trial.warmup_calls,
             ..plain
         };
+        let other = self.server.as_ref().map(|server| OtherServer {
+            command: server.command.clone(),
+            grpc: protocol == Protocol::Grpc,
+        });
+        let fault = |arg: &&String| FAULTS.contains(&arg.as_str());
+        if let (Some(_), Some(arg)) = (&other, trial.server_args.iter().find(fault)) {
+            return Verdict::Unsupported(format!("the server has no {arg}"));
+        }
         let workload = Workload::of_steps(trial.steps);
-        let amend = |setup: &mut Setup| (trial.amend_setup)(setup, other);
+        let amend = |setup: &mut Setup| (trial.amend_setup)(setup, credentials);
         let run = CellRun {
             network: &self.network,
             link_seed: 1,
@@ -174,6 +192,7 @@ impl<'a> Conformance<'a> {
             seed: 1,
             timeout_ns: trial.timeout_ns,
             server: ServerOptions {
+                other,
                 args: trial.server_args,
                 certificate_name: trial.certificate_name.map(Into::into),
                 ..ServerOptions::default()

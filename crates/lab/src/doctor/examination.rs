@@ -84,10 +84,7 @@ impl<'a> Examination<'a> {
             chain: self.chain,
             ..Arm::plain(stack.name, stack.protocol)
         };
-        let mut server = ServerOptions {
-            args: vec!["--early-data".to_owned()],
-            ..ServerOptions::default()
-        };
+        let mut server = ServerOptions::default();
         if self.fault == Some(Fault::Nagle) {
             server.args.push("--nagle".to_owned());
         }

@@ -8,6 +8,7 @@ pub(crate) mod workload;
 
 use std::collections::BTreeSet;
 
+use driver::manifest::OWN_SERVER;
 use driver::protocol::Discovery;
 use link::Network;
 use record::{Planned, Position};
@@ -170,6 +171,9 @@ impl Plan {
                 stack: a.stack.clone(),
                 protocol: a.protocol.name().to_owned(),
                 codec: a.codec.name().to_owned(),
+                server: (a.server != OWN_SERVER).then(|| a.server.clone()),
+                packet_threshold: a.packet_threshold,
+                time_threshold: a.time_threshold,
                 security: a.security.name().to_owned(),
                 congestion: a.congestion.clone(),
                 chain: (a.chain != Chain::Typical).then(|| a.chain.name().to_owned()),

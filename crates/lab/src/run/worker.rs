@@ -1,6 +1,7 @@
 //! A worker keeps one bench from cell to cell, and turns what a cell measured into its record.
 
 use driver::clock::monotonic_ns;
+use driver::protocol::Protocol;
 use pump::{Bench, Facts};
 use record::{Audit, Cell, Cost, Outcome, Stack, Wire};
 
@@ -12,10 +13,11 @@ use crate::cell::accounting;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::{Lane, MeasurementGate};
 use crate::cell::measured::Measured;
-use crate::cell::server_process::ServerOptions;
+use crate::cell::server_process::{OtherServer, ServerOptions};
 use crate::host;
 use crate::lab::Lab;
 use crate::plan::Plan;
+use crate::study::Arm;
 use crate::verify::audit::{add_shares, objections};
 
 /// A bench, and the plan whose cells it runs.
@@ -63,14 +65,18 @@ impl<'a> Worker<'a> {
             let name = format!("{}.{}.pcapng", attempt.cell.planned.id, attempt.number);
             self.options.out.join("pcap").join(name)
         });
+        let arm = &study.arms[attempt.cell.arm];
         let run = CellRun {
             network,
             link_seed: attempt.block.link_seed,
-            arm: &study.arms[attempt.cell.arm],
+            arm,
             workload: &self.plan.workload,
             seed: study.seed,
             timeout_ns: study.timeout_ns,
-            server: ServerOptions::default(),
+            server: ServerOptions {
+                other: self.other_server(arm)?,
+                ..ServerOptions::default()
+            },
             capture: capture.as_deref(),
             amend_setup: None,
         };
@@ -87,6 +93,20 @@ impl<'a> Worker<'a> {
             self.bench = None;
         }
         measured
+    }
+
+    fn other_server(&self, arm: &Arm) -> Result<Option<OtherServer>, CellError> {
+        let found = self.lab.stacks.find_server(&arm.server);
+        let Some(server) = found.map_err(|e| CellError::Failed(e.to_string()))? else {
+            return Ok(None);
+        };
+        match server.missing() {
+            Some(reason) => Err(CellError::Unsupported(reason)),
+            None => Ok(Some(OtherServer {
+                command: server.command.clone(),
+                grpc: arm.protocol == Protocol::Grpc,
+            })),
+        }
     }
 
     fn fill(&self, cell: &mut Cell, m: Measured) {

@@ -5,6 +5,7 @@ mod parse;
 mod steps;
 mod units;
 
+use driver::manifest::OWN_SERVER;
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
 
@@ -52,6 +53,14 @@ pub struct Arm {
     pub protocol: Protocol,
     /// The encoding of exchanged messages.
     pub codec: Codec,
+    /// The server's name; `commute` for commute's own.
+    pub server: String,
+    /// How many packets later than a lost one must be acknowledged before commute's QUIC server
+    /// declares the loss; none for quinn's default, 3 (RFC 9002 section 6.1.1).
+    pub packet_threshold: Option<u32>,
+    /// After how many round trips commute's QUIC server declares a packet lost, above 1; none for
+    /// quinn's default, 9/8 (RFC 9002 section 6.1.2).
+    pub time_threshold: Option<f64>,
     /// Whether the client shows a certificate too.
     pub security: Security,
     /// Congestion control of both ends; none for each stack's default.
@@ -74,6 +83,9 @@ impl Arm {
             stack: stack.to_owned(),
             protocol,
             codec: Codec::plain(protocol),
+            server: OWN_SERVER.to_owned(),
+            packet_threshold: None,
+            time_threshold: None,
             security: Security::Tls,
             congestion: None,
             chain: Chain::Typical,
@@ -101,6 +113,34 @@ impl Chain {
         match self {
             Chain::Typical => "typical",
             Chain::Long => "long",
+        }
+    }
+}
+
+impl Arm {
+    /// Returns why the arm's server cannot serve it, if it cannot.
+    pub(crate) fn not_with_its_server(&self) -> Option<String> {
+        let server = &self.server;
+        let cannot = |key: &str| {
+            Some(format!(
+                "the {server} server does not support `{key}` over HTTP/3; leave it out"
+            ))
+        };
+        match self {
+            _ if *server == OWN_SERVER || self.protocol != Protocol::H3 => None,
+            Arm {
+                congestion: Some(_),
+                ..
+            } => cannot("congestion"),
+            Arm {
+                packet_threshold: Some(_),
+                ..
+            } => cannot("packet_threshold"),
+            Arm {
+                time_threshold: Some(_),
+                ..
+            } => cannot("time_threshold"),
+            _ => None,
         }
     }
 }

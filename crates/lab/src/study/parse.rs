@@ -5,6 +5,7 @@ mod tail;
 use std::collections::BTreeSet;
 
 use config::{ConfigError, Source};
+use driver::manifest::OWN_SERVER;
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
@@ -15,6 +16,10 @@ use super::units::to_ns;
 use super::{Arm, Chain, Security, Step, Study};
 use crate::slug::slug;
 
+/// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
+const MIN_PACKET_THRESHOLD: u32 = 3;
+/// Round trips; later than that, the probe timeout has fired.
+const MAX_TIME_THRESHOLD: f64 = 10.0;
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
 const MAX_WARMUP_CALLS: u32 = 20_000;
 /// Some weeks of cells; the plan is kept in memory.
@@ -48,6 +53,9 @@ struct RawStudy {
     /// The default for arms that do not set their own.
     #[serde(default)]
     warmup_calls: u32,
+    /// The default for arms that do not name their own.
+    #[serde(default = "default_server")]
+    server: String,
     #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
     #[serde(default)]
@@ -56,6 +64,10 @@ struct RawStudy {
 
 fn default_seed() -> u64 {
     1
+}
+
+fn default_server() -> String {
+    OWN_SERVER.to_owned()
 }
 
 fn default_timeout() -> Spanned<f64> {
@@ -69,6 +81,9 @@ struct RawArm {
     stack: String,
     protocol: Protocol,
     codec: Option<Codec>,
+    server: Option<String>,
+    packet_threshold: Option<u32>,
+    time_threshold: Option<f64>,
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
@@ -86,7 +101,7 @@ fn default_security() -> Security {
 impl RawStudy {
     fn check(self, source: &Source<'_>) -> Result<Study, ConfigError> {
         self.check_head(source)?;
-        let arms = checked_arms(&self.arm, self.warmup_calls, source)?;
+        let arms = checked_arms(&self.arm, self.warmup_calls, &self.server, source)?;
         let baseline = self.baseline_of(&arms, source)?;
         let workload = (self.step.into_iter())
             .map(|raw| RawStep::check(raw, source))
@@ -175,12 +190,13 @@ impl RawStudy {
 fn checked_arms(
     raw: &[Spanned<RawArm>],
     warmup_calls: u32,
+    server: &str,
     source: &Source<'_>,
 ) -> Result<Vec<Arm>, ConfigError> {
     let mut arms: Vec<Arm> = Vec::new();
     for raw in raw {
-        let arm = raw.get_ref().to_arm(warmup_calls);
-        if let Some(e) = contradiction(&arm) {
+        let arm = raw.get_ref().to_arm(warmup_calls, server);
+        if let Some(e) = contradiction(&arm).or_else(|| arm.not_with_its_server()) {
             return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
         }
         if arm.name.chars().count() > MAX_NAME_CHARS || arm.name.chars().any(char::is_control) {
@@ -250,11 +266,19 @@ fn check_workload(
 }
 
 impl RawArm {
-    fn to_arm(&self, warmup_calls: u32) -> Arm {
+    /// `warmup_calls` and `server` are the study's. A default name shows another server than that.
+    fn to_arm(&self, warmup_calls: u32, server: &str) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
+        let name = match &self.server {
+            Some(other) if other != server => format!("{} ({other} server)", plain.name),
+            _ => plain.name,
+        };
         Arm {
-            name: self.name.clone().unwrap_or(plain.name),
+            name: self.name.clone().unwrap_or(name),
             codec: self.codec.clone().unwrap_or(plain.codec),
+            server: self.server.clone().unwrap_or_else(|| server.to_owned()),
+            packet_threshold: self.packet_threshold,
+            time_threshold: self.time_threshold,
             security: self.security,
             congestion: self.congestion.clone(),
             chain: self.chain,
@@ -273,6 +297,8 @@ fn contradiction(arm: &Arm) -> Option<String> {
     if let Err(e) = codec.parse::<wire::Codec>() {
         return Some(e.to_string());
     }
+    let out_of_range = |round_trips: f64| !(round_trips > 1.0 && round_trips <= MAX_TIME_THRESHOLD);
+    let too_few = |packets| packets < MIN_PACKET_THRESHOLD;
     let bad_frames = |observe: &str| frame_hz(observe).is_none();
     match arm.protocol {
         Protocol::Grpc if codec != "protobuf" => {
@@ -281,6 +307,21 @@ fn contradiction(arm: &Arm) -> Option<String> {
         _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => {
             Some("`discovery` says how HTTP/3 is found; use it with protocol = \"h3\"".to_owned())
         }
+        _ if arm.protocol != Protocol::H3
+            && (arm.packet_threshold.is_some() || arm.time_threshold.is_some()) =>
+        {
+            Some(
+                "`packet_threshold` and `time_threshold` are QUIC's; use them with \
+                 protocol = \"h3\""
+                    .to_owned(),
+            )
+        }
+        _ if arm.time_threshold.is_some_and(out_of_range) => {
+            Some("time_threshold: above 1, and at most 10 round trips".to_owned())
+        }
+        _ if arm.packet_threshold.is_some_and(too_few) => Some(format!(
+            "packet_threshold: at least {MIN_PACKET_THRESHOLD}, the default of QUIC"
+        )),
         _ if arm.observe.as_deref().is_some_and(bad_frames) => {
             Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
         }

@@ -18,7 +18,9 @@ use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Mean, Measure, Part};
 use crate::summary::{Need, NetworkSummary, Summary};
-use crate::wording::{connections_words, interval_note, outlook_words, remarks, verdict_words};
+use crate::wording::{
+    connections_words, interval_note, outlook_words, remarks, sender_words, verdict_words,
+};
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
 pub(super) fn needs(summary: &Summary) -> Markup {
@@ -354,7 +356,7 @@ fn costs(network: &NetworkSummary) -> Markup {
             shown(&costs.startup),
             text(connections_words(arm)),
             text(arm.negotiated_protocols.join(", ")),
-            text(arm.congestion.join(", ")),
+            text(sender_words(arm)),
         ]
     };
     let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
@@ -370,7 +372,7 @@ fn costs(network: &NetworkSummary) -> Markup {
         "Start-up time",
         "Connections per cell",
         "Negotiated protocol",
-        "Congestion control",
+        "Server · congestion control",
     ];
     table("Costs: medians over blocks", &headings, &rows)
 }

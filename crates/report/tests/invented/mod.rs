@@ -316,6 +316,14 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
             transport: if quic { "quic" } else { "tcp" }.into(),
             ip_version: Some(4),
             congestion: Some(arm.congestion.into()),
+            server_library: Some(
+                if quic {
+                    "invented-quic 1"
+                } else {
+                    "invented-tcp 1"
+                }
+                .into(),
+            ),
             ..ConnectionSettings::default()
         }],
         stack: Stack {

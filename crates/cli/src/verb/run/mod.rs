@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Random seed; overrides the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     seed: Option<u64>,
+    /// Server of all arms, e.g. go; overrides the study's
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    server: Option<String>,
     /// Run only shard I of N, e.g. 2/4
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "resume")]
     shard: Option<Shard>,
@@ -106,15 +109,29 @@ impl Job {
         }
         let file = args.study.as_deref().unwrap_or(Path::new(""));
         let quick = args.quick.then_some(QUICK_BLOCKS);
-        let plan_with = |blocks: Option<u32>| {
+        if let Some(server) = &args.server {
+            lab.stacks.find_server(server)?;
+        }
+        let mut servers = BTreeSet::new();
+        let mut plan_with = |blocks: Option<u32>| {
             lab.plan(file, |study| {
                 study.blocks = blocks.unwrap_or(study.blocks);
                 study.seed = args.seed.unwrap_or(study.seed);
+                if let Some(server) = &args.server {
+                    servers.extend(study.arms.iter().map(|arm| arm.server.clone()));
+                    study
+                        .arms
+                        .iter_mut()
+                        .for_each(|arm| arm.server.clone_from(server));
+                }
             })
         };
         let mut plan = plan_with(args.blocks.or(quick))?;
         if args.until_decided && args.blocks.is_none() {
             plan = plan_with(first_look(&plan))?;
+        }
+        if servers.len() > 1 {
+            anyhow::bail!("--server: this study compares servers; leave --server out");
         }
         let free = || next_free(Path::new("runs"), &plan.study.name);
         Ok(Job {

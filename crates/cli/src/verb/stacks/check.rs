@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// Run only this case
     #[arg(long, value_name = "CASE", value_parser = known_case)]
     case: Option<String>,
+    /// Server that the drivers talk to; cases in which it must misbehave need commute's own
+    #[arg(long, value_name = "NAME", default_value = lab::OWN_SERVER, conflicts_with_all = ["expect", "out"])]
+    server: String,
     /// Compare with the matrix in this folder, e.g. docs/stacks-matrix
     #[arg(long, value_name = "DIR")]
     expect: Option<PathBuf>,
@@ -56,7 +59,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     if !names.is_empty() || paths.is_empty() {
         drivers.extend(selected(lab, &names)?);
     }
-    let mut suite = Conformance::start(lab).map_err(crate::home::classify)?;
+    let mut suite = Conformance::start(lab, &args.server).map_err(crate::home::classify)?;
     let mut matrix = Matrix::default();
     let mut missing = Vec::new();
     for (index, driver) in drivers.iter().enumerate() {

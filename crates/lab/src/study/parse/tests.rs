@@ -31,6 +31,22 @@ fn arms_choose_the_length_of_the_chain() {
 }
 
 #[test]
+fn default_name_shows_another_server_than_the_studys() {
+    let (text, _) = with("protocol = \"h3\"", "protocol = \"h3\"\nserver = \"go\"");
+    let names = |text: &str| {
+        let study = Study::parse("s.toml", text).unwrap();
+        let arms = study.arms.into_iter();
+        arms.map(|arm| (arm.name, arm.server)).collect::<Vec<_>>()
+    };
+    let pair = |name: &str, server: &str| (name.to_owned(), server.to_owned());
+    let own = ["hyper h2", "again"].map(|name| pair(name, "commute"));
+    assert_eq!(names(&text)[..2], own);
+    assert_eq!(names(&text)[2], pair("quinn h3 (go server)", "go"));
+    let all = SMALL.replace("blocks = 3", "blocks = 3\nserver = \"go\"");
+    assert_eq!(names(&all)[2], pair("quinn h3", "go"));
+}
+
+#[test]
 fn bundled_studies_are_valid() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let mut seen = 0;
@@ -144,6 +160,26 @@ fn mistakes_are_reported_with_their_line() {
             "protocol = \"h3\"",
             "protocol = \"grpc\"\ncodec = \"json\"",
             "gRPC always uses Protobuf",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\nserver = \"go\"\ncongestion = \"bbr\"",
+            "the go server does not support `congestion` over HTTP/3",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\npacket_threshold = 2",
+            "packet_threshold: at least 3",
+        ),
+        (
+            "name = \"again\"",
+            "packet_threshold = 64",
+            "`packet_threshold` and `time_threshold` are QUIC's",
+        ),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\ntime_threshold = 1.0",
+            "time_threshold: above 1",
         ),
         (
             "name = \"again\"",

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	keyP256    = "p256"
+	keyRSA2048 = "rsa-2048"
+	// The chain's length in bytes, as of commute serve: about what public CAs send, and more than a
+	// server may send over QUIC before the client's address is validated.
+	chainTypical, chainLong = "typical", "long"
+	// paddingHead is what the padding's extension takes besides its content.
+	paddingHead = 4 + 12 + 4
+	// certificateLife is how long certificates are valid; a server runs for one cell.
+	certificateLife = 24 * time.Hour
+)
+
+// paddingID is within the arc for documentation (RFC 5612).
+var paddingID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 32473, 1}
+
+var chainBytes = map[string]int{chainTypical: 2300, chainLong: 8000}
+
+// credentials are the certificates and keys of both sides, made at each start:
+// root -> intermediate -> leaf, and root -> client, as commute serve's.
+type credentials struct {
+	chain tls.Certificate // leaf and intermediate, with the leaf's key
+	root  *x509.Certificate
+	files map[string][]byte // for clients, by name
+}
+
+// An issuer signs certificates. The first one is its own.
+type issuer struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+func newCredentials(names []string, kind, chain string) (*credentials, error) {
+	wanted, known := chainBytes[chain]
+	if !known {
+		return nil, fmt.Errorf("--chain %s: write %s or %s", chain, chainTypical, chainLong)
+	}
+	rootKey, err := newKey(kind)
+	if err != nil {
+		return nil, err
+	}
+	public, err := x509.MarshalPKIXPublicKey(rootKey.Public())
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(public)
+	// Clients find an issuer by its name and may have the roots of two servers.
+	authority := func(name string) *x509.Certificate {
+		return &x509.Certificate{
+			Subject:               pkix.Name{CommonName: name},
+			IsCA:                  true,
+			BasicConstraintsValid: true,
+			KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		}
+	}
+	root := &issuer{key: rootKey}
+	root.certificate = authority("commute root " + hex.EncodeToString(digest[:4]))
+	if root.certificate, err = root.sign(root.certificate, rootKey); err != nil {
+		return nil, err
+	}
+	intermediate, err := root.issue(authority("commute intermediate"), kind)
+	if err != nil {
+		return nil, err
+	}
+	leaf := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "commute server"},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, name)
+		}
+	}
+	server, err := intermediate.issue(leaf, kind)
+	if err != nil {
+		return nil, err
+	}
+	if missing := wanted - len(server.certificate.Raw) - len(intermediate.certificate.Raw); missing > paddingHead {
+		padding := pkix.Extension{Id: paddingID, Value: make([]byte, missing-paddingHead)}
+		leaf.ExtraExtensions = []pkix.Extension{padding}
+		if server.certificate, err = intermediate.sign(leaf, server.key); err != nil {
+			return nil, err
+		}
+	}
+	client, err := root.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "commute client"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, kind)
+	if err != nil {
+		return nil, err
+	}
+	clientKey, err := x509.MarshalPKCS8PrivateKey(client.key)
+	if err != nil {
+		return nil, err
+	}
+	block := func(kind string, der []byte) []byte {
+		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	}
+	return &credentials{
+		chain: tls.Certificate{
+			Certificate: [][]byte{server.certificate.Raw, intermediate.certificate.Raw},
+			PrivateKey:  server.key,
+		},
+		root: root.certificate,
+		files: map[string][]byte{
+			"ca.pem":     block("CERTIFICATE", root.certificate.Raw),
+			"client.pem": block("CERTIFICATE", client.certificate.Raw),
+			"client.key": block("PRIVATE KEY", clientKey),
+		},
+	}, nil
+}
+
+func newKey(kind string) (crypto.Signer, error) {
+	switch kind {
+	case keyP256:
+		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case keyRSA2048:
+		return rsa.GenerateKey(rand.Reader, 2048)
+	}
+	return nil, fmt.Errorf("--key %s: write %s or %s", kind, keyP256, keyRSA2048)
+}
+
+// issue makes a key and signs a certificate for it.
+func (i *issuer) issue(template *x509.Certificate, kind string) (*issuer, error) {
+	key, err := newKey(kind)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := i.sign(template, key)
+	return &issuer{certificate, key}, err
+}
+
+func (i *issuer) sign(template *x509.Certificate, key crypto.Signer) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serial
+	template.NotBefore = time.Now().Add(-certificateLife)
+	template.NotAfter = time.Now().Add(certificateLife)
+	der, err := x509.CreateCertificate(rand.Reader, template, i.certificate, key.Public(), i.key)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+// write writes the files that clients need, the client's key readable by its owner only.
+func (c *credentials) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for name, text := range c.files {
+		mode := os.FileMode(0o644)
+		if filepath.Ext(name) == ".key" {
+			mode = 0o600
+		}
+		path := filepath.Join(folder, name)
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return err // its mode or link must not be kept
+		}
+		if err := os.WriteFile(path, text, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tls returns the configuration of a port: crypto/tls's defaults except for the groups, which are
+// commute serve's, so that handshakes of both servers have the same size.
+func (c *credentials) tls(demandClientCertificate bool) *tls.Config {
+	config := &tls.Config{
+		Certificates:     []tls.Certificate{c.chain},
+		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+	}
+	if demandClientCertificate {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+		config.ClientCAs = x509.NewCertPool()
+		config.ClientCAs.AddCert(c.root)
+	}
+	return config
+}
+
+// chainBytes returns the length of the chain as sent.
+func (c *credentials) chainBytes() int {
+	total := 0
+	for _, certificate := range c.chain.Certificate {
+		total += len(certificate)
+	}
+	return total
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+)
+
+// logQueue is how many events may wait for the disk before requests do.
+const logQueue = 4096
+
+// A connectionEvent is one line of the log, as crates/record/src/server_log.rs defines it.
+type connectionEvent struct {
+	Event      string  `json:"event"`
+	Connection uint64  `json:"connection"`
+	AtNs       int64   `json:"at_ns"`
+	Transport  string  `json:"transport"`
+	PeerPort   uint16  `json:"peer_port"`
+	IPVersion  int     `json:"ip_version"`
+	ALPN       string  `json:"alpn"`
+	TLSVersion string  `json:"tls_version"`
+	Cipher     string  `json:"cipher"`
+	Group      string  `json:"group"`
+	Resumed    bool    `json:"resumed"`
+	HelloRetry bool    `json:"hello_retry"`
+	ChainBytes int     `json:"chain_bytes"`
+	ClientCert *string `json:"client_cert"`
+	Congestion *string `json:"congestion"`
+}
+
+// A requestEvent is one line of the log, as crates/record/src/server_log.rs defines it.
+type requestEvent struct {
+	Event          string  `json:"event"`
+	ID             *uint32 `json:"id"`
+	Connection     uint64  `json:"connection"`
+	Protocol       string  `json:"protocol"`
+	Method         string  `json:"method"`
+	Path           string  `json:"path"`
+	StartNs        int64   `json:"start_ns"`
+	EndNs          int64   `json:"end_ns"`
+	EarlyData      bool    `json:"early_data"`
+	RequestBytes   uint64  `json:"request_bytes"`
+	RequestDigest  string  `json:"request_digest"`
+	ResponseBytes  uint64  `json:"response_bytes"`
+	ResponseDigest string  `json:"response_digest"`
+	Status         int     `json:"status"`
+	Broken         bool    `json:"broken"`
+	exchangeEvent
+}
+
+// An exchangeEvent is what the log has about an exchange that was answered.
+type exchangeEvent struct {
+	Codec    *string `json:"codec,omitempty"`
+	DecodeNs *int64  `json:"decode_ns,omitempty"`
+	EncodeNs *int64  `json:"encode_ns,omitempty"`
+}
+
+// A logWriter writes events from a goroutine of its own, so that no request waits for the disk.
+type logWriter struct {
+	events chan any
+	closed chan error
+}
+
+func openLog(path string) (*logWriter, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	l := &logWriter{make(chan any, logQueue), make(chan error)}
+	go func() { l.closed <- l.run(file) }()
+	return l, nil
+}
+
+func (l *logWriter) write(event any) { l.events <- event }
+
+// close writes what is waiting. No event may be written after it.
+func (l *logWriter) close() error {
+	close(l.events)
+	return <-l.closed
+}
+
+func (l *logWriter) run(file *os.File) error {
+	buffer := bufio.NewWriter(file)
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	var failed error
+	for event := range l.events {
+		err := encoder.Encode(event)
+		if len(l.events) == 0 && err == nil {
+			err = buffer.Flush()
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	if err := buffer.Flush(); failed == nil {
+		failed = err
+	}
+	if err := file.Close(); failed == nil {
+		failed = err
+	}
+	return failed
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commute/stacks/go/exchange"
+	"commute/stacks/go/wirepb"
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"google.golang.org/grpc"
+)
+
+// The same bounds as commute serve's; well-behaved clients never meet them.
+const (
+	maxHeaderBytes = 16 << 10
+	maxStreams     = 100
+	handshakeTime  = 30 * time.Second
+	headerTime     = 60 * time.Second
+	idleTime       = 120 * time.Second
+	// Half of the time after which the lab kills a server that was asked to end.
+	drainTime = 5 * time.Second
+)
+
+// A server is the listeners of all ports and what they share.
+type server struct {
+	options     options
+	log         *logWriter
+	connections atomic.Uint64 // so far
+	requests    sync.WaitGroup
+	answerer    exchange.Answerer
+	chainBytes  int // as sent in a full handshake
+	addresses   []string
+	closers     []func()
+}
+
+// open listens on an address over TCP and UDP, and serves.
+func (s *server) open(address string, config *tls.Config) error {
+	tcp := net.ListenConfig{}
+	tcp.SetMultipathTCP(false) // Go's default for listeners since 1.24; the lab measures TCP
+	listener, err := tcp.Listen(context.Background(), network("tcp", address), address)
+	if err != nil {
+		return err
+	}
+	address = listener.Addr().String() // with the port that the system chose for port 0
+	udp, err := net.ListenPacket(network("udp", address), address)
+	if err != nil {
+		return err
+	}
+	s.addresses = append(s.addresses, address)
+	if s.options.grpc {
+		s.serveGRPC(listener, config)
+	} else {
+		s.serveHTTP(listener, config)
+	}
+	s.serveHTTP3(udp, config)
+	return nil
+}
+
+func (s *server) serveHTTP(listener net.Listener, config *tls.Config) {
+	config = config.Clone()
+	config.NextProtos = []string{"h2", "http/1.1"}
+	of := &http.Server{
+		Handler:           s.account(s.routes()),
+		TLSConfig:         config, // net/http enables HTTP/2 because it offers h2
+		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ErrorLog:          quiet,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, conn.(*tls.Conn).NetConn().(*numberedConn).number)
+		},
+	}
+	go of.Serve(newHandshakeListener(listener, config, s))
+	s.closers = append(s.closers, func() { of.Close() })
+}
+
+func (s *server) serveHTTP3(socket net.PacketConn, config *tls.Config) {
+	of := &http3.Server{
+		Handler:        s.account(s.routes()),
+		TLSConfig:      http3.ConfigureTLSConfig(config),
+		QUICConfig:     &quic.Config{Allow0RTT: s.options.earlyData, MaxIncomingStreams: maxStreams},
+		MaxHeaderBytes: maxHeaderBytes,
+		IdleTimeout:    idleTime,
+		ConnContext: func(ctx context.Context, conn *quic.Conn) context.Context {
+			number := s.connections.Add(1)
+			go s.logQUIC(conn, number)
+			return context.WithValue(ctx, connectionKey{}, number)
+		},
+	}
+	go of.Serve(socket)
+	s.closers = append(s.closers, func() { of.Close() })
+}
+
+func (s *server) serveGRPC(listener net.Listener, config *tls.Config) {
+	config = config.Clone()
+	config.NextProtos = []string{"h2"}
+	of := grpc.NewServer(
+		grpc.Creds(&grpcTLS{config, s}),
+		grpc.StatsHandler(&grpcAccounting{s}),
+		grpc.ConnectionTimeout(handshakeTime),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ForceServerCodecV2(newRawOrProto()),
+	)
+	wirepb.RegisterBenchServer(of, bench{})
+	of.RegisterService(s.exchangeMethods(), nil)
+	go of.Serve(listener)
+	s.closers = append(s.closers, of.Stop)
+}
+
+// drain waits for the requests in flight, closes every connection, which ends those that stall,
+// and waits until the last is logged.
+func (s *server) drain() {
+	done := make(chan struct{})
+	go func() {
+		s.requests.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(drainTime):
+	}
+	for _, closeAll := range s.closers {
+		closeAll()
+	}
+	<-done
+}
