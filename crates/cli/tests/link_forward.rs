@@ -164,3 +164,60 @@ print(s.makefile().read())
     let output = running.finish().exits_with(0);
     assert_eq!(output.stdout, "answer\n", "{output}");
 }
+
+#[test]
+fn relay_survives_a_shortage_of_descriptors() {
+    let Some(python) = common::find_program("python3") else {
+        return testing::skip("python3 is missing");
+    };
+    // Each connection takes two descriptors of the relay. All are held at once, and more than the
+    // limit allows; then three that come one by one must be answered.
+    let script = "
+import socket
+def connect():
+    s = socket.create_connection(('far', 8443), timeout=30)
+    s.sendall(b'x')
+    return s
+def answered(s):
+    try:
+        return s.recv(1) == b'x'
+    except OSError:
+        return False
+held = [connect() for _ in range(90)]
+some = answered(held[0])
+for s in held:
+    s.close()
+later = 0
+while later < 3:
+    s = connect()
+    later += answered(s)
+    s.close()
+print(some, later)
+";
+    let sandbox = Sandbox::new();
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in service.incoming() {
+            let mut client = client.unwrap();
+            std::thread::spawn(move || {
+                let mut byte = [0];
+                if client.read_exact(&mut byte).is_ok() {
+                    client.write_all(&byte).ok();
+                }
+                // Until the client closes.
+                client.read(&mut byte).ok();
+            });
+        }
+    });
+    let python = [python.to_str().unwrap(), "-c", script];
+    let link = link(&sandbox, User::Caller, port, &python);
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -n 100 && exec \"$0\" \"$@\""])
+        .arg(link.get_program())
+        .args(link.get_args());
+    sandbox.configure(&mut limited, User::Caller);
+    let output = CommandOutput::of(limited).exits_with(0);
+    assert_eq!(output.stdout, "True 3\n", "{output}");
+}

@@ -4,21 +4,21 @@
 //! a bench and connect on the host, without further privileges. TCP is proxied: the link carries a
 //! connection between the client and this relay, and the service sees another one, from this host.
 //!
-//! A client's connection is accepted only after the service has accepted ours; a refusal there
-//! becomes a reset here. A flow holds at most two buffers of [`BUFFER_BYTES`]; beyond them, TCP's
-//! flow control stops the sender.
+//! Each connection waits for the service by itself; where the service refuses one or does not answer,
+//! the client's is reset. A flow holds at most two buffers of [`BUFFER_BYTES`]; beyond them, TCP's flow
+//! control stops the sender.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::out;
-use rustix::event::{PollFd, PollFlags, poll};
-use tokio::net::{TcpStream, UdpSocket};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 
 /// Bytes buffered per direction of a TCP flow.
@@ -27,6 +27,8 @@ const MAX_DATAGRAM_BYTES: usize = 65_535;
 /// Limit of parallel TCP connections, and of UDP flows.
 const MAX_FLOWS: usize = 1024;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long to wait for a descriptor when there is none left.
+const RETRY_AFTER: Duration = Duration::from_millis(10);
 /// RFC 4787 REQ-5 requires NATs to keep a mapping for at least two minutes.
 const UDP_IDLE_LIMIT: Duration = Duration::from_secs(120);
 
@@ -70,19 +72,20 @@ impl std::str::FromStr for Forward {
 
 /// Starts relaying, which goes on until the process ends.
 pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
+    if forwards.is_empty() {
+        return Ok(());
+    }
+    raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()?;
     for (forward, far) in forwards {
         for fd in far.tcp {
-            let flows = runtime.handle().clone();
-            std::thread::Builder::new()
-                .name("forward".to_owned())
-                .spawn(move || {
-                    let Err(e) = relay_tcp(&fd.into(), forward.to, &flows);
-                    out::note!("commute: --forward: {e}");
-                })?;
+            runtime.spawn(async move {
+                let Err(e) = relay_tcp(fd.into(), forward.to).await;
+                out::note!("commute: --forward: {e}");
+            });
         }
         for fd in far.udp {
             runtime.spawn(async move {
@@ -96,48 +99,44 @@ pub(crate) fn start(forwards: Vec<(Forward, FarEnd)>) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a connection, connects to the service, and only then accepts the connection.
-fn relay_tcp(
-    listener: &TcpListener,
-    to: SocketAddr,
-    flows: &tokio::runtime::Handle,
-) -> io::Result<Infallible> {
+/// Raises the soft limit of open descriptors to the hard one: [`MAX_FLOWS`] need twice as many, and
+/// the usual soft limit is 1024. The bench and its command, which run already or are started by it,
+/// keep theirs.
+fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // A lower limit only means that fewer flows run in parallel.
+    let _raised = setrlimit(Resource::Nofile, limit);
+}
+
+async fn relay_tcp(listener: std::net::TcpListener, to: SocketAddr) -> io::Result<Infallible> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
     let slots = Arc::new(Semaphore::new(MAX_FLOWS));
     loop {
-        let slot = flows
-            .block_on(Arc::clone(&slots).acquire_owned())
+        let slot = Arc::clone(&slots)
+            .acquire_owned()
+            .await
             .map_err(io::Error::other)?;
-        let mut ready = [PollFd::new(listener, PollFlags::IN)];
-        match poll(&mut ready, None) {
-            Err(rustix::io::Errno::INTR) => continue,
-            other => other?,
-        };
-        let near = std::net::TcpStream::connect_timeout(&to, CONNECT_LIMIT);
-        let far = match listener.accept() {
-            Ok((far, _)) => far,
-            Err(e) if is_transient(&e) => continue,
-            Err(e) => return Err(e),
-        };
-        let relayed = flows.block_on(async {
-            let far = into_tokio(far)?;
-            match near.and_then(into_tokio) {
-                Ok(near) => {
-                    tokio::spawn(async move {
-                        relay_flow(far, near).await;
-                        drop(slot);
-                    });
-                }
-                Err(_) => close_with_reset([far]),
+        match listener.accept().await {
+            Ok((far, _)) => {
+                tokio::spawn(async move {
+                    connect_and_relay(far, to).await;
+                    drop(slot);
+                });
             }
-            io::Result::Ok(())
-        });
-        relayed?;
+            Err(e) if is_transient(&e) => {}
+            Err(e) if is_exhausted(&e) => tokio::time::sleep(RETRY_AFTER).await,
+            Err(e) => return Err(e),
+        }
     }
 }
 
-fn into_tokio(stream: std::net::TcpStream) -> io::Result<TcpStream> {
-    stream.set_nonblocking(true)?;
-    TcpStream::from_std(stream)
+async fn connect_and_relay(far: TcpStream, to: SocketAddr) {
+    match tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(to)).await {
+        Ok(Ok(near)) => relay_flow(far, near).await,
+        _ => close_with_reset([far]),
+    }
 }
 
 async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
@@ -176,13 +175,11 @@ async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infal
             Some(near) => near,
             None if lock(&flows).len() >= MAX_FLOWS => continue,
             None => {
-                let any: SocketAddr = if to.is_ipv4() {
-                    (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
-                } else {
-                    (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
+                // Without a socket the datagram is lost, and the next one tries again.
+                let Ok(near) = connect_udp(to).await else {
+                    continue;
                 };
-                let near = Arc::new(UdpSocket::bind(any).await?);
-                near.connect(to).await?;
+                let near = Arc::new(near);
                 lock(&flows).insert(client, Arc::clone(&near));
                 let back = (Arc::clone(&near), Arc::clone(&far), Arc::clone(&flows));
                 tokio::spawn(async move {
@@ -195,6 +192,17 @@ async fn relay_udp(far: std::net::UdpSocket, to: SocketAddr) -> io::Result<Infal
         // A datagram that cannot be sent is lost, as on any network.
         drop(near.send(&datagram[..len]).await);
     }
+}
+
+async fn connect_udp(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any: SocketAddr = if to.is_ipv4() {
+        (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
+    } else {
+        (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
+    };
+    let near = UdpSocket::bind(any).await?;
+    near.connect(to).await?;
+    Ok(near)
 }
 
 /// The host's socket of each flow, by the client's address.
@@ -229,10 +237,24 @@ fn is_transient(e: &io::Error) -> bool {
     )
 }
 
+/// Returns whether the process or the machine is out of descriptors or memory, which may pass.
+fn is_exhausted(e: &io::Error) -> bool {
+    let exhausted = [
+        rustix::io::Errno::MFILE,
+        rustix::io::Errno::NFILE,
+        rustix::io::Errno::NOBUFS,
+        rustix::io::Errno::NOMEM,
+    ];
+    exhausted
+        .iter()
+        .any(|errno| e.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpStream, UdpSocket};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::time::Instant;
 
     use super::*;
 
@@ -275,6 +297,29 @@ mod tests {
         let mut client = TcpStream::connect(tcp).unwrap();
         let error = client.read(&mut [0; 1]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn connections_wait_for_the_service_in_parallel() {
+        // A service whose queue of connections is full: the kernel does not answer any more.
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&service, 0).unwrap();
+        let address = service.local_addr().unwrap();
+        let _queued = TcpStream::connect(address).unwrap();
+        let (tcp, _) = forward_to(address);
+        let _clients: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(tcp).unwrap()).collect();
+        let until = Instant::now() + CONNECT_LIMIT / 2;
+        while syns_sent(address.port()) < 3 {
+            assert!(Instant::now() < until, "{}", syns_sent(address.port()));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Returns the number of sockets that have sent a SYN to a port and have no answer.
+    fn syns_sent(port: u16) -> usize {
+        let state = format!(":{port:04X} 02 ");
+        let sockets = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        sockets.lines().filter(|line| line.contains(&state)).count()
     }
 
     #[test]
