@@ -1,4 +1,4 @@
-//! `commute link --pcap --audit`: the captured file agrees with the audit.
+//! `commute link --pcap --audit`: the captured files agree with the audit.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +46,7 @@ fn capture_contains_every_packet_that_the_audit_counts() {
             "--forward",
             &forward,
             "--pcap",
-            "all.pcapng",
+            "captured",
             "--audit",
             "--",
             python.to_str().unwrap(),
@@ -66,33 +66,45 @@ fn capture_contains_every_packet_that_the_audit_counts() {
     if common::find_program("tshark").is_none() {
         return testing::skip("tshark is missing: apt-get install tshark");
     }
-    let file = sandbox.work().join("all.pcapng");
-    // Each packet is captured twice, on arrival and on departure, since none is lost.
-    let fields = [
-        "-T",
-        "fields",
-        "-e",
-        "frame.interface_name",
-        "-e",
-        "frame.packet_flags_direction",
-    ];
-    let all = tshark(&file, &fields);
-    assert_eq!(all.stdout.lines().count(), 2 * packets, "{all}");
-    for direction in ["1", "2"] {
-        let captured = all.stdout.lines().filter(|line| line.ends_with(direction));
-        assert_eq!(captured.count(), packets, "direction {direction}: {all}");
+    let mut inbound = 0;
+    for end in ["client", "server"] {
+        let file = sandbox.work().join(format!("captured/{end}.pcapng"));
+        // None is lost, so each end sees every packet.
+        let direction = ["-T", "fields", "-e", "frame.packet_flags_direction"];
+        let all = tshark(&file, &direction);
+        assert_eq!(all.stdout.lines().count(), packets, "{end}: {all}");
+        inbound += all
+            .stdout
+            .lines()
+            .filter(|flag| flag.ends_with('1'))
+            .count();
+        let bad = tshark(
+            &file,
+            &[
+                "-Y",
+                "ip.checksum.status == Bad or tcp.checksum.status == Bad \
+                 or udp.checksum.status == Bad or _ws.malformed",
+            ],
+        );
+        assert_eq!(
+            bad.stdout, "",
+            "malformed packets at the {end}'s end: {bad}"
+        );
+        let good = tshark(&file, &["-Y", "udp.checksum.status == Good"]);
+        assert_eq!(good.stdout.lines().count(), 40, "{end}: {good}");
     }
-    let bad = tshark(
-        &file,
-        &[
-            "-Y",
-            "ip.checksum.status == Bad or tcp.checksum.status == Bad \
-             or udp.checksum.status == Bad or _ws.malformed",
-        ],
-    );
-    assert_eq!(bad.stdout, "", "malformed packets: {bad}");
-    let good = tshark(&file, &["-Y", "udp.checksum.status == Good"]);
-    assert_eq!(good.stdout.lines().count(), 2 * 40, "{good}");
+    assert_eq!(inbound, packets, "each packet is received at one end");
+}
+
+#[test]
+fn folder_that_cannot_be_written_is_an_error_before_the_command_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("file", "");
+    sandbox
+        .run(&["link", "lan", "--pcap", "file", "--", "touch", "ran"])
+        .exits_with(1)
+        .stderr_contains("--pcap file");
+    assert!(!sandbox.work().join("ran").exists());
 }
 
 fn tshark(file: &Path, options: &[&str]) -> CommandOutput {

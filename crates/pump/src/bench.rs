@@ -280,10 +280,10 @@ impl Bench {
         Ok(records.iter().filter_map(TapRecord::from_bytes).collect())
     }
 
-    /// Returns the last window as a pcapng file, in which the client's and the server's end are two
-    /// interfaces, and the number of frames that exceeded the room of [`Bench::set_capture`].
-    pub fn capture(&mut self) -> Result<(File, u64), BenchError> {
-        self.request_file(&Request::Capture)
+    /// Returns what one end sent and received in the last window as a pcapng file, and the number of
+    /// frames that exceeded the room of [`Bench::set_capture`].
+    pub fn capture(&mut self, side: Side) -> Result<(File, u64), BenchError> {
+        self.request_file(&Request::Capture { side })
             .map(|(fd, missed)| (File::from(fd), missed))
     }
 

@@ -57,8 +57,9 @@ impl Side {
         }
     }
 
-    /// Returns the name of the link's interface that faces this end.
-    pub(crate) fn link_interface(self) -> &'static str {
+    /// Returns its name, `client` or `server`, which is also that of the link's interface that faces
+    /// it.
+    pub fn name(self) -> &'static str {
         match self {
             Side::Client => "client",
             Side::Server => "server",

@@ -1,4 +1,4 @@
-//! Writes frames as a pcapng file (draft-ietf-opsawg-pcapng), with timestamps in nanoseconds.
+//! Writes the frames that one interface saw as a pcapng file (draft-ietf-opsawg-pcapng), with timestamps in nanoseconds.
 //!
 //! Written by hand because three block types need 40 lines; `pcap-file` (2.0) would also allocate a
 //! `Vec` of options per frame.
@@ -9,6 +9,8 @@ const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
+/// Interfaces are numbered in the order of their blocks.
+const FIRST_INTERFACE: u32 = 0;
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
 const END: u16 = 0;
@@ -20,16 +22,15 @@ const EPB_FLAGS: u16 = 2;
 pub(crate) struct CapturedFrame<'a> {
     /// Time since the Unix epoch.
     pub(crate) at_ns: u64,
-    /// Index of the interface in the list given to [`write()`].
-    pub(crate) interface: u32,
+    /// Received by that end rather than sent.
     pub(crate) inbound: bool,
     pub(crate) bytes: &'a [u8],
 }
 
-/// Writes a complete file: one section, the interfaces by name, the frames in the given order.
+/// Writes a complete file: one section, one interface, its frames in the given order.
 pub(crate) fn write<'a>(
     out: &mut impl Write,
-    interfaces: &[&str],
+    interface: &str,
     frames: impl Iterator<Item = CapturedFrame<'a>>,
 ) -> io::Result<()> {
     let mut section = Vec::new();
@@ -38,19 +39,17 @@ pub(crate) fn write<'a>(
     section.extend(0u16.to_le_bytes());
     section.extend((-1i64).to_le_bytes());
     block(out, SECTION_HEADER, &section)?;
-    for name in interfaces {
-        let mut interface = Vec::new();
-        interface.extend(ETHERNET.to_le_bytes());
-        interface.extend([0; 6]);
-        option(&mut interface, IF_NAME, name.as_bytes());
-        option(&mut interface, IF_TSRESOL, &[9]);
-        option(&mut interface, END, &[]);
-        block(out, INTERFACE, &interface)?;
-    }
+    let mut description = Vec::new();
+    description.extend(ETHERNET.to_le_bytes());
+    description.extend([0; 6]);
+    option(&mut description, IF_NAME, interface.as_bytes());
+    option(&mut description, IF_TSRESOL, &[9]);
+    option(&mut description, END, &[]);
+    block(out, INTERFACE, &description)?;
     let mut packet = Vec::new();
     for frame in frames {
         packet.clear();
-        packet.extend(frame.interface.to_le_bytes());
+        packet.extend(FIRST_INTERFACE.to_le_bytes());
         packet.extend(((frame.at_ns >> 32) as u32).to_le_bytes());
         packet.extend((frame.at_ns as u32).to_le_bytes());
         let len = (frame.bytes.len() as u32).to_le_bytes();
@@ -90,11 +89,10 @@ mod tests {
         let mut file = Vec::new();
         let frame = CapturedFrame {
             at_ns: 0x1_0000_0002,
-            interface: 1,
             inbound: true,
             bytes: b"abcde",
         };
-        write(&mut file, &["a", "longer"], [frame].into_iter()).unwrap();
+        write(&mut file, "longer", [frame].into_iter()).unwrap();
         let mut kinds = Vec::new();
         let mut rest = &file[..];
         while !rest.is_empty() {
@@ -104,16 +102,13 @@ mod tests {
             if word(0) == ENHANCED_PACKET {
                 assert_eq!(
                     [word(8), word(12), word(16), word(20), word(24)],
-                    [1, 1, 2, 5, 5]
+                    [FIRST_INTERFACE, 1, 2, 5, 5]
                 );
                 assert_eq!(&rest[28..36], b"abcde\0\0\0");
             }
             kinds.push(word(0));
             rest = &rest[len..];
         }
-        assert_eq!(
-            kinds,
-            [SECTION_HEADER, INTERFACE, INTERFACE, ENHANCED_PACKET]
-        );
+        assert_eq!(kinds, [SECTION_HEADER, INTERFACE, ENHANCED_PACKET]);
     }
 }

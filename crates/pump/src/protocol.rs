@@ -82,7 +82,9 @@ pub(crate) enum Request {
     EndWindow,
     ClearEndpoints,
     Tap,
-    Capture,
+    Capture {
+        side: Side,
+    },
     Connect {
         side: Side,
         address: SocketAddr,

@@ -22,7 +22,7 @@ use driver::manifest::Certificate;
 use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
-use pump::{Bench, TapRecord, Window};
+use pump::{Bench, Side, TapRecord, Window};
 
 use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
@@ -64,7 +64,7 @@ pub(crate) struct CellRun<'a> {
     pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
-    /// Where to write every frame as pcapng.
+    /// The folder to write every frame to, as pcapng.
     pub(crate) capture: Option<&'a Path>,
     /// Changes the driver's setup, for conformance cases.
     pub(crate) amend_setup: Option<&'a dyn Fn(&mut Setup)>,
@@ -268,8 +268,8 @@ impl CellRun<'_> {
             .run(&self.workload.steps, started + self.run_limit());
         let took_ns = started.elapsed().as_nanos() as u64;
         let window = bench.end_window()?;
-        if let Some(path) = self.capture {
-            save_capture(bench, path)?;
+        if let Some(dir) = self.capture {
+            save_captures(bench, dir)?;
         }
         let rows = match answer? {
             RunAnswer::Rows(rows) => rows,
@@ -365,16 +365,19 @@ impl CellRun<'_> {
     }
 }
 
-fn save_capture(bench: &mut Bench, path: &Path) -> Result<(), CellError> {
-    let (mut frames, missed) = bench.capture()?;
-    let failed = |e: std::io::Error| CellError::io(&format!("--pcap {}", path.display()), &e);
-    if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).map_err(failed)?;
-    }
-    let mut file = std::fs::File::create(path).map_err(failed)?;
-    std::io::copy(&mut frames, &mut file).map_err(failed)?;
-    if missed > 0 {
-        tracing::warn!("{}: {missed} frames did not fit", path.display());
+/// Writes what each end sent and received to a file of its own: in one file, an analyser would take
+/// a packet's second sight for a retransmission.
+fn save_captures(bench: &mut Bench, dir: &Path) -> Result<(), CellError> {
+    let failed = |e: std::io::Error| CellError::io(&format!("--pcap {}", dir.display()), &e);
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    for side in Side::BOTH {
+        let path = dir.join(side.name()).with_extension("pcapng");
+        let (mut frames, missed) = bench.capture(side)?;
+        let mut file = std::fs::File::create(&path).map_err(failed)?;
+        std::io::copy(&mut frames, &mut file).map_err(failed)?;
+        if missed > 0 {
+            tracing::warn!("{}: {missed} frames did not fit", path.display());
+        }
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ impl<'a> Worker<'a> {
         let study = &self.plan.study;
         let network = &self.plan.networks[attempt.block.network];
         let capture = self.options.capture.then(|| {
-            let name = format!("{}.{}.pcapng", attempt.cell.planned.id, attempt.number);
+            let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
             self.options.out.join("pcap").join(name)
         });
         let arm = &study.arms[attempt.cell.arm];

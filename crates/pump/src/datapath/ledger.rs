@@ -132,8 +132,8 @@ impl PacketLedger {
 pub(crate) struct FrameStore {
     bytes: Vec<u8>,
     index: Vec<StoredFrame>,
-    /// Frames that there was no room for.
-    pub(crate) missed: u64,
+    /// Frames that there was no room for, on arrival and on leaving.
+    pub(crate) missed: [u64; 2],
 }
 
 /// When and where a frame was seen, and its place in the store.
@@ -151,14 +151,14 @@ impl FrameStore {
         FrameStore {
             bytes: Vec::with_capacity(bytes),
             index: Vec::with_capacity(bytes / BYTES_PER_FRAME),
-            missed: 0,
+            missed: [0; 2],
         }
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
         self.index.clear();
-        self.missed = 0;
+        self.missed = [0; 2];
     }
 
     pub(crate) fn push(&mut self, at_ns: u64, leaving: bool, frame: &[u8]) {
@@ -166,7 +166,7 @@ impl FrameStore {
         let fits = start + frame.len() <= self.bytes.capacity()
             && self.index.len() < self.index.capacity();
         if !fits {
-            self.missed += 1;
+            self.missed[usize::from(leaving)] += 1;
             return;
         }
         self.bytes.extend_from_slice(frame);
@@ -218,6 +218,6 @@ mod tests {
             .iter()
             .map(|(f, bytes)| (f.at_ns, bytes.len()))
             .collect();
-        assert_eq!((kept, store.missed), (vec![(1, 100), (3, 28)], 1));
+        assert_eq!((kept, store.missed), (vec![(1, 100), (3, 28)], [0, 1]));
     }
 }

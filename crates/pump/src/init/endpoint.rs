@@ -34,7 +34,7 @@ impl Endpoint {
         let netns = Netns::new()?;
         // First: an interface takes its defaults when it is created.
         netns.run(|| sysctl::write(sysctl::ENDPOINT))?;
-        let near = side.link_interface();
+        let near = side.name();
         // The link's end needs a MAC address too, and never uses it.
         let mut near_mac = side.mac();
         near_mac[1] = 1;

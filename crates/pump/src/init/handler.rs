@@ -16,6 +16,7 @@ use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
 use crate::net::sysctl;
 use crate::protocol::{self, Reply, Request};
+use crate::sys;
 
 /// Linux's own default. Set explicitly on each route, since the default of a namespace is that of
 /// the machine.
@@ -68,6 +69,10 @@ impl RequestHandler {
     /// Builds the endpoints and an unimpaired link between them.
     pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<RequestHandler> {
         sysctl::write(sysctl::LINK)?;
+        // That of the link's threads, which it then wakes without an interrupt to another core.
+        if let Some(core) = sys::allowed_cores(0)?.last() {
+            sysctl::receive_on(*core)?;
+        }
         let netlink = Netlink::open()?;
         let endpoints = [
             Endpoint::new(Side::Client, &netlink)?,
@@ -216,8 +221,8 @@ impl RequestHandler {
                 let (file, missed) = self.windows.tap()?;
                 Ok((Reply::File { missed }, Some(file)))
             }
-            Request::Capture => {
-                let (file, missed) = self.windows.capture()?;
+            Request::Capture { side } => {
+                let (file, missed) = self.windows.capture(side)?;
                 Ok((Reply::File { missed }, Some(file)))
             }
             Request::Connect { side, address } => {

@@ -108,9 +108,9 @@ impl WindowRecorder {
         Ok((file, up.unrecorded + down.unrecorded))
     }
 
-    /// Returns the frames of the last window as a pcapng file in memory, and the number of frames
-    /// missing from it.
-    pub(super) fn capture(&self) -> io::Result<(OwnedFd, u64)> {
+    /// Returns the frames that one end saw in the last window as a pcapng file in memory, and the
+    /// number of frames missing from it.
+    pub(super) fn capture(&self, side: Side) -> io::Result<(OwnedFd, u64)> {
         let stores = self
             .last_ledgers()?
             .each_ref()
@@ -121,22 +121,24 @@ impl WindowRecorder {
             ));
         };
         let offset_ns = wall_offset_ns();
+        let (sends, receives) = match side {
+            Side::Client => (up, down),
+            Side::Server => (down, up),
+        };
         let mut frames = Vec::new();
-        // Up leaves the client and enters the server; down is the other way round.
-        for (store, from) in [(up, 0), (down, 1)] {
-            frames.extend(store.iter().map(|(frame, bytes)| CapturedFrame {
+        for (store, inbound) in [(sends, false), (receives, true)] {
+            let seen = store.iter().filter(|(frame, _)| frame.leaving == inbound);
+            frames.extend(seen.map(|(frame, bytes)| CapturedFrame {
                 at_ns: frame.at_ns.saturating_add_signed(offset_ns),
-                interface: if frame.leaving { 1 - from } else { from },
-                inbound: frame.leaving,
+                inbound,
                 bytes,
             }));
         }
         frames.sort_by_key(|frame| frame.at_ns);
-        let interfaces = Side::BOTH.map(Side::link_interface);
         let file = in_memory("capture", |file| {
-            pcapng::write(file, &interfaces, frames.into_iter())
+            pcapng::write(file, side.name(), frames.into_iter())
         })?;
-        Ok((file, up.missed + down.missed))
+        Ok((file, sends.missed[0] + receives.missed[1]))
     }
 }
 
@@ -161,7 +163,7 @@ fn snapshot(endpoints: &[Endpoint; 2], reaper: &Reaper) -> io::Result<Snapshot> 
         usage.cpu_ns += reaper.ended_cpu_ns(side);
         Ok(usage)
     };
-    let link_interface = |side: Side| endpoint::interface_counters(&netlink, side.link_interface());
+    let link_interface = |side: Side| endpoint::interface_counters(&netlink, side.name());
     Ok(Snapshot {
         at_ns: 0,
         client: usage(client, Side::Client)?,

@@ -2,13 +2,13 @@
 
 mod audit;
 mod bridge;
+mod capture;
 mod foreground;
 mod forward;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use link::Overrides;
@@ -16,6 +16,7 @@ use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
 
 use crate::exit;
 use crate::out;
+use capture::Capture;
 use forward::{FarEnd, Forward};
 
 /// The far end's name in the command's hosts file.
@@ -71,8 +72,9 @@ pub(crate) struct Args {
     /// Make the TCP and UDP service at HOST:PORT reachable at the far end; may be repeated
     #[arg(long, value_name = "PORT=HOST:PORT")]
     forward: Vec<Forward>,
-    /// Write every packet to this pcapng file
-    #[arg(long, value_name = "FILE")]
+    /// Write every packet to this folder: client.pcapng is what the command's end of the link sent
+    /// and received, server.pcapng the far end
+    #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
     /// Print link statistics and timing error on exit
     #[arg(long)]
@@ -95,6 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let [near, far] = &args.between[..] {
         return bridge::run(&network, args.seed, [near, far], &args.command, args.audit);
     }
+    let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     let options = BenchOptions {
         init: Init {
@@ -111,7 +114,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     out::note!("{}: {}", network.name, network.numbers());
     let far = far_ends(&mut bench, &args.forward)?;
     forward::start(far).context("--forward")?;
-    if args.pcap.is_some() {
+    if capture.is_some() {
         bench.set_capture(CAPTURE_BYTES)?;
     }
     bench.begin_window()?;
@@ -138,8 +141,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let status = foreground::wait(&mut process, &mut signals)?;
     let window = bench.end_window()?;
-    if let Some(path) = &args.pcap {
-        save(&mut bench, path).with_context(|| format!("--pcap {}", path.display()))?;
+    if let Some(capture) = capture {
+        capture.save(&mut bench)?;
     }
     if args.audit {
         audit::print(&network, &window);
@@ -168,18 +171,6 @@ impl Args {
         }
         Ok(o)
     }
-}
-
-fn save(bench: &mut Bench, path: &Path) -> anyhow::Result<()> {
-    let (mut frames, missed) = bench.capture()?;
-    std::io::copy(&mut frames, &mut File::create(path)?)?;
-    if missed > 0 {
-        out::note!(
-            "{}: full; {missed} more packets were not saved",
-            path.display()
-        );
-    }
-    Ok(())
 }
 
 /// Opens sockets at the far end, and prints how to reach each service.
