@@ -120,7 +120,7 @@ fn terminal_is_inherited() {
 }
 
 #[test]
-fn command_runs_as_the_caller_without_capabilities() {
+fn command_runs_as_the_caller_and_may_only_open_raw_sockets() {
     for user in users() {
         let sandbox = Sandbox::new();
         let uid = match user {
@@ -134,7 +134,8 @@ fn command_runs_as_the_caller_without_capabilities() {
             .filter(|line| !line.starts_with("CapBnd"))
             .map(|line| line.split_whitespace().nth(1))
             .collect();
-        assert_eq!(sets, [Some("0000000000000000"); 4], "{output}");
+        // Bit 13 is CAP_NET_RAW.
+        assert_eq!(sets, [Some("0000000000002000"); 4], "{output}");
     }
 }
 

@@ -195,6 +195,7 @@ impl Bench {
             targets: spawn.fds.iter().map(|(_, target)| *target).collect(),
             foreground: spawn.foreground,
             confinement: spawn.confinement,
+            raw_sockets: spawn.raw_sockets,
         };
         let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
         let request = Request::Spawn { side, command };
@@ -314,6 +315,15 @@ impl Bench {
     pub fn clear_endpoints(&mut self) -> Result<Vec<String>, BenchError> {
         match self.connection.request(&Request::ClearEndpoints, &[])? {
             (Reply::Cleared(killed), _) => Ok(killed),
+            _ => Err(BenchError::unexpected_reply()),
+        }
+    }
+
+    /// Returns the number of ports open at one end: TCP sockets that listen, and UDP sockets that are
+    /// bound.
+    pub fn open_ports(&mut self, side: Side) -> Result<usize, BenchError> {
+        match self.connection.request(&Request::OpenPorts { side }, &[])? {
+            (Reply::OpenPorts(ports), _) => Ok(ports),
             _ => Err(BenchError::unexpected_reply()),
         }
     }

@@ -83,7 +83,7 @@ impl Confined {
             sys::place_fd(end.as_fd(), *number)?;
         }
         self.confinement.apply()?;
-        sys::prepare_exec(false)?;
+        sys::prepare_exec(false, false)?;
         Ok(command)
     }
 }

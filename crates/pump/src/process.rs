@@ -20,8 +20,8 @@ use crate::sys;
 const EVENT_MAX: u64 = 4096;
 
 /// A command to run at one end of a bench. The process gets the caller's user and groups unless it
-/// is confined, no capabilities, a process group of its own, and of the caller's environment and
-/// descriptors only what is listed here.
+/// is confined, no capabilities unless `raw_sockets`, a process group of its own, and of the caller's
+/// environment and descriptors only what is listed here.
 #[derive(Debug, Default)]
 pub struct Spawn {
     /// The program; a bare name is looked up in the `PATH` of `env`.
@@ -38,6 +38,9 @@ pub struct Spawn {
     pub foreground: bool,
     /// Another user and lower limits.
     pub confinement: Option<Confinement>,
+    /// Keeps CAP_NET_RAW, so that the process may capture packets and ping. It applies to the
+    /// namespace of its end, which it cannot leave.
+    pub raw_sockets: bool,
 }
 
 /// A running process. Dropping it kills it and all its descendants.

@@ -81,6 +81,10 @@ pub(crate) enum Request {
     },
     EndWindow,
     ClearEndpoints,
+    /// Counts the ports that are open at one end.
+    OpenPorts {
+        side: Side,
+    },
     Tap,
     Capture {
         side: Side,
@@ -103,6 +107,7 @@ pub(crate) enum Reply {
     Ready(Box<Facts>),
     Done,
     Settled(bool),
+    OpenPorts(usize),
     /// With the descriptor that its [`ProcessEvent`]s are written to.
     Spawned {
         pid: i32,
@@ -135,6 +140,7 @@ pub(crate) struct SpawnWire {
     pub(crate) targets: Vec<i32>,
     pub(crate) foreground: bool,
     pub(crate) confinement: Option<Confinement>,
+    pub(crate) raw_sockets: bool,
 }
 
 /// An `OsString`, which need not be UTF-8.

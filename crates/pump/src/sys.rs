@@ -263,10 +263,10 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
 }
 
 /// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in
-/// the foreground, default signal handling, no capabilities.
+/// the foreground, default signal handling, no capabilities but, with `raw_sockets`, CAP_NET_RAW.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
-pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
+pub(crate) fn prepare_exec(foreground: bool, raw_sockets: bool) -> io::Result<()> {
     // SAFETY: plain system calls on this process; the set is initialised before use.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -288,12 +288,12 @@ pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
         }
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
     }
-    drop_capabilities()
+    limit_capabilities(raw_sockets)
 }
 
 /// Drops every capability, also from the bounding set, from which an exec by root would restore
-/// them.
-fn drop_capabilities() -> io::Result<()> {
+/// them; with `raw_sockets`, every one but CAP_NET_RAW, which an exec by any user then keeps.
+fn limit_capabilities(raw_sockets: bool) -> io::Result<()> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -301,28 +301,34 @@ fn drop_capabilities() -> io::Result<()> {
     }
     /// `_LINUX_CAPABILITY_VERSION_3` of linux/capability.h.
     const VERSION_3: u32 = 0x2008_0522;
-    // SAFETY: plain system calls; `capset` reads a header and two triples of three words,
-    // which live through the call.
-    unsafe {
-        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
-        check(libc::prctl(
-            libc::PR_CAP_AMBIENT,
-            libc::PR_CAP_AMBIENT_CLEAR_ALL,
-            0,
-            0,
-            0,
-        ))?;
-        // Fails at the first number that the kernel does not know.
-        let mut capability = 0;
-        while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
-            capability += 1;
+    const NET_RAW: libc::c_int = 13;
+    let ambient = |operation: libc::c_int, capability: libc::c_int| {
+        // SAFETY: takes no pointer.
+        check(unsafe { libc::prctl(libc::PR_CAP_AMBIENT, operation, capability, 0, 0) })
+    };
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    ambient(libc::PR_CAP_AMBIENT_CLEAR_ALL, 0)?;
+    let mut capability = 0;
+    loop {
+        let keep = raw_sockets && capability == NET_RAW;
+        // SAFETY: takes no pointer. Fails at the first number that the kernel does not know.
+        if !keep && unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
+            break;
         }
-        let header = Header {
-            version: VERSION_3,
-            pid: 0,
-        };
-        let none = [0u32; 6];
-        check(libc::syscall(libc::SYS_capset, &header, none.as_ptr()) as libc::c_int)?;
+        capability += 1;
+    }
+    let kept = if raw_sockets { 1u32 << NET_RAW } else { 0 };
+    let header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
+    // Effective, permitted and inheritable; first the lower 32 of each, then the upper.
+    let sets = [kept, kept, kept, 0, 0, 0];
+    // SAFETY: `capset` reads a header and two triples of words, which live through the call.
+    check(unsafe { libc::syscall(libc::SYS_capset, &header, sets.as_ptr()) } as libc::c_int)?;
+    if raw_sockets {
+        ambient(libc::PR_CAP_AMBIENT_RAISE, NET_RAW)?;
     }
     Ok(())
 }

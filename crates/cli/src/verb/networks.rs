@@ -95,10 +95,10 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
 fn print_event(event: NetworkCheckEvent<'_>) -> anyhow::Result<()> {
     match event {
         NetworkCheckEvent::Sending { train, takes } => {
-            eprintln!("{train}, {:.0} s", takes.as_secs_f64().ceil());
+            out::note!("{train}, {:.0} s", takes.as_secs_f64().ceil());
         }
         NetworkCheckEvent::Repeating { noise } => {
-            eprintln!("a check failed, but {}; again", noise.join("; "));
+            out::note!("a check failed, but {}; again", noise.join("; "));
         }
         NetworkCheckEvent::Checked(NetworkCheck { check, noise }) => {
             crate::checks::print_line(check)?;

@@ -80,6 +80,7 @@ impl DriverProcess {
             fds,
             foreground: false,
             confinement: Some(bench::confinement(bench)),
+            raw_sockets: false,
         };
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {

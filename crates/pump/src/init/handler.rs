@@ -14,7 +14,7 @@ use super::window::WindowRecorder;
 use crate::datapath::threads::{LinkThreads, Setup};
 use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
-use crate::net::sysctl;
+use crate::net::{counters, sysctl};
 use crate::protocol::{self, Reply, Request};
 use crate::sys;
 
@@ -216,6 +216,12 @@ impl RequestHandler {
                     .windows
                     .end(&mut self.link, &self.endpoints, &self.reaper)?;
                 Ok((Reply::Window(Box::new(window)), None))
+            }
+            Request::OpenPorts { side } => {
+                let ports = self.endpoints[side as usize]
+                    .netns
+                    .run(counters::open_ports)?;
+                Ok((Reply::OpenPorts(ports), None))
             }
             Request::Tap => {
                 let (file, missed) = self.windows.tap()?;

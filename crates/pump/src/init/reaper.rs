@@ -96,7 +96,12 @@ impl Reaper {
         };
         let placed = place(&mut command, fds, &spawn.targets)?;
         let netns = endpoint.netns.fd().try_clone_to_owned()?;
-        let (foreground, confinement) = (spawn.foreground, spawn.confinement);
+        let SpawnWire {
+            foreground,
+            raw_sockets,
+            confinement,
+            ..
+        } = spawn;
         let prepare = move || {
             sys::enter_netns(netns.as_fd())?;
             for (fd, target) in &placed {
@@ -105,7 +110,7 @@ impl Reaper {
             if let Some(confinement) = &confinement {
                 confinement.apply()?;
             }
-            sys::prepare_exec(foreground)
+            sys::prepare_exec(foreground, raw_sockets)
         };
         // SAFETY: `prepare` only makes system calls; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(prepare) };

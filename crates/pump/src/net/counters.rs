@@ -1,7 +1,11 @@
-//! Drops that only the kernel counts.
+//! What only the kernel counts: drops, and open ports.
 
 use std::fs;
 use std::io;
+
+/// States in `/proc/net/tcp` and `/proc/net/udp` (include/net/tcp_states.h).
+const TCP_LISTEN: &str = "0A";
+const UDP_UNCONNECTED: &str = "07";
 
 /// Returns the packets that the sockets of the calling thread's namespace had no room for, since its
 /// creation.
@@ -40,6 +44,30 @@ pub(crate) fn softnet_drops() -> io::Result<u64> {
         .sum())
 }
 
+/// Returns the number of TCP sockets that listen and UDP sockets that are bound in the calling
+/// thread's namespace.
+pub(crate) fn open_ports() -> io::Result<usize> {
+    let mut open = 0;
+    for (table, state) in [
+        ("tcp", TCP_LISTEN),
+        ("tcp6", TCP_LISTEN),
+        ("udp", UDP_UNCONNECTED),
+        ("udp6", UDP_UNCONNECTED),
+    ] {
+        let text = match fs::read_to_string(format!("/proc/thread-self/net/{table}")) {
+            // A kernel without IPv6.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        // Slot, local address, remote address, state.
+        let states = text
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(3));
+        open += states.filter(|s| *s == state).count();
+    }
+    Ok(open)
+}
+
 /// Reads a value of `snmp` or `netstat`: a line of names, then a line of values, both prefixed by
 /// the table's name.
 fn in_table(text: &str, table: &str, column: &str) -> Option<u64> {
@@ -62,6 +90,14 @@ mod tests {
         assert_eq!(in_table(text, "Ip:", "B"), Some(2));
         assert_eq!(in_table(text, "Udp:", "B"), None);
         assert_eq!(in_table(text, "Tcp:", "A"), None);
+    }
+
+    #[test]
+    fn open_ports_are_counted() {
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(open_ports().unwrap() >= 2);
+        drop((tcp, udp));
     }
 
     #[test]

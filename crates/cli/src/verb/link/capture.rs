@@ -1,5 +1,6 @@
 //! `--pcap`: what each end of the link sent and received, in a file of its own.
 
+use crate::out;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ impl Capture {
             std::io::copy(&mut frames, &mut file)
                 .with_context(|| format!("--pcap {}", path.display()))?;
             if missed > 0 {
-                eprintln!(
+                out::note!(
                     "{}: full; {missed} more packets were not saved",
                     path.display()
                 );

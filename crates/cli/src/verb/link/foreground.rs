@@ -31,8 +31,12 @@ pub(crate) fn catch_signals() -> anyhow::Result<Signals> {
 }
 
 /// Waits for the command, and returns its exit code; 128 plus the signal's number if a signal ended
-/// it, as shells do.
-pub(crate) fn wait(process: &mut Process, signals: &mut Signals) -> anyhow::Result<u8> {
+/// it, as shells do. Calls `check` every [`SIGNAL_LATENCY`] meanwhile.
+pub(crate) fn wait(
+    process: &mut Process,
+    signals: &mut Signals,
+    mut check: impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<u8> {
     loop {
         for signal in signals.pending() {
             process.kill(signal)?;
@@ -42,5 +46,6 @@ pub(crate) fn wait(process: &mut Process, signals: &mut Signals) -> anyhow::Resu
             let code = signal.or(exit.status.code()).unwrap_or(1);
             return Ok(code as u8);
         }
+        check()?;
     }
 }

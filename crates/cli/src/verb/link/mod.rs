@@ -3,6 +3,7 @@
 mod audit;
 mod bridge;
 mod capture;
+mod far;
 mod foreground;
 mod forward;
 
@@ -17,6 +18,7 @@ use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
 use crate::exit;
 use crate::out;
 use capture::Capture;
+use far::FarProcess;
 use forward::{FarEnd, Forward};
 
 /// The far end's name in the command's hosts file.
@@ -26,8 +28,9 @@ const CAPTURE_BYTES: usize = 256 << 20;
 
 /// Run a command behind an emulated network
 ///
-/// The command runs with your user id, environment and terminal, in a network namespace of its own.
-/// The only host it can reach is `far`, the far end of the link; --forward makes services of this
+/// The command runs with your user id, environment and terminal, in a network namespace of its own,
+/// where it may also capture packets (tcpdump -i eth0) and ping. The only host it can reach is `far`,
+/// the far end of the link: --far runs a second program there, and --forward makes services of this
 /// host reachable there. Exits with the command's status: 128 plus the signal's number if a signal
 /// ended it, 127 if it does not exist, 126 if it cannot be run.
 #[derive(clap::Args)]
@@ -35,6 +38,7 @@ const CAPTURE_BYTES: usize = 256 << 20;
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
     commute link 4g-tether --loss 2% --rtt 80ms --audit -- ./my-client\n  \
     commute link lan -- bash\n  \
+    commute link true-metro --far 'iperf3 -s' -- iperf3 -c far\n  \
     commute link true-metro --between usb0 eth1    # a phone behind the link")]
 pub(crate) struct Args {
     /// Name of a network (`commute networks` lists them), or path of a TOML file
@@ -72,6 +76,14 @@ pub(crate) struct Args {
     /// Make the TCP and UDP service at HOST:PORT reachable at the far end; may be repeated
     #[arg(long, value_name = "PORT=HOST:PORT")]
     forward: Vec<Forward>,
+    /// Run this at the far end, e.g. 'python3 -m http.server 80'; nothing but the link is between it
+    /// and CMD
+    ///
+    /// A shell runs it, with your user id and environment, without input; its output goes to
+    /// standard error. CMD starts once it has opened a port, within 10 s at most, and reaches it by
+    /// the name `far`. It gets SIGTERM when CMD has ended, and 2 s later SIGKILL.
+    #[arg(long, value_name = "FAR_CMD")]
+    far: Option<OsString>,
     /// Write every packet to this folder: client.pcapng is what the command's end of the link sent
     /// and received, server.pcapng the far end
     #[arg(long, value_name = "DIR")]
@@ -85,7 +97,7 @@ pub(crate) struct Args {
     /// Both sides share a subnet, and the host takes no part: give the interfaces no address. Runs
     /// until Ctrl-C, or until the command ends if there is one, which runs on this host as usual.
     /// Needs root.
-    #[arg(long, num_args = 2, value_names = ["IF1", "IF2"], conflicts_with_all = ["forward", "pcap"])]
+    #[arg(long, num_args = 2, value_names = ["IF1", "IF2"], conflicts_with_all = ["forward", "far", "pcap"])]
     between: Vec<String>,
     /// The command and its arguments
     #[arg(last = true, required_unless_present = "between", value_name = "CMD")]
@@ -118,6 +130,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         bench.set_capture(CAPTURE_BYTES)?;
     }
     bench.begin_window()?;
+    let mut far_process = match &args.far {
+        Some(command) => Some(FarProcess::start(&mut bench, command)?),
+        None => None,
+    };
     let spawn = Spawn {
         program: (&args.command[0]).into(),
         args: args.command[1..].to_vec(),
@@ -126,6 +142,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         fds: foreground::streams()?,
         foreground: true,
         confinement: None,
+        raw_sockets: true,
     };
     let mut signals = foreground::catch_signals()?;
     let mut process = match bench.spawn(Side::Client, spawn) {
@@ -139,8 +156,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         }
         other => other?,
     };
-    let status = foreground::wait(&mut process, &mut signals)?;
+    let status = foreground::wait(&mut process, &mut signals, || {
+        far_process.as_mut().map_or(Ok(()), FarProcess::check)
+    })?;
     let window = bench.end_window()?;
+    if let Some(far) = far_process {
+        far.end()?;
+    }
     if let Some(capture) = capture {
         capture.save(&mut bench)?;
     }
