@@ -125,29 +125,24 @@ pub(crate) fn tighten_timer_slack() {
 /// Keeps real-time threads off the other cores: the scheduler prefers to wake a program on the core
 /// of its waker, where it would wait behind such a thread.
 pub(crate) fn pin_to_last_core(tid: i32) -> io::Result<()> {
-    let cores = allowed_cores(tid)?;
+    // SAFETY: a `cpu_set_t` is plain data for which zeros are valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = std::mem::size_of::<libc::cpu_set_t>();
+    // SAFETY: `set` is a valid out-pointer of `size` bytes.
+    check(unsafe { libc::sched_getaffinity(tid, size, &mut set) })?;
+    // SAFETY: every index is within the set.
+    let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
+    let cores: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
     let [_, .., last] = cores[..] else {
         return Ok(());
     };
-    // SAFETY: a `cpu_set_t` is plain data for which zeros are valid, and `last` is within it.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
+    // SAFETY: as above, and `last` is within the set.
+    unsafe {
+        libc::CPU_ZERO(&mut set);
         libc::CPU_SET(last, &mut set);
-        set
-    };
-    // SAFETY: `set` lives through the call; only this thread's mask changes.
-    check(unsafe { libc::sched_setaffinity(tid, size_of_val(&set), &set) }).map(drop)
-}
-
-/// Returns the numbers of the cores that a thread (0: the caller) may run on, ascending.
-pub(crate) fn allowed_cores(tid: i32) -> io::Result<Vec<usize>> {
-    // SAFETY: a `cpu_set_t` is plain data for which zeros are valid.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is valid for its size; the call keeps no pointer.
-    check(unsafe { libc::sched_getaffinity(tid, size_of_val(&set), &mut set) })?;
-    // SAFETY: every index is within the set.
-    let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
-    Ok((0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect())
+    }
+    // SAFETY: `set` is valid for `size` bytes; only this thread's mask changes.
+    check(unsafe { libc::sched_setaffinity(tid, size, &set) }).map(drop)
 }
 
 /// Returns the number of cores of the machine, 1 if it cannot be read.

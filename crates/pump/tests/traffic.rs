@@ -6,7 +6,7 @@ use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
-use link::{Cause, Direction, LossSpec, Network, PathSpec};
+use link::{Cause, Direction, LossSpec, Network, PathSpec, QueueSpec, RateSpec};
 use pump::{Fate, Side, SocketKind, Window};
 
 use common::prober::{Probe, Probes, probe};
@@ -220,11 +220,22 @@ fn tshark_finds_no_fault_in_a_clean_download_and_agrees_with_the_tap() {
     else {
         return testing::skip("tshark is missing: apt-get install tshark");
     };
-    bench.set_network(&common::delay_ms(5), 1).unwrap();
-    bench.set_capture(64 << 20).unwrap();
+    // At a rate, since packets that a sender sends from two cores at once may overtake each other
+    // before they reach the link; and with a queue that holds the whole download.
+    let path = PathSpec {
+        rate: RateSpec::constant(50_000_000),
+        queue: QueueSpec {
+            time_ns: Some(1_000_000_000),
+            ..QueueSpec::default()
+        },
+        delay_ns: 5_000_000,
+        ..PathSpec::default()
+    };
+    bench.set_network(&common::network(path), 1).unwrap();
+    bench.set_capture(16 << 20).unwrap();
     let (_server, _output) = common::serve(&mut bench, "0.0.0.0:443");
     bench.begin_window().unwrap();
-    let fetch = ["fetch", "198.18.0.2:443", "20000000"];
+    let fetch = ["fetch", "198.18.0.2:443", "3000000"];
     common::output(common::spawn_peer(&mut bench, Side::Client, &fetch));
     assert!(bench.settle(SETTLE_WITHIN).unwrap());
     bench.end_window().unwrap();

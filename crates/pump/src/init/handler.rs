@@ -16,7 +16,6 @@ use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
 use crate::net::{counters, sysctl};
 use crate::protocol::{self, Reply, Request};
-use crate::sys;
 
 /// Linux's own default. Set explicitly on each route, since the default of a namespace is that of
 /// the machine.
@@ -69,10 +68,6 @@ impl RequestHandler {
     /// Builds the endpoints and an unimpaired link between them.
     pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<RequestHandler> {
         sysctl::write(sysctl::LINK)?;
-        // That of the link's threads, which it then wakes without an interrupt to another core.
-        if let Some(core) = sys::allowed_cores(0)?.last() {
-            sysctl::receive_on(*core)?;
-        }
         let netlink = Netlink::open()?;
         let endpoints = [
             Endpoint::new(Side::Client, &netlink)?,

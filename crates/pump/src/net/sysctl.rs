@@ -49,19 +49,6 @@ pub(crate) fn write(table: &[(&str, &str)]) -> io::Result<()> {
     Ok(())
 }
 
-/// Has one core receive for all interfaces that are created in the calling thread's namespace from
-/// now on. By default each core receives what is sent on it, and two of them swap the packets of a
-/// sender that moves from one to the other. Does nothing before Linux 6.3, which lacks this sysctl.
-pub(crate) fn receive_on(core: usize) -> io::Result<()> {
-    // Groups of 32 cores, the highest first.
-    let lower_groups = ",00000000".repeat(core / 32);
-    let mask = format!("{:x}{lower_groups}", 1u32 << (core % 32));
-    match fs::write("/proc/sys/net/core/rps_default_mask", mask) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
-}
-
 /// Returns the congestion controls of this kernel.
 pub(crate) fn congestion_controls() -> io::Result<Vec<String>> {
     let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
