@@ -250,6 +250,8 @@ fn tshark_finds_no_fault_in_a_clean_download_and_agrees_with_the_tap() {
         std::io::copy(&mut capture, &mut std::fs::File::create(&file).unwrap()).unwrap();
         let run = |args: &[&str]| {
             let output = Command::new(&tshark)
+                // Whose settings may not be readable.
+                .env("HOME", &dir)
                 .arg("-r")
                 .arg(&file)
                 .args(args)

@@ -44,14 +44,22 @@ func (s *server) handshake(raw net.Conn, config *tls.Config) (*tls.Conn, uint64,
 	return conn, numbered.number, nil
 }
 
-// logQUIC logs a QUIC connection once its handshake has completed.
+// logQUIC logs a QUIC connection once its handshake has completed. A client may leave with the answer
+// to its early data before that.
 func (s *server) logQUIC(conn *quic.Conn, number uint64) {
 	select {
 	case <-conn.HandshakeComplete():
-		congestion := quicCongestion
-		s.logConnection(number, "quic", conn.RemoteAddr(), conn.ConnectionState().TLS, &congestion)
 	case <-conn.Context().Done():
+		select {
+		case <-conn.HandshakeComplete():
+		default:
+			if !conn.ConnectionState().Used0RTT {
+				return
+			}
+		}
 	}
+	congestion := quicCongestion
+	s.logConnection(number, "quic", conn.RemoteAddr(), conn.ConnectionState().TLS, &congestion)
 }
 
 func (s *server) logConnection(number uint64, transport string, peer net.Addr, state tls.ConnectionState, congestion *string) {
