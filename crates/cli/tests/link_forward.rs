@@ -206,7 +206,7 @@ print(some, later)
                     client.write_all(&byte).ok();
                 }
                 // Until the client closes.
-                client.read(&mut byte).ok();
+                client.read_exact(&mut byte).ok();
             });
         }
     });
