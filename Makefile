@@ -91,7 +91,7 @@ advisories:
 fuzz:
 	fuzz/run $(FUZZ_SECONDS)
 
-# Measures the link's accuracy and capacity next to its peers', then the server under load.
+# Measures the link's accuracy and capacity (docs/link-accuracy.md), then the server under load.
 bench:
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse

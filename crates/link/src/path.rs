@@ -125,21 +125,9 @@ impl Path {
         }
     }
 
-    /// Returns the configured fixed one-way delay, without jitter and bias.
+    /// Returns the configured fixed one-way delay, without jitter.
     pub fn delay_ns(&self) -> u64 {
         self.delay_ns
-    }
-
-    /// Takes `bias_ns`, the delay that carrying packets through the emulator adds by itself, off the
-    /// fixed delay of later packets, down to zero.
-    ///
-    /// Only a benchmark calibrates a link and calls this. Studies run without calibration, so their
-    /// delays include the bias.
-    pub fn set_bias_ns(&mut self, bias_ns: u64) {
-        for stage in &mut self.stages {
-            stage.set_bias_ns(bias_ns);
-        }
-        self.update_to_go();
     }
 
     fn offer_to(&mut self, index: usize, now_ns: u64, item: Item) {
@@ -269,10 +257,6 @@ mod tests {
         assert_eq!(path.poll(21 * MS - 1), None);
         assert_eq!(path.next_deadline(), Some(21 * MS));
         assert_eq!(drain(&mut path, 21 * MS), [deliver(21 * MS, 1)]);
-        path.set_bias_ns(3 * MS);
-        path.offer(22 * MS, packet(2));
-        assert_eq!(path.next_deadline(), Some(40 * MS));
-        assert_eq!(drain(&mut path, 40 * MS), [deliver(40 * MS, 2)]);
         assert_eq!(path.delay_ns(), 20 * MS);
     }
 

@@ -24,8 +24,9 @@ use crate::sys;
 use crate::tap::TapRecord;
 use crate::window::Window;
 
-/// Spinning may take 5 % of one core, over all benches and both directions of each.
-const SPIN_PERMILLE: u64 = 50;
+/// Spinning may take half of a core, over all benches and both directions of each. At 100 Mbit/s a
+/// tenth of that left a spacing error of 2 to 8 us (median); this leaves 0.4.
+const SPIN_PERMILLE: u64 = 500;
 
 /// The program that runs as the init process of a bench; it must call [`crate::init_main`].
 #[derive(Clone, Debug)]
@@ -158,14 +159,6 @@ impl Bench {
     pub fn set_capture(&mut self, bytes: usize) -> Result<(), BenchError> {
         self.connection
             .request(&Request::SetCapture { bytes }, &[])
-            .map(drop)
-    }
-
-    /// Subtracts a bias from the delay of all networks, up first. Restarts the link, as
-    /// [`Bench::set_network`] does.
-    pub(crate) fn set_bias_ns(&mut self, bias_ns: [u64; 2]) -> Result<(), BenchError> {
-        self.connection
-            .request(&Request::SetBias { bias_ns }, &[])
             .map(drop)
     }
 

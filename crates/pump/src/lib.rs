@@ -39,13 +39,13 @@
 
 mod bench;
 mod bridge;
-mod calibration;
 mod confined;
 mod confinement;
 mod connection;
 mod datapath;
 mod error;
 mod facts;
+mod idle;
 mod init;
 mod kernel_thread;
 mod net;
@@ -59,7 +59,6 @@ mod window;
 
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
 pub use bridge::{Bridge, BridgeError};
-pub use calibration::{Bias, Calibration};
 pub use confined::Confined;
 pub use confinement::Confinement;
 pub use error::BenchError;

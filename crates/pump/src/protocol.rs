@@ -55,9 +55,6 @@ pub(crate) enum Request {
     SetCapture {
         bytes: usize,
     },
-    SetBias {
-        bias_ns: [u64; 2],
-    },
     Spawn {
         side: Side,
         command: SpawnWire,

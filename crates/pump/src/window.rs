@@ -139,7 +139,7 @@ pub struct Drops {
 pub struct Lateness {
     /// Number of packets that left.
     pub packets: u64,
-    /// Median. Nothing calibrates this bias away during a study.
+    /// Median. Nothing takes it off the results.
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,

@@ -68,6 +68,12 @@ impl Lab {
         if let Some(worker) = workers.first() {
             head.host.rootless = worker.facts().rootless;
             head.host.realtime = worker.facts().realtime;
+            if !head.host.realtime {
+                tracing::warn!(
+                    "the link has no real-time priority: packets are up to 3 ms late while other \
+                     programs run, which makes cells noisy; run as root, or grant rtprio (limits.conf)"
+                );
+            }
         }
         if !options.resume {
             store.write_run(&head)?;

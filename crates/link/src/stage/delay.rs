@@ -53,11 +53,10 @@ pub(crate) fn round_trip(down: &PathSpec, up: &PathSpec) -> String {
     }
 }
 
-/// Always builds a stage, even for no delay: every path needs one, and the bias is taken off here.
+/// Always builds a stage, even for no delay: every path needs one.
 fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
     Some(Box::new(Delay {
         fixed_ns: spec.delay_ns,
-        bias_ns: 0,
         jitter: Jitter::new(spec.jitter_ns, direction, seed),
         origin_ns: 0,
         last_ns: 0,
@@ -67,12 +66,11 @@ fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Sta
 
 struct Delay {
     fixed_ns: u64,
-    bias_ns: u64,
     jitter: Jitter,
     /// Origin of the jitter's clock.
     origin_ns: u64,
-    /// When the last packet leaves. No later one leaves before, even if the origin or the bias
-    /// changes between them.
+    /// When the last packet leaves. No later one leaves before, even if the origin changes between
+    /// them.
     last_ns: u64,
     /// When each packet leaves, in order.
     waiting: VecDeque<(u64, Item)>,
@@ -87,11 +85,8 @@ impl Stage for Delay {
         let above_floor_ns = self
             .jitter
             .above_least_ns(now_ns.saturating_sub(self.origin_ns));
-        let delay_ns = (self
-            .fixed_ns
-            .saturating_sub(self.bias_ns)
-            .saturating_add(above_floor_ns))
-        .saturating_sub(self.jitter.amplitude_ns);
+        let delay_ns =
+            (self.fixed_ns.saturating_add(above_floor_ns)).saturating_sub(self.jitter.amplitude_ns);
         self.last_ns = now_ns.saturating_add(delay_ns).max(self.last_ns);
         self.waiting.push_back((self.last_ns, item));
     }
@@ -115,13 +110,7 @@ impl Stage for Delay {
     }
 
     fn floor_ns(&self) -> u64 {
-        self.fixed_ns
-            .saturating_sub(self.bias_ns)
-            .saturating_sub(self.jitter.amplitude_ns)
-    }
-
-    fn set_bias_ns(&mut self, bias_ns: u64) {
-        self.bias_ns = bias_ns;
+        self.fixed_ns.saturating_sub(self.jitter.amplitude_ns)
     }
 }
 
@@ -193,21 +182,6 @@ mod tests {
             ..PathSpec::default()
         };
         build(&spec, Direction::Up, 7).unwrap()
-    }
-
-    #[test]
-    fn bias_shortens_the_delay_down_to_zero() {
-        let mut stage = delay(10 * MS, 0);
-        stage.offer(0, item(0, 100));
-        stage.set_bias_ns(MS);
-        assert_eq!(stage.floor_ns(), 9 * MS);
-        stage.offer(5 * MS, item(1, 100));
-        stage.set_bias_ns(20 * MS);
-        stage.offer(50 * MS, item(2, 100));
-        assert_eq!(
-            drain(&mut *stage),
-            [(10 * MS, 0, None), (14 * MS, 1, None), (50 * MS, 2, None)]
-        );
     }
 
     /// Delays of packets sent every `gap_ns` for `total_ns`, with 58.75 ms of delay and 41.25 ms of

@@ -72,9 +72,6 @@ pub(crate) trait Stage: Send {
     fn floor_ns(&self) -> u64 {
         0
     }
-
-    /// Takes this much off the fixed delay; only the stage that has one does anything.
-    fn set_bias_ns(&mut self, _bias_ns: u64) {}
 }
 
 /// Builds a stage for a direction and a seed, or returns `None` when the spec does not ask for it.

@@ -14,6 +14,7 @@ use super::ring::Ring;
 use super::slab::Slab;
 use super::socket::Sender;
 use super::worker::{self, Worker};
+use crate::idle::CoresAwake;
 use crate::sys;
 
 /// Low among the real-time priorities: above every ordinary thread, below the kernel's own.
@@ -40,6 +41,8 @@ pub(crate) struct LinkThreads {
     late_bound_ns: [u64; 2],
     window: u32,
     frame_bytes: usize,
+    /// Held while the link runs.
+    _awake: Option<CoresAwake>,
 }
 
 struct DirectionThread {
@@ -53,8 +56,6 @@ struct DirectionThread {
 pub(crate) struct Setup<'a> {
     pub(crate) network: &'a Network,
     pub(crate) seed: u64,
-    /// Subtracted from the model's delay, up and down.
-    pub(crate) bias_ns: [u64; 2],
     /// Indexes of the link's interfaces that face client and server.
     pub(crate) interfaces: [u32; 2],
     pub(crate) spin_permille: u64,
@@ -78,6 +79,7 @@ impl LinkThreads {
             late_bound_ns: [up_info.late_bound_ns, down_info.late_bound_ns],
             window: 0,
             frame_bytes: setup.frame_bytes,
+            _awake: CoresAwake::request().ok(),
         })
     }
 
@@ -176,12 +178,11 @@ fn start_direction(
     [from, to]: [u32; 2],
     flows: FlowNumbers,
 ) -> io::Result<(DirectionThread, DirectionInfo)> {
-    let (spec, bias_ns) = match direction {
-        Direction::Up => (&setup.network.up, setup.bias_ns[0]),
-        Direction::Down => (&setup.network.down, setup.bias_ns[1]),
+    let spec = match direction {
+        Direction::Up => &setup.network.up,
+        Direction::Down => &setup.network.down,
     };
-    let mut path = Path::new(spec, direction, setup.seed);
-    path.set_bias_ns(bias_ns);
+    let path = Path::new(spec, direction, setup.seed);
     let late_bound_ns = LATE_MIN_NS.max(path.delay_ns() / LATE_SHARE);
 
     let frame_len = setup.network.mtu as usize + ETHERNET_LEN;

@@ -35,7 +35,6 @@ pub(super) struct RequestHandler {
     network: Network,
     seed: u64,
     congestion: String,
-    bias_ns: [u64; 2],
     spin_permille: u64,
     capture_bytes: usize,
     /// Cells number every flow, also those from before their window.
@@ -82,7 +81,6 @@ impl RequestHandler {
         let link = LinkThreads::start(&Setup {
             network: &network,
             seed: 0,
-            bias_ns: [0; 2],
             interfaces: [client.link_index, server.link_index],
             spin_permille,
             frame_bytes: 0,
@@ -113,7 +111,6 @@ impl RequestHandler {
             network,
             seed: 0,
             congestion,
-            bias_ns: [0; 2],
             spin_permille,
             capture_bytes: 0,
             number_every_flow: false,
@@ -149,11 +146,6 @@ impl RequestHandler {
             }
             Request::SetCapture { bytes } => {
                 self.capture_bytes = bytes.min(CAPTURE_MAX);
-                self.restart_link()?;
-                done
-            }
-            Request::SetBias { bias_ns } => {
-                self.bias_ns = bias_ns;
                 self.restart_link()?;
                 done
             }
@@ -266,7 +258,6 @@ impl RequestHandler {
         self.link = LinkThreads::start(&Setup {
             network: &self.network,
             seed: self.seed,
-            bias_ns: self.bias_ns,
             interfaces: [client.link_index, server.link_index],
             spin_permille: self.spin_permille,
             frame_bytes: self.capture_bytes,

@@ -21,6 +21,10 @@ use capture::Capture;
 use far::FarProcess;
 use forward::{FarEnd, Forward};
 
+/// Printed where the link's threads have ordinary priority. Lateness: docs/link-accuracy.md.
+const NOT_REALTIME: &str = "warning: the link has no real-time priority, so that packets are up to \
+     3 ms late while other programs run; run as root, or allow it by the limit `rtprio` 10 \
+     (limits.conf)";
 /// The far end's name in the command's hosts file.
 const FAR: &str = "far";
 /// Memory for the captured frames of one direction.
@@ -122,6 +126,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         writable: Vec::new(),
     };
     let mut bench = Bench::start(&options).map_err(|e| exit::Unsuitable(e.into()))?;
+    if !bench.facts().realtime {
+        out::note!("{NOT_REALTIME}");
+    }
     bench.set_network(&network, args.seed)?;
     out::note!("{}: {}", network.name, network.numbers());
     let far = far_ends(&mut bench, &args.forward)?;
