@@ -33,6 +33,7 @@ pub(crate) fn symmetric(name: &str, path: PathSpec) -> Network {
         mtu: 1500,
         up: path.clone(),
         down: path,
+        nat: None,
     }
 }
 

@@ -40,6 +40,10 @@
 //! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies
 //! offered = delivered + dropped + queued.
 //!
+//! A network may have a NAT that drops its mappings ([`NatTable`]). It stands outside the paths,
+//! between the up direction's end and the server: the caller rewrites ports, and goes on to name
+//! flows by the client's own.
+//!
 //! # Extending it
 //!
 //! A stage is one new file in `src/stage/` and edits to `stage/mod.rs` and `spec.rs`
@@ -50,6 +54,7 @@
 mod flows;
 mod gate;
 mod model;
+mod nat;
 mod network;
 mod path;
 mod rng;
@@ -62,6 +67,7 @@ mod trace;
 pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
 pub use gate::{Gate, GateError, OnClose};
 pub use model::*;
+pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
 pub use network::{Network, NetworkError, OverrideError, Overrides, builtin, find};
 pub use path::{Counters, Drops, Path};
 pub use spec::*;

@@ -331,6 +331,7 @@ fn network(path: PathSpec, mtu: u32) -> Network {
         mtu,
         up: path.clone(),
         down: path,
+        nat: None,
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::Network;
 use crate::{
+    nat,
     spec::PathSpec,
     stage::{PathKeys, TraceText},
     table::Table,
@@ -28,6 +29,7 @@ struct Keys {
     mtu: Option<u32>,
     up: Option<PathKeys>,
     down: Option<PathKeys>,
+    nat: Option<nat::Keys>,
 }
 
 pub(super) fn read(
@@ -60,6 +62,10 @@ pub(super) fn read(
         mtu,
         up: direction("up", keys.up)?,
         down: direction("down", keys.down)?,
+        nat: keys
+            .nat
+            .map(|keys| keys.read(&table.inner("nat")))
+            .transpose()?,
     })
 }
 

@@ -8,7 +8,7 @@ mod overrides;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::PathSpec;
+use crate::{nat::NatSpec, spec::PathSpec};
 pub use builtin::{builtin, find};
 pub use error::NetworkError;
 pub use overrides::{OverrideError, Overrides};
@@ -32,6 +32,9 @@ pub struct Network {
     pub up: PathSpec,
     /// From server to client.
     pub down: PathSpec,
+    /// A NAT in front of the server that drops mappings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat: Option<NatSpec>,
 }
 
 impl Network {

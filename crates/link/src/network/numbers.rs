@@ -1,7 +1,10 @@
 //! A network's numbers in one line. Each part is in the file of its stage.
 
 use super::{Network, file::DEFAULT_MTU};
-use crate::stage::{self, bottleneck::settings, delay, loss};
+use crate::{
+    nat::NatSpec,
+    stage::{self, bottleneck::settings, delay, loss},
+};
 
 /// Between the parts of the line.
 const SEPARATOR: &str = " · ";
@@ -21,6 +24,7 @@ pub(super) fn line(network: &Network) -> String {
         let label = texts.iter().flatten().next()?.0;
         join(label, texts.map(|text| Some(text?.1)))
     }));
+    parts.extend(network.nat.as_ref().map(NatSpec::summary));
     if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));
     }
@@ -95,12 +99,14 @@ mod tests {
                     udp_burst_bytes = 9000\n[down]\ndelay_ms = 5\n\
                     [down.gate]\nclosed_ms = [[10, 60]]\nevery_ms = 1000\nqueue = 'flush'\n\
                     [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\n\
-                    [down.reorder]\npercent = 1\nextra_ms = 5";
+                    [down.reorder]\npercent = 1\nextra_ms = 5\n\
+                    [nat]\nrebind_at_ms = [9000, 2000]\nudp_idle_ms = 30000";
         assert_eq!(
             numbers(text),
             "no rate limit · RTT 5 ms · loss 5 % (fades of 50 ms) down · reorder 1 % by 5 ms down · \
              gate closed 50 ms every 1000 ms (queue flushed) down · \
-             policy UDP blocked after 0 ms and UDP 64 kbit/s up · MTU 1400"
+             policy UDP blocked after 0 ms and UDP 64 kbit/s up · \
+             NAT drops all at 2000, 9000 ms, idle UDP after 30000 ms · MTU 1400"
         );
     }
 }

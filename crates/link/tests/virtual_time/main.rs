@@ -6,6 +6,7 @@
 mod common;
 mod common_random_numbers;
 mod golden;
+mod nat;
 mod networks;
 mod properties;
 mod refusals;

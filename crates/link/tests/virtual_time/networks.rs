@@ -1,9 +1,9 @@
 //! The built-in networks, and how network files are parsed.
 
 use link::{
-    BadLength, BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, Network,
-    OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, builtin,
-    find,
+    BadLength, BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, NatSpec,
+    Network, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec,
+    builtin, find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -164,6 +164,15 @@ fn every_key_reaches_the_spec() {
         }),
     };
     assert_eq!(down(text), Ok(expected));
+
+    let nat = "[nat]\nrebind_at_ms = [2500, 1.5]\nudp_idle_ms = 30000\ntcp_idle_ms = 300000";
+    let network = parse(&format!("{HEAD}[up]\n[down]\n{nat}")).unwrap();
+    let expected = NatSpec {
+        rebind_at_ns: vec![1_500_000, 2500 * NS_PER_MS],
+        udp_idle_ns: Some(30_000 * NS_PER_MS),
+        tcp_idle_ns: Some(300_000 * NS_PER_MS),
+    };
+    assert_eq!(network.nat, Some(expected));
 
     let chain = "[down.gilbert_elliott]\np_percent = 0.5\nr_percent = 20";
     let defaults = GilbertElliottSpec {

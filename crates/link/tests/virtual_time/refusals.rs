@@ -149,9 +149,21 @@ fn unknown_keys_get_their_table_and_the_nearest_key() {
     let top = parse("about = 'a'\nsource = 's'\n[up]\n[down]\n[dwn]\n").unwrap_err();
     assert_eq!(
         top,
-        "x.toml:5: unknown field `dwn`, expected one of `about`, `source`, `mtu`, `up`, `down` \
-         (did you mean `down`?)"
+        "x.toml:5: unknown field `dwn`, expected one of `about`, `source`, `mtu`, `up`, `down`, \
+         `nat` (did you mean `down`?)"
     );
+}
+
+#[test]
+fn a_nat_that_drops_nothing_is_refused() {
+    let nat = |text: &str| parse(&format!("{HEAD}[up]\n[down]\n[nat]\n{text}")).unwrap_err();
+    let nothing = "x.toml:5: nat: the NAT drops nothing; write rebind_at_ms, udp_idle_ms or \
+                   tcp_idle_ms";
+    assert_eq!(nat(""), nothing);
+    assert_eq!(nat("rebind_at_ms = []"), nothing);
+    assert!(nat("rebind_at_ms = [5, -1]").contains("x.toml:6: nat.rebind_at_ms: -1 is out of"));
+    assert!(nat("tcp_idle_ms = 0").contains("x.toml:6: nat.tcp_idle_ms: 0 is out of range"));
+    assert!(nat("udp_idle_s = 5").contains("(did you mean `udp_idle_ms`?)"));
 }
 
 #[test]
@@ -357,6 +369,10 @@ fn random_lines() -> impl Strategy<Value = String> {
         "percent",
         "extra_ms",
         "bad_length",
+        "nat",
+        "rebind_at_ms",
+        "udp_idle_ms",
+        "tcp_idle_ms",
     ];
     let values = [
         "0",

@@ -283,5 +283,6 @@ fn open_network() -> Network {
         mtu: 1500,
         up: PathSpec::default(),
         down: PathSpec::default(),
+        nat: None,
     }
 }

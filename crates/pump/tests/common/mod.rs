@@ -70,6 +70,7 @@ pub fn network(path: PathSpec) -> Network {
         mtu: 1500,
         up: path.clone(),
         down: path,
+        nat: None,
     }
 }
 
