@@ -21,7 +21,8 @@
 //! [`link::Path`], and out of the other interface at the time that the model gives. All time in the
 //! model is virtual and computed from arrival stamps: a thread that wakes up late delays one packet
 //! and never the average. The threads share nothing with ordinary ones but a control channel with
-//! room for one message, and with each other the numbers of flows, which the up direction assigns.
+//! room for one message, and with each other the numbers of flows and, on networks with a NAT, its
+//! mappings, both of which the up direction assigns.
 //!
 //! The endpoints' interfaces send wire-size frames only (segmentation happens before them) and
 //! leave checksums to the link, which completes them. Neighbour entries are static and nothing is

@@ -17,9 +17,10 @@ pub struct TapRecord {
     pub ack: u32,
     /// Size of the IP packet.
     pub ip_bytes: u16,
-    /// Source port; 0 when the packet has none.
+    /// Source port; 0 when the packet has none. Of a packet from the client its own, also when the
+    /// server sees another through a NAT.
     pub src_port: u16,
-    /// Destination port; 0 when the packet has none.
+    /// Destination port; 0 when the packet has none. Of a packet to the client its own.
     pub dst_port: u16,
     /// Bytes of TCP or UDP payload.
     pub payload_bytes: u16,
@@ -54,6 +55,8 @@ pub enum Fate {
     Dropped(Cause),
     /// Not offered to the model: longer than the MTU, or truncated. Makes a cell unusable.
     Refused,
+    /// Sent to a mapping that the NAT had dropped.
+    Unmapped,
 }
 
 impl TapRecord {
@@ -125,6 +128,7 @@ impl Fate {
             Fate::InFlight => 0,
             Fate::Delivered => 1,
             Fate::Refused => 2,
+            Fate::Unmapped => 3,
             Fate::Dropped(Cause::Policy) => 16,
             Fate::Dropped(Cause::Gate) => 17,
             Fate::Dropped(Cause::Queue) => 18,
@@ -137,6 +141,7 @@ impl Fate {
             0 => Fate::InFlight,
             1 => Fate::Delivered,
             2 => Fate::Refused,
+            3 => Fate::Unmapped,
             16 => Fate::Dropped(Cause::Policy),
             17 => Fate::Dropped(Cause::Gate),
             18 => Fate::Dropped(Cause::Queue),

@@ -72,7 +72,7 @@ pub struct Totals {
     pub sent: ByTransport,
     /// Packets handed to the receiver.
     pub delivered: ByTransport,
-    /// Packets dropped by the model.
+    /// Packets dropped by the model or the NAT.
     pub dropped: Drops,
     /// Packets of connections that opened before the window.
     pub stray: Stray,
@@ -106,7 +106,7 @@ pub struct Stray {
     pub sent: Count,
     /// Packets handed to the receiver.
     pub delivered: Count,
-    /// Packets dropped by the model.
+    /// Packets dropped by the model or the NAT.
     pub dropped: u64,
 }
 
@@ -121,7 +121,7 @@ pub struct ByTransport {
     pub other: Count,
 }
 
-/// Packets dropped by the model, by cause.
+/// Packets dropped by the model or the NAT, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
     /// Dropped by the operator's policy.
@@ -132,6 +132,8 @@ pub struct Drops {
     pub queue: u64,
     /// Lost at random.
     pub loss: u64,
+    /// Sent to a mapping that the NAT had dropped.
+    pub nat: u64,
 }
 
 /// How long after their ideal time packets left, quantiles exact to 3 %.
@@ -267,10 +269,10 @@ impl Count {
 impl Drops {
     /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
-        self.policy + self.gate + self.queue + self.loss
+        self.policy + self.gate + self.queue + self.loss + self.nat
     }
 
-    /// Returns the drops of one cause.
+    /// Returns the drops by the model of one cause.
     pub fn of(&self, cause: Cause) -> u64 {
         match cause {
             Cause::Policy => self.policy,

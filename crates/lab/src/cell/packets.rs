@@ -10,7 +10,9 @@ use record::PacketSeries;
 pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
     let mut all: BTreeMap<(bool, bool), PacketSeries> = BTreeMap::new();
     for packet in tap {
-        if packet.stray || client_port_of(packet) != client_port {
+        // What a NAT drops in front of the link is in no series.
+        let offered = !packet.stray && packet.fate != Fate::Unmapped;
+        if !offered || client_port_of(packet) != client_port {
             continue;
         }
         let up = packet.direction == Direction::Up;
@@ -79,6 +81,7 @@ mod tests {
             packet(Up, 51, 60, lost),
             packet(Down, 50, 1500, Fate::Delivered),
             packet(Down, 50, 60, Fate::Dropped(Cause::Queue)),
+            packet(Down, 50, 1500, Fate::Unmapped),
             stray,
             packet(Down, 50, 1001, lost),
         ];

@@ -14,6 +14,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::flows::FlowNumbers;
 use super::ledger::PacketLedger;
+use super::nat::Nat;
 use crate::sys;
 
 /// How long to wait for one readiness notification of a reply.
@@ -28,6 +29,8 @@ pub(crate) struct ControlMessage {
     pub(crate) ledger: Box<PacketLedger>,
     /// To begin a window, its flow numbers; in the reply the former ones, to be freed.
     pub(crate) flows: Option<FlowNumbers>,
+    /// The same for its NAT, if the network has one.
+    pub(crate) nat: Option<Nat>,
 }
 
 /// What the thread does beside replacing its ledger.
@@ -194,6 +197,7 @@ mod tests {
                 command,
                 ledger: Box::new(PacketLedger::new(0, 0)),
                 flows: None,
+                nat: None,
             })
         };
         let begin = ControlCommand::BeginWindow { at_ns: 1 };

@@ -13,7 +13,7 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 /// RFC 9369; its Initials have a type of their own.
 const QUIC_V2: u32 = 0x6b33_43cf;
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The fields of an Ethernet frame up to TCP and UDP. The parser trusts none of its lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) struct Parsed {
     pub(crate) ecn: u8,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
+    /// Where the TCP or UDP header begins in the frame.
+    pub(crate) transport_at: usize,
     /// The same for all packets of a flow, in both directions.
     pub(crate) flow: u64,
     /// Identifies the connection that the packet starts: of a TCP SYN without ACK its sequence
@@ -57,6 +59,7 @@ pub(crate) fn parse(frame: &[u8]) -> Parsed {
         ecn: 0,
         src_port: 0,
         dst_port: 0,
+        transport_at: 0,
         flow: 0,
         opening: None,
         tcp_flags: 0,
@@ -76,14 +79,20 @@ pub(crate) fn parse(frame: &[u8]) -> Parsed {
     };
     if let Some(upper) = upper {
         parse_transport(upper, &mut parsed);
-        let addresses = if parsed.ip_version == 4 {
-            &packet[12..20]
-        } else {
-            &packet[8..40]
-        };
-        parsed.flow = flow_id(addresses, &parsed);
+        parsed.flow = flow_id(frame, &parsed);
     }
     parsed
+}
+
+/// Returns the addresses of source and destination, one after the other, of a parsed frame; nothing
+/// of one that is not IP.
+pub(crate) fn addresses<'a>(frame: &'a [u8], parsed: &Parsed) -> &'a [u8] {
+    let at = match parsed.ip_version {
+        4 => ETHERNET_LEN + 12..ETHERNET_LEN + 20,
+        6 => ETHERNET_LEN + 8..ETHERNET_LEN + 40,
+        _ => 0..0,
+    };
+    frame.get(at).unwrap_or(&[])
 }
 
 /// Parses an IPv4 header (RFC 791) and returns its payload, cut to the stated length.
@@ -100,6 +109,7 @@ fn ipv4<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
         parsed.foreign = !matches!(parsed.protocol, TCP | UDP);
         return Some(&[]);
     }
+    parsed.transport_at = ETHERNET_LEN + header_len.max(20);
     packet.get(header_len.max(20)..total_len.min(packet.len()))
 }
 
@@ -111,6 +121,7 @@ fn ipv6<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
     let payload_len = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let mut next = fixed[6];
     let mut rest = packet.get(40..(40 + payload_len).min(packet.len()))?;
+    parsed.transport_at = ETHERNET_LEN + 40;
     for _ in 0..MAX_EXTENSIONS {
         let len = match next {
             0 | 43 | 60 => (usize::from(*rest.get(1)?) + 1) * 8,
@@ -119,6 +130,7 @@ fn ipv6<'a>(packet: &'a [u8], parsed: &mut Parsed) -> Option<&'a [u8]> {
         };
         next = *rest.first()?;
         rest = rest.get(len..)?;
+        parsed.transport_at += len;
     }
     parsed.protocol = next;
     Some(rest)
@@ -177,7 +189,8 @@ fn quic_initial(payload: &[u8]) -> Option<&[u8]> {
 
 /// Returns an id for the packet's flow: a hash of addresses, ports and protocol that does not depend
 /// on the direction.
-fn flow_id(addresses: &[u8], parsed: &Parsed) -> u64 {
+pub(crate) fn flow_id(frame: &[u8], parsed: &Parsed) -> u64 {
+    let addresses = addresses(frame, parsed);
     let (src, dst) = addresses.split_at(addresses.len() / 2);
     let mut ends = [(src, parsed.src_port), (dst, parsed.dst_port)];
     ends.sort_unstable();
@@ -188,7 +201,7 @@ fn flow_id(addresses: &[u8], parsed: &Parsed) -> u64 {
 }
 
 /// Continues a hash by FNV-1a.
-fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -204,11 +217,18 @@ pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -
     if offset + 2 > covered.len() {
         return false;
     }
-    let sum = !fold(sum(covered));
-    // A UDP checksum of 0 would mean "none" (RFC 768); 0xffff is the same in one's complement.
-    let sum = if sum == 0 { 0xffff } else { sum };
-    covered[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
+    let checksum = checksum_of(sum(covered));
+    covered[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
     true
+}
+
+/// Returns the checksum of words with this sum.
+pub(crate) fn checksum_of(sum: u64) -> u16 {
+    match !fold(sum) {
+        // A UDP checksum of 0 would mean "none" (RFC 768); 0xffff is the same in one's complement.
+        0 => 0xffff,
+        checksum => checksum,
+    }
 }
 
 fn sum(bytes: &[u8]) -> u64 {

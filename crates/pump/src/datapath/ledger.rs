@@ -25,7 +25,9 @@ pub(crate) struct PacketLedger {
     pub(crate) delivered: [Count; CLASSES],
     /// Packets dropped by the model, by [`cause_index`], without stray ones.
     pub(crate) dropped: [u64; CAUSES],
-    /// Stray packets dropped by the model.
+    /// Packets to a mapping that the NAT had dropped, without stray ones.
+    pub(crate) unmapped: u64,
+    /// Stray packets dropped by the model or the NAT.
     pub(crate) stray_dropped: u64,
     /// Departure minus ideal departure, in ns.
     pub(crate) lateness: Histogram,
@@ -63,6 +65,7 @@ impl PacketLedger {
             sent: [Count::default(); CLASSES],
             delivered: [Count::default(); CLASSES],
             dropped: [0; CAUSES],
+            unmapped: 0,
             stray_dropped: 0,
             lateness: Histogram::new(),
             late: 0,
@@ -87,7 +90,7 @@ impl PacketLedger {
         self.sent = [Count::default(); CLASSES];
         self.delivered = [Count::default(); CLASSES];
         self.dropped = [0; CAUSES];
-        self.stray_dropped = 0;
+        (self.unmapped, self.stray_dropped) = (0, 0);
         self.lateness.clear();
         (self.late, self.foreign_frames, self.oversize_frames) = (0, 0, 0);
         (self.ring_drops, self.lost_frames) = (0, 0);

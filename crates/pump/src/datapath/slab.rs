@@ -20,6 +20,8 @@ pub(crate) struct FrameMeta {
     pub(crate) ip_bytes: u32,
     /// Its place in the ledger's counts.
     pub(crate) class: usize,
+    /// Port of the client that the NAT sends it to; `None` without a mapping.
+    pub(crate) client_port: Option<u16>,
 }
 
 /// Refers to a tap record; valid in the window that it was made in.

@@ -4,12 +4,13 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Direction, FlowRule, Network, Path};
+use link::{Direction, FlowRule, NatSpec, Network, Path};
 
 use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
 use super::flows::{FlowNumbers, flow_numbers};
 use super::frame::ETHERNET_LEN;
 use super::ledger::PacketLedger;
+use super::nat::nat;
 use super::ring::Ring;
 use super::slab::Slab;
 use super::socket::Sender;
@@ -39,6 +40,7 @@ pub(crate) struct LinkThreads {
     pub(crate) memory_locked: bool,
     pub(crate) ring_bytes: usize,
     late_bound_ns: [u64; 2],
+    nat: Option<NatSpec>,
     window: u32,
     frame_bytes: usize,
     /// Held while the link runs.
@@ -77,6 +79,7 @@ impl LinkThreads {
             memory_locked: up_info.memory_locked && down_info.memory_locked,
             ring_bytes: up_info.ring_bytes,
             late_bound_ns: [up_info.late_bound_ns, down_info.late_bound_ns],
+            nat: setup.network.nat.clone(),
             window: 0,
             frame_bytes: setup.frame_bytes,
             _awake: CoresAwake::request().ok(),
@@ -86,14 +89,20 @@ impl LinkThreads {
     /// Begins a window at `at_ns`.
     pub(crate) fn begin_window(&mut self, at_ns: u64, rule: FlowRule) -> io::Result<()> {
         self.window += 1;
+        let nats = match &self.nat {
+            Some(spec) => nat(spec, at_ns).map(Some),
+            None => [None, None],
+        };
         let directions = self.directions.iter_mut().zip(self.late_bound_ns);
-        for ((direction, late_bound_ns), flows) in directions.zip(flow_numbers(rule)) {
+        let tables = flow_numbers(rule).into_iter().zip(nats);
+        for ((direction, late_bound_ns), (flows, nat)) in directions.zip(tables) {
             let mut ledger = direction.take_spare(self.frame_bytes);
             ledger.clear(self.window, late_bound_ns);
             let reply = direction.control.request(ControlMessage {
                 command: ControlCommand::BeginWindow { at_ns },
                 ledger,
                 flows: Some(flows),
+                nat,
             })?;
             direction.spare = Some(reply.ledger);
         }
@@ -110,6 +119,7 @@ impl LinkThreads {
                 command: ControlCommand::EndWindow,
                 ledger,
                 flows: None,
+                nat: None,
             })?;
             ledgers.push(reply.ledger);
         }
@@ -144,6 +154,7 @@ impl LinkThreads {
                 command: ControlCommand::Stop,
                 ledger: Box::new(PacketLedger::new(0, 0)),
                 flows: None,
+                nat: None,
             });
             let _joined = thread.join();
         }
@@ -197,6 +208,7 @@ fn start_direction(
         sender: Sender::new(to)?,
         path,
         flows,
+        nat: None,
         slab,
         control: endpoint,
         ledger: Box::new(PacketLedger::new(0, 0)),

@@ -15,6 +15,7 @@ pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
             gate,
             queue,
             loss,
+            nat: ledger.unmapped,
         },
         stray: Stray {
             sent: ledger.sent[STRAY],

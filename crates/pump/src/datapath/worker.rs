@@ -2,24 +2,26 @@
 //!
 //! An iteration: handle a control message, take arrivals into the model, send what the model
 //! releases, wait. Nothing in an iteration takes a lock or writes a log, and only the first packet of
-//! a flow allocates.
+//! a flow or of a NAT's mapping allocates.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use link::{Departure, Direction, Packet, Path, Transport};
+use link::{Departure, Direction, Path, Transport};
 
+use super::admission::{Arrival, admit};
 use super::clock::StampClock;
 use super::control::{ControlCommand, ControlEndpoint};
 use super::flows::FlowNumbers;
-use super::frame::{self, ETHERNET_LEN, Parsed};
-use super::ledger::{PacketLedger, STRAY, cause_index, transport_index};
-use super::ring::{Received, Ring};
-use super::slab::{FrameMeta, Slab};
+use super::frame;
+use super::ledger::{PacketLedger, STRAY, cause_index};
+use super::nat::Nat;
+use super::ring::Ring;
+use super::slab::Slab;
 use super::socket::{BATCH, SendOutcome, Sender};
 use super::wait::{Wait, Waiter};
 use crate::sys;
-use crate::tap::{Fate, TapRecord};
+use crate::tap::Fate;
 
 const RETRY_AFTER: Duration = Duration::from_micros(50);
 /// Also how often the clocks are compared while nothing moves.
@@ -33,6 +35,8 @@ pub(crate) struct Worker {
     pub(crate) sender: Sender,
     pub(crate) path: Path,
     pub(crate) flows: FlowNumbers,
+    /// From the first window on, if the network has one.
+    pub(crate) nat: Option<Nat>,
     pub(crate) slab: Slab,
     pub(crate) control: ControlEndpoint,
     pub(crate) ledger: Box<PacketLedger>,
@@ -107,6 +111,7 @@ impl Loop {
             std::mem::swap(&mut self.w.flows, flows);
         }
         if let ControlCommand::BeginWindow { at_ns } = message.command {
+            std::mem::swap(&mut self.w.nat, &mut message.nat);
             self.w.path.start(at_ns);
         }
         let go_on = message.command != ControlCommand::Stop;
@@ -130,6 +135,7 @@ impl Loop {
             ring,
             path,
             flows,
+            nat,
             slab,
             ledger,
             ..
@@ -141,7 +147,9 @@ impl Loop {
             let mtu = w.mtu;
             let packet = ring.take(|frame| {
                 let arrival_ns = clock.arrival_ns(frame.stamp_real_ns, now_ns);
-                let parsed = frame::parse(frame.bytes);
+                let mut parsed = frame::parse(frame.bytes);
+                let inbound =
+                    (nat.as_mut()).and_then(|nat| nat.arrive(arrival_ns, frame.bytes, &mut parsed));
                 let flow = match parsed.transport {
                     Transport::Other => None,
                     _ => flows.number(parsed.flow, parsed.opening),
@@ -150,6 +158,7 @@ impl Loop {
                     at_ns: arrival_ns,
                     direction,
                     parsed,
+                    inbound,
                     flow,
                 };
                 admit(&frame, &arrival, mtu, slab, ledger).map(|p| (arrival_ns, p))
@@ -170,6 +179,10 @@ impl Loop {
         while let Some(departure) = w.path.poll(now_ns) {
             match departure {
                 Departure::Deliver { at_ns, token } => {
+                    if let Some(nat) = &mut w.nat {
+                        let client_port = w.slab.meta(token).client_port;
+                        nat.leave(at_ns, w.slab.bytes_mut(token), client_port);
+                    }
                     ready.push_back(ReadyFrame { token, at_ns });
                 }
                 Departure::Drop {
@@ -284,89 +297,6 @@ impl Loop {
         self.w.ledger.spin_ns += now_ns - from_ns;
         now_ns >= deadline_ns
     }
-}
-
-/// What is known of a frame when it arrives.
-struct Arrival {
-    at_ns: u64,
-    direction: Direction,
-    parsed: Parsed,
-    /// The number of its flow.
-    flow: Option<u32>,
-}
-
-/// Counts a frame and stores it, if it is a single packet that fits the link.
-fn admit(
-    frame: &Received<'_>,
-    arrival: &Arrival,
-    mtu: u32,
-    slab: &mut Slab,
-    ledger: &mut PacketLedger,
-) -> Option<Packet> {
-    let &Arrival {
-        at_ns: arrival_ns,
-        direction,
-        parsed,
-        flow,
-    } = arrival;
-    let ip_bytes = frame.wire_len.saturating_sub(ETHERNET_LEN) as u32;
-    let stray = flow.is_none() && parsed.transport != Transport::Other;
-    let class = if stray {
-        STRAY
-    } else {
-        transport_index(parsed.transport)
-    };
-    ledger.sent[class].add(ip_bytes);
-    ledger.foreign_frames += u64::from(parsed.foreign);
-    let record = ledger.record(TapRecord {
-        arrival_ns,
-        departure_ns: 0,
-        seq: parsed.seq,
-        ack: parsed.ack,
-        ip_bytes: u16::try_from(ip_bytes).unwrap_or(u16::MAX),
-        src_port: parsed.src_port,
-        dst_port: parsed.dst_port,
-        payload_bytes: parsed.payload_bytes,
-        protocol: parsed.protocol,
-        tcp_flags: parsed.tcp_flags,
-        first_byte: parsed.first_byte,
-        direction,
-        fate: Fate::InFlight,
-        ip_version: parsed.ip_version,
-        ecn: parsed.ecn,
-        stray,
-    });
-    let refuse = |ledger: &mut PacketLedger| {
-        ledger.oversize_frames += 1;
-        ledger.complete(record, arrival_ns, Fate::Refused);
-        None
-    };
-    if frame.offload.segments || ip_bytes > mtu || frame.bytes.len() < frame.wire_len {
-        return refuse(ledger);
-    }
-    let meta = FrameMeta {
-        len: 0,
-        record,
-        ip_bytes,
-        class,
-    };
-    let Some(token) = slab.insert(frame.bytes, meta) else {
-        return refuse(ledger);
-    };
-    if let Some((start, offset)) = frame.offload.checksum {
-        frame::complete_checksum(slab.bytes_mut(token), start, offset);
-    }
-    if let Some(frames) = &mut ledger.frames {
-        frames.push(arrival_ns, false, slab.bytes(token));
-    }
-    Some(Packet {
-        token,
-        ip_bytes,
-        transport: parsed.transport,
-        src_port: parsed.src_port,
-        dst_port: parsed.dst_port,
-        flow,
-    })
 }
 
 /// Counts a frame that was sent, and frees its slot.
