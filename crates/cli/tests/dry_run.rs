@@ -12,9 +12,14 @@ fn plans_that_will_not_measure_are_warned_of() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     sandbox.add_stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
+    sandbox.add_stack("old", "\"h2\"", &["{bin}/commute-driver-hyper"]);
+    let manifest = sandbox.home().join("stacks/old/stack.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text + "certificate = \"rsa-2048\"\n").unwrap();
     let study = SMALL_STUDY.replace(
         "[[step]]\n",
-        "[[arm]]\nstack = \"absent\"\nprotocol = \"h3\"\n[[step]]\n\
+        "[[arm]]\nstack = \"absent\"\nprotocol = \"h3\"\n\
+         [[arm]]\nstack = \"old\"\nprotocol = \"h2\"\nkey = \"p256\"\n[[step]]\n\
          call = \"other\"\nbody = '{\"user\":1}'\n[[step]]\n",
     );
     sandbox.write("doubtful.toml", &study);
@@ -24,6 +29,7 @@ fn plans_that_will_not_measure_are_warned_of() {
     for warning in [
         "warning: arm `absent h3`: ",
         "warning: arm `absent h3`: absent does not offer h3",
+        "warning: arm `old h2`: key p256: old accepts rsa-2048 only",
         "warning: group `other`: its body is not the echo message",
         "2 planned; this plan cannot give any",
     ] {

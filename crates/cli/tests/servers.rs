@@ -172,6 +172,32 @@ fn early_data_is_accepted_by_both_servers() {
 }
 
 #[test]
+fn keys_are_of_the_kind_that_the_arm_asks_for() {
+    let sandbox = sandbox();
+    let head = STUDY.replace("blocks = 1", "blocks = 1\nkey = \"rsa-2048\"");
+    let other = |stack: &str, protocol: &str| {
+        let arm = format!("[[arm]]\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\n");
+        format!("{arm}name = \"{protocol} p256\"\nkey = \"p256\"\n")
+    };
+    let (arms, h2, h3) = (arms(""), other("hyper", "h2"), other("quinn", "h3"));
+    let step = "[[step]]\ncall = \"echo\"\n";
+    sandbox.write("keys.toml", &format!("{head}{arms}{h2}{h3}{step}"));
+    let output = sandbox
+        .run(&["run", "keys.toml", "--out", "run", "--no-self-test"])
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let expected = match cell.arm.contains("p256") {
+            true => "p256",
+            false => "rsa-2048",
+        };
+        assert_eq!(cell.calls[0].result, CallResult::Ok, "{output}");
+        assert_eq!(cell.connections[0].certificate, expected, "{}", cell.arm);
+    }
+}
+
+#[test]
 fn another_server_for_all_arms_is_kept_when_the_run_is_extended() {
     let sandbox = sandbox();
     if !add_go_server(&sandbox) {

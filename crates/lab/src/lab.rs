@@ -76,7 +76,8 @@ impl Lab {
                 continue;
             };
             let server = self.stacks.find_server(&arm.server).ok().flatten();
-            for reason in [driver.missing(), server.and_then(Server::missing)] {
+            let key = driver.key(arm.key).err();
+            for reason in [driver.missing(), server.and_then(Server::missing), key] {
                 warnings.extend(reason.map(|reason| format!("arm `{}`: {reason}", arm.name)));
             }
             if !driver.entry.protocols.contains(&arm.protocol) {

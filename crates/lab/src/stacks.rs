@@ -237,6 +237,22 @@ impl Driver {
     pub fn missing(&self) -> Option<String> {
         self.folder.missing(&self.command)
     }
+
+    /// Returns the kind of all keys for an arm that asks for one or leaves it to the stack, or why the
+    /// stack does not accept it.
+    pub(crate) fn key(&self, asked: Option<Certificate>) -> Result<Certificate, String> {
+        let own = self.entry.certificate;
+        match asked {
+            // A manifest names RSA only where the library knows nothing else.
+            Some(Certificate::P256) if own == Certificate::Rsa2048 => Err(format!(
+                "key {}: {} accepts {} only",
+                Certificate::P256.name(),
+                self.entry.name,
+                own.name()
+            )),
+            asked => Ok(asked.unwrap_or(own)),
+        }
+    }
 }
 
 impl Runner {
@@ -341,6 +357,19 @@ mod tests {
 
         fs::write(&program, "").unwrap();
         assert_eq!(missing(), None);
+    }
+
+    #[test]
+    fn arms_may_ask_for_any_key_that_the_stack_accepts() {
+        use Certificate::{P256, Rsa2048};
+        let program = std::env::current_exe().unwrap();
+        let mut driver = Driver::at(&program).unwrap();
+        assert_eq!(driver.key(None), Ok(P256));
+        assert_eq!(driver.key(Some(Rsa2048)), Ok(Rsa2048));
+        driver.entry.certificate = Rsa2048;
+        assert_eq!(driver.key(None), Ok(Rsa2048));
+        let refusal = driver.key(Some(P256)).unwrap_err();
+        assert!(refusal.ends_with("accepts rsa-2048 only"), "{refusal}");
     }
 
     #[test]

@@ -105,6 +105,9 @@ pub struct Arm {
     /// Congestion control asked for; absent for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
+    /// Kind of all keys asked for, `p256` or `rsa-2048`; absent for the stack's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// `long` if the server's certificate chain was; absent for a typical one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<String>,

@@ -100,11 +100,12 @@ impl CellRun<'_> {
         if let Some(reason) = stack.missing() {
             return Err(CellError::Unsupported(reason));
         }
+        let key = stack.key(self.arm.key).map_err(CellError::Unsupported)?;
         let scratch = Scratch::new(bench::driver_user(bench))
             .map_err(|e| CellError::io("temporary folder", &e))?;
         let permit = access.exclusive();
         let output = self
-            .prepare(bench, stack, exe, &scratch)
+            .prepare(bench, stack, exe, &scratch, key)
             .and_then(|prepared| self.drive(bench, prepared, access, permit));
         // Whatever happened, nothing of this cell may send packets into the next one.
         let cleared = bench.clear_endpoints();
@@ -117,7 +118,7 @@ impl CellRun<'_> {
             )));
         }
         let claim = self.claim(output.hello.clock, output.run_ns, &output.tap);
-        collect(output, &claim, stack.entry.certificate)
+        collect(output, &claim, key)
     }
 
     /// Configures the link, and starts and sets up server and driver.
@@ -127,11 +128,12 @@ impl CellRun<'_> {
         stack: &stacks::Driver,
         exe: &Path,
         scratch: &Scratch,
+        key: Certificate,
     ) -> Result<Prepared, CellError> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
-        let options = self.server_options(stack.entry.certificate);
+        let options = self.server_options(key);
         let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {

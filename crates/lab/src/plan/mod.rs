@@ -176,6 +176,7 @@ impl Plan {
                 time_threshold: a.time_threshold,
                 security: a.security.name().to_owned(),
                 congestion: a.congestion.clone(),
+                key: a.key.map(|key| key.name().to_owned()),
                 chain: (a.chain != Chain::Typical).then(|| a.chain.name().to_owned()),
                 warmup_calls: a.warmup_calls,
                 observe: a.observe.clone(),

@@ -5,7 +5,7 @@ mod parse;
 mod steps;
 mod units;
 
-use driver::manifest::OWN_SERVER;
+use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
 
@@ -65,6 +65,8 @@ pub struct Arm {
     pub security: Security,
     /// Congestion control of both ends; none for each stack's default.
     pub congestion: Option<String>,
+    /// The kind of all keys; none for P-256, or for what the stack needs.
+    pub key: Option<Certificate>,
     /// The length of the server's certificate chain.
     pub chain: Chain,
     /// Requests to another origin that warm the runtime up first; 0 for a cold process.
@@ -88,6 +90,7 @@ impl Arm {
             time_threshold: None,
             security: Security::Tls,
             congestion: None,
+            key: None,
             chain: Chain::Typical,
             warmup_calls: 0,
             observe: None,

@@ -5,7 +5,7 @@ mod tail;
 use std::collections::BTreeSet;
 
 use config::{ConfigError, Source};
-use driver::manifest::OWN_SERVER;
+use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
@@ -56,6 +56,8 @@ struct RawStudy {
     /// The default for arms that do not name their own.
     #[serde(default = "default_server")]
     server: String,
+    /// The default for arms that do not set their own.
+    key: Option<Certificate>,
     #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
     #[serde(default)]
@@ -87,6 +89,7 @@ struct RawArm {
     #[serde(default = "default_security")]
     security: Security,
     congestion: Option<String>,
+    key: Option<Certificate>,
     #[serde(default)]
     chain: Chain,
     warmup_calls: Option<u32>,
@@ -101,7 +104,7 @@ fn default_security() -> Security {
 impl RawStudy {
     fn check(self, source: &Source<'_>) -> Result<Study, ConfigError> {
         self.check_head(source)?;
-        let arms = checked_arms(&self.arm, self.warmup_calls, &self.server, source)?;
+        let arms = self.checked_arms(source)?;
         let baseline = self.baseline_of(&arms, source)?;
         let workload = (self.step.into_iter())
             .map(|raw| RawStep::check(raw, source))
@@ -175,6 +178,41 @@ impl RawStudy {
         }
     }
 
+    fn checked_arms(&self, source: &Source<'_>) -> Result<Vec<Arm>, ConfigError> {
+        let mut arms: Vec<Arm> = Vec::new();
+        for raw in &self.arm {
+            let arm = raw.get_ref().to_arm(self);
+            if let Some(e) = contradiction(&arm).or_else(|| arm.not_with_its_server()) {
+                return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
+            }
+            if arm.name.chars().count() > MAX_NAME_CHARS || arm.name.chars().any(char::is_control) {
+                return Err(source.error(
+                    &raw.span(),
+                    format!(
+                        "arm {:?}: a name has at most {MAX_NAME_CHARS} characters, none of them a control \
+                         character",
+                        arm.name
+                    ),
+                ));
+            }
+            let id = slug(&arm.name);
+            if id.is_empty() || arms.iter().any(|a| slug(&a.name) == id) {
+                return Err(source.error(
+                    &raw.span(),
+                    format!(
+                        "arm `{}`: another arm has this name; give it its own `name`",
+                        arm.name
+                    ),
+                ));
+            }
+            arms.push(arm);
+        }
+        if arms.is_empty() {
+            return Err(source.error(&(0..0), "no [[arm]]: the study has no cells"));
+        }
+        Ok(arms)
+    }
+
     fn baseline_of(&self, arms: &[Arm], source: &Source<'_>) -> Result<usize, ConfigError> {
         let wanted = self.baseline.get_ref();
         arms.iter().position(|a| a.name == *wanted).ok_or_else(|| {
@@ -185,46 +223,6 @@ impl RawStudy {
             )
         })
     }
-}
-
-fn checked_arms(
-    raw: &[Spanned<RawArm>],
-    warmup_calls: u32,
-    server: &str,
-    source: &Source<'_>,
-) -> Result<Vec<Arm>, ConfigError> {
-    let mut arms: Vec<Arm> = Vec::new();
-    for raw in raw {
-        let arm = raw.get_ref().to_arm(warmup_calls, server);
-        if let Some(e) = contradiction(&arm).or_else(|| arm.not_with_its_server()) {
-            return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
-        }
-        if arm.name.chars().count() > MAX_NAME_CHARS || arm.name.chars().any(char::is_control) {
-            return Err(source.error(
-                &raw.span(),
-                format!(
-                    "arm {:?}: a name has at most {MAX_NAME_CHARS} characters, none of them a control \
-                     character",
-                    arm.name
-                ),
-            ));
-        }
-        let id = slug(&arm.name);
-        if id.is_empty() || arms.iter().any(|a| slug(&a.name) == id) {
-            return Err(source.error(
-                &raw.span(),
-                format!(
-                    "arm `{}`: another arm has this name; give it its own `name`",
-                    arm.name
-                ),
-            ));
-        }
-        arms.push(arm);
-    }
-    if arms.is_empty() {
-        return Err(source.error(&(0..0), "no [[arm]]: the study has no cells"));
-    }
-    Ok(arms)
 }
 
 /// Checks that the workload has requests, is not too long, and uses the codecs that arms name.
@@ -266,23 +264,24 @@ fn check_workload(
 }
 
 impl RawArm {
-    /// `warmup_calls` and `server` are the study's. A default name shows another server than that.
-    fn to_arm(&self, warmup_calls: u32, server: &str) -> Arm {
+    /// A default name shows another server than the study's.
+    fn to_arm(&self, study: &RawStudy) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
         let name = match &self.server {
-            Some(other) if other != server => format!("{} ({other} server)", plain.name),
+            Some(other) if *other != study.server => format!("{} ({other} server)", plain.name),
             _ => plain.name,
         };
         Arm {
             name: self.name.clone().unwrap_or(name),
             codec: self.codec.clone().unwrap_or(plain.codec),
-            server: self.server.clone().unwrap_or_else(|| server.to_owned()),
+            server: self.server.clone().unwrap_or_else(|| study.server.clone()),
             packet_threshold: self.packet_threshold,
             time_threshold: self.time_threshold,
             security: self.security,
             congestion: self.congestion.clone(),
+            key: self.key.or(study.key),
             chain: self.chain,
-            warmup_calls: self.warmup_calls.unwrap_or(warmup_calls),
+            warmup_calls: self.warmup_calls.unwrap_or(study.warmup_calls),
             observe: self.observe.clone(),
             discovery: self.discovery,
             stack: plain.stack,

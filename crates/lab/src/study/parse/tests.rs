@@ -1,6 +1,8 @@
 //! Every mistake is reported with its line and a message.
 
-use super::Study;
+use driver::manifest::Certificate;
+
+use super::{Arm, Study};
 use crate::plan::tests::SMALL;
 
 fn refusal(text: &str) -> String {
@@ -28,6 +30,22 @@ fn arms_choose_the_length_of_the_chain() {
     let study = Study::parse("s.toml", &text).unwrap();
     assert_eq!(study.arms[2].chain.name(), "long");
     assert_eq!(study.arms[0].chain.name(), "typical");
+}
+
+#[test]
+fn arms_choose_the_kind_of_keys_or_have_the_studys() {
+    let keys = |text: &str| {
+        let study = Study::parse("s.toml", text).unwrap();
+        let name = |arm: &Arm| arm.key.map(Certificate::name);
+        study.arms.iter().map(name).collect::<Vec<_>>()
+    };
+    let (of_arm, _) = with("stack = \"quinn\"", "stack = \"quinn\"\nkey = \"rsa-2048\"");
+    assert_eq!(keys(&of_arm), [None, None, Some("rsa-2048")]);
+    let of_study = of_arm.replace("blocks = 3", "blocks = 3\nkey = \"p256\"");
+    assert_eq!(
+        keys(&of_study),
+        [Some("p256"), Some("p256"), Some("rsa-2048")]
+    );
 }
 
 #[test]
@@ -116,6 +134,11 @@ fn mistakes_are_reported_with_their_line() {
             "did you mean `hyper h2`?",
         ),
         ("name = \"small\"", "name = \"../x\"", "lower-case letters"),
+        (
+            "protocol = \"h3\"",
+            "protocol = \"h3\"\nkey = \"rsa\"",
+            "unknown variant `rsa`",
+        ),
         (
             "protocol = \"h3\"",
             "protocol = \"h4\"",
