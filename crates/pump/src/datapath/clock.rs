@@ -33,7 +33,7 @@ impl StampClock {
         }
     }
 
-    /// Returns when a frame arrived: never after `now_ns` and never before the previous frame,
+    /// Returns when a frame arrived: never after `now_ns`, read since then, and never before the previous frame,
     /// whatever the wall clock did.
     pub(crate) fn arrival_ns(&mut self, stamp_real_ns: u64, now_ns: u64) -> u64 {
         let arrival_ns = stamp_real_ns.saturating_add_signed(-self.offset_ns);

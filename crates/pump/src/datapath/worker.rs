@@ -82,9 +82,8 @@ impl Loop {
             if !self.handle_control() {
                 return;
             }
-            let now_ns = sys::monotonic_ns();
-            self.clock.refresh(now_ns);
-            let taken = self.take_arrivals(now_ns);
+            self.clock.refresh(sys::monotonic_ns());
+            let taken = self.take_arrivals();
             self.collect_departures(sys::monotonic_ns());
             let sent = self.send_ready();
             self.w.control.publish_in_flight(self.w.slab.len());
@@ -122,14 +121,14 @@ impl Loop {
     /// Takes all frames out of the ring, at most one ring full.
     fn drain_ring(&mut self) {
         for _ in 0..self.w.ring.frames().div_ceil(BATCH) {
-            if self.take_arrivals(sys::monotonic_ns()) == 0 {
+            if self.take_arrivals() == 0 {
                 return;
             }
         }
     }
 
     /// Offers at most [`BATCH`] frames from the ring to the model and returns their number.
-    fn take_arrivals(&mut self, now_ns: u64) -> usize {
+    fn take_arrivals(&mut self) -> usize {
         let Loop { w, clock, .. } = self;
         let Worker {
             ring,
@@ -146,6 +145,9 @@ impl Loop {
             let direction = w.direction;
             let mtu = w.mtu;
             let packet = ring.take(|frame| {
+                // Read for each frame: one may arrive, and answer what the other direction sends, while
+                // others are taken.
+                let now_ns = sys::monotonic_ns();
                 let arrival_ns = clock.arrival_ns(frame.stamp_real_ns, now_ns);
                 let mut parsed = frame::parse(frame.bytes);
                 let inbound =
