@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::packets::PacketSeries;
+use crate::connection::ConnectionSettings;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -335,68 +335,6 @@ pub struct Audit {
     pub clock_step_ns: u64,
     /// CPU of the link's own threads.
     pub link_cpu_ns: u64,
-}
-
-/// What client and server agreed on for one connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ConnectionSettings {
-    /// `tcp` or `quic`.
-    pub transport: String,
-    /// IP version that the client connected with, 4 or 6. A header of IPv6 has 20 bytes more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ip_version: Option<u8>,
-    /// Protocol agreed on by ALPN, e.g. `h2`.
-    pub alpn: String,
-    /// TLS version, e.g. `TLSv1_3`.
-    pub tls_version: String,
-    /// TLS cipher suite.
-    pub cipher: String,
-    /// Key exchange group.
-    pub group: String,
-    /// Whether the TLS session was resumed.
-    pub resumed: bool,
-    /// Whether the server asked for another key share (HelloRetryRequest), one more round trip.
-    pub hello_retry: bool,
-    /// Size of the server's certificate chain; 0 when the session was resumed.
-    pub chain_bytes: u64,
-    /// The server's congestion control, read back.
-    pub congestion: Option<String>,
-    /// The server's library for this protocol and its version, e.g. `quinn-proto 0.11.17`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_library: Option<String>,
-    /// Kind of the server's key: `p256` or `rsa-2048`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub certificate: String,
-    /// Its packets, and which of them were lost at random; empty if none was seen.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packets: Vec<PacketSeries>,
-    /// The client's socket, if it was open when the cell ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Socket>,
-    /// The server's socket, if it was open when the cell ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<Socket>,
-}
-
-/// The options of a socket, read from the socket itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Socket {
-    /// Send buffer, as the kernel counts it.
-    pub send_buffer_bytes: u64,
-    /// Receive buffer, as the kernel counts it; TCP's grows with use.
-    pub receive_buffer_bytes: u64,
-    /// TCP: whether Nagle's algorithm is off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodelay: Option<bool>,
-    /// TCP: congestion control.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
-    /// TCP: payload of a full segment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mss_bytes: Option<u32>,
-    /// UDP: whether several datagrams may be received as one (GRO).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub udp_gro: Option<bool>,
 }
 
 /// A client library, as its driver reported it.

@@ -21,18 +21,18 @@
 //! units for readers without this crate; `docs/record.schema.json` is generated from the types.
 
 mod cell;
+mod connection;
 mod data;
 mod merge;
 mod packets;
 mod run;
 mod schema;
+mod sender;
 pub mod server_log;
 mod store;
 
-pub use cell::{
-    Audit, Call, CallResult, Cell, ConnectionSettings, Cost, Exchange, Outcome, Proof, Socket,
-    Stack, State, Wire,
-};
+pub use cell::{Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof, Stack, State, Wire};
+pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
@@ -40,4 +40,5 @@ pub use run::{
     Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run, Settings,
 };
 pub use schema::schema;
+pub use sender::Sender;
 pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError, StoreLock};

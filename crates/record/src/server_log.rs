@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::sender::Sender;
+
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -13,6 +15,8 @@ pub enum ServerEvent {
     Connection(ConnectionEvent),
     /// A request was answered, or failed.
     Request(RequestEvent),
+    /// A connection that had completed its handshake ended.
+    Closed(ClosedEvent),
 }
 
 /// A connection, logged when its handshake has completed.
@@ -98,4 +102,15 @@ pub struct RequestEvent {
     /// Time to encode the answer of an exchange, including compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encode_ns: Option<u64>,
+}
+
+/// The end of a connection, logged just before its socket is closed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClosedEvent {
+    /// The number of the connection.
+    pub connection: u64,
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// What the server's transport told of its sending.
+    pub sender: Sender,
 }

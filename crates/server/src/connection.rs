@@ -1,8 +1,11 @@
-//! What each connection passes on to its requests, and its idle timeout.
+//! What each connection passes on to its requests, its idle timeout and the log of its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use record::Sender;
+use record::server_log::{ClosedEvent, ServerEvent};
 
 use crate::clock::monotonic_ns;
 use crate::log::LogWriter;
@@ -14,6 +17,17 @@ pub(crate) struct ConnectionContext {
     pub(crate) number: u64,
     pub(crate) activity: Activity,
     pub(crate) log: LogWriter,
+}
+
+impl ConnectionContext {
+    /// Logs the end of a connection whose handshake was logged.
+    pub(crate) fn log_closed(&self, sender: Sender) {
+        self.log.write(ServerEvent::Closed(ClosedEvent {
+            connection: self.number,
+            at_ns: monotonic_ns(),
+            sender,
+        }));
+    }
 }
 
 /// The time of the last activity on a connection; clones share it.

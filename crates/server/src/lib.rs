@@ -63,7 +63,9 @@ mod server;
 mod settings;
 mod shared;
 mod tcp;
+mod tcp_info;
 mod tls;
+mod watched;
 
 pub use config::{Chain, Config, Congestion, KeyKind, Limits};
 pub use credentials::CredentialsError;

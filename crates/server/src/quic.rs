@@ -3,9 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
+use record::Sender;
 use record::server_log::Transport;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -150,7 +152,7 @@ async fn serve(
             return;
         };
         drop(half_open);
-        log_if_established(&connection, &context, peer, shared);
+        let _established = log_if_established(&connection, &context, peer, shared);
         return http3::serve(connection, &EarlyStreams::default(), &context, shared).await;
     };
     // Early data was accepted: serve requests while the handshake completes.
@@ -161,11 +163,11 @@ async fn serve(
     let finish = async {
         let done = timeout(handshake_time, done).await;
         drop(half_open);
-        if done.is_ok() {
-            log_if_established(&connection, &context, peer, shared);
-        } else {
+        if done.is_err() {
             connection.close(http3::NO_ERROR, b"handshake too slow");
+            return None;
         }
+        log_if_established(&connection, &context, peer, shared)
     };
     tokio::join!(
         finish,
@@ -179,11 +181,45 @@ fn log_if_established(
     context: &ConnectionContext,
     peer: Peer,
     shared: &Shared,
-) {
-    if connection.close_reason().is_none()
-        && let Some(data) = connection.handshake_data()
-    {
-        shared.log_connection(context, peer, handshake(data));
+) -> Option<Established> {
+    if connection.close_reason().is_some() {
+        return None;
+    }
+    let data = connection.handshake_data()?;
+    shared.log_connection(context, peer, handshake(data));
+    Some(Established {
+        connection: connection.clone(),
+        context: context.clone(),
+    })
+}
+
+/// A connection that was logged; logs its end when dropped.
+struct Established {
+    connection: quinn::Connection,
+    context: ConnectionContext,
+}
+
+impl Drop for Established {
+    fn drop(&mut self) {
+        self.context.log_closed(sender(&self.connection));
+    }
+}
+
+/// Returns what quinn tells; it counts neither spurious losses nor probe timeouts.
+fn sender(connection: &quinn::Connection) -> Sender {
+    let path = connection.stats().path;
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).ok();
+    Sender {
+        sent_packets: Some(path.sent_packets),
+        lost_packets: Some(path.lost_packets),
+        lost_bytes: Some(path.lost_bytes),
+        congestion_events: Some(path.congestion_events),
+        smoothed_rtt_ns: ns(path.rtt),
+        min_rtt_ns: ns(path.min_rtt),
+        window_bytes: Some(path.cwnd),
+        initial_window_bytes: Some(connection.congestion_state().initial_window()),
+        segment_bytes: Some(path.current_mtu.into()),
+        ..Sender::default()
     }
 }
 

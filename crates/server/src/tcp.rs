@@ -24,6 +24,7 @@ use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
 use crate::shared::{Peer, Shared};
+use crate::watched::WatchedStream;
 
 /// Connections the kernel queues; Linux's own maximum since 5.4 (net.core.somaxconn).
 const BACKLOG: i32 = 4096;
@@ -107,13 +108,14 @@ impl ConnectionOptions {
             // The client has reset the connection already.
             return;
         }
+        let stream = WatchedStream::new(stream);
         let accepting = timeout(shared.limits.handshake_time, self.tls.accept(stream));
-        let Some(Ok(Ok(stream))) = shared.draining.run_until_cancelled(accepting).await else {
+        let Some(Ok(Ok(mut stream))) = shared.draining.run_until_cancelled(accepting).await else {
             return;
         };
         let connection = shared.new_connection();
         let (tcp, tls) = stream.get_ref();
-        let congestion = SockRef::from(tcp).tcp_congestion().ok();
+        let congestion = SockRef::from(tcp.get_ref()).tcp_congestion().ok();
         let peer = Peer {
             transport: Transport::Tcp,
             address: peer,
@@ -124,6 +126,7 @@ impl ConnectionOptions {
         };
         let h2 = tls.alpn_protocol() == Some(b"h2");
         shared.log_connection(&connection, peer, Handshake::of(tls, None));
+        stream.get_mut().0.log_end_of(connection.clone());
 
         let service = self.service(&connection, shared);
         let io = TokioIo::new(stream);
@@ -202,7 +205,7 @@ trait HttpConnection: Future<Output = hyper::Result<()>> {
     fn drain(self: Pin<&mut Self>);
 }
 
-impl<S> HttpConnection for http1::Connection<TokioIo<TlsStream<TcpStream>>, S>
+impl<S> HttpConnection for http1::Connection<TokioIo<TlsStream<WatchedStream>>, S>
 where
     S: HttpService<Incoming, ResBody = CountedResponseBody, Error = Infallible>,
 {
@@ -211,7 +214,7 @@ where
     }
 }
 
-impl<S> HttpConnection for http2::Connection<TokioIo<TlsStream<TcpStream>>, S, TokioExecutor>
+impl<S> HttpConnection for http2::Connection<TokioIo<TlsStream<WatchedStream>>, S, TokioExecutor>
 where
     S: HttpService<
             Incoming,

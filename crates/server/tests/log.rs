@@ -7,7 +7,8 @@ mod common;
 use std::time::Duration;
 
 use common::client::{self, PROTOCOLS, request};
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
+use record::Sender;
+use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Limits};
 use testing::golden;
 
@@ -68,7 +69,27 @@ fn log_format_is_stable() {
         decode_ns: Some(12_001),
         encode_ns: Some(23_456),
     });
-    let events = [connection, request, exchange];
+    let closed = ServerEvent::Closed(ClosedEvent {
+        connection: 1,
+        at_ns: 2_220_165_398_773,
+        sender: Sender {
+            sent_packets: Some(9),
+            lost_packets: Some(2),
+            lost_bytes: Some(2400),
+            spurious_packets: Some(1),
+            reorderings: Some(3),
+            timeouts: Some(0),
+            congestion_events: Some(1),
+            smoothed_rtt_ns: Some(20_123_456),
+            min_rtt_ns: Some(20_012_345),
+            window_bytes: Some(8400),
+            initial_window_bytes: Some(12_000),
+            segment_bytes: Some(1452),
+            pacing_bps: Some(10_000_000),
+            delivery_bps: Some(9_000_000),
+        },
+    });
+    let events = [connection, request, exchange, closed];
     let lines: Vec<_> = events
         .iter()
         .map(|event| serde_json::to_string(event).unwrap())
@@ -83,6 +104,48 @@ fn log_format_is_stable() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(read, events);
+}
+
+#[tokio::test]
+async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
+    let server = common::start(Config::default()).await;
+    let tls = client::tls(&server);
+    let mut open = Vec::new();
+    for protocol in PROTOCOLS {
+        for stays_open in [false, true] {
+            let connected = client::connect(protocol, server.address, &tls).await;
+            let mut http = connected.unwrap();
+            let path = "/bytes/100000";
+            http.call(request("GET", path, 1, "")).await.unwrap();
+            if stays_open {
+                open.push(http);
+            }
+        }
+    }
+    let log = server.stop().await;
+    assert_eq!(log.connections().len(), 2 * PROTOCOLS.len());
+    assert_eq!(log.closed().len(), 2 * PROTOCOLS.len());
+    for connection in log.connections() {
+        let number = connection.connection;
+        let closed = log.closed().into_iter().find(|c| c.connection == number);
+        let sender = &closed.unwrap().sender;
+        assert_eq!(sender.check(connection.transport), Ok(()), "{sender:?}");
+        // Loopback has an MTU of 64 KiB, so a response takes few segments.
+        assert!(sender.sent_packets > Some(2), "{sender:?}");
+        let tells = |fact: Option<u64>| fact.is_some();
+        let quic = connection.transport == Transport::Quic;
+        for (fact, told) in [
+            (sender.lost_packets, true),
+            (sender.smoothed_rtt_ns, true),
+            (sender.window_bytes, true),
+            (sender.initial_window_bytes, true),
+            (sender.segment_bytes, true),
+            (sender.spurious_packets, !quic),
+            (sender.congestion_events, quic),
+        ] {
+            assert_eq!(tells(fact), told, "{sender:?}");
+        }
+    }
 }
 
 #[tokio::test]

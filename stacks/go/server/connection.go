@@ -24,15 +24,32 @@ type connectionKey struct{}
 // quiet drops net/http's lines about connections that clients broke; the log has their requests.
 var quiet = log.New(io.Discard, "", 0)
 
-// A numberedConn is a TCP connection and its number in the log.
+// A numberedConn is a TCP connection and its number in the log. It logs its end.
 type numberedConn struct {
 	net.Conn
-	number uint64
+	server        *server
+	number        uint64 // 0 until it is logged
+	initialWindow *uint64
+	closing       sync.Once
+}
+
+// Close logs the end of the connection before it closes it.
+func (c *numberedConn) Close() error {
+	c.closing.Do(func() {
+		if c.number == 0 {
+			return
+		}
+		told := tcpSender(c.Conn)
+		told.InitialWindowBytes = c.initialWindow
+		c.server.logClosed(c.number, told)
+		c.server.unended.Done()
+	})
+	return c.Conn.Close()
 }
 
 // handshake completes a TLS handshake and logs the connection.
 func (s *server) handshake(raw net.Conn, config *tls.Config) (*tls.Conn, uint64, error) {
-	numbered := &numberedConn{Conn: raw}
+	numbered := &numberedConn{Conn: raw, server: s, initialWindow: tcpSender(raw).WindowBytes}
 	conn := tls.Server(numbered, config)
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
@@ -40,13 +57,15 @@ func (s *server) handshake(raw net.Conn, config *tls.Config) (*tls.Conn, uint64,
 		return nil, 0, err
 	}
 	numbered.number = s.connections.Add(1)
+	s.unended.Add(1)
 	s.logConnection(numbered.number, "tcp", raw.RemoteAddr(), conn.ConnectionState(), tcpCongestion(raw))
 	return conn, numbered.number, nil
 }
 
-// logQUIC logs a QUIC connection once its handshake has completed. A client may leave with the answer
-// to its early data before that.
+// logQUIC logs a QUIC connection once its handshake has completed, and its end. A client may leave with
+// the answer to its early data before that.
 func (s *server) logQUIC(conn *quic.Conn, number uint64) {
+	defer s.unended.Done()
 	select {
 	case <-conn.HandshakeComplete():
 	case <-conn.Context().Done():
@@ -60,6 +79,8 @@ func (s *server) logQUIC(conn *quic.Conn, number uint64) {
 	}
 	congestion := quicCongestion
 	s.logConnection(number, "quic", conn.RemoteAddr(), conn.ConnectionState().TLS, &congestion)
+	<-conn.Context().Done()
+	s.logClosed(number, quicSender(conn))
 }
 
 func (s *server) logConnection(number uint64, transport string, peer net.Addr, state tls.ConnectionState, congestion *string) {
@@ -84,6 +105,11 @@ func (s *server) logConnection(number uint64, transport string, peer net.Addr, s
 		event.ClientCert = &state.PeerCertificates[0].Subject.CommonName
 	}
 	s.log.write(event)
+}
+
+// logClosed logs the end of a connection that was logged.
+func (s *server) logClosed(number uint64, told sender) {
+	s.log.write(closedEvent{Event: "closed", Connection: number, AtNs: engine.Now(), Sender: told})
 }
 
 func portAndVersion(peer net.Addr) (port uint16, version int) {
@@ -165,7 +191,7 @@ func newHandshakeListener(inner net.Listener, config *tls.Config, s *server) *ha
 				select {
 				case l.ready <- conn:
 				case <-l.done:
-					raw.Close()
+					conn.NetConn().Close()
 				}
 			}()
 		}

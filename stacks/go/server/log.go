@@ -55,6 +55,32 @@ type exchangeEvent struct {
 	EncodeNs *int64  `json:"encode_ns,omitempty"`
 }
 
+// A closedEvent is one line of the log, as crates/record/src/server_log.rs defines it.
+type closedEvent struct {
+	Event      string `json:"event"`
+	Connection uint64 `json:"connection"`
+	AtNs       int64  `json:"at_ns"`
+	Sender     sender `json:"sender"`
+}
+
+// A sender is what a transport tells of its sending, as crates/record/src/sender.rs defines it.
+type sender struct {
+	SentPackets        *uint64 `json:"sent_packets,omitempty"`
+	LostPackets        *uint64 `json:"lost_packets,omitempty"`
+	LostBytes          *uint64 `json:"lost_bytes,omitempty"`
+	SpuriousPackets    *uint64 `json:"spurious_packets,omitempty"`
+	Reorderings        *uint64 `json:"reorderings,omitempty"`
+	Timeouts           *uint64 `json:"timeouts,omitempty"`
+	CongestionEvents   *uint64 `json:"congestion_events,omitempty"`
+	SmoothedRTTNs      *uint64 `json:"smoothed_rtt_ns,omitempty"`
+	MinRTTNs           *uint64 `json:"min_rtt_ns,omitempty"`
+	WindowBytes        *uint64 `json:"window_bytes,omitempty"`
+	InitialWindowBytes *uint64 `json:"initial_window_bytes,omitempty"`
+	SegmentBytes       *uint64 `json:"segment_bytes,omitempty"`
+	PacingBps          *uint64 `json:"pacing_bps,omitempty"`
+	DeliveryBps        *uint64 `json:"delivery_bps,omitempty"`
+}
+
 // A logWriter writes events from a goroutine of its own, so that no request waits for the disk.
 type logWriter struct {
 	events chan any

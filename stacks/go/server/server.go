@@ -33,6 +33,7 @@ type server struct {
 	log         *logWriter
 	connections atomic.Uint64 // so far
 	requests    sync.WaitGroup
+	unended     sync.WaitGroup // connections whose end is not logged yet
 	answerer    exchange.Answerer
 	chainBytes  int // as sent in a full handshake
 	addresses   []string
@@ -83,13 +84,18 @@ func (s *server) serveHTTP(listener net.Listener, config *tls.Config) {
 
 func (s *server) serveHTTP3(socket net.PacketConn, config *tls.Config) {
 	of := &http3.Server{
-		Handler:        s.account(s.routes()),
-		TLSConfig:      http3.ConfigureTLSConfig(config),
-		QUICConfig:     &quic.Config{Allow0RTT: s.options.earlyData, MaxIncomingStreams: maxStreams},
+		Handler:   s.account(s.routes()),
+		TLSConfig: http3.ConfigureTLSConfig(config),
+		QUICConfig: &quic.Config{
+			Allow0RTT:          s.options.earlyData,
+			MaxIncomingStreams: maxStreams,
+			Tracer:             newTrace,
+		},
 		MaxHeaderBytes: maxHeaderBytes,
 		IdleTimeout:    idleTime,
 		ConnContext: func(ctx context.Context, conn *quic.Conn) context.Context {
 			number := s.connections.Add(1)
+			s.unended.Add(1)
 			go s.logQUIC(conn, number)
 			return context.WithValue(ctx, connectionKey{}, number)
 		},
@@ -130,4 +136,5 @@ func (s *server) drain() {
 		closeAll()
 	}
 	<-done
+	s.unended.Wait()
 }

@@ -34,6 +34,7 @@ impl<'a> Evidence<'a> {
             match event {
                 ServerEvent::Request(request) => evidence.requests.push(request),
                 ServerEvent::Connection(connection) => evidence.connections.push(connection),
+                ServerEvent::Closed(_) => {}
             }
         }
         evidence

@@ -5,17 +5,17 @@
 //! with its exact reason.
 
 mod clock;
+mod log;
 mod request;
 mod timing;
 mod traffic;
 
-use std::collections::BTreeMap;
-
 use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row, Step};
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
 use crate::plan::workload::Workload;
+use log::Log;
 use request::PlannedRequests;
 use timing::Openers;
 
@@ -64,7 +64,7 @@ pub(crate) fn prove(
     rows: &[Row],
     log: &[ServerEvent],
 ) -> Result<Proven, String> {
-    let log = Log::new(log);
+    let log = Log::new(log)?;
     let origin_ns = match claim.clock {
         Clock::Monotonic => claim.run_ns,
         Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
@@ -92,9 +92,7 @@ pub(crate) fn prove(
     }
     timing::check_order(claim, rows)?;
     clock::check_rate(claim.clock, rows, &log)?;
-    let of = |c: &&ConnectionEvent| (settings(c), c.peer_port);
-    let connections = log.connections.values().map(of).collect();
-    Ok((calls, connections))
+    Ok((calls, log.settings()))
 }
 
 /// The checks that depend on the plan.
@@ -103,46 +101,7 @@ struct Checks<'a> {
     requests: PlannedRequests<'a>,
 }
 
-/// The server's log, indexed.
-struct Log<'a> {
-    connections: BTreeMap<u64, &'a ConnectionEvent>,
-    /// Requests by the id that the driver sent, in the order in which they began.
-    requests: BTreeMap<u32, Vec<&'a RequestEvent>>,
-    /// Start and id of the first request on each connection.
-    first: BTreeMap<u64, (u64, Option<u32>)>,
-}
-
 impl<'a> Log<'a> {
-    fn new(log: &'a [ServerEvent]) -> Log<'a> {
-        let mut indexed = Log {
-            connections: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            first: BTreeMap::new(),
-        };
-        for line in log {
-            match line {
-                ServerEvent::Connection(c) => {
-                    indexed.connections.insert(c.connection, c);
-                }
-                ServerEvent::Request(r) => {
-                    if let Some(id) = r.id {
-                        indexed.requests.entry(id).or_default().push(r);
-                    }
-                    let first = indexed
-                        .first
-                        .entry(r.connection)
-                        .or_insert((r.start_ns, r.id));
-                    *first = (*first).min((r.start_ns, r.id));
-                }
-            }
-        }
-        indexed
-            .requests
-            .values_mut()
-            .for_each(|hits| hits.sort_by_key(|r| r.start_ns));
-        indexed
-    }
-
     fn call(
         &self,
         claim: &Claim<'_>,
@@ -405,26 +364,6 @@ fn seen_protocol(hit: &RequestEvent) -> &str {
     match hit.protocol.as_str() {
         "http/1.1" => "h1",
         other => other,
-    }
-}
-
-fn settings(c: &ConnectionEvent) -> ConnectionSettings {
-    ConnectionSettings {
-        transport: match c.transport {
-            Transport::Tcp => "tcp",
-            Transport::Quic => "quic",
-        }
-        .to_owned(),
-        ip_version: Some(c.ip_version),
-        alpn: c.alpn.clone(),
-        tls_version: c.tls_version.clone(),
-        cipher: c.cipher.clone(),
-        group: c.group.clone(),
-        resumed: c.resumed,
-        hello_retry: c.hello_retry,
-        chain_bytes: c.chain_bytes,
-        congestion: c.congestion.clone(),
-        ..ConnectionSettings::default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
+use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent};
 use server::{Config, Server, Settings};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -100,7 +100,7 @@ impl Log {
             .iter()
             .filter_map(|line| match line {
                 ServerEvent::Connection(connection) => Some(connection),
-                ServerEvent::Request(_) => None,
+                _ => None,
             })
             .collect()
     }
@@ -110,7 +110,17 @@ impl Log {
             .iter()
             .filter_map(|line| match line {
                 ServerEvent::Request(request) => Some(request),
-                ServerEvent::Connection(_) => None,
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn closed(&self) -> Vec<&ClosedEvent> {
+        self.0
+            .iter()
+            .filter_map(|line| match line {
+                ServerEvent::Closed(closed) => Some(closed),
+                _ => None,
             })
             .collect()
     }

@@ -59,7 +59,7 @@ mod tests {
                 ..row(1 + at_ms as u32 / 1_000, own(0))
             }
         });
-        check_rate(Clock::Own, &rows, &Log::new(&log))
+        check_rate(Clock::Own, &rows, &Log::new(&log).unwrap())
     }
 
     #[test]

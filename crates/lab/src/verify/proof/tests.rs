@@ -3,6 +3,7 @@
 use super::*;
 use crate::study::Step;
 use pump::TapRecord;
+use record::server_log::Transport;
 
 /// The digest of the body, `{}`.
 const BODY_DIGEST: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
