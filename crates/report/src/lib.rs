@@ -38,6 +38,7 @@ mod phases;
 mod population;
 mod quantity;
 mod repeat;
+mod sending;
 mod sentence;
 mod summarise;
 mod summary;
@@ -52,7 +53,7 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, PerCell, Role};
+pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, PerCell, Role, Sending};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
-use stats::{Span, Verdict};
+use stats::Verdict;
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::ERROR;
@@ -14,7 +14,7 @@ use crate::summary::arm::{ArmSummary, Attempts, PerCell, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, noise, pairing, repeat, sentence};
+use crate::{answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -136,6 +136,8 @@ impl<'a> Summariser<'a> {
         let measures = measures.collect();
         let blocks: Blocks<'_> = all.into_iter().filter(|(_, c)| c.is_measured()).collect();
         let connections = || blocks.values().flat_map(|cell| &cell.connections);
+        let connections_of_cells: Vec<usize> =
+            blocks.values().map(|cell| cell.connections.len()).collect();
         ArmSummary {
             name: arm.name.clone(),
             stack: arm.stack.clone(),
@@ -147,7 +149,7 @@ impl<'a> Summariser<'a> {
                     .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
             ),
             transports: distinct(connections().map(|c| &c.transport)),
-            connections: per_cell(blocks.values().map(|cell| cell.connections.len())),
+            connections: PerCell::of(&connections_of_cells).filter(|n| n.most > 0),
             ip_versions: connections()
                 .filter_map(|c| c.ip_version)
                 .collect::<BTreeSet<u8>>()
@@ -169,6 +171,7 @@ impl<'a> Summariser<'a> {
             reliability: None,
             common_losses: None,
             costs: cost::costs(&blocks),
+            sending: sending::sending(&blocks),
         }
     }
 
@@ -210,18 +213,6 @@ impl<'a> Summariser<'a> {
             }
         }
     }
-}
-
-/// Returns how a number varies over cells; `None` if it is always 0.
-fn per_cell(numbers: impl Iterator<Item = usize>) -> Option<PerCell> {
-    let numbers: Vec<usize> = numbers.collect();
-    let spans: Vec<Span> = numbers.iter().map(|n| Span::exact(*n as f64)).collect();
-    let most = numbers.iter().copied().max().filter(|most| *most > 0)?;
-    Some(PerCell {
-        fewest: numbers.iter().copied().min()?,
-        median: stats::median(&spans)?.lo,
-        most,
-    })
 }
 
 fn is_noisy(cell: &Cell) -> bool {

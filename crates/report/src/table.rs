@@ -5,6 +5,7 @@ use stats::Verdict;
 use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
+use crate::sending::loss_words;
 use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Phases};
@@ -65,6 +66,12 @@ impl<'a> Table<'a> {
             format!("{} · {}", connections_words(arm), ip_words(arm))
         });
         table.add("server · congestion control", sender_words);
+        if arms.iter().any(|arm| arm.sending.lost_packets.is_some()) {
+            table.add(
+                "packets taken for lost · dropped · spurious · timeouts",
+                loss_words,
+            );
+        }
         table.add("IP bytes up / down", |arm| {
             let costs = &arm.costs;
             format!(

@@ -6,6 +6,7 @@ use stats::{Outlook, Verdict};
 use crate::configuration::SERVER_LIBRARY;
 use crate::number::{count, duration, percent};
 use crate::pairing;
+use crate::sending;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
@@ -150,6 +151,7 @@ pub(crate) fn remarks(arm: &ArmSummary) -> Vec<String> {
             differences.join("; ")
         ));
     }
+    remarks.extend(sending::remark(arm));
     if arm.saturated > 0 {
         remarks.push(format!(
             "{} of {} kept the cores busy: this rate is too much for this machine",

@@ -13,6 +13,7 @@ mod chart;
 mod forest;
 mod head;
 mod network;
+mod sending;
 mod table;
 
 use maud::{DOCTYPE, PreEscaped, html};

@@ -3,6 +3,7 @@
 use record::Proof;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stats::Span;
 
 use super::CellCounts;
 use super::measure::{Comparison, Measure};
@@ -56,6 +57,8 @@ pub struct ArmSummary {
     pub common_losses: Option<CommonLosses>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
+    /// What the server told of its sending.
+    pub sending: Sending,
 }
 
 /// A number of things in each of an arm's cells.
@@ -67,6 +70,27 @@ pub struct PerCell {
     pub median: f64,
     /// In the cell with most.
     pub most: usize,
+}
+
+/// What the server's transport told of its sending, summed over each cell's connections, and what
+/// the link did to those packets. A figure that it does not tell is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Sending {
+    /// Packets that the server sent.
+    pub sent_packets: Option<PerCell>,
+    /// Of those, packets that it took for lost; over TCP, segments it retransmitted.
+    pub lost_packets: Option<PerCell>,
+    /// Packets of the server that the link dropped.
+    pub dropped_packets: Option<PerCell>,
+    /// Of `lost_packets`, those that had arrived; where the library does not tell, about how many
+    /// more it took for lost than the link dropped.
+    pub spurious_packets: Option<PerCell>,
+    /// Probe timeouts (QUIC) or retransmission timeouts (TCP).
+    pub timeouts: Option<PerCell>,
+    /// Times that the server reduced its congestion window.
+    pub congestion_events: Option<PerCell>,
+    /// Initial congestion windows that were seen, bytes.
+    pub initial_window_bytes: Vec<u64>,
 }
 
 /// The first attempts of cells that are results.
@@ -128,6 +152,18 @@ pub struct Costs {
     pub startup: Option<Quantity>,
     /// Whether the kernel's share of CPU was measured in every cell.
     pub kernel_thread_seen: bool,
+}
+
+impl PerCell {
+    /// Returns how a number varies over cells; `None` without a cell.
+    pub(crate) fn of(numbers: &[usize]) -> Option<Self> {
+        let spans: Vec<Span> = numbers.iter().map(|n| Span::exact(*n as f64)).collect();
+        Some(Self {
+            fewest: numbers.iter().copied().min()?,
+            median: stats::median(&spans)?.lo,
+            most: numbers.iter().copied().max()?,
+        })
+    }
 }
 
 impl Role {
