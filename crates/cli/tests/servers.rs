@@ -90,6 +90,14 @@ fn check(cell: &Cell, output: &CommandOutput) {
         assert_eq!(call.proof, Proof::Server, "{}: {call:?}", cell.arm);
     }
     assert_eq!(cell.connections.len(), 2, "{}", cell.arm);
+    // The chain, with keys and signature beside it; 10 kB are far more than that, sent twice.
+    let full = &cell.connections[0];
+    let first_flight_bytes = full.first_flight_bytes.unwrap();
+    assert!(
+        first_flight_bytes > full.chain_bytes && first_flight_bytes < 10_000,
+        "{}: {full:?}",
+        cell.arm
+    );
     assert!(
         cell.connections[1].resumed,
         "{}: {:?}",

@@ -39,6 +39,11 @@ pub struct ConnectionSettings {
     /// Its packets, and which of them were lost at random; empty if none was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<PacketSeries>,
+    /// IP bytes of the packets with data that the server sent before anything but the client's
+    /// first flight had reached it. Absent if there was none, and where an earlier connection had
+    /// the same port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_flight_bytes: Option<u64>,
     /// What the server told of its sending when the connection ended; absent if it told nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,

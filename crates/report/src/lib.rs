@@ -40,6 +40,7 @@ mod quantity;
 mod repeat;
 mod sending;
 mod sentence;
+mod setup;
 mod summarise;
 mod summary;
 mod table;
@@ -53,7 +54,7 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, PerCell, Role, Sending};
+pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, Role, Sending, Setup, Spread};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,

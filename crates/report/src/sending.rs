@@ -1,11 +1,9 @@
 //! What the server told of its sending, and what the link did to those packets.
 
-use std::collections::BTreeSet;
-
 use record::{Cell, ConnectionSettings, Sender};
 
 use crate::cells::Blocks;
-use crate::summary::arm::{ArmSummary, PerCell, Sending};
+use crate::summary::arm::{ArmSummary, Sending, Spread};
 
 /// A remark says so where at least this many packets of a cell were taken for lost although they
 /// had arrived. Fewer cost one reduction of the window, as a loss does.
@@ -20,14 +18,11 @@ pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
             (!told.is_empty()).then_some(sum as usize)
         };
         let cells: Vec<usize> = blocks.values().filter_map(of_cell).collect();
-        PerCell::of(&cells)
+        Spread::of(&cells)
     };
     let told = |fact: fn(&Sender) -> Option<u64>| {
         of(&|connection| connection.sender.as_ref().and_then(fact))
     };
-    let connections = blocks.values().flat_map(|cell| &cell.connections);
-    let senders = connections.filter_map(|connection| connection.sender.as_ref());
-    let initial_windows: BTreeSet<u64> = senders.filter_map(|s| s.initial_window_bytes).collect();
     Sending {
         sent_packets: told(|sender| sender.sent_packets),
         lost_packets: told(|sender| sender.lost_packets),
@@ -39,7 +34,6 @@ pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
         spurious_packets: of(&ConnectionSettings::spurious_packets),
         timeouts: told(|sender| sender.timeouts),
         congestion_events: told(|sender| sender.congestion_events),
-        initial_window_bytes: initial_windows.into_iter().collect(),
     }
 }
 
@@ -58,7 +52,7 @@ pub(crate) fn loss_words(arm: &ArmSummary) -> String {
 }
 
 /// Returns the median over cells and, if it is another, the largest number, e.g. `12 (31)`.
-pub(crate) fn words(figure: Option<&PerCell>) -> String {
+pub(crate) fn words(figure: Option<&Spread>) -> String {
     match figure {
         None => "-".into(),
         Some(n) if n.fewest == n.most => n.most.to_string(),

@@ -10,11 +10,13 @@ use crate::compare::ERROR;
 use crate::measure::measure;
 use crate::number::{count, percent};
 use crate::population::{Population, populations};
-use crate::summary::arm::{ArmSummary, Attempts, PerCell, Role};
+use crate::summary::arm::{ArmSummary, Attempts, Role, Spread};
 use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
-use crate::{answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence};
+use crate::{
+    answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence, setup,
+};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -149,7 +151,7 @@ impl<'a> Summariser<'a> {
                     .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
             ),
             transports: distinct(connections().map(|c| &c.transport)),
-            connections: PerCell::of(&connections_of_cells).filter(|n| n.most > 0),
+            connections: Spread::of(&connections_of_cells).filter(|n| n.most > 0),
             ip_versions: connections()
                 .filter_map(|c| c.ip_version)
                 .collect::<BTreeSet<u8>>()
@@ -171,6 +173,7 @@ impl<'a> Summariser<'a> {
             reliability: None,
             common_losses: None,
             costs: cost::costs(&blocks),
+            setup: setup::setup(&blocks),
             sending: sending::sending(&blocks),
         }
     }

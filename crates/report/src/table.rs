@@ -6,8 +6,9 @@ use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
 use crate::sending::loss_words;
+use crate::setup;
 use crate::summary::NetworkSummary;
-use crate::summary::arm::{ArmSummary, Role};
+use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{connections_words, ip_words, remarks, sender_words, verdict_words};
@@ -66,6 +67,9 @@ impl<'a> Table<'a> {
             format!("{} · {}", connections_words(arm), ip_words(arm))
         });
         table.add("server · congestion control", sender_words);
+        if arms.iter().any(|arm| arm.setup != Setup::default()) {
+            table.add("initial window · chain · first flight", setup::words);
+        }
         if arms.iter().any(|arm| arm.sending.lost_packets.is_some()) {
             table.add(
                 "packets taken for lost · dropped · spurious · timeouts",

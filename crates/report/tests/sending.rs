@@ -5,8 +5,8 @@
 mod invented;
 
 use invented::{data, quickstart};
-use record::{Cell, PacketSeries, RunData, Sender};
-use report::{PerCell, Sending, html, human, summarise};
+use record::{Cell, ConnectionSettings, PacketSeries, RunData, Sender};
+use report::{Sending, Spread, html, human, summarise};
 
 /// Gives every cell two packets that the link dropped, and one sender for each connection over
 /// TCP and over QUIC. QUIC's, like quinn, does not tell what was spurious.
@@ -48,8 +48,8 @@ fn of_arm(data: &RunData, name: &str) -> Sending {
     arm.sending.clone()
 }
 
-fn per_cell(fewest: usize, median: f64, most: usize) -> Option<PerCell> {
-    Some(PerCell {
+fn spread(fewest: usize, median: f64, most: usize) -> Option<Spread> {
+    Some(Spread {
         fewest,
         median,
         most,
@@ -62,14 +62,13 @@ fn packets_that_arrived_are_told_or_those_beyond_what_the_link_dropped() {
     let quic = |cell: &Cell| sender(if cell.block == 7 { 90 } else { 52 }, None);
     let data = with_senders(&sender(2, Some(0)), quic);
     let over_quic = of_arm(&data, "quinn h3");
-    assert_eq!(over_quic.lost_packets, per_cell(52, 52.0, 90));
-    assert_eq!(over_quic.dropped_packets, per_cell(2, 2.0, 2));
-    assert_eq!(over_quic.spurious_packets, per_cell(50, 50.0, 88));
+    assert_eq!(over_quic.lost_packets, spread(52, 52.0, 90));
+    assert_eq!(over_quic.dropped_packets, spread(2, 2.0, 2));
+    assert_eq!(over_quic.spurious_packets, spread(50, 50.0, 88));
     assert_eq!(over_quic.timeouts, None);
-    assert_eq!(over_quic.initial_window_bytes, [12_000]);
     assert_eq!(
         of_arm(&data, "hyper h2").spurious_packets,
-        per_cell(0, 0.0, 0)
+        spread(0, 0.0, 0)
     );
 }
 
@@ -85,6 +84,33 @@ fn reader_sees_where_reordering_was_taken_for_loss() {
     assert_eq!(text.matches("packets for lost, of which").count(), 1);
     let page = html(&summary, &data);
     assert!(page.contains("Taken for lost but arrived") && page.contains(remark));
+}
+
+#[test]
+fn set_up_is_that_of_full_handshakes() {
+    let data = with_senders(&sender(2, None), |_| sender(2, None));
+    let mut cells = data.cells().to_vec();
+    for cell in &mut cells {
+        let full = &mut cell.connections[0];
+        full.chain_bytes = 2290 + u64::from(cell.block);
+        full.first_flight_bytes = Some(3000);
+        let resumed = ConnectionSettings {
+            resumed: true,
+            chain_bytes: 0,
+            first_flight_bytes: Some(300),
+            ..full.clone()
+        };
+        cell.connections.push(resumed);
+    }
+    let data = RunData::new(data.run().clone(), cells).unwrap();
+    let summary = summarise(&data);
+    let setup = &summary.networks[0].arms[0].setup;
+    assert_eq!(setup.initial_window_bytes, spread(12_000, 12_000.0, 12_000));
+    assert_eq!(setup.chain_bytes, spread(2290, 2294.5, 2299));
+    assert_eq!(setup.first_flight_bytes, spread(3000, 3000.0, 3000));
+    let text = human(&summary, 160, false);
+    assert!(text.contains("12000 B · 2294 B · 3000 B"), "{text}");
+    assert!(html(&summary, &data).contains("2290 to 2299 B"));
 }
 
 #[test]

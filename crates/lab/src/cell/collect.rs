@@ -1,5 +1,7 @@
 //! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
 
+use std::collections::HashSet;
+
 use driver::manifest::Certificate;
 use driver::protocol::{Hello, Protocol, Row};
 use pump::{TapRecord, Window};
@@ -8,6 +10,7 @@ use record::{Socket, Stack};
 
 use super::driver_process::Exited;
 use super::error::CellError;
+use super::first_flight::first_flight_bytes;
 use super::measured::{Handshake, Measured};
 use super::packets::series;
 use super::server_process::Libraries;
@@ -38,11 +41,17 @@ pub(super) fn collect(
     let (calls, connections) =
         prove(claim, &output.rows, &output.log).map_err(CellError::Failed)?;
     let window = output.window;
+    let mut ports = HashSet::new();
     let connections = connections.into_iter().map(|(mut settings, port)| {
         settings.certificate = certificate.name().to_owned();
         let library = library(&output.server_libraries, claim.protocol, &settings.alpn);
         settings.server_library = library;
         settings.packets = series(&output.tap, port);
+        let first_on_port = ports.insert((settings.transport.clone(), port));
+        settings.first_flight_bytes = match first_on_port {
+            true => first_flight_bytes(&output.tap, port),
+            false => None,
+        };
         settings.client = socket(&window.client_sockets, |s| s.local_port == port);
         settings.server = socket(&window.server_sockets, |s| s.peer_port == Some(port));
         settings

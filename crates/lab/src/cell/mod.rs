@@ -7,6 +7,7 @@ mod collect;
 pub(crate) mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
+mod first_flight;
 pub(crate) mod measured;
 pub(crate) mod packets;
 pub(crate) mod process;

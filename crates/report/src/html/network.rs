@@ -8,7 +8,7 @@ use stats::Verdict;
 
 use super::chart::{Bar, Curve, bars, ecdf};
 use super::forest;
-use super::sending::sending;
+use super::sending::{sending, setup};
 use super::table::{self, table, text};
 use crate::answer::best_words;
 use crate::cells::CellIndex;
@@ -117,6 +117,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
                 (phase_tables(network))
                 (figures(network, data, &cells, &populations))
                 (costs(network))
+                (setup(network))
                 (sending(network))
                 (configurations(network))
                 (remarks_list(network))

@@ -25,8 +25,8 @@ pub struct ArmSummary {
     pub negotiated_protocols: Vec<String>,
     /// The transports it used: `tcp` or `quic`.
     pub transports: Vec<String>,
-    /// How many connections reached the server; absent if none did or nothing is known.
-    pub connections: Option<PerCell>,
+    /// How many connections of each cell reached the server; absent if none did or nothing is known.
+    pub connections: Option<Spread>,
     /// The IP versions of its connections, 4 or 6; empty if unknown.
     pub ip_versions: Vec<u8>,
     /// The server's congestion controls, as read back.
@@ -57,18 +57,20 @@ pub struct ArmSummary {
     pub common_losses: Option<CommonLosses>,
     /// Bytes, CPU, memory and start-up time.
     pub costs: Costs,
+    /// How its connections were set up.
+    pub setup: Setup,
     /// What the server told of its sending.
     pub sending: Sending,
 }
 
-/// A number of things in each of an arm's cells.
+/// How a number varies over an arm's cells or connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct PerCell {
-    /// In the cell with fewest.
+pub struct Spread {
+    /// The smallest.
     pub fewest: usize,
-    /// The median over cells.
+    /// The median.
     pub median: f64,
-    /// In the cell with most.
+    /// The largest.
     pub most: usize,
 }
 
@@ -77,20 +79,31 @@ pub struct PerCell {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sending {
     /// Packets that the server sent.
-    pub sent_packets: Option<PerCell>,
+    pub sent_packets: Option<Spread>,
     /// Of those, packets that it took for lost; over TCP, segments it retransmitted.
-    pub lost_packets: Option<PerCell>,
+    pub lost_packets: Option<Spread>,
     /// Packets of the server that the link dropped.
-    pub dropped_packets: Option<PerCell>,
+    pub dropped_packets: Option<Spread>,
     /// Of `lost_packets`, those that had arrived; where the library does not tell, about how many
     /// more it took for lost than the link dropped.
-    pub spurious_packets: Option<PerCell>,
+    pub spurious_packets: Option<Spread>,
     /// Probe timeouts (QUIC) or retransmission timeouts (TCP).
-    pub timeouts: Option<PerCell>,
+    pub timeouts: Option<Spread>,
     /// Times that the server reduced its congestion window.
-    pub congestion_events: Option<PerCell>,
-    /// Initial congestion windows that were seen, bytes.
-    pub initial_window_bytes: Vec<u64>,
+    pub congestion_events: Option<Spread>,
+}
+
+/// How connections with a full handshake were set up: the median, the least and the most over
+/// connections. Absent where it is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Setup {
+    /// The server's congestion window at the beginning, bytes.
+    pub initial_window_bytes: Option<Spread>,
+    /// The server's certificate chain as sent, bytes of DER.
+    pub chain_bytes: Option<Spread>,
+    /// IP bytes of the packets with data that the server sent before anything but the client's first
+    /// flight had reached it.
+    pub first_flight_bytes: Option<Spread>,
 }
 
 /// The first attempts of cells that are results.
@@ -154,8 +167,8 @@ pub struct Costs {
     pub kernel_thread_seen: bool,
 }
 
-impl PerCell {
-    /// Returns how a number varies over cells; `None` without a cell.
+impl Spread {
+    /// Returns how a number varies; `None` without any.
     pub(crate) fn of(numbers: &[usize]) -> Option<Self> {
         let spans: Vec<Span> = numbers.iter().map(|n| Span::exact(*n as f64)).collect();
         Some(Self {
