@@ -40,6 +40,7 @@ build:
 # The tests run the real binaries and the hostile driver, an example, so they are built first.
 test: stacks
 	@stacks/go/install || echo "stacks/go: not installed (see above); the test of its server will skip"
+	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
 	$(CARGO) build --workspace --bins --examples
 	$(CARGO) test --workspace
 

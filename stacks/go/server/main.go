@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"commute/stacks/go/credentials"
 	"commute/stacks/go/module"
 )
 
@@ -43,8 +44,8 @@ func parse() options {
 	list(&o.listen, "listen", "`address` to listen on, over TCP and UDP")
 	list(&o.mtlsListen, "mtls-listen", "`address` to listen on and demand a client certificate")
 	list(&o.names, "name", "host `name` or IP address in the certificate")
-	flag.StringVar(&o.key, "key", keyP256, "type of all keys: p256 or rsa-2048")
-	flag.StringVar(&o.chain, "chain", chainTypical, "length of the certificate chain: typical or long")
+	flag.StringVar(&o.key, "key", credentials.KeyP256, "type of all keys: p256 or rsa-2048")
+	flag.StringVar(&o.chain, "chain", credentials.ChainTypical, "length of the certificate chain: typical or long")
 	flag.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem and client.key")
 	flag.StringVar(&o.log, "log", os.DevNull, "`file` to append the log to")
 	flag.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
@@ -64,12 +65,12 @@ func parse() options {
 func run(o options) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
-	made, err := newCredentials(o.names, o.key, o.chain)
+	made, err := credentials.New(o.names, o.key, o.chain)
 	if err != nil {
 		return err
 	}
 	if o.credentials != "" {
-		if err := made.write(o.credentials); err != nil {
+		if err := made.Write(o.credentials); err != nil {
 			return err
 		}
 	}
@@ -77,14 +78,14 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	s := &server{options: o, log: log, chainBytes: made.chainBytes()}
+	s := &server{options: o, log: log, chainBytes: made.ChainBytes()}
 	for _, address := range o.listen {
-		if err := s.open(address, made.tls(false)); err != nil {
+		if err := s.open(address, made.TLS(false)); err != nil {
 			return err
 		}
 	}
 	for _, address := range o.mtlsListen {
-		if err := s.open(address, made.tls(true)); err != nil {
+		if err := s.open(address, made.TLS(true)); err != nil {
 			return err
 		}
 	}

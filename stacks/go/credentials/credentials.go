@@ -1,4 +1,6 @@
-package main
+// Package credentials makes the certificates and keys of a server under test and of its clients, as
+// commute serve does.
+package credentials
 
 import (
 	"crypto"
@@ -22,11 +24,11 @@ import (
 )
 
 const (
-	keyP256    = "p256"
-	keyRSA2048 = "rsa-2048"
-	// The chain's length in bytes, as of commute serve: about what public CAs send, and more than a
-	// server may send over QUIC before the client's address is validated.
-	chainTypical, chainLong = "typical", "long"
+	// KeyP256 and KeyRSA2048 are the types of keys.
+	KeyP256, KeyRSA2048 = "p256", "rsa-2048"
+	// ChainTypical and ChainLong are lengths of the chain, as of commute serve: about what public CAs
+	// send, and more than a server may send over QUIC before the client's address is validated.
+	ChainTypical, ChainLong = "typical", "long"
 	// paddingHead is what the padding's extension takes besides its content.
 	paddingHead = 4 + 12 + 4
 	// certificateLife is how long certificates are valid; a server runs for one cell.
@@ -36,11 +38,11 @@ const (
 // paddingID is within the arc for documentation (RFC 5612).
 var paddingID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 32473, 1}
 
-var chainBytes = map[string]int{chainTypical: 2300, chainLong: 8000}
+var lengths = map[string]int{ChainTypical: 2300, ChainLong: 8000}
 
-// credentials are the certificates and keys of both sides, made at each start:
+// Credentials are the certificates and keys of both sides, made at each start:
 // root -> intermediate -> leaf, and root -> client, as commute serve's.
-type credentials struct {
+type Credentials struct {
 	chain tls.Certificate // leaf and intermediate, with the leaf's key
 	root  *x509.Certificate
 	files map[string][]byte // for clients, by name
@@ -52,10 +54,11 @@ type issuer struct {
 	key         crypto.Signer
 }
 
-func newCredentials(names []string, kind, chain string) (*credentials, error) {
-	wanted, known := chainBytes[chain]
+// New makes credentials for a server with these names, with keys of a type and a chain of a length.
+func New(names []string, kind, chain string) (*Credentials, error) {
+	wanted, known := lengths[chain]
 	if !known {
-		return nil, fmt.Errorf("--chain %s: write %s or %s", chain, chainTypical, chainLong)
+		return nil, fmt.Errorf("--chain %s: write %s or %s", chain, ChainTypical, ChainLong)
 	}
 	rootKey, err := newKey(kind)
 	if err != nil {
@@ -119,10 +122,7 @@ func newCredentials(names []string, kind, chain string) (*credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	block := func(kind string, der []byte) []byte {
-		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	}
-	return &credentials{
+	return &Credentials{
 		chain: tls.Certificate{
 			Certificate: [][]byte{server.certificate.Raw, intermediate.certificate.Raw},
 			PrivateKey:  server.key,
@@ -138,12 +138,12 @@ func newCredentials(names []string, kind, chain string) (*credentials, error) {
 
 func newKey(kind string) (crypto.Signer, error) {
 	switch kind {
-	case keyP256:
+	case KeyP256:
 		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	case keyRSA2048:
+	case KeyRSA2048:
 		return rsa.GenerateKey(rand.Reader, 2048)
 	}
-	return nil, fmt.Errorf("--key %s: write %s or %s", kind, keyP256, keyRSA2048)
+	return nil, fmt.Errorf("--key %s: write %s or %s", kind, KeyP256, KeyRSA2048)
 }
 
 // issue makes a key and signs a certificate for it.
@@ -171,8 +171,8 @@ func (i *issuer) sign(template *x509.Certificate, key crypto.Signer) (*x509.Cert
 	return x509.ParseCertificate(der)
 }
 
-// write writes the files that clients need, the client's key readable by its owner only.
-func (c *credentials) write(folder string) error {
+// Write writes the files that clients need, the client's key readable by its owner only.
+func (c *Credentials) Write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -192,9 +192,9 @@ func (c *credentials) write(folder string) error {
 	return nil
 }
 
-// tls returns the configuration of a port: crypto/tls's defaults except for the groups, which are
+// TLS returns the configuration of a port: crypto/tls's defaults except for the groups, which are
 // commute serve's, so that handshakes of both servers have the same size.
-func (c *credentials) tls(demandClientCertificate bool) *tls.Config {
+func (c *Credentials) TLS(demandClientCertificate bool) *tls.Config {
 	config := &tls.Config{
 		Certificates:     []tls.Certificate{c.chain},
 		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
@@ -207,8 +207,29 @@ func (c *credentials) tls(demandClientCertificate bool) *tls.Config {
 	return config
 }
 
-// chainBytes returns the length of the chain as sent.
-func (c *credentials) chainBytes() int {
+// WriteServer writes the server's own chain and key, as chain.pem and server.key, into a folder that
+// nobody else may enter.
+func (c *Credentials) WriteServer(folder string) error {
+	key, err := x509.MarshalPKCS8PrivateKey(c.chain.PrivateKey)
+	if err != nil {
+		return err
+	}
+	var chain []byte
+	for _, certificate := range c.chain.Certificate {
+		chain = append(chain, block("CERTIFICATE", certificate)...)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "chain.pem"), chain, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "server.key"), block("PRIVATE KEY", key), 0o600)
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// ChainBytes returns the length of the chain as sent.
+func (c *Credentials) ChainBytes() int {
 	total := 0
 	for _, certificate := range c.chain.Certificate {
 		total += len(certificate)
