@@ -32,6 +32,11 @@ const CASES: &[Case] = &[
         run: |b| delays(b, 1_000_000, 2000),
     },
     Case {
+        name: "dense 1 kpps after a teardown",
+        busy: true,
+        run: |b| delays_after(b, 1_000_000, 2000, || start_bench().map(drop)),
+    },
+    Case {
         name: "dense 1 kpps quiet",
         busy: false,
         run: |b| delays(b, 1_000_000, 2000),
@@ -99,16 +104,7 @@ fn main() -> Result<(), Failure> {
         .skip(1)
         .find(|a| !a.starts_with('-'))
         .unwrap_or_default();
-    let mut bench = Bench::start(&BenchOptions {
-        init: Init {
-            program: PEER.into(),
-            args: vec!["init".into()],
-        },
-        names: Vec::new(),
-        jobs: 1,
-        visible: Vec::new(),
-        writable: Vec::new(),
-    })?;
+    let mut bench = start_bench()?;
     let facts = bench.facts();
     let user = if facts.rootless { "rootless" } else { "root" };
     let class = if facts.realtime {
@@ -148,6 +144,19 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+fn start_bench() -> Result<Bench, Failure> {
+    Ok(Bench::start(&BenchOptions {
+        init: Init {
+            program: PEER.into(),
+            args: vec!["init".into()],
+        },
+        names: Vec::new(),
+        jobs: 1,
+        visible: Vec::new(),
+        writable: Vec::new(),
+    })?)
+}
+
 /// A case of the benchmark.
 struct Case {
     name: &'static str,
@@ -161,9 +170,20 @@ type Row = (&'static str, Vec<f64>, &'static str);
 
 /// Measures the delay of probes beyond the 10 ms of the link.
 fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Failure> {
+    delays_after(bench, spacing_ns, count, || Ok(()))
+}
+
+/// As [`delays`], with something done before each window.
+fn delays_after(
+    bench: &mut Bench,
+    spacing_ns: u64,
+    count: u32,
+    before: impl Fn() -> Result<(), Failure>,
+) -> Result<Vec<Row>, Failure> {
     bench.set_network(&network(delay_10_ms(), 1500), 1)?;
     let (mut p50, mut p99, mut late, mut cpu) = (vec![], vec![], vec![], vec![]);
     for _ in 0..windows() {
+        before()?;
         bench.begin_window()?;
         let probes = Probes {
             direction: Direction::Up,

@@ -22,6 +22,7 @@ use crate::process::{Process, Spawn};
 use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::sys;
 use crate::tap::TapRecord;
+use crate::teardown;
 use crate::window::Window;
 
 /// Spinning may take half of a core, over all benches and both directions of each. At 100 Mbit/s a
@@ -206,7 +207,8 @@ impl Bench {
     }
 
     /// Begins a window: resets all counts and restarts the model's virtual time. Flows are numbered
-    /// in order of their first packet, whatever it is.
+    /// in order of their first packet, whatever it is. Waits for up to 1.5 s where another bench
+    /// of this process has just ended.
     pub fn begin_window(&mut self) -> Result<(), BenchError> {
         self.begin(false)
     }
@@ -219,6 +221,7 @@ impl Bench {
     }
 
     fn begin(&mut self, cell: bool) -> Result<(), BenchError> {
+        teardown::wait();
         self.other_cpu = self.read_other_cpu();
         self.connection
             .request(&Request::BeginWindow { cell }, &[])?;
@@ -338,6 +341,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        teardown::begun();
         self.connection.close();
     }
 }

@@ -56,6 +56,7 @@ mod process;
 mod protocol;
 mod sys;
 mod tap;
+mod teardown;
 mod window;
 
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
