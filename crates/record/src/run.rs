@@ -71,6 +71,12 @@ pub struct Settings {
     pub jobs: u32,
     /// Whether every packet is kept as pcapng.
     pub pcap: bool,
+    /// Whether the secrets of every TLS session are kept.
+    #[serde(default)]
+    pub keylog: bool,
+    /// Whether the server's qlog of every QUIC connection is kept.
+    #[serde(default)]
+    pub qlog: bool,
     /// Whether blocks are added until every comparison is decided.
     #[serde(default)]
     pub until_decided: bool,

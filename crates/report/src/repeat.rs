@@ -20,8 +20,14 @@ pub(crate) fn command(data: &RunData, seed: u64) -> Option<String> {
     if settings.shards > 1 && data.headers().len() == 1 {
         command += &format!(" --shard {}/{}", settings.shard, settings.shards);
     }
-    if settings.pcap {
-        command += " --pcap";
+    for (kept, option) in [
+        (settings.pcap, " --pcap"),
+        (settings.keylog, " --keylog"),
+        (settings.qlog, " --qlog"),
+    ] {
+        if kept {
+            command += option;
+        }
     }
     Some(command)
 }
@@ -90,13 +96,15 @@ mod tests {
             shards: 4,
             jobs: 2,
             pcap: true,
+            keylog: true,
+            qlog: true,
             ..settings
         };
         assert_eq!(
             command_of(all).as_deref(),
             Some(
                 "commute run \"my studies/it's.toml\" --blocks 14 --seed 7 --jobs 2 --shard 2/4 \
-                 --pcap"
+                 --pcap --keylog --qlog"
             )
         );
     }

@@ -30,6 +30,12 @@ pub struct Config {
     pub resumption: bool,
     /// File for the request log.
     pub log: Option<File>,
+    /// File for the secrets of every TLS session, in the format of NSS, with which Wireshark
+    /// decrypts captured packets.
+    pub key_log: Option<File>,
+    /// Folder for a qlog file per QUIC connection, `<id>_server.sqlog` with the connection ID that
+    /// the client chose first.
+    pub qlog_dir: Option<PathBuf>,
     /// Bounds on the resources of clients.
     pub limits: Limits,
     /// Faults to inject, by request id.
@@ -61,6 +67,8 @@ impl Default for Config {
             early_data: false,
             resumption: true,
             log: None,
+            key_log: None,
+            qlog_dir: None,
             limits: Limits::default(),
             faults: Faults::new(),
             reject_tickets: false,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::HeaderValue;
+use rustls::KeyLog;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -33,6 +34,7 @@ impl Port {
     pub(crate) fn bind(
         config: &Config,
         credentials: &Credentials,
+        key_log: &Arc<dyn KeyLog>,
         address: SocketAddr,
         client_certificates: bool,
     ) -> Result<Self, ServerError> {
@@ -44,8 +46,12 @@ impl Port {
             early_data: config.early_data,
             reject_tickets: config.reject_tickets,
         };
-        let tcp_tls = tls::tcp(credentials, options)?;
-        let quic_tls = QuicTls::new(tls::quic(credentials, options)?).map_err(TlsError::from)?;
+        let mut tcp_tls = tls::tcp(credentials, options)?;
+        let mut quic_tls = tls::quic(credentials, options)?;
+        for config in [&mut tcp_tls, &mut quic_tls] {
+            config.key_log = key_log.clone();
+        }
+        let quic_tls = QuicTls::new(quic_tls).map_err(TlsError::from)?;
         let address = listener.local_addr().map_err(bind_error(address, "TCP"))?;
         let alt_svc = format!("h3=\":{}\"; ma=86400", address.port());
         let alt_svc = HeaderValue::try_from(alt_svc).expect("digits and fixed ASCII text");

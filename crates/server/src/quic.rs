@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
-use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
+use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime};
 use record::Sender;
 use record::server_log::Transport;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -18,6 +17,7 @@ use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
 use crate::http3;
+use crate::qlog::{QlogFolder, TransportSettings};
 use crate::shared::{Peer, Shared};
 
 /// Holds bursts of a fast sender while the server's threads wait for a core. The kernel may
@@ -28,6 +28,8 @@ const SOCKET_BUFFER: usize = 4 << 20;
 pub(crate) struct Port {
     pub(crate) endpoint: Endpoint,
     pub(crate) congestion: Congestion,
+    /// Where each connection's qlog goes, if anywhere.
+    qlog: Option<Arc<QlogFolder>>,
     /// Permits for handshakes with clients whose address is not validated.
     half_open: Arc<Semaphore>,
 }
@@ -63,36 +65,25 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<BoundSocket> {
 impl Port {
     /// Starts an endpoint with quinn's default windows and timers.
     pub(crate) fn new(bound: BoundSocket, tls: QuicTls, config: &Config) -> io::Result<Self> {
-        let mut transport = TransportConfig::default();
-        transport.max_concurrent_bidi_streams(config.limits.streams.into());
-        if let Some(packets) = config.packet_threshold {
-            transport.packet_threshold(packets);
-        }
-        if let Some(round_trips) = config.time_threshold {
-            transport.time_threshold(round_trips);
-        }
-        match config.congestion {
-            Congestion::Cubic => {
-                transport.congestion_controller_factory(Arc::new(CubicConfig::default()))
-            }
-            Congestion::NewReno => {
-                transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()))
-            }
-            Congestion::Bbr => {
-                transport.congestion_controller_factory(Arc::new(BbrConfig::default()))
-            }
-        };
+        let settings = TransportSettings::of(config);
         let mut quic = ServerConfig::with_crypto(Arc::new(tls));
-        quic.transport_config(Arc::new(transport));
+        quic.transport_config(Arc::new(settings.with_qlog(None)));
         let endpoint = Endpoint::new(
             EndpointConfig::default(),
-            Some(quic),
+            Some(quic.clone()),
             bound.socket.into(),
             Arc::new(TokioRuntime),
         )?;
         Ok(Self {
             endpoint,
             congestion: config.congestion,
+            qlog: config.qlog_dir.clone().map(|folder| {
+                Arc::new(QlogFolder {
+                    folder,
+                    config: quic,
+                    settings,
+                })
+            }),
             half_open: Arc::new(Semaphore::new(config.limits.half_open)),
         })
     }
@@ -113,8 +104,17 @@ impl Port {
                 continue;
             }
             let (task_shared, congestion) = (shared.clone(), self.congestion);
+            let qlog = self.qlog.clone();
             shared.tasks.spawn(async move {
-                let serving = serve(incoming, half_open, congestion, &task_shared);
+                let address = incoming.remote_address();
+                let connecting = match qlog {
+                    Some(qlog) => qlog.accept(incoming),
+                    None => incoming.accept(),
+                };
+                let Ok(connecting) = connecting else {
+                    return;
+                };
+                let serving = serve(connecting, address, half_open, congestion, &task_shared);
                 task_shared.aborted.run_until_cancelled(serving).await;
                 drop(permit);
             });
@@ -124,17 +124,14 @@ impl Port {
     }
 }
 
-/// Serves one connection, from its first packet to its end.
+/// Serves one connection, from its handshake to its end.
 async fn serve(
-    incoming: quinn::Incoming,
+    mut connecting: quinn::Connecting,
+    address: SocketAddr,
     half_open: Option<OwnedSemaphorePermit>,
     congestion: Congestion,
     shared: &Arc<Shared>,
 ) {
-    let address = incoming.remote_address();
-    let Ok(mut connecting) = incoming.accept() else {
-        return;
-    };
     let handshake_time = shared.limits.handshake_time;
     let data = timeout(handshake_time, connecting.handshake_data());
     let Some(Ok(Ok(data))) = shared.draining.run_until_cancelled(data).await else {

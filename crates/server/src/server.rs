@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::error::ServerError;
 use crate::inject::inject;
+use crate::key_log;
 use crate::log::{self, LogThread};
 use crate::port::Port;
 use crate::routes;
@@ -35,7 +36,7 @@ impl Server {
     ///
     /// When there is no address, one cannot be bound, or the credentials cannot be made or
     /// written.
-    pub async fn bind(config: Config) -> Result<Self, ServerError> {
+    pub async fn bind(mut config: Config) -> Result<Self, ServerError> {
         if config.listen.is_empty() && config.mtls_listen.is_empty() {
             return Err(ServerError::NoAddress);
         }
@@ -52,9 +53,16 @@ impl Server {
         };
         let addresses = config.listen.iter().map(|address| (address, false));
         let mtls_addresses = config.mtls_listen.iter().map(|address| (address, true));
+        let key_log = key_log::open(config.key_log.take());
         let mut ports = Vec::new();
         for (address, client_certificates) in addresses.chain(mtls_addresses) {
-            let port = Port::bind(&config, &credentials, *address, client_certificates)?;
+            let port = Port::bind(
+                &config,
+                &credentials,
+                &key_log,
+                *address,
+                client_certificates,
+            )?;
             let (receive, send) = (port.udp_receive_buffer, port.udp_send_buffer);
             settings.udp_receive_buffer = settings.udp_receive_buffer.min(receive);
             settings.udp_send_buffer = settings.udp_send_buffer.min(send);

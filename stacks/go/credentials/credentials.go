@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -46,6 +47,8 @@ type Credentials struct {
 	chain tls.Certificate // leaf and intermediate, with the leaf's key
 	root  *x509.Certificate
 	files map[string][]byte // for clients, by name
+	// Where the secrets of sessions are written, if anywhere.
+	KeyLog io.Writer
 }
 
 // An issuer signs certificates. The first one is its own.
@@ -198,6 +201,7 @@ func (c *Credentials) TLS(demandClientCertificate bool) *tls.Config {
 	config := &tls.Config{
 		Certificates:     []tls.Certificate{c.chain},
 		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+		KeyLogWriter:     c.KeyLog,
 	}
 	if demandClientCertificate {
 		config.ClientAuth = tls.RequireAndVerifyClientCert

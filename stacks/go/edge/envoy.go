@@ -107,6 +107,9 @@ func tlsContext(folder string, o options, mtls bool, alpn ...string) object {
 	if len(alpn) > 0 {
 		common["alpn_protocols"] = alpn
 	}
+	if o.keyLog != "" {
+		common["key_log"] = object{"path": o.keyLog}
+	}
 	if mtls {
 		ca := filepath.Join(o.credentials, "ca.pem")
 		common["validation_context"] = object{"trusted_ca": object{"filename": ca}}

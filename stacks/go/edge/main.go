@@ -37,7 +37,7 @@ type options struct {
 	envoy, commute            string
 	listen, mtlsListen, names []string
 	key, chain                string
-	credentials, log          string
+	credentials, log, keyLog  string
 	altSvc                    bool
 	threads                   int
 }
@@ -73,6 +73,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.chain, "chain", credentials.ChainTypical, "length of the certificate chain: typical or long")
 	flags.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem and client.key")
 	flags.StringVar(&o.log, "log", os.DevNull, "`file` to write the log to at the end")
+	flags.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions over TCP to")
+	flags.String("qlog", "", "no difference: Envoy writes none")
 	flags.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
 	flags.IntVar(&o.threads, "threads", 1, "worker threads of Envoy")
 	flags.Bool("early-data", false, "no difference: sessions are not resumed, so there is none")

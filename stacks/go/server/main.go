@@ -23,6 +23,7 @@ type options struct {
 	listen, mtlsListen, names []string
 	key, chain                string
 	credentials, log          string
+	keyLog, qlog              string
 	altSvc, earlyData, grpc   bool
 }
 
@@ -48,6 +49,8 @@ func parse() options {
 	flag.StringVar(&o.chain, "chain", credentials.ChainTypical, "length of the certificate chain: typical or long")
 	flag.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem and client.key")
 	flag.StringVar(&o.log, "log", os.DevNull, "`file` to append the log to")
+	flag.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions to")
+	flag.StringVar(&o.qlog, "qlog", "", "`folder` for a qlog file per QUIC connection")
 	flag.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
 	flag.BoolVar(&o.earlyData, "early-data", false, "accept early data (0-RTT) over QUIC")
 	flag.BoolVar(&o.grpc, "grpc", false, "serve gRPC instead of HTTP over TCP")
@@ -77,6 +80,18 @@ func run(o options) error {
 	log, err := openLog(o.log)
 	if err != nil {
 		return err
+	}
+	if o.qlog != "" {
+		if err := os.MkdirAll(o.qlog, 0o755); err != nil {
+			return err
+		}
+	}
+	if o.keyLog != "" {
+		// Whoever reads the secrets can read what was encrypted with them.
+		made.KeyLog, err = os.OpenFile(o.keyLog, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
 	}
 	s := &server{options: o, log: log, chainBytes: made.ChainBytes()}
 	for _, address := range o.listen {

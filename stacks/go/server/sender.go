@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 	"unsafe"
@@ -15,15 +20,61 @@ import (
 
 // A trace counts what quic-go tells in events only.
 type trace struct {
+	file                                 *qlogwriter.FileSeq // if it is written, too
 	mutex                                sync.Mutex
 	lost, spurious, timeouts, congestion uint64
 	initialWindow, segment               *uint64
 }
 
-func newTrace(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return &trace{} }
+// newTrace returns the trace of a connection, which --qlog writes to a file as well.
+func (s *server) newTrace(_ context.Context, _ bool, id quic.ConnectionID) qlogwriter.Trace {
+	t := &trace{}
+	if s.options.qlog == "" {
+		return t
+	}
+	path := filepath.Join(s.options.qlog, id.String()+"_server.sqlog")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "server: --qlog:", err)
+		return t
+	}
+	s.unended.Add(1)
+	t.file = qlogwriter.NewConnectionFileSeq(&qlogFile{bufio.NewWriter(file), file, &s.unended}, false, id)
+	go t.file.Run()
+	return t
+}
 
-// AddProducer returns the trace itself, which has no state per producer.
-func (t *trace) AddProducer() qlogwriter.Recorder { return t }
+// A qlogFile is a buffered file that the end of the server waits for.
+type qlogFile struct {
+	*bufio.Writer
+	file *os.File
+	open *sync.WaitGroup
+}
+
+// Close writes what is buffered.
+func (f *qlogFile) Close() error {
+	defer f.open.Done()
+	return errors.Join(f.Flush(), f.file.Close())
+}
+
+// AddProducer returns a recorder that counts and, with --qlog, writes.
+func (t *trace) AddProducer() qlogwriter.Recorder {
+	if t.file == nil {
+		return t // which has no state per producer
+	}
+	return &writingRecorder{t.file.AddProducer(), t}
+}
+
+type writingRecorder struct {
+	qlogwriter.Recorder
+	trace *trace
+}
+
+// RecordEvent counts and writes an event.
+func (r *writingRecorder) RecordEvent(event qlogwriter.Event) {
+	r.trace.RecordEvent(event)
+	r.Recorder.RecordEvent(event)
+}
 
 // RecordEvent counts an event.
 func (t *trace) RecordEvent(event qlogwriter.Event) {

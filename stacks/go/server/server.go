@@ -89,7 +89,7 @@ func (s *server) serveHTTP3(socket net.PacketConn, config *tls.Config) {
 		QUICConfig: &quic.Config{
 			Allow0RTT:          s.options.earlyData,
 			MaxIncomingStreams: maxStreams,
-			Tracer:             newTrace,
+			Tracer:             s.newTrace,
 		},
 		MaxHeaderBytes: maxHeaderBytes,
 		IdleTimeout:    idleTime,

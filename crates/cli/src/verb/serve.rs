@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -42,6 +43,12 @@ pub(crate) struct Args {
     /// File to append the log of connections and requests to, one JSON object per line
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// File to append the secrets of every TLS session to, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    keylog: Option<PathBuf>,
+    /// Folder for a qlog file per QUIC connection, created if missing
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
     /// Advertise HTTP/3 to HTTP/1.1 and HTTP/2 clients (Alt-Svc)
     #[arg(long)]
     alt_svc: bool,
@@ -130,7 +137,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 
 impl Args {
     fn config(self) -> anyhow::Result<Config> {
-        let log = self.log.as_ref().map(append).transpose()?;
+        let log = self.log.map(|path| append(&path, "--log", 0o666));
+        // Whoever reads the secrets can read what was encrypted with them.
+        let key_log = self.keylog.map(|path| append(&path, "--keylog", 0o600));
+        if let Some(dir) = &self.qlog {
+            std::fs::create_dir_all(dir).with_context(|| format!("--qlog {}", dir.display()))?;
+        }
         Ok(Config {
             listen: self.listen,
             mtls_listen: self.mtls_listen,
@@ -147,7 +159,9 @@ impl Args {
             alt_svc: self.alt_svc,
             early_data: self.early_data,
             resumption: !self.no_resumption,
-            log,
+            log: log.transpose()?,
+            key_log: key_log.transpose()?,
+            qlog_dir: self.qlog,
             faults: self.inject.into_iter().collect(),
             reject_tickets: self.reject_tickets,
             congestion: match self.congestion {
@@ -179,12 +193,14 @@ fn parse_fault(text: &str) -> Result<(u32, Fault), String> {
     Ok((id, fault))
 }
 
-fn append(path: &PathBuf) -> anyhow::Result<File> {
+/// Opens a file for appending, created with this mode, less the umask.
+fn append(path: &Path, option: &str, mode: u32) -> anyhow::Result<File> {
     OpenOptions::new()
         .create(true)
         .append(true)
+        .mode(mode)
         .open(path)
-        .with_context(|| format!("--log {}", path.display()))
+        .with_context(|| format!("{option} {}", path.display()))
 }
 
 /// Prints the addresses once listening: one line of JSON for programs, a few lines for people.

@@ -3,6 +3,7 @@
 
 pub(crate) mod accounting;
 mod capabilities;
+pub(crate) mod captures;
 mod collect;
 pub(crate) mod driver_process;
 pub(crate) mod error;
@@ -23,7 +24,7 @@ use driver::manifest::Certificate;
 use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
-use pump::{Bench, Side, TapRecord, Window};
+use pump::{Bench, TapRecord, Window};
 
 use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
@@ -32,6 +33,7 @@ use crate::stacks;
 use crate::study::{Arm, Security};
 use crate::verify::proof::{Claim, Traffic, highest_bps};
 use capabilities::missing_capability;
+use captures::Captures;
 use collect::{RunOutput, collect};
 use driver::clock::monotonic_ns;
 use driver_process::DriverProcess;
@@ -51,8 +53,6 @@ pub(crate) const DEFAULT_CONGESTION: &str = "cubic";
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
 /// How long to wait before a window until nothing is on the link.
 const SETTLE_LIMIT: Duration = Duration::from_millis(500);
-/// Memory for the captured frames of one direction.
-const CAPTURE_BYTES: usize = 64 << 20;
 
 /// A cell to be measured.
 pub(crate) struct CellRun<'a> {
@@ -65,8 +65,7 @@ pub(crate) struct CellRun<'a> {
     pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
-    /// The folder to write every frame to, as pcapng.
-    pub(crate) capture: Option<&'a Path>,
+    pub(crate) captures: Captures,
     /// Changes the driver's setup, for conformance cases.
     pub(crate) amend_setup: Option<&'a dyn Fn(&mut Setup)>,
 }
@@ -111,6 +110,7 @@ impl CellRun<'_> {
         // Whatever happened, nothing of this cell may send packets into the next one.
         let cleared = bench.clear_endpoints();
         let output = output?;
+        self.captures.keep_of_server(&scratch.server())?;
         let left = cleared?;
         if !left.is_empty() {
             return Err(CellError::Failed(format!(
@@ -134,7 +134,8 @@ impl CellRun<'_> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
-        let options = self.server_options(key);
+        let mut options = self.server_options(key);
+        (options.args).extend(self.captures.server_args(&scratch.server()));
         let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
@@ -259,8 +260,7 @@ impl CellRun<'_> {
     }
 
     fn run_steps(&self, bench: &mut Bench, driver: &mut DriverProcess) -> Result<Steps, CellError> {
-        let capture_bytes = self.capture.map_or(0, |_| CAPTURE_BYTES);
-        bench.set_capture(capture_bytes)?;
+        bench.set_capture(self.captures.frame_bytes())?;
         // A driver that goes on sending is not waited for: its packets are counted as stray.
         bench.settle(SETTLE_LIMIT)?;
         bench.begin_cell()?;
@@ -271,9 +271,7 @@ impl CellRun<'_> {
             .run(&self.workload.steps, started + self.run_limit());
         let took_ns = started.elapsed().as_nanos() as u64;
         let window = bench.end_window()?;
-        if let Some(dir) = self.capture {
-            save_captures(bench, dir)?;
-        }
+        self.captures.keep_frames(bench)?;
         let rows = match answer? {
             RunAnswer::Rows(rows) => rows,
             RunAnswer::Unsupported { what, reason } => {
@@ -366,21 +364,4 @@ impl CellRun<'_> {
         let ideal_ns = estimate_ns(self.workload, &Pipe::of(self.network));
         Duration::from_nanos(calls * self.timeout_ns + ideal_ns) + STARTUP_LIMIT
     }
-}
-
-/// Writes what each end sent and received to a file of its own: in one file, an analyser would take
-/// a packet's second sight for a retransmission.
-fn save_captures(bench: &mut Bench, dir: &Path) -> Result<(), CellError> {
-    let failed = |e: std::io::Error| CellError::io(&format!("--pcap {}", dir.display()), &e);
-    std::fs::create_dir_all(dir).map_err(failed)?;
-    for side in Side::BOTH {
-        let path = dir.join(side.name()).with_extension("pcapng");
-        let (mut frames, missed) = bench.capture(side)?;
-        let mut file = std::fs::File::create(&path).map_err(failed)?;
-        std::io::copy(&mut frames, &mut file).map_err(failed)?;
-        if missed > 0 {
-            tracing::warn!("{}: {missed} frames did not fit", path.display());
-        }
-    }
-    Ok(())
 }

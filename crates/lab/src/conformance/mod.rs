@@ -20,6 +20,7 @@ use pump::Bench;
 
 use crate::bench;
 use crate::cell::CellRun;
+use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::scratch::Scratch;
@@ -197,7 +198,7 @@ impl<'a> Conformance<'a> {
                 certificate_name: trial.certificate_name.map(Into::into),
                 ..ServerOptions::default()
             },
-            capture: None,
+            captures: Captures::default(),
             amend_setup: Some(&amend),
         };
         let lane = self.gate.lane();

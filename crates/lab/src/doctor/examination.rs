@@ -4,6 +4,7 @@ use pump::Bench;
 use record::Check;
 
 use crate::bench;
+use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::measured::Measured;
@@ -96,7 +97,7 @@ impl<'a> Examination<'a> {
             seed: 1,
             timeout_ns: TIMEOUT_NS,
             server,
-            capture: None,
+            captures: Captures::default(),
             amend_setup: None,
         };
         let lane = self.gate.lane();

@@ -18,7 +18,11 @@ pub struct RunOptions {
     /// The share of the plan's blocks to run.
     pub shard: Shard,
     /// Whether to keep every packet of every cell as pcapng.
-    pub capture: bool,
+    pub pcap: bool,
+    /// Whether to keep the secrets of every TLS session.
+    pub keylog: bool,
+    /// Whether to keep the server's qlog of every QUIC connection.
+    pub qlog: bool,
     /// Whether the caller adds blocks until every comparison is decided.
     pub until_decided: bool,
     /// Results of the self-test, for the record; empty when it was skipped.

@@ -10,6 +10,7 @@ use super::scheduler::{Attempt, CellRunner};
 use crate::bench;
 use crate::cell::CellRun;
 use crate::cell::accounting;
+use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::{Lane, MeasurementGate};
 use crate::cell::measured::Measured;
@@ -61,10 +62,9 @@ impl<'a> Worker<'a> {
     fn measure(&mut self, attempt: &Attempt<'_>) -> Result<Measured, CellError> {
         let study = &self.plan.study;
         let network = &self.plan.networks[attempt.block.network];
-        let capture = self.options.capture.then(|| {
-            let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
-            self.options.out.join("pcap").join(name)
-        });
+        let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
+        let folder =
+            |wanted: bool, kind: &str| wanted.then(|| self.options.out.join(kind).join(&name));
         let arm = &study.arms[attempt.cell.arm];
         let run = CellRun {
             network,
@@ -77,7 +77,11 @@ impl<'a> Worker<'a> {
                 other: self.other_server(arm)?,
                 ..ServerOptions::default()
             },
-            capture: capture.as_deref(),
+            captures: Captures {
+                pcap: folder(self.options.pcap, "pcap"),
+                keylog: folder(self.options.keylog, "keylog"),
+                qlog: folder(self.options.qlog, "qlog"),
+            },
             amend_setup: None,
         };
         let bench = match &mut self.bench {

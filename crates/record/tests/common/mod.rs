@@ -64,6 +64,8 @@ pub fn run(blocks: u32) -> Run {
             shards: 1,
             jobs: 1,
             pcap: false,
+            keylog: false,
+            qlog: false,
             until_decided: false,
             extended: false,
         },

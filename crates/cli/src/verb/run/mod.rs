@@ -76,6 +76,12 @@ pub(crate) struct Args {
     /// Save every packet of every cell as pcapng
     #[arg(long, conflicts_with = "resume")]
     pcap: bool,
+    /// Save the secrets of every TLS session, with which Wireshark decrypts --pcap
+    #[arg(long, conflicts_with = "resume")]
+    keylog: bool,
+    /// Save the server's qlog of every QUIC connection
+    #[arg(long, conflicts_with = "resume")]
+    qlog: bool,
     /// Skip the self-test before the first cell
     #[arg(long)]
     no_self_test: bool,
@@ -96,6 +102,8 @@ struct Job {
     shard: Shard,
     jobs: u16,
     pcap: bool,
+    keylog: bool,
+    qlog: bool,
     /// Blocks are added until every comparison is decided.
     until_decided: bool,
     /// The ranks that a report will use.
@@ -142,6 +150,8 @@ impl Job {
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
             pcap: args.pcap,
+            keylog: args.keylog,
+            qlog: args.qlog,
             until_decided: args.until_decided,
             ranks: report::ranks(args.until_decided),
         })
@@ -162,6 +172,8 @@ impl Job {
             },
             jobs: settings.jobs.clamp(1, u32::from(u16::MAX)) as u16,
             pcap: settings.pcap,
+            keylog: settings.keylog,
+            qlog: settings.qlog,
             until_decided: settings.until_decided && blocks.is_none(),
             ranks: report::ranks(settings.until_decided || settings.extended || blocks.is_some()),
         })
@@ -178,6 +190,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         shard,
         jobs,
         pcap,
+        keylog,
+        qlog,
         until_decided,
         ranks,
     } = Job::of(args, &lab)?;
@@ -206,7 +220,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         resume,
         jobs: usize::from(jobs),
         shard,
-        capture: pcap,
+        pcap,
+        keylog,
+        qlog,
         until_decided,
         self_test,
     };

@@ -1,0 +1,91 @@
+//! `commute run --pcap --keylog --qlog`: what is kept of a run can be decrypted and read.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::Sandbox;
+
+const STUDY: &str = r#"
+name = "kept"
+question = "can it be decrypted?"
+networks = ["basic.toml"]
+baseline = "hyper h2"
+blocks = 1
+timeout_s = 10
+[[arm]]
+stack = "hyper"
+protocol = "h2"
+[[arm]]
+stack = "quinn"
+protocol = "h3"
+[[step]]
+call = "echo"
+times = 2
+"#;
+
+/// Decodes a capture with the secrets and returns one field of every packet that has it.
+fn tshark(capture: &Path, keys: &Path, field: &str) -> String {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(capture)
+        .args(["-o", &format!("tls.keylog_file:{}", keys.display())])
+        .args(["-d", "tcp.port==8443,tls", "-d", "udp.port==8443,quic"])
+        .args(["-Y", field, "-T", "fields", "-e", field])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn kept_packets_are_decrypted_with_the_kept_secrets() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    common::driver_path("commute-driver-quinn");
+    sandbox.add_stack("quinn", "\"h3\"", &["{bin}/commute-driver-quinn"]);
+    sandbox.write("kept.toml", STUDY);
+    let run = ["run", "kept.toml", "--out", "run", "--no-self-test"];
+    let output = sandbox
+        .run(&[&run[..], &["--pcap", "--keylog", "--qlog"]].concat())
+        .exits_with(0);
+    let data = sandbox.records("run");
+    let of = |kind: &str, protocol: &str| {
+        let wanted = |cell: &&record::Cell| cell.arm.ends_with(protocol) && cell.attempt == 1;
+        let cell = data.cells().iter().find(wanted).unwrap();
+        sandbox.work().join(format!("run/{kind}/{}.1", cell.id))
+    };
+    let keys = of("keylog", "h2").join("keys.log");
+    let secrets = fs::read_to_string(&keys).unwrap();
+    assert!(secrets.contains("SERVER_TRAFFIC_SECRET_0 "), "{output}");
+    // QUIC: one connection, and its qlog has whole lines, the header first.
+    let qlogs = common::file_names(&of("qlog", "h3"));
+    assert_eq!(qlogs.len(), 1, "{qlogs:?}: {output}");
+    let qlog = fs::read_to_string(of("qlog", "h3").join(&qlogs[0])).unwrap();
+    let mut records = 0;
+    for record in qlog.split('\u{1e}').filter(|record| !record.is_empty()) {
+        serde_json::from_str::<serde_json::Value>(record).unwrap();
+        records += 1;
+    }
+    assert!(records > 10 && qlog.contains("packet_sent"), "{qlog}");
+    assert!(!of("qlog", "h2").exists(), "{output}");
+    if common::find_program("tshark").is_none() {
+        return testing::skip("tshark is missing: apt-get install tshark");
+    }
+    let paths = tshark(
+        &of("pcap", "h2").join("server.pcapng"),
+        &keys,
+        "http2.headers.path",
+    );
+    assert_eq!(paths.matches("/echo").count(), 2, "{paths}");
+    let keys = of("keylog", "h3").join("keys.log");
+    let streams = tshark(
+        &of("pcap", "h3").join("server.pcapng"),
+        &keys,
+        "quic.stream.stream_id",
+    );
+    assert!(!streams.is_empty());
+}
