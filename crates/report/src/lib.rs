@@ -68,5 +68,8 @@ pub fn json(summary: &Summary) -> String {
 
 /// Returns the JSON Schema of [`json`], as in `docs/report.schema.json`.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Summary).to_value()
+    let mut schema = schemars::schema_for!(Summary).to_value();
+    // Some of serde_json's users turn on a feature of it that keeps the order of insertion.
+    schema.sort_all_objects();
+    schema
 }
