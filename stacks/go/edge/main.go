@@ -37,7 +37,8 @@ type options struct {
 	envoy, commute            string
 	listen, mtlsListen, names []string
 	key, chain                string
-	credentials, log, keyLog  string
+	credentials, log          string
+	keyLog, qlog              string
 	altSvc                    bool
 	threads                   int
 }
@@ -74,7 +75,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem and client.key")
 	flags.StringVar(&o.log, "log", os.DevNull, "`file` to write the log to at the end")
 	flags.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions over TCP to")
-	flags.String("qlog", "", "no difference: Envoy writes none")
+	flags.StringVar(&o.qlog, "qlog", "", "`folder`, which stays empty: Envoy writes no qlog")
 	flags.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
 	flags.IntVar(&o.threads, "threads", 1, "worker threads of Envoy")
 	flags.Bool("early-data", false, "no difference: sessions are not resumed, so there is none")
@@ -103,6 +104,9 @@ func run(o options) error {
 	}
 	defer os.RemoveAll(folder)
 	if err := errors.Join(made.Write(o.credentials), made.WriteServer(folder)); err != nil {
+		return err
+	}
+	if err := prepareCaptures(o); err != nil {
 		return err
 	}
 	backend, address, err := startBackend(o, folder)
@@ -148,6 +152,24 @@ func run(o options) error {
 		}
 	}
 	return writeLog(o.log, folder, made.ChainBytes())
+}
+
+// prepareCaptures creates what is kept on request, which is empty if Envoy has nothing to write.
+func prepareCaptures(o options) error {
+	if o.qlog != "" {
+		if err := os.MkdirAll(o.qlog, 0o755); err != nil {
+			return err
+		}
+	}
+	if o.keyLog == "" {
+		return nil
+	}
+	// Whoever reads the secrets can read what was encrypted with them.
+	file, err := os.OpenFile(o.keyLog, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // child prepares a program that ends with this one and writes to its stderr.
