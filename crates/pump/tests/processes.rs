@@ -186,13 +186,17 @@ fn foreground_process_gets_the_terminal_and_its_signals() {
     if common::bench().is_none() {
         return;
     }
-    // `script` makes a terminal and passes its own input to the line discipline.
+    // `script` makes a terminal and passes its own input to the line discipline. A shell cannot trap
+    // what was ignored when it started, as the interrupt is in the background of a script.
     let peer = common::peer();
     let inner = "trap 'echo interrupted; exit 3' INT; echo up; read never";
     let terminal = Command::new("script")
         .args([
             "-qec",
-            &format!("{} foreground sh -c \"{inner}\"", peer.display()),
+            &format!(
+                "env --default-signal=INT {} foreground sh -c \"{inner}\"",
+                peer.display()
+            ),
             "/dev/null",
         ])
         .stdin(Stdio::piped())
