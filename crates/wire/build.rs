@@ -5,8 +5,9 @@ use std::error::Error;
 
 const SERVICE: &str = "proto/commute/v1/echo.proto";
 const MESSAGES: &str = "proto/commute/bench/v1/bench.proto";
-/// Only its descriptor is used: clients and server encode these messages themselves.
+/// Only their descriptors are used: clients and server encode these messages themselves.
 const EXCHANGE: &str = "proto/commute/bench/v1/exchange.proto";
+const SUBMIT: &str = "proto/commute/bench/v1/submit.proto";
 /// The fields whose `json_name` is not their name in lowerCamelCase. A test compares this table with
 /// the schema.
 const RENAMED: [(&str, &str); 21] = [
@@ -37,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={SERVICE}");
     println!("cargo:rerun-if-changed={MESSAGES}");
     println!("cargo:rerun-if-changed={EXCHANGE}");
+    println!("cargo:rerun-if-changed={SUBMIT}");
     let mut config = config()?;
     // File contents are not copied out of the buffers they arrived in.
     config.bytes(["."]);
@@ -55,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (field, name) in RENAMED {
         config.field_attribute(field, format!("#[serde(rename = {name:?})]"));
     }
-    config.compile_protos(&[MESSAGES, EXCHANGE], &["proto"])?;
+    config.compile_protos(&[MESSAGES, EXCHANGE, SUBMIT], &["proto"])?;
     Ok(())
 }
 

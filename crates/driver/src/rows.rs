@@ -69,11 +69,12 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the rows in the order of the steps, once the driver has sent `done`. Every call
-    /// must have one.
+    /// must have one, unless it may have been too late to start it.
     pub fn finish(mut self, steps: &[Step]) -> Result<Vec<Row>, RowError> {
         let calls = || steps.iter().filter(|step| step.action.is_call());
-        if let Some(step) = calls().find(|step| !self.rows.contains_key(&step.id)) {
-            let missing = calls().count() - self.rows.len();
+        let lacks_row = |step: &&Step| step.until.is_none() && !self.rows.contains_key(&step.id);
+        if let Some(step) = calls().find(lacks_row) {
+            let missing = calls().filter(lacks_row).count();
             return Err(RowError::Missing {
                 id: step.id,
                 missing,
@@ -92,8 +93,8 @@ fn check_order(row: &Row) -> Result<(), RowError> {
     let (tls, sent) = (("tls", row.tls_ns), ("request_sent", row.request_sent_ns));
     let first = ("first_byte", row.first_byte_ns);
     let (created, encoded) = (("created", row.created_ns), ("encoded", row.encoded_ns));
-    let received = ("received", row.received_ns);
-    check_sequence(row.id, &[start, created, encoded, sent, end])?;
+    let (signed, received) = (("signed", row.signed_ns), ("received", row.received_ns));
+    check_sequence(row.id, &[start, created, encoded, signed, sent, end])?;
     check_sequence(row.id, &[first, received, end])?;
     check_sequence(row.id, &[start, dns, connect, tls, end])?;
     // Early data is sent, and may be answered, before the handshake is complete.
@@ -163,13 +164,14 @@ fn check_values(row: &Row, action: &Action) -> Result<(), RowError> {
         });
     }
     let is_exchange = matches!(action, Action::Exchange { .. });
+    let encodes = is_exchange || matches!(action, Action::Submit { .. });
     let required = [
         (row.connection > 0, "a connection"),
         (row.first_byte_ns.is_some(), "a first byte"),
         (row.status.is_some(), "a status"),
         (row.digest.is_some(), "a digest"),
         (row.protocol.is_some(), "a protocol"),
-        (!is_exchange || row.encoded_ns.is_some(), "an encoding time"),
+        (!encodes || row.encoded_ns.is_some(), "an encoding time"),
         (
             !is_exchange || row.received_ns.is_some(),
             "a receiving time",

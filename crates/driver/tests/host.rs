@@ -59,6 +59,7 @@ fn setup() -> Setup {
         warmup_calls: None,
         observe: None,
         discovery: None,
+        auth: None,
         values: std::collections::BTreeMap::new(),
         schema_file: None,
     }
@@ -69,6 +70,7 @@ fn steps() -> Vec<Step> {
         id: 1,
         start: None,
         group: 1,
+        until: None,
         cancel_after_ns: None,
         action: Action::Get { bytes: 1 },
     }]
@@ -297,6 +299,7 @@ fn sending_ends_at_the_deadline() {
         id: 1,
         start: None,
         group: 1,
+        until: None,
         cancel_after_ns: None,
         action: call,
     }];

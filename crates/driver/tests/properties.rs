@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use driver::protocol::{
-    Action, CallError, Clock, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row, Setup,
-    Start, Step,
+    Action, Auth, CallError, Clock, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row,
+    Setup, Start, Step, Until,
 };
 use driver::rows::Rows;
 use proptest::prelude::*;
@@ -37,20 +37,36 @@ fn action() -> impl Strategy<Value = Action> {
         any::<u64>().prop_map(|bytes| Action::Put { bytes }),
         any::<(String, u32)>().prop_map(|(body, messages)| Action::Stream { body, messages }),
         any::<(String, String)>().prop_map(|(message, kind)| Action::Exchange { message, kind }),
+        any::<(String, Option<u64>)>().prop_map(|(message, chunk_bytes)| Action::Submit {
+            message,
+            kind: "Diag".into(),
+            chunk_bytes
+        }),
         any::<u64>().prop_map(|ns| Action::Pause { ns }),
         mode.prop_map(|mode| Action::Reconnect { mode }),
     ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let head = (any::<u32>(), start(), any::<u32>(), any::<Option<u64>>());
-    (head, action()).prop_map(|((id, start, group, cancel_after_ns), action)| Step {
-        cancel_after_ns,
-        id,
-        start,
-        group,
-        action,
-    })
+    let until = any::<Option<(u32, u64)>>();
+    let until = until.prop_map(|until| until.map(|(after, ns)| Until { after, ns }));
+    let head = (
+        any::<u32>(),
+        start(),
+        until,
+        any::<u32>(),
+        any::<Option<u64>>(),
+    );
+    (head, action()).prop_map(
+        |((id, start, until, group, cancel_after_ns), action)| Step {
+            until,
+            cancel_after_ns,
+            id,
+            start,
+            group,
+            action,
+        },
+    )
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
@@ -71,6 +87,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                 url,
                 warmup_url,
                 ca_file: "ca".into(),
+                auth: file.clone().map(|token_file| Auth::Jwt { token_file }),
                 client_cert_file: file.clone(),
                 client_key_file: file.clone(),
                 protocol,
@@ -192,6 +209,7 @@ proptest! {
             id: 1,
             start: None,
             group: 1,
+            until: None,
             cancel_after_ns: None,
             action: Action::Exchange { message: "big-7".into(), kind: "Big".into() },
         }];

@@ -50,7 +50,10 @@ impl bench_server::Bench for Bench {
         }
         let chunks = stream::iter(FileBody::new(0..request.bytes)).map(move |data| {
             accounting.add_sent(&data);
-            Ok(Chunk { data })
+            Ok(Chunk {
+                data,
+                ..Chunk::default()
+            })
         });
         Ok(Response::new(chunks.boxed()))
     }
@@ -63,7 +66,7 @@ impl bench_server::Bench for Bench {
         let mut chunks = request.into_inner();
         let mut bytes = 0;
         let mut sha = Sha256::new();
-        while let Some(Chunk { data }) = chunks.try_next().await? {
+        while let Some(Chunk { data, .. }) = chunks.try_next().await? {
             accounting.add_received(&data);
             bytes += data.len() as u64;
             sha.update(&data);

@@ -146,6 +146,7 @@ async fn grpc_content_is_logged_without_framing() {
         .chunks(10_000)
         .map(|chunk| Chunk {
             data: Bytes::copy_from_slice(chunk),
+            ..Chunk::default()
         })
         .collect();
     let reply = bench

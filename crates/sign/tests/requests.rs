@@ -43,6 +43,27 @@ fn verify_changed(change: impl FnOnce(&mut Request<'_>, &mut String, &mut String
     refused.unwrap_err()
 }
 
+/// The example of `docs/driver-protocol.md`, by which drivers in other languages are tested, too.
+#[test]
+fn the_example_of_the_protocol_is_genuine() {
+    let key = Key::new("phone-7", b"thirty-two bytes, from a key store").unwrap();
+    let digest = sign::content_digest(br#"{"hello": "world"}"#);
+    let request = Request {
+        authority: "server.test:443",
+        query: None,
+        ..request(&digest)
+    };
+    let fields = request.sign(&key, NOW_S, &NONCE);
+    let page = include_str!("../../../docs/driver-protocol.md");
+    for line in [
+        format!("content-digest: {digest}\n"),
+        format!("signature-input: {}\n", fields.signature_input),
+        format!("signature: {}\n", fields.signature),
+    ] {
+        assert!(page.contains(&line), "{line}");
+    }
+}
+
 #[test]
 fn the_fields_are_as_documented() {
     let digest = sign::content_digest(b"body");

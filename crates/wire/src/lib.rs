@@ -41,6 +41,8 @@ pub use value::{ValueError, from_value, to_value};
 /// The gRPC service that exchanges messages, with one method per [`Kind`]:
 /// `proto/commute/bench/v1/exchange.proto`.
 pub const EXCHANGE: &str = "/commute.bench.v1.Exchange";
+/// The path of the gRPC service for uploads of one message.
+pub const SUBMIT: &str = "/commute.bench.v1.Submit";
 
 /// Package `commute.v1`, generated from the schema: messages, client and server.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]

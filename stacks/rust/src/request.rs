@@ -62,6 +62,9 @@ impl HttpRequest {
                 let reason = "only gRPC has message streams here";
                 return Err(StackError::unsupported("step stream", reason));
             }
+            Action::Submit { .. } => {
+                return Err(StackError::unsupported("step submit", "not yet offered"));
+            }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
                     "step {} is not a call",

@@ -109,6 +109,7 @@ mod tests {
             id: index as u32 + 1,
             start,
             group: 0,
+            until: None,
             cancel_after_ns: None,
             action: Action::Pause { ns: 0 },
         };

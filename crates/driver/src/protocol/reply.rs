@@ -88,6 +88,16 @@ pub enum Capability {
     Observe,
     /// Discovering HTTP/3 by `alt-svc`.
     AltSvc,
+    /// HTTP/1.1 or gRPC without TLS.
+    Plaintext,
+    /// A bearer token with each request.
+    Jwt,
+    /// Signed requests.
+    Hmac,
+    /// The `submit` step.
+    Submit,
+    /// Steps that are not started after a given time.
+    Until,
 }
 
 impl Capability {
@@ -104,6 +114,11 @@ impl Capability {
             Self::Cancel => "cancel",
             Self::Observe => "observe",
             Self::AltSvc => "alt_svc",
+            Self::Plaintext => "plaintext",
+            Self::Jwt => "jwt",
+            Self::Hmac => "hmac",
+            Self::Submit => "submit",
+            Self::Until => "until",
         }
     }
 }

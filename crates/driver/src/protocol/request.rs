@@ -35,8 +35,8 @@ pub enum Request {
 /// Everything a driver needs before it can run: origin, credentials, protocol, codec.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// Origin under measurement, `https://name:port`. The driver must not contact it before
-    /// `run`.
+    /// Origin under measurement, `https://name:port`; `http://` only for drivers with the capability
+    /// `plaintext`, over `h1` and `grpc`. The driver must not contact it before `run`.
     pub url: String,
     /// Second origin, off the measured path, for warming up the runtime; absent when the study
     /// wants a cold process.
@@ -53,6 +53,10 @@ pub struct Setup {
     /// PEM file of the client's private key (PKCS#8), for mTLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_key_file: Option<String>,
+    /// How every request proves who sends it; absent: it does not. Only sent to drivers with the
+    /// capability `jwt` or `hmac`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
     /// Application protocol to use.
     pub protocol: Protocol,
     /// Codec of `exchange` steps. `call` steps use `json` over HTTP and `protobuf` over gRPC,
@@ -77,6 +81,34 @@ pub struct Setup {
     /// File with the messages' schema as JSON, for runtimes without generated classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_file: Option<String>,
+}
+
+/// How a request proves who sends it. The driver reads the file at `setup`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "scheme", rename_all = "snake_case")]
+pub enum Auth {
+    /// The header (gRPC: metadata) `authorization: Bearer TOKEN` (RFC 6750).
+    Jwt {
+        /// File with the token, on one line.
+        token_file: String,
+    },
+    /// A signature by HMAC (RFC 9421) that covers the body (RFC 9530).
+    Hmac {
+        /// The key's id.
+        key_id: String,
+        /// File with the secret in base64, on one line.
+        key_file: String,
+    },
+}
+
+impl Auth {
+    /// Returns its name in studies, messages and records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Jwt { .. } => "jwt",
+            Self::Hmac { .. } => "hmac",
+        }
+    }
 }
 
 /// How a client discovers that an origin has HTTP/3.
@@ -104,6 +136,10 @@ pub struct Step {
     /// When the step starts; absent: when every earlier step has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
+    /// When it is too late to start the step. It then counts as ended and has no row. Only sent to
+    /// drivers with the capability `until`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Calls whose rows are sent together, once all of them have ended.
     pub group: u32,
     /// Cancels the call this many nanoseconds after its start. Only sent to drivers with the
@@ -123,6 +159,15 @@ pub enum Start {
     After(u32),
     /// This many nanoseconds after the start of the run.
     AtNs(u64),
+}
+
+/// A moment that depends on an earlier step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Until {
+    /// The id of an earlier step; 0: the start of the run.
+    pub after: u32,
+    /// Nanoseconds after that step has ended.
+    pub ns: u64,
 }
 
 /// What a step does.
@@ -161,6 +206,18 @@ pub enum Action {
         /// The message's type in the schema.
         kind: String,
     },
+    /// Makes and encodes a message, sends it to `/submit/{kind}` or gRPC `Submit`, and receives a
+    /// receipt of a few bytes. Only sent to drivers with the capability `submit`.
+    Submit {
+        /// The message's name, as in an exchange.
+        message: String,
+        /// The message's type in the schema; `Diag`, so far.
+        kind: String,
+        /// Over gRPC: sends the message in parts on a client stream (`DiagStream`), each with at
+        /// most this many bytes of its payload; absent: as one message (`Diag`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chunk_bytes: Option<u64>,
+    },
     /// Does nothing for a while; connections stay open.
     Pause {
         /// Duration in nanoseconds.
@@ -175,12 +232,13 @@ pub enum Action {
 
 impl Action {
     /// The name of every variant, in order.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 8] = [
         "call",
         "get",
         "put",
         "stream",
         "exchange",
+        "submit",
         "pause",
         "reconnect",
     ];
@@ -193,6 +251,7 @@ impl Action {
             Self::Put { .. } => "put",
             Self::Stream { .. } => "stream",
             Self::Exchange { .. } => "exchange",
+            Self::Submit { .. } => "submit",
             Self::Pause { .. } => "pause",
             Self::Reconnect { .. } => "reconnect",
         }

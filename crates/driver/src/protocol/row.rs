@@ -11,7 +11,8 @@ use super::application::Protocol;
 /// `start <= dns <= connect <= tls`; `request_sent` and `first_byte` lie between `start` and
 /// `end`, and after `tls` unless `early_data`. They have no order between them, because a
 /// response may begin before the whole request is sent. In an exchange, `start <= created <=
-/// encoded <= request_sent` and `first_byte <= received <= end`.
+/// encoded <= request_sent` and `first_byte <= received <= end`. Where requests are signed, `start,
+/// encoded <= signed <= request_sent`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The step's id.
@@ -45,6 +46,9 @@ pub struct Row {
     /// In an exchange: the request's body was encoded and compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoded_ns: Option<u64>,
+    /// The request was signed: digest and signature were computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_ns: Option<u64>,
     /// In an exchange: the last byte of the response's body arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_ns: Option<u64>,
@@ -78,6 +82,13 @@ pub struct Row {
     /// failed before it was sent.
     #[serde(default)]
     pub attempts: u32,
+    /// Bytes that the call allocated on the heap, by the runtime's own counters. Absent where calls
+    /// overlap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated_bytes: Option<u64>,
+    /// Objects that the call allocated on the heap, counted alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<u64>,
     /// Present if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,

@@ -1,7 +1,7 @@
 //! Every check of a row, on both sides of its bound.
 
 use super::*;
-use crate::protocol::{CallError, ErrorKind, Protocol, Reconnect};
+use crate::protocol::{CallError, ErrorKind, Protocol, Reconnect, Until};
 
 const SENT_NS: u64 = 1_000;
 const READ_NS: u64 = 2_000;
@@ -11,6 +11,7 @@ fn step(id: u32, group: u32, action: Action) -> Step {
         id,
         start: None,
         group,
+        until: None,
         cancel_after_ns: None,
         action,
     }
@@ -85,6 +86,15 @@ fn every_call_has_exactly_one_row() {
         rows.finish(&steps),
         Err(RowError::Missing { id: 2, missing: 1 })
     );
+}
+
+#[test]
+fn a_call_that_came_too_late_needs_no_row() {
+    let mut steps = steps();
+    steps[1].until = Some(Until { after: 0, ns: 5 });
+    let mut rows = Rows::new(&steps, Clock::Monotonic, SENT_NS);
+    rows.add(row(1), READ_NS).unwrap();
+    assert_eq!(rows.finish(&steps).map(|rows| rows.len()), Ok(1));
 }
 
 #[test]
@@ -208,12 +218,16 @@ fn exchange_phases_must_be_in_order() {
         })
     };
     type Change = fn(&mut Row);
-    let invalid: [(Change, Result<(), RowError>); 7] = [
+    let invalid: [(Change, Result<(), RowError>); 8] = [
         (|r| r.created_ns = Some(1_099), order("start", "created")),
         (|r| r.encoded_ns = Some(1_109), order("created", "encoded")),
         (
             |r| r.encoded_ns = Some(1_501),
             order("encoded", "request_sent"),
+        ),
+        (
+            |r| r.signed_ns = Some(1_501),
+            order("signed", "request_sent"),
         ),
         (
             |r| r.received_ns = Some(1_599),

@@ -340,6 +340,7 @@ impl CellRun<'_> {
             },
             observe: self.arm.observe.clone(),
             discovery: self.arm.discovery,
+            auth: None,
             values,
             schema_file,
         };

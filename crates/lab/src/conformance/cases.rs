@@ -369,6 +369,7 @@ fn steps<const N: usize>(actions: [Action; N]) -> Vec<Step> {
         id,
         start: None,
         group: 1,
+        until: None,
         cancel_after_ns: None,
         action,
     };

@@ -92,6 +92,11 @@ pub(crate) fn estimate_ns(workload: &Workload, pipe: &Pipe) -> u64 {
                     down += bytes;
                     up += bytes;
                 }
+                Action::Submit { message, .. } => {
+                    up += *json
+                        .entry(message.as_str())
+                        .or_insert_with(|| json_bytes(message));
+                }
                 Action::Pause { ns } => (trips, pause_ns) = (0, *ns),
                 Action::Reconnect { .. } => trips = 0,
             }

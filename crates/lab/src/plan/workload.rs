@@ -151,6 +151,7 @@ impl Workload {
             id,
             start,
             group: 1,
+            until: None,
             cancel_after_ns: None,
             action,
         });

@@ -130,6 +130,9 @@ impl Stack for Tonic {
                     message: Bytes::new(),
                 }
             }
+            Action::Submit { .. } => {
+                return Err(StackError::unsupported("step submit", "not yet offered"));
+            }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
                     "step {} is not a call",
@@ -267,6 +270,7 @@ async fn upload(mut client: Client, id: u32, file: &Bytes, trace: &Trace) -> Res
         count_sent(&counted, length);
         (length > 0).then(|| Chunk {
             data: remaining.split_to(length),
+            ..Chunk::default()
         })
     });
     let reply = client

@@ -114,6 +114,7 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         warmup_calls: None,
         observe: None,
         discovery: None,
+        auth: None,
         values: BTreeMap::new(),
         schema_file: None,
     }
@@ -125,6 +126,7 @@ pub fn sequential(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
         id: index as u32 + 1,
         start: None,
         group: 1,
+        until: None,
         cancel_after_ns: None,
         action,
     };

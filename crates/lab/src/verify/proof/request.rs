@@ -118,6 +118,10 @@ impl<'a> PlannedRequests<'a> {
                     Action::Put { .. } => format!("{BENCH}/Upload"),
                     Action::Stream { .. } => format!("{BENCH}/Chat"),
                     Action::Exchange { kind, .. } => format!("{}/{kind}", wire::EXCHANGE),
+                    Action::Submit { chunk_bytes, .. } => match chunk_bytes {
+                        Some(_) => format!("{}/DiagStream", wire::SUBMIT),
+                        None => format!("{}/Diag", wire::SUBMIT),
+                    },
                     Action::Pause { .. } | Action::Reconnect { .. } => return None,
                 },
                 body: self.grpc_body(&step.action),
@@ -134,6 +138,7 @@ impl<'a> PlannedRequests<'a> {
                         ("PUT", "/upload".to_owned(), Some(self.upload(*bytes)))
                     }
                     Action::Exchange { kind, .. } => ("POST", format!("/exchange/{kind}"), None),
+                    Action::Submit { kind, .. } => ("POST", format!("/submit/{kind}"), None),
                     Action::Stream { .. } | Action::Pause { .. } | Action::Reconnect { .. } => {
                         return None;
                     }
@@ -161,7 +166,10 @@ impl<'a> PlannedRequests<'a> {
                 Some(Body::of(&request.encode_to_vec()))
             }
             Action::Put { bytes } => Some(self.upload(*bytes)),
-            Action::Exchange { .. } | Action::Pause { .. } | Action::Reconnect { .. } => None,
+            Action::Exchange { .. }
+            | Action::Submit { .. }
+            | Action::Pause { .. }
+            | Action::Reconnect { .. } => None,
         }
     }
 
