@@ -21,6 +21,9 @@ pub enum LabError {
     /// A network is unknown, or its file has a mistake.
     #[error(transparent)]
     Network(#[from] link::NetworkError),
+    /// A sweep makes a network that contradicts itself.
+    #[error("sweep: {0}")]
+    Sweep(#[from] link::OverrideError),
     /// A stack is unknown, or its manifest has a mistake.
     #[error(transparent)]
     Stack(#[from] StacksError),

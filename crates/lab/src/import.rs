@@ -343,6 +343,8 @@ fn planned(cell: &Cell) -> Planned {
 
 fn network(name: String) -> Network {
     Network {
+        base: None,
+        levels: Vec::new(),
         name,
         numbers: "measured elsewhere".to_owned(),
         rtt_ns: 0,

@@ -58,13 +58,14 @@ impl Lab {
             }
         }
         let base = file.parent().unwrap_or(Path::new(""));
-        let networks = study
-            .networks
-            .iter()
-            .map(|n| network::find(n, base).map_err(|e| named(n, e)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut networks = Vec::new();
+        for name_or_path in &study.networks {
+            let network = network::find(name_or_path, base).map_err(|e| named(name_or_path, e))?;
+            let swept = study.sweep.apply(&network);
+            networks.extend(swept.map_err(|e| named(name_or_path, e.into()))?);
+        }
         // A network given as a path is known by its own name in cells and tables.
-        study.networks = networks.iter().map(|n| n.name.clone()).collect();
+        study.networks = networks.iter().map(|n| n.link.name.clone()).collect();
         Ok(Plan::new(study, text, networks))
     }
 
@@ -129,7 +130,7 @@ impl Lab {
             .map(network::from_record)
             .collect::<Result<Vec<_>, LabError>>()?;
         let mut study = Study {
-            networks: networks.iter().map(|n| n.name.clone()).collect(),
+            networks: networks.iter().map(|n| n.link.name.clone()).collect(),
             blocks,
             seed: run.seed,
             ..Study::parse("run.json: study_toml", &text)?

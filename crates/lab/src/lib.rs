@@ -51,4 +51,7 @@ pub use plan::{Block, Plan, PlannedCell, Shard};
 pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
-pub use study::{Arm, Chain, Security, Step, Study};
+pub use study::{
+    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, Step, Study, StudyNetwork,
+    Sweep,
+};

@@ -5,6 +5,7 @@ use std::path::Path;
 use link::{Network, PathSpec};
 
 use crate::error::LabError;
+use crate::study::StudyNetwork;
 
 /// Finds a built-in network by name, or reads the TOML file at `name` relative to `base`.
 pub fn find(name: &str, base: &Path) -> Result<Network, LabError> {
@@ -38,8 +39,11 @@ pub(crate) fn symmetric(name: &str, path: PathSpec) -> Network {
 }
 
 /// Returns the network as it is recorded in `run.json`.
-pub(crate) fn recorded(n: &Network) -> record::Network {
+pub(crate) fn recorded(network: &StudyNetwork) -> record::Network {
+    let n = &network.link;
     record::Network {
+        base: (!network.levels.is_empty()).then(|| network.base.clone()),
+        levels: network.levels.clone(),
         name: n.name.clone(),
         numbers: n.numbers(),
         rtt_ns: n.rtt_ns(),
@@ -50,10 +54,15 @@ pub(crate) fn recorded(n: &Network) -> record::Network {
 }
 
 /// Reads a network as it is recorded in `run.json`.
-pub(crate) fn from_record(n: &record::Network) -> Result<Network, LabError> {
-    toml::from_str(&n.toml).map_err(|source| LabError::Recorded {
+pub(crate) fn from_record(n: &record::Network) -> Result<StudyNetwork, LabError> {
+    let link: Network = toml::from_str(&n.toml).map_err(|source| LabError::Recorded {
         network: n.name.clone(),
         source,
+    })?;
+    Ok(StudyNetwork {
+        base: n.base.clone().unwrap_or_else(|| link.name.clone()),
+        levels: n.levels.clone(),
+        link,
     })
 }
 
@@ -65,7 +74,7 @@ mod tests {
     #[test]
     fn recorded_networks_are_read_back_unchanged() {
         for (name, _) in link::builtin() {
-            let network = link::find(name).unwrap();
+            let network = StudyNetwork::from(link::find(name).unwrap());
             let read = from_record(&recorded(&network)).unwrap();
             assert_eq!(read, network, "{name}");
         }

@@ -37,7 +37,7 @@ pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use run::{
-    Arm, Check, FORMAT, Group, Host, Network, Planned, PlannedCall, Position, Run, Settings,
+    Arm, Check, FORMAT, Group, Host, Level, Network, Planned, PlannedCall, Position, Run, Settings,
 };
 pub use schema::schema;
 pub use sender::Sender;

@@ -106,7 +106,7 @@ pub struct Arm {
     /// Round trips after which the server's QUIC takes a packet for lost; absent for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_threshold: Option<f64>,
-    /// Security: `tls` or `mtls`.
+    /// Security: `tls`, `mtls`, or `none` for plaintext.
     pub security: String,
     /// Congestion control asked for; absent for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +126,22 @@ pub struct Arm {
     /// How HTTP/3 was discovered; absent when it was forced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<String>,
+    /// How every request proved who sent it, `jwt` or `hmac`; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// `per-request` if every request went on a new connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<String>,
+    /// Whether new connections used the session tickets of the last one where the study's
+    /// reconnects are cold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumption: bool,
+    /// How the requests of a step followed each other, e.g. `parallel`; absent for one after another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// Over gRPC, the payload's bytes in each part of a submitted message; absent for one message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_bytes: Option<u64>,
     /// A caveat that every result of this arm must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
@@ -137,11 +153,26 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+/// The value of a setting that a study sweeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// The setting's name, as `commute link` takes it, e.g. `loss-down`.
+    pub setting: String,
+    /// Its value, e.g. `5%`.
+    pub value: String,
+}
+
 /// An emulated network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Network {
     /// The network's name.
     pub name: String,
+    /// The network that a sweep changed into this one; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The sweep's levels; empty if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
     /// Its parameters in one line, for people.
     pub numbers: String,
     /// Round-trip time of the empty link.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Cell;
+use record::{Arm, Cell};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,10 +29,10 @@ pub struct Difference {
     pub on_the_wire: bool,
 }
 
-/// Returns every setting seen in these cells of an arm. The codec counts only where messages were
-/// exchanged.
-pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Configuration {
-    let mut found = Configuration::new();
+/// Returns every setting of an arm, as the study says and as seen in its cells. The codec counts only
+/// where messages were exchanged.
+pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Configuration {
+    let mut found = as_the_study_says(arm);
     for cell in cells {
         let mut add = |what: &str, value: String| {
             if !value.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
             }
         };
         if cell.calls.iter().any(|call| call.exchange.is_some()) {
-            add("codec", codec.to_owned());
+            add("codec", arm.codec.clone());
         }
         let stack = &cell.stack;
         add(LIBRARY, format!("{} {}", stack.name, stack.version));
@@ -96,6 +96,23 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, codec: &str) -> Conf
         }
     }
     found
+}
+
+/// Returns what no connection shows, so that arms which differ in it are said to.
+fn as_the_study_says(arm: &Arm) -> Configuration {
+    let or = |value: &Option<String>, default: &str| value.clone().unwrap_or(default.to_owned());
+    let resumption = if arm.resumption { "on" } else { "off" };
+    [
+        ("security", arm.security.clone()),
+        ("auth", or(&arm.auth, "none")),
+        ("connections", or(&arm.connections, "kept")),
+        ("session resumption", resumption.to_owned()),
+        ("requests of a step", or(&arm.access, "one after another")),
+        ("end of a request seen", or(&arm.observe, "at once")),
+    ]
+    .into_iter()
+    .map(|(what, value)| (what.to_owned(), BTreeSet::from([value])))
+    .collect()
 }
 
 /// Rounds to hundreds, which the lengths of chains stand for: they differ by a few bytes from server to

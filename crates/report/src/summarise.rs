@@ -159,7 +159,7 @@ impl<'a> Summariser<'a> {
                 .collect(),
             congestion: distinct(connections().filter_map(|c| c.congestion.as_ref())),
             caveat: arm.caveat.clone(),
-            configuration: configuration::of(blocks.values().copied(), &arm.codec),
+            configuration: configuration::of(blocks.values().copied(), arm),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),
             cells: self.cells.counts(self.data, |n, a| (n, a) == key),

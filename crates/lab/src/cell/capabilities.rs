@@ -1,14 +1,40 @@
 //! Checks that a driver's `hello` offers what an arm and its workload need.
 
-use driver::protocol::{Capability, Codec, Hello, Step};
+use driver::protocol::{Action, Capability, Codec, Hello, Step};
 
-use crate::plan::workload::exchanged_message;
-use crate::study::Arm;
+use crate::plan::workload::encoded_message;
+use crate::study::{Arm, AuthScheme, Security};
 
 /// Returns the first missing capability, as the reason of an unsupported cell.
 pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
     let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
+    let submits = |s: &Step| matches!(s.action, Action::Submit { .. });
     let needs = [
+        (
+            arm.security == Security::None,
+            Capability::Plaintext,
+            "plaintext",
+        ),
+        (
+            arm.auth == Some(AuthScheme::Jwt),
+            Capability::Jwt,
+            "auth jwt",
+        ),
+        (
+            arm.auth == Some(AuthScheme::Hmac),
+            Capability::Hmac,
+            "auth hmac",
+        ),
+        (
+            steps.iter().any(submits),
+            Capability::Submit,
+            "submit a message",
+        ),
+        (
+            steps.iter().any(|s| s.until.is_some()),
+            Capability::Until,
+            "stop at a time",
+        ),
         (cancels, Capability::Cancel, "cancel a request"),
         (arm.observe.is_some(), Capability::Observe, "observe"),
         (
@@ -23,7 +49,7 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
     if let Some((_, _, what)) = missing {
         return Some(format!("{what}: {} does not offer it", hello.stack));
     }
-    let exchanges = steps.iter().any(|step| exchanged_message(step).is_some());
+    let exchanges = steps.iter().any(|step| encoded_message(step).is_some());
     if !exchanges || hello.codecs.contains(&arm.codec) {
         return None;
     }
@@ -74,6 +100,10 @@ mod tests {
             times: 1,
         }]);
         assert_eq!(missing_capability(&hello, &arm, &call.steps), None);
+        arm.auth = Some(AuthScheme::Jwt);
+        let reason = missing_capability(&hello, &arm, &call.steps).unwrap();
+        assert_eq!(reason, "auth jwt: hyper does not offer it");
+        arm.auth = None;
         let reason = missing_capability(&hello, &arm, &exchange.steps).unwrap();
         assert_eq!(reason, "exchange: hyper does not offer it");
         hello.codecs = vec![Codec("json".into()), Codec("protobuf".into())];

@@ -7,7 +7,7 @@ use std::path::Path;
 use driver::protocol::Step;
 use wire::Name;
 
-use crate::plan::workload::exchanged_message;
+use crate::plan::workload::encoded_message;
 
 /// Paths of the files written.
 pub(crate) struct ValueFiles {
@@ -20,7 +20,7 @@ pub(crate) struct ValueFiles {
 /// Writes every message that the steps exchange, except those that drivers generate within the
 /// call. Writes nothing when the steps exchange nothing.
 pub(crate) fn write(steps: &[Step], seed: u64, dir: &Path) -> io::Result<Option<ValueFiles>> {
-    let names: BTreeSet<&str> = steps.iter().filter_map(exchanged_message).collect();
+    let names: BTreeSet<&str> = steps.iter().filter_map(encoded_message).collect();
     if names.is_empty() {
         return Ok(None);
     }
@@ -50,7 +50,7 @@ mod tests {
     use crate::study::Step;
 
     #[test]
-    fn only_exchanged_messages_are_written() {
+    fn only_encoded_messages_are_written() {
         let dir = tempfile::tempdir().unwrap();
         let step = |names: &[&str]| Step::Exchange {
             group: "page".into(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use driver::protocol::{Action, Start, Step as DriverStep};
 use record::{PlannedCall, Position};
 
-use super::workload::Workload;
+use super::workload::{NOTHING, Workload};
 
 /// What the calls made so far leave behind.
 struct State {
@@ -57,6 +57,10 @@ pub(crate) fn planned_calls(workload: &Workload) -> Vec<PlannedCall> {
 impl State {
     /// A pause or a reconnect ends every batch.
     fn interrupt(&mut self, action: &Action) {
+        // An empty slot, in which other arms reconnect or pause.
+        if *action == NOTHING {
+            return;
+        }
         self.open.clear();
         if matches!(action, Action::Reconnect { .. }) && self.next == Position::Warm {
             self.next = Position::First;

@@ -10,15 +10,16 @@ use std::collections::BTreeSet;
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Discovery;
-use link::Network;
 use record::{Planned, Position};
 use sha2::{Digest, Sha256};
 
 use crate::slug::slug;
-use crate::study::{Chain, Study};
+use crate::study::{
+    Access, AuthScheme, Behaviour, Chain, Connections, Security, Study, StudyNetwork,
+};
 use calls::planned_calls;
 use estimate::{Pipe, estimate_ns};
-use workload::Workload;
+use workload::{Slots, Workload};
 
 /// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
 /// Python on two cores.
@@ -26,6 +27,9 @@ const STARTUP_NS: u64 = 450_000_000;
 /// About how much longer it takes with a second server for the warm-up, and a runtime that needs
 /// one: 0.6 s on average over OkHttp, Cronet and libcurl on two cores.
 const WARMUP_NS: u64 = 600_000_000;
+
+/// What every result of a plaintext arm says.
+const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
 
 /// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
@@ -35,9 +39,11 @@ pub struct Plan {
     /// The text it was parsed from, with which a run can be continued.
     pub study_toml: String,
     /// The networks, in the study's order.
-    pub networks: Vec<Network>,
-    /// The steps a driver follows in each cell.
+    pub networks: Vec<StudyNetwork>,
+    /// The steps of an arm that does as the study says.
     pub workload: Workload,
+    /// The steps that each arm's driver follows, in the study's order.
+    pub arm_workloads: Vec<Workload>,
     /// The blocks in the order of running; shard i of n runs every n-th.
     pub blocks: Vec<Block>,
 }
@@ -75,12 +81,18 @@ pub struct Shard {
 
 impl Plan {
     /// Plans a study; `networks` are the study's, in its order, and `study_toml` is its text.
-    pub fn new(study: Study, study_toml: String, networks: Vec<Network>) -> Plan {
-        let workload = Workload::expand(&study.workload);
+    pub fn new(study: Study, study_toml: String, networks: Vec<StudyNetwork>) -> Plan {
+        let slots = Slots::of(&study.arms);
+        let as_the_study_says = Behaviour::default();
+        let of_arm = |behaviour| Workload::of_arm(&study.workload, behaviour, slots);
+        let workload = of_arm(&as_the_study_says);
+        let arm_workloads = (study.arms.iter())
+            .map(|arm| of_arm(&arm.behaviour))
+            .collect();
         let mut blocks = Vec::new();
         for number in 0..study.blocks {
             for (network, n) in networks.iter().enumerate() {
-                blocks.push(Block::new(&study, network, &n.name, number));
+                blocks.push(Block::new(&study, network, &n.link.name, number));
             }
         }
         Plan {
@@ -88,6 +100,7 @@ impl Plan {
             study_toml,
             networks,
             workload,
+            arm_workloads,
             blocks,
         }
     }
@@ -106,15 +119,19 @@ impl Plan {
 
     /// Estimates how long a block takes when its cells run one at a time.
     pub fn block_estimate_ns(&self, block: &Block) -> u64 {
-        let measuring_ns = self.measuring_estimate_ns(block.network);
+        let measuring_ns = self.measuring_estimates_ns(block.network);
         let cells = block.cells.iter();
         cells
-            .map(|cell| self.startup_estimate_ns(cell) + measuring_ns)
+            .map(|cell| self.startup_estimate_ns(cell) + measuring_ns[cell.arm])
             .sum()
     }
 
-    fn measuring_estimate_ns(&self, network: usize) -> u64 {
-        estimate_ns(&self.workload, &Pipe::of(&self.networks[network]))
+    /// By arm.
+    fn measuring_estimates_ns(&self, network: usize) -> Vec<u64> {
+        let pipe = Pipe::of(&self.networks[network].link);
+        (self.arm_workloads.iter())
+            .map(|workload| estimate_ns(workload, &pipe))
+            .collect()
     }
 
     fn startup_estimate_ns(&self, cell: &PlannedCell) -> u64 {
@@ -127,13 +144,14 @@ impl Plan {
     /// Estimates how long a shard takes with `jobs` blocks in parallel. Cells start one after
     /// another, and measure at the same time.
     pub fn estimate_ns(&self, shard: Shard, jobs: u16) -> u64 {
-        let measuring_ns: Vec<u64> = (0..self.networks.len())
-            .map(|network| self.measuring_estimate_ns(network) / u64::from(jobs.max(1)))
+        let measuring_ns: Vec<Vec<u64>> = (0..self.networks.len())
+            .map(|network| self.measuring_estimates_ns(network))
             .collect();
         let of_block = |block: &Block| -> u64 {
             let cells = block.cells.iter();
+            let measuring = |arm: usize| measuring_ns[block.network][arm] / u64::from(jobs.max(1));
             cells
-                .map(|cell| self.startup_estimate_ns(cell) + measuring_ns[block.network])
+                .map(|cell| self.startup_estimate_ns(cell) + measuring(cell.arm))
                 .sum()
         };
         self.shard(shard).map(of_block).sum()
@@ -181,7 +199,14 @@ impl Plan {
                 warmup_calls: a.warmup_calls,
                 observe: a.observe.clone(),
                 discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
-                caveat: None,
+                auth: a.auth.map(|auth: AuthScheme| auth.name().to_owned()),
+                connections: (a.behaviour.connections != Connections::Keep)
+                    .then(|| a.behaviour.connections.name().to_owned()),
+                resumption: a.behaviour.resumption,
+                access: (a.behaviour.access != Access::Sequential)
+                    .then(|| a.behaviour.access.name()),
+                chunk_bytes: a.behaviour.chunk_bytes,
+                caveat: (a.security == Security::None).then(|| PLAINTEXT.to_owned()),
                 same_as_baseline: a.name != baseline.name
                     && crate::study::Arm {
                         name: baseline.name.clone(),
@@ -265,7 +290,7 @@ times = 2
         let networks = study
             .networks
             .iter()
-            .map(|n| link::find(n).unwrap())
+            .map(|n| link::find(n).unwrap().into())
             .collect();
         Plan::new(study, SMALL.to_owned(), networks)
     }

@@ -1,9 +1,9 @@
 //! Expands a study's workload into the flat list of steps that a driver follows.
 
-use driver::protocol::{Action, Start, Step as DriverStep};
+use driver::protocol::{Action, Reconnect, Start, Step as DriverStep};
 use wire::Name;
 
-use crate::study::Step;
+use crate::study::{Access, Arm, Behaviour, Connections, Step};
 
 /// An expanded workload: the driver's steps, and the group of each call.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,16 +16,59 @@ pub struct Workload {
     pub group_of: Vec<Option<usize>>,
 }
 
+/// Which steps precede every call, in each arm of a study: where some arms reconnect or pause there,
+/// the others do nothing, so that a call has the same id in all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots {
+    reconnect: bool,
+    pause: bool,
+}
+
+impl Slots {
+    /// Returns what the arms of a study need.
+    pub(crate) fn of(arms: &[Arm]) -> Slots {
+        let any = |needs: fn(&Behaviour) -> bool| arms.iter().any(|arm| needs(&arm.behaviour));
+        Slots {
+            reconnect: any(|b| b.connections == Connections::PerRequest),
+            pause: any(|b| matches!(b.access, Access::Paused { .. })),
+        }
+    }
+
+    /// Returns how many steps precede a call.
+    pub(crate) fn count(self) -> usize {
+        usize::from(self.reconnect) + usize::from(self.pause)
+    }
+}
+
+/// What an empty slot does.
+pub(super) const NOTHING: Action = Action::Pause { ns: 0 };
+
+/// A workload while it is being expanded.
+struct Expansion {
+    workload: Workload,
+    behaviour: Behaviour,
+    slots: Slots,
+}
+
 impl Workload {
     /// Expands repeated and parallel steps.
     pub fn expand(steps: &[Step]) -> Workload {
-        let mut w = Workload {
-            steps: Vec::new(),
-            groups: Vec::new(),
-            group_of: Vec::new(),
+        Workload::of_arm(steps, &Behaviour::default(), Slots::default())
+    }
+
+    /// Expands the steps for an arm.
+    pub(crate) fn of_arm(steps: &[Step], behaviour: &Behaviour, slots: Slots) -> Workload {
+        let mut expansion = Expansion {
+            workload: Workload {
+                steps: Vec::new(),
+                groups: Vec::new(),
+                group_of: Vec::new(),
+            },
+            behaviour: *behaviour,
+            slots,
         };
-        w.sequence(steps);
-        w
+        expansion.sequence(steps);
+        expansion.workload
     }
 
     /// Takes the steps as they are, all in one group.
@@ -57,7 +100,9 @@ impl Workload {
             .filter(|(_, g)| g.is_some())
             .map(|(s, _)| s.id)
     }
+}
 
+impl Expansion {
     fn sequence(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
@@ -74,7 +119,7 @@ impl Workload {
 
     /// All of them start when every earlier step has ended.
     fn parallel(&mut self, steps: &[Step]) {
-        let start = Some(Start::After(self.steps.len() as u32));
+        let start = Some(Start::After(self.last_id()));
         for step in steps {
             self.single(step, start);
         }
@@ -85,9 +130,8 @@ impl Workload {
             Step::Call { group, body, times } => {
                 let about = format!("POST /echo {} B", body.len());
                 let g = self.group(group, &about, None);
-                for _ in 0..*times {
-                    self.push(start, Some(g), Action::Call { body: body.clone() });
-                }
+                let action = Action::Call { body: body.clone() };
+                self.calls(start, g, *times, || action.clone());
             }
             Step::Exchange {
                 group,
@@ -95,13 +139,27 @@ impl Workload {
                 times,
             } => {
                 let g = self.group(group, &format!("exchange {}", about(messages)), None);
-                for message in messages.iter().cycle().take(*times as usize) {
-                    let action = Action::Exchange {
+                let mut messages = messages.iter().cycle();
+                self.calls(start, g, *times, || {
+                    let message = messages.next().unwrap_or(&Name::Small);
+                    Action::Exchange {
                         message: message.to_string(),
                         kind: message.kind().name().to_owned(),
-                    };
-                    self.push(start, Some(g), action);
-                }
+                    }
+                });
+            }
+            Step::Submit {
+                group,
+                message,
+                times,
+            } => {
+                let g = self.group(group, &format!("submit {message}"), None);
+                let action = Action::Submit {
+                    message: message.to_string(),
+                    kind: message.kind().name().to_owned(),
+                    chunk_bytes: self.behaviour.chunk_bytes,
+                };
+                self.calls(start, g, *times, || action.clone());
             }
             Step::Get {
                 group,
@@ -109,9 +167,7 @@ impl Workload {
                 times,
             } => {
                 let g = self.group(group, &format!("GET {bytes} B"), Some(*bytes));
-                for _ in 0..*times {
-                    self.push(start, Some(g), Action::Get { bytes: *bytes });
-                }
+                self.calls(start, g, *times, || Action::Get { bytes: *bytes });
             }
             Step::Put {
                 group,
@@ -119,9 +175,7 @@ impl Workload {
                 times,
             } => {
                 let g = self.group(group, &format!("PUT {bytes} B"), Some(*bytes));
-                for _ in 0..*times {
-                    self.push(start, Some(g), Action::Put { bytes: *bytes });
-                }
+                self.calls(start, g, *times, || Action::Put { bytes: *bytes });
             }
             Step::Stream {
                 group,
@@ -133,21 +187,68 @@ impl Workload {
                     body: body.clone(),
                     messages: *messages,
                 };
-                self.push(start, Some(g), action);
+                self.calls(start, g, 1, || action.clone());
             }
             Step::Pause { ns } => self.push(start, None, Action::Pause { ns: *ns }),
             Step::Reconnect(mode) => {
-                self.push(start, None, Action::Reconnect { mode: *mode });
+                let mode = self.behaviour.reconnect(*mode);
+                self.push(start, None, Action::Reconnect { mode });
             }
             Step::Repeat { .. } | Step::Parallel(_) => self.sequence(std::slice::from_ref(step)),
         }
     }
 
+    /// The requests of one step, in the arm's pattern where the study does not say when they start.
+    fn calls(
+        &mut self,
+        start: Option<Start>,
+        group: usize,
+        times: u32,
+        mut action: impl FnMut() -> Action,
+    ) {
+        let before = self.last_id();
+        for n in 0..times {
+            let first = before + 1 + self.slots.count() as u32;
+            let start = start.or(match self.behaviour.access {
+                Access::Parallel => Some(Start::After(before)),
+                Access::FirstAlone if n > 0 => Some(Start::After(first)),
+                _ => None,
+            });
+            self.slots(start, n == 0);
+            self.push(start, Some(group), action());
+        }
+    }
+
+    /// The steps before a call.
+    fn slots(&mut self, start: Option<Start>, is_first: bool) {
+        let Behaviour {
+            connections,
+            access,
+            ..
+        } = self.behaviour;
+        if self.slots.pause {
+            let action = match access {
+                Access::Paused { ns } if !is_first => Action::Pause { ns },
+                _ => NOTHING,
+            };
+            self.push(start, None, action);
+        }
+        if self.slots.reconnect {
+            let action = match connections {
+                Connections::PerRequest => Action::Reconnect {
+                    mode: self.behaviour.reconnect(Reconnect::Cold),
+                },
+                Connections::Keep => NOTHING,
+            };
+            self.push(start, None, action);
+        }
+    }
+
     fn push(&mut self, start: Option<Start>, group: Option<usize>, action: Action) {
-        let id = self.steps.len() as u32 + 1;
+        let id = self.last_id() + 1;
         // The driver sees one group only: it sends all rows when the whole workload has ended, so
         // that reporting never falls between timed calls.
-        self.steps.push(DriverStep {
+        self.workload.steps.push(DriverStep {
             id,
             start,
             group: 1,
@@ -155,20 +256,25 @@ impl Workload {
             cancel_after_ns: None,
             action,
         });
-        self.group_of.push(group);
+        self.workload.group_of.push(group);
+    }
+
+    fn last_id(&self) -> u32 {
+        self.workload.steps.len() as u32
     }
 
     fn group(&mut self, name: &str, about: &str, bulk_bytes: Option<u64>) -> usize {
-        if let Some(known) = self.groups.iter().position(|g| g.name == name) {
+        let groups = &mut self.workload.groups;
+        if let Some(known) = groups.iter().position(|g| g.name == name) {
             return known;
         }
-        self.groups.push(record::Group {
+        groups.push(record::Group {
             name: name.to_owned(),
             about: about.to_owned(),
             bulk: bulk_bytes.is_some(),
             response_bytes: bulk_bytes.unwrap_or(0),
         });
-        self.groups.len() - 1
+        groups.len() - 1
     }
 }
 
@@ -184,10 +290,10 @@ fn about(messages: &[Name]) -> String {
     }
 }
 
-/// The name of the message that a step exchanges, if it does.
-pub(crate) fn exchanged_message(step: &DriverStep) -> Option<&str> {
+/// The name of the message that a step encodes in the arm's codec, if it does.
+pub(crate) fn encoded_message(step: &DriverStep) -> Option<&str> {
     match &step.action {
-        Action::Exchange { message, .. } => Some(message),
+        Action::Exchange { message, .. } | Action::Submit { message, .. } => Some(message),
         _ => None,
     }
 }
@@ -240,6 +346,79 @@ mod tests {
         );
     }
 
+    fn of_arms(behaviours: &[Behaviour], steps: &[Step]) -> Vec<Workload> {
+        let arms: Vec<Arm> = (behaviours.iter())
+            .map(|behaviour| Arm {
+                behaviour: *behaviour,
+                ..Arm::plain("hyper", driver::protocol::Protocol::H2)
+            })
+            .collect();
+        let slots = Slots::of(&arms);
+        (arms.iter())
+            .map(|arm| Workload::of_arm(steps, &arm.behaviour, slots))
+            .collect()
+    }
+
+    /// Records compare calls by id, so an arm that reconnects must not number them otherwise.
+    #[test]
+    fn calls_have_the_same_ids_in_every_arm() {
+        let behaviours = [
+            Behaviour::default(),
+            Behaviour {
+                connections: Connections::PerRequest,
+                ..Behaviour::default()
+            },
+            Behaviour {
+                access: Access::Paused { ns: 7 },
+                ..Behaviour::default()
+            },
+        ];
+        let arms = of_arms(&behaviours, &[call(2)]);
+        for workload in &arms {
+            assert_eq!(workload.call_ids().collect::<Vec<_>>(), [3, 6]);
+        }
+        let actions = |arm: usize| arms[arm].steps.iter().map(|s| s.action.clone());
+        let reconnect = Action::Reconnect {
+            mode: Reconnect::Cold,
+        };
+        assert_eq!(actions(1).filter(|a| *a == reconnect).count(), 2);
+        let pauses = actions(2).filter(|a| *a == Action::Pause { ns: 7 });
+        assert_eq!(pauses.count(), 1);
+        assert!(actions(0).all(|a| a == NOTHING || a.is_call()));
+    }
+
+    #[test]
+    fn access_patterns_decide_when_requests_start() {
+        let starts = |access| {
+            let behaviour = Behaviour {
+                access,
+                ..Behaviour::default()
+            };
+            let arms = of_arms(&[behaviour], &[call(1), call(3)]);
+            arms[0].steps.iter().map(|s| s.start).collect::<Vec<_>>()
+        };
+        let after = |id| Some(Start::After(id));
+        assert_eq!(starts(Access::Sequential), [None; 4]);
+        assert_eq!(
+            starts(Access::Parallel),
+            [after(0), after(1), after(1), after(1)]
+        );
+        assert_eq!(starts(Access::FirstAlone), [None, None, after(2), after(2)]);
+    }
+
+    #[test]
+    fn resumption_keeps_the_tickets_of_a_reconnect() {
+        let behaviour = Behaviour {
+            resumption: true,
+            ..Behaviour::default()
+        };
+        let arms = of_arms(&[behaviour], &[Step::Reconnect(Reconnect::Cold), call(1)]);
+        let resume = Action::Reconnect {
+            mode: Reconnect::Resume,
+        };
+        assert_eq!(arms[0].steps[0].action, resume);
+    }
+
     #[test]
     fn messages_are_sent_in_turn() {
         let names = |text: &str| text.split(' ').map(|n| n.parse().unwrap()).collect();
@@ -249,7 +428,7 @@ mod tests {
             times,
         };
         let w = Workload::expand(&[exchange(names("big-0 big-1 big-2"), 5)]);
-        let sent = w.steps.iter().filter_map(exchanged_message);
+        let sent = w.steps.iter().filter_map(encoded_message);
         let expected = ["big-0", "big-1", "big-2", "big-0", "big-1"];
         assert_eq!(sent.collect::<Vec<_>>(), expected);
         assert_eq!(w.groups[0].about, "exchange big-0..2");

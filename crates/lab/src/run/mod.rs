@@ -35,7 +35,11 @@ impl Lab {
         observer: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ended, LabError> {
         if options.jobs > 1
-            && let Some(fast) = plan.networks.iter().find(|n| !may_overlap(n))
+            && let Some(fast) = plan
+                .networks
+                .iter()
+                .map(|n| &n.link)
+                .find(|n| !may_overlap(n))
         {
             return Err(LabError::Jobs {
                 jobs: options.jobs,
@@ -119,13 +123,15 @@ impl Lab {
         }
     }
 
-    /// The plan's arms, each with the caveat of its driver's manifest.
+    /// The plan's arms, each with the caveat of its driver's manifest beside its own.
     fn arms(&self, plan: &Plan) -> Vec<record::Arm> {
         let arms = plan.arms().into_iter().zip(&plan.study.arms);
-        arms.map(|(recorded, arm)| record::Arm {
-            caveat: (self.stacks.find(&arm.stack).ok())
-                .and_then(|driver| driver.entry.caveat(arm.protocol)),
-            ..recorded
+        arms.map(|(mut recorded, arm)| {
+            let driver = self.stacks.find(&arm.stack).ok();
+            let of_driver = driver.and_then(|driver| driver.entry.caveat(arm.protocol));
+            let caveats: Vec<String> = of_driver.into_iter().chain(recorded.caveat).collect();
+            recorded.caveat = (!caveats.is_empty()).then(|| caveats.join("; "));
+            recorded
         })
         .collect()
     }

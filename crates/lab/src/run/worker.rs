@@ -61,7 +61,7 @@ impl<'a> Worker<'a> {
 
     fn measure(&mut self, attempt: &Attempt<'_>) -> Result<Measured, CellError> {
         let study = &self.plan.study;
-        let network = &self.plan.networks[attempt.block.network];
+        let network = &self.plan.networks[attempt.block.network].link;
         let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
         let folder =
             |wanted: bool, kind: &str| wanted.then(|| self.options.out.join(kind).join(&name));
@@ -70,7 +70,7 @@ impl<'a> Worker<'a> {
             network,
             link_seed: attempt.block.link_seed,
             arm,
-            workload: &self.plan.workload,
+            workload: &self.plan.arm_workloads[attempt.cell.arm],
             seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions {

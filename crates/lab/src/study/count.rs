@@ -20,7 +20,7 @@ pub(crate) struct StepCount {
     pub(crate) steps: usize,
     /// Those that make a call.
     pub(crate) calls: usize,
-    /// The calls that exchange a message.
+    /// The calls that encode a message in the arm's codec.
     pub(crate) exchanges: usize,
 }
 
@@ -33,7 +33,9 @@ impl StepCount {
                 Step::Call { times, .. } | Step::Get { times, .. } | Step::Put { times, .. } => {
                     ONE_CALL.times(*times)
                 }
-                Step::Exchange { times, .. } => ONE_EXCHANGE.times(*times),
+                Step::Exchange { times, .. } | Step::Submit { times, .. } => {
+                    ONE_EXCHANGE.times(*times)
+                }
                 Step::Stream { .. } => ONE_CALL,
                 Step::Pause { .. } | Step::Reconnect(_) => ONE_STEP,
                 Step::Repeat { times, steps } => StepCount::of(steps).times(*times),

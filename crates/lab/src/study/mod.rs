@@ -1,13 +1,18 @@
 //! A study: one question, in one TOML file (`docs/studies.md`).
 
+mod behaviour;
 pub(crate) mod count;
 mod parse;
 mod steps;
+mod sweep;
 mod units;
 
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
 use serde::Deserialize;
+
+pub use behaviour::{Access, Behaviour, Connections};
+pub use sweep::{StudyNetwork, Sweep};
 
 /// The request body of the game-api study: 13 digits of milliseconds, 26 bytes in all.
 pub(crate) const DEFAULT_BODY: &str = r#"{"start_ts":1763757325123}"#;
@@ -22,6 +27,8 @@ pub struct Study {
     pub question: String,
     /// Names of networks, or paths of their files relative to the study.
     pub networks: Vec<String>,
+    /// What replaces each of them.
+    pub sweep: Sweep,
     /// The arms in the study's order; never empty.
     pub arms: Vec<Arm>,
     /// Index of the baseline in `arms`.
@@ -61,8 +68,10 @@ pub struct Arm {
     /// After how many round trips commute's QUIC server declares a packet lost, above 1; none for
     /// quinn's default, 9/8 (RFC 9002 section 6.1.2).
     pub time_threshold: Option<f64>,
-    /// Whether the client shows a certificate too.
+    /// How the connection is secured.
     pub security: Security,
+    /// How every request proves who sends it; none if it does not.
+    pub auth: Option<AuthScheme>,
     /// Congestion control of both ends; none for each stack's default.
     pub congestion: Option<String>,
     /// The kind of all keys; none for P-256, or for what the stack needs.
@@ -75,6 +84,8 @@ pub struct Arm {
     pub observe: Option<String>,
     /// How HTTP/3 is discovered; none if it is forced.
     pub discovery: Option<Discovery>,
+    /// What the arm does otherwise than the workload says.
+    pub behaviour: Behaviour,
 }
 
 impl Arm {
@@ -89,12 +100,14 @@ impl Arm {
             packet_threshold: None,
             time_threshold: None,
             security: Security::Tls,
+            auth: None,
             congestion: None,
             key: None,
             chain: Chain::Typical,
             warmup_calls: 0,
             observe: None,
             discovery: None,
+            behaviour: Behaviour::default(),
         }
     }
 }
@@ -156,6 +169,8 @@ pub enum Security {
     Tls,
     /// TLS with certificates of both ends.
     Mtls,
+    /// Plaintext, over HTTP/1.1 and gRPC only: to show what a published comparison with it left out.
+    None,
 }
 
 impl Security {
@@ -164,6 +179,27 @@ impl Security {
         match self {
             Security::Tls => "tls",
             Security::Mtls => "mtls",
+            Security::None => "none",
+        }
+    }
+}
+
+/// How a request proves who sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthScheme {
+    /// A bearer token, signed with RS256 (RFC 7519).
+    Jwt,
+    /// A signature of the request and its body with HMAC (RFC 9421).
+    Hmac,
+}
+
+impl AuthScheme {
+    /// Returns the name used in studies and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            AuthScheme::Jwt => "jwt",
+            AuthScheme::Hmac => "hmac",
         }
     }
 }
@@ -186,6 +222,15 @@ pub enum Step {
         group: String,
         /// The messages to send, in turn.
         messages: Vec<wire::Name>,
+        /// Repetitions, one after another.
+        times: u32,
+    },
+    /// A message sent in the arm's codec and answered with a receipt.
+    Submit {
+        /// The group it is reported in.
+        group: String,
+        /// The message.
+        message: wire::Name,
         /// Repetitions, one after another.
         times: u32,
     },

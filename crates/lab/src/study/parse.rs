@@ -12,8 +12,10 @@ use toml::Spanned;
 
 use super::count::StepCount;
 use super::steps::{MAX_STEPS, RawStep};
+use super::sweep::{RawSweep, Sweep};
 use super::units::to_ns;
-use super::{Arm, Chain, Security, Step, Study};
+use super::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, Step, Study};
+use crate::plan::workload::Slots;
 use crate::slug::slug;
 
 /// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
@@ -59,6 +61,8 @@ struct RawStudy {
     /// The default for arms that do not set their own.
     key: Option<Certificate>,
     #[serde(default)]
+    sweep: RawSweep,
+    #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
     #[serde(default)]
     step: Vec<Spanned<RawStep>>,
@@ -88,6 +92,7 @@ struct RawArm {
     time_threshold: Option<f64>,
     #[serde(default = "default_security")]
     security: Security,
+    auth: Option<AuthScheme>,
     congestion: Option<String>,
     key: Option<Certificate>,
     #[serde(default)]
@@ -95,6 +100,13 @@ struct RawArm {
     warmup_calls: Option<u32>,
     observe: Option<String>,
     discovery: Option<Discovery>,
+    #[serde(default)]
+    connections: Connections,
+    #[serde(default)]
+    resumption: bool,
+    #[serde(default)]
+    access: Access,
+    chunk_bytes: Option<u64>,
 }
 
 fn default_security() -> Security {
@@ -117,6 +129,7 @@ impl RawStudy {
             name: self.name.into_inner(),
             question: self.question,
             networks: self.networks.into_inner(),
+            sweep: Sweep::check(self.sweep, source)?,
             arms,
             baseline,
             blocks: self.blocks.into_inner(),
@@ -251,16 +264,51 @@ fn check_workload(
             "no [[step]] makes a request, so there is nothing to measure",
         ));
     }
-    if count.steps > MAX_STEPS {
+    let slots = Slots::of(arms).count();
+    let steps = (count.steps).saturating_add(count.calls.saturating_mul(slots));
+    if steps > MAX_STEPS {
         return Err(source.error(
             &(0..0),
-            format!(
-                "the workload has {} steps; at most {MAX_STEPS}",
-                count.steps
-            ),
+            format!("the workload has {steps} steps; at most {MAX_STEPS}"),
         ));
     }
+    for (arm, raw) in arms.iter().zip(raw_arms) {
+        if let Some(reason) = cannot_follow(arm, workload) {
+            return Err(source.error(&raw.span(), format!("arm `{}`: {reason}", arm.name)));
+        }
+    }
     Ok(())
+}
+
+/// Returns why the workload has a step that the arm cannot follow, if it has.
+fn cannot_follow(arm: &Arm, steps: &[Step]) -> Option<String> {
+    let per_request = arm.behaviour.connections == Connections::PerRequest;
+    let submits = any_step(steps, &|step| matches!(step, Step::Submit { .. }));
+    if per_request && any_step(steps, &|step| matches!(step, Step::Parallel(_))) {
+        Some("connections = \"per-request\" closes every connection before a request, so it does not go with parallel steps".to_owned())
+    } else if per_request && matches!(arm.behaviour.access, Access::Parallel | Access::FirstAlone) {
+        Some("connections = \"per-request\" closes every connection before a request, so its requests cannot overlap".to_owned())
+    } else if arm.auth == Some(AuthScheme::Hmac)
+        && any_step(steps, &|step| matches!(step, Step::Stream { .. }))
+    {
+        Some(
+            "auth = \"hmac\" signs requests and uploads, not the messages of a `stream`".to_owned(),
+        )
+    } else if arm.behaviour.chunk_bytes.is_some() && !submits {
+        Some("`chunk_bytes` has no effect, since no step is a `submit`; leave it out".to_owned())
+    } else {
+        None
+    }
+}
+
+fn any_step(steps: &[Step], is_wanted: &dyn Fn(&Step) -> bool) -> bool {
+    steps.iter().any(|step| {
+        is_wanted(step)
+            || match step {
+                Step::Repeat { steps, .. } | Step::Parallel(steps) => any_step(steps, is_wanted),
+                _ => false,
+            }
+    })
 }
 
 impl RawArm {
@@ -278,12 +326,19 @@ impl RawArm {
             packet_threshold: self.packet_threshold,
             time_threshold: self.time_threshold,
             security: self.security,
+            auth: self.auth,
             congestion: self.congestion.clone(),
             key: self.key.or(study.key),
             chain: self.chain,
             warmup_calls: self.warmup_calls.unwrap_or(study.warmup_calls),
             observe: self.observe.clone(),
             discovery: self.discovery,
+            behaviour: Behaviour {
+                connections: self.connections,
+                resumption: self.resumption,
+                access: self.access,
+                chunk_bytes: self.chunk_bytes,
+            },
             stack: plain.stack,
             protocol: plain.protocol,
         }
@@ -323,6 +378,16 @@ fn contradiction(arm: &Arm) -> Option<String> {
         )),
         _ if arm.observe.as_deref().is_some_and(bad_frames) => {
             Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
+        }
+        Protocol::H2 | Protocol::H3 if arm.security == Security::None => Some(
+            "security = \"none\" is for h1 and grpc only: no client has HTTP/2 or HTTP/3 without TLS"
+                .to_owned(),
+        ),
+        _ if arm.behaviour.chunk_bytes.is_some() && arm.protocol != Protocol::Grpc => {
+            Some("`chunk_bytes` is for gRPC's streams; use it with protocol = \"grpc\"".to_owned())
+        }
+        _ if arm.behaviour.chunk_bytes == Some(0) => {
+            Some("chunk_bytes = 0; at least 1".to_owned())
         }
         _ if arm.warmup_calls > MAX_WARMUP_CALLS => Some(format!(
             "warmup_calls = {}; at most {MAX_WARMUP_CALLS}",

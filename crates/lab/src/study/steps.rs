@@ -26,6 +26,7 @@ pub(super) struct RawStep {
     put: Option<String>,
     stream: Option<String>,
     exchange: Option<String>,
+    submit: Option<String>,
     pause_ms: Option<f64>,
     reconnect: Option<Reconnect>,
     repeat: Option<u32>,
@@ -53,6 +54,7 @@ impl RawStep {
             ("put", self.put.is_some()),
             ("stream", self.stream.is_some()),
             ("exchange", self.exchange.is_some()),
+            ("submit", self.submit.is_some()),
             ("pause_ms", self.pause_ms.is_some()),
             ("reconnect", self.reconnect.is_some()),
             ("repeat", self.repeat.is_some()),
@@ -82,10 +84,10 @@ impl RawStep {
             (
                 "times",
                 self.times.is_some(),
-                &["call", "get", "put", "exchange"],
+                &["call", "get", "put", "exchange", "submit"],
             ),
             ("messages", self.messages.is_some(), &["stream"]),
-            ("message", self.message.is_some(), &["exchange"]),
+            ("message", self.message.is_some(), &["exchange", "submit"]),
             ("steps", self.steps.is_some(), &["repeat", "parallel"]),
         ];
         match (companions.iter()).find(|(_, set, with)| *set && !with.contains(&action)) {
@@ -127,12 +129,25 @@ impl RawStep {
         in_range("messages", u64::from(messages), MAX_STREAM_MESSAGES).map(|()| messages)
     }
 
+    fn submitted_message(&self) -> Result<wire::Name, String> {
+        let name = self.message.as_deref().map(str::parse::<wire::Name>);
+        match name {
+            Some(Ok(name)) if is_submittable(&name) => Ok(name),
+            _ => Err("submit needs `message`, \"diag-100kB\" or \"diag-1MB\"".to_owned()),
+        }
+    }
+
     fn exchange_messages(&self) -> Result<Vec<wire::Name>, String> {
         match &self.message {
             Some(text) => message_names(text),
             None => Err("exchange needs `message`, e.g. \"api-2kB\" or \"big-0..99\"".to_owned()),
         }
     }
+}
+
+/// The messages that the server takes without returning them.
+fn is_submittable(name: &wire::Name) -> bool {
+    matches!(name, wire::Name::Diag { .. })
 }
 
 fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<Step, ConfigError> {
@@ -168,6 +183,11 @@ fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<
             messages: raw.exchange_messages().map_err(fail)?,
             times: raw.times().map_err(fail)?,
         }),
+        "submit" => Ok(Step::Submit {
+            group: group(&raw.submit),
+            message: raw.submitted_message().map_err(fail)?,
+            times: raw.times().map_err(fail)?,
+        }),
         "pause_ms" => {
             let ms = Spanned::new(span, raw.pause_ms.unwrap_or_default());
             to_ns(&ms, 1e6, "pause_ms", source).map(|ns| Step::Pause { ns })
@@ -183,7 +203,7 @@ fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<
             let steps = inner_steps("parallel", raw.steps, &span, source, depth)?;
             if !steps.iter().all(runs_in_parallel) {
                 return Err(fail(
-                    "parallel takes call, get, put and exchange only".to_owned(),
+                    "parallel takes call, get, put, exchange and submit only".to_owned(),
                 ));
             }
             Ok(Step::Parallel(steps))
@@ -212,10 +232,10 @@ fn inner_steps(
 }
 
 fn runs_in_parallel(step: &Step) -> bool {
-    use Step::{Call, Exchange, Get, Put};
+    use Step::{Call, Exchange, Get, Put, Submit};
     matches!(
         step,
-        Call { .. } | Get { .. } | Put { .. } | Exchange { .. }
+        Call { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. }
     )
 }
 

@@ -27,6 +27,8 @@ pub fn run(blocks: u32) -> Run {
         timeout_ns: 10_000_000_000,
         arms: vec![arm("one", "h2"), arm("two", "h3")],
         networks: vec![Network {
+            base: None,
+            levels: Vec::new(),
             name: "nowhere".into(),
             numbers: "down 1 up 1 Mbit/s · RTT 100 ms (invented)".into(),
             rtt_ns: 100_000_000,

@@ -97,6 +97,8 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         networks: networks
             .iter()
             .map(|name| Network {
+                base: None,
+                levels: Vec::new(),
                 name: (*name).into(),
                 numbers: "down 6.3 up 9.7 Mbit/s · RTT 123 ms (invented)".into(),
                 rtt_ns: 123_000_000,

@@ -20,7 +20,8 @@ pub(crate) fn text(
     };
     add_line(format!("{}: {}", study.name, study.question));
     for network in &plan.networks {
-        add_line(format!("  {:<16} {}", network.name, network.numbers()));
+        let link = &network.link;
+        add_line(format!("  {:<16} {}", link.name, link.numbers()));
     }
     let mut cells = 0_u64;
     for cell in plan.shard(shard).flat_map(|block| &block.cells) {

@@ -2,7 +2,7 @@
 
 use driver::manifest::Certificate;
 
-use super::{Arm, Study};
+use super::{Access, Arm, AuthScheme, Behaviour, Connections, Security, Step, Study};
 use crate::plan::tests::SMALL;
 
 fn refusal(text: &str) -> String {
@@ -250,7 +250,7 @@ fn mistakes_are_reported_with_their_line() {
         (
             "call = \"echo\"\ntimes = 2",
             "parallel = true\nsteps = [{ pause_ms = 1 }]",
-            "parallel takes call, get, put and exchange only",
+            "parallel takes call, get, put, exchange and submit only",
         ),
     ];
     for (line, instead, message) in cases {
@@ -271,4 +271,74 @@ fn a_study_needs_arms() {
     let end = SMALL.find("[[arm]]").unwrap();
     let steps = SMALL.find("[[step]]").unwrap();
     assert!(refusal(&format!("{}{}", &SMALL[..end], &SMALL[steps..])).contains("no [[arm]]"));
+}
+
+#[test]
+fn arms_say_what_they_do_otherwise() {
+    let (text, _) = with(
+        "name = \"again\"",
+        "name = \"again\"\nsecurity = \"none\"\nauth = \"jwt\"\nconnections = \"per-request\"\n\
+         resumption = true\naccess = \"paused:3000ms\"",
+    );
+    let text = text.replace("name = \"again\"", "name = \"again\"\nprotocol = \"h1\"");
+    let text = text.replacen(
+        "stack = \"hyper\"\nprotocol = \"h2\"\n[[arm]]\nstack = \"quinn\"",
+        "stack = \"hyper\"\n[[arm]]\nstack = \"quinn\"",
+        1,
+    );
+    let study = Study::parse("s.toml", &text).unwrap();
+    let arm = &study.arms[1];
+    assert_eq!(
+        (arm.security, arm.auth),
+        (Security::None, Some(AuthScheme::Jwt))
+    );
+    assert_eq!(
+        arm.behaviour,
+        Behaviour {
+            connections: Connections::PerRequest,
+            resumption: true,
+            access: Access::Paused { ns: 3_000_000_000 },
+            chunk_bytes: None,
+        }
+    );
+    assert_eq!(study.arms[0].behaviour, Behaviour::default());
+}
+
+#[test]
+fn arms_that_cannot_follow_the_workload_are_refused() {
+    let quinn = |line: &str| with("stack = \"quinn\"", &format!("stack = \"quinn\"\n{line}")).0;
+    let refused = |text: String, expected: &str| {
+        let refusal = refusal(&text);
+        assert!(refusal.contains(expected), "{refusal}");
+    };
+    refused(quinn("security = \"none\""), "is for h1 and grpc only");
+    refused(quinn("chunk_bytes = 1000"), "is for gRPC's streams");
+    refused(quinn("access = \"paused\""), "paused:3000ms");
+    refused(quinn("connections = \"new\""), "unknown variant");
+    let per_request = "connections = \"per-request\"";
+    let parallel = "\n[[step]]\nparallel = true\nsteps = [{ call = \"echo\", times = 2 }]";
+    refused(
+        quinn(per_request) + parallel,
+        "does not go with parallel steps",
+    );
+    refused(
+        quinn(&format!("{per_request}\naccess = \"parallel\"")),
+        "cannot overlap",
+    );
+    let stream = "\n[[step]]\nstream = \"chat\"";
+    refused(
+        quinn("auth = \"hmac\"") + stream,
+        "not the messages of a `stream`",
+    );
+    let grpc = quinn("chunk_bytes = 1000").replace("\"h3\"", "\"grpc\"");
+    refused(grpc, "no step is a `submit`");
+    let submit = "\n[[step]]\nsubmit = \"up\"\nmessage = \"newsfeed\"";
+    refused(SMALL.to_owned() + submit, "\"diag-100kB\" or \"diag-1MB\"");
+}
+
+#[test]
+fn a_submitted_message_is_one_that_the_server_takes() {
+    let submit = "\n[[step]]\nsubmit = \"up\"\nmessage = \"diag-100kB\"\ntimes = 2";
+    let study = Study::parse("s.toml", &(SMALL.to_owned() + submit)).unwrap();
+    assert!(matches!(study.workload[1], Step::Submit { times: 2, .. }));
 }
