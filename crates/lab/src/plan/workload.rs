@@ -266,6 +266,10 @@ impl Expansion {
     fn group(&mut self, name: &str, about: &str, bulk_bytes: Option<u64>) -> usize {
         let groups = &mut self.workload.groups;
         if let Some(known) = groups.iter().position(|g| g.name == name) {
+            let described = &mut groups[known].about;
+            if !described.split(", ").any(|part| part == about) {
+                *described += &format!(", {about}");
+            }
             return known;
         }
         groups.push(record::Group {
@@ -434,5 +438,12 @@ mod tests {
         assert_eq!(w.groups[0].about, "exchange big-0..2");
         let one = Workload::expand(&[exchange(names("api-2kB"), 1)]);
         assert_eq!(one.groups[0].about, "exchange api-2kB");
+        let get = |bytes| Step::Get {
+            group: "files".into(),
+            bytes,
+            times: 1,
+        };
+        let files = Workload::expand(&[get(7), get(8), get(7)]);
+        assert_eq!(files.groups[0].about, "GET 7 B, GET 8 B");
     }
 }

@@ -33,6 +33,7 @@ pub(super) struct RawStep {
     #[serde(default)]
     parallel: bool,
     body: Option<String>,
+    body_bytes: Option<usize>,
     bytes: Option<u64>,
     times: Option<u32>,
     messages: Option<u32>,
@@ -78,8 +79,9 @@ impl RawStep {
 
     /// Checks that every other key goes with the action.
     fn check_companions(&self, action: &str) -> Result<(), String> {
-        let companions: [(&str, bool, &[&str]); 6] = [
+        let companions: [(&str, bool, &[&str]); 7] = [
             ("body", self.body.is_some(), &["call", "stream"]),
+            ("body_bytes", self.body_bytes.is_some(), &["call", "stream"]),
             ("bytes", self.bytes.is_some(), &["get", "put"]),
             (
                 "times",
@@ -112,6 +114,12 @@ impl RawStep {
     }
 
     fn body(&self) -> Result<String, String> {
+        if let Some(bytes) = self.body_bytes {
+            return match self.body {
+                Some(_) => Err("`body` has its own length; leave out `body_bytes`".to_owned()),
+                None => padded_body(bytes),
+            };
+        }
         let body = self.body.as_deref().unwrap_or(DEFAULT_BODY);
         if body.len() > MAX_BODY_BYTES {
             let len = body.len();
@@ -143,6 +151,20 @@ impl RawStep {
             None => Err("exchange needs `message`, e.g. \"api-2kB\" or \"big-0..99\"".to_owned()),
         }
     }
+}
+
+/// Returns an echo message of this many bytes.
+fn padded_body(bytes: usize) -> Result<String, String> {
+    let (head, tail) = (r#"{"start_ts":1763757325123,"padding":""#, r#""}"#);
+    let least = head.len() + tail.len();
+    if !(least..=MAX_BODY_BYTES).contains(&bytes) {
+        return Err(format!(
+            "body_bytes = {bytes} is out of range: {least} to {MAX_BODY_BYTES}"
+        ));
+    }
+    // Text that compresses to nothing would flatter whatever compresses.
+    let letters = (0..bytes - least).map(|i| char::from(b'a' + (i * i % 97 % 26) as u8));
+    Ok(head.chars().chain(letters).chain(tail.chars()).collect())
 }
 
 /// The messages that the server takes without returning them.

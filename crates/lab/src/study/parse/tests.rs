@@ -337,6 +337,19 @@ fn arms_that_cannot_follow_the_workload_are_refused() {
 }
 
 #[test]
+fn a_body_has_the_length_that_is_asked_for() {
+    let (text, _) = with("call = \"echo\"", "call = \"echo\"\nbody_bytes = 2500");
+    let study = Study::parse("s.toml", &text).unwrap();
+    let Step::Call { body, .. } = &study.workload[0] else {
+        panic!("not a call");
+    };
+    assert_eq!(body.len(), 2500);
+    assert!(wire::Echo::from_json(body.as_bytes()).is_ok());
+    let refused = refusal(&text.replace("2500", "10"));
+    assert!(refused.contains("out of range: 39 to 32768"), "{refused}");
+}
+
+#[test]
 fn a_submitted_message_is_one_that_the_server_takes() {
     let submit = "\n[[step]]\nsubmit = \"up\"\nmessage = \"diag-100kB\"\ntimes = 2";
     let study = Study::parse("s.toml", &(SMALL.to_owned() + submit)).unwrap();
