@@ -4,6 +4,7 @@ use crate::noise;
 use crate::number::{count, duration};
 use crate::phases;
 use crate::summary::{NetworkSummary, Summary};
+use crate::sweep::Sweep;
 use crate::table::Table;
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{a_a_line, cells_line, interval_note, self_test_words};
@@ -22,6 +23,10 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     for network in &summary.networks {
         out.push('\n');
         out += &page.network(network);
+    }
+    for sweep in &summary.sweeps {
+        out.push('\n');
+        out += &page.sweep(sweep);
     }
     out.push('\n');
     out += &page.wrapped(&cells_line(&summary.cells), "");
@@ -65,6 +70,18 @@ impl Page {
         } else {
             out += &self.wrapped(&left, "");
             out += &format!("{right}\n");
+        }
+        out
+    }
+
+    /// One line per arm: what its verdict does along the setting, then its times.
+    fn sweep(&self, sweep: &Sweep) -> String {
+        let title = format!("{}: {}", sweep.title(), sweep.values.join(", "));
+        let mut out = self.wrapped(&plain(&title), INDENT);
+        for trend in &sweep.arms {
+            let words = trend.words.as_deref().unwrap_or("baseline");
+            let line = format!("{}: {words}. {}", trend.arm, trend.cells().join(", "));
+            out += &self.wrapped(&plain(&line), INDENT);
         }
         out
     }

@@ -43,6 +43,7 @@ mod sentence;
 mod setup;
 mod summarise;
 mod summary;
+mod sweep;
 mod table;
 mod text;
 mod wording;
@@ -59,6 +60,8 @@ pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
+
+pub use sweep::{Sweep, Trend};
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.
 pub fn json(summary: &Summary) -> String {

@@ -15,7 +15,7 @@ use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{
-    answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence, setup,
+    answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence, setup, sweep,
 };
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -52,6 +52,7 @@ pub fn summarise(data: &RunData) -> Summary {
         a_a: a_a(&networks),
         notes: notes(data, &networks, &comparisons, &noise),
         comparisons,
+        sweeps: sweep::sweeps(run, &networks),
         cells: summariser.cells.counts(data, |_, _| true),
         noise,
         networks,

@@ -14,6 +14,7 @@ mod forest;
 mod head;
 mod network;
 mod sending;
+mod sweep;
 mod table;
 
 use maud::{DOCTYPE, PreEscaped, html};
@@ -53,6 +54,7 @@ pub fn html(summary: &Summary, data: &RunData) -> String {
                     (network::forests(summary))
                     (network::cards(summary))
                     p { (cells_line(&summary.cells)) "." }
+                    (sweep::sections(summary))
                     (network::sections(summary, data))
                     (appendix::sections(summary, data))
                 }

@@ -7,6 +7,7 @@ use record::Check;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::sweep::Sweep;
 use arm::{ArmSummary, Attempts};
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
@@ -49,6 +50,9 @@ pub struct Summary {
     pub noise: Vec<ArmNoise>,
     /// One entry per network, in the study's order.
     pub networks: Vec<NetworkSummary>,
+    /// Each decisive measure along the levels of each swept setting; empty without a sweep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<Sweep>,
     /// What a reader must know to interpret the figures.
     pub notes: Vec<String>,
 }
