@@ -3,6 +3,11 @@
 //!
 //! `cargo run -p commute-link --example moving_train > networks/moving-train.toml`
 
+#![expect(
+    clippy::disallowed_macros,
+    reason = "a program prints; the library must not"
+)]
+
 use std::fmt::Write as _;
 
 /// The trace repeats after this; one cell of the game-api study takes 3 to 10 s.

@@ -87,7 +87,7 @@ fn axes(run: &Run) -> Vec<Axis> {
         for level in &network.levels {
             let others = network.levels.iter().filter(|other| *other != level);
             let words: Vec<String> = others.map(words).collect();
-            let name = [&[base.clone()], &words[..]].concat().join(", ");
+            let name = [std::slice::from_ref(base), &words[..]].concat().join(", ");
             let known = (axes.iter())
                 .position(|axis| axis.network == name && axis.setting == level.setting);
             let at = known.unwrap_or_else(|| {
