@@ -260,6 +260,24 @@ pub struct Wire {
     pub retransmitted_packets: u64,
     /// Packets the link model dropped, both ways.
     pub dropped_packets: u64,
+    /// When packets crossed the link, in bins of 100 ms; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub activity: Vec<Activity>,
+}
+
+/// The packets at the client's end of the link within 100 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// Start of the bin after the first step, in ms, a multiple of 100.
+    pub at_ms: u32,
+    /// IP bytes the client sent.
+    pub up_bytes: u64,
+    /// IP bytes that reached the client.
+    pub down_bytes: u64,
+    /// Packets the client sent.
+    pub up_packets: u32,
+    /// Packets that reached the client.
+    pub down_packets: u32,
 }
 
 /// What a cell cost the endpoints. `client_cpu_ns` and `server_cpu_ns` cover the window: from the

@@ -31,7 +31,9 @@ mod sender;
 pub mod server_log;
 mod store;
 
-pub use cell::{Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof, Stack, State, Wire};
+pub use cell::{
+    Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof, Stack, State, Wire,
+};
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
 pub use merge::{MergeError, merge};

@@ -1,11 +1,44 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
+use energy::{LTE, Radio, UMTS, WIFI};
 use record::Cell;
 use stats::{Level, Span};
 
 use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
-use crate::summary::arm::Costs;
+use crate::summary::arm::{Costs, Energy};
+
+/// A median over blocks.
+type Median<'a> = dyn Fn(Unit, &dyn Fn(&Cell) -> Option<f64>) -> Option<Quantity> + 'a;
+
+/// Returns the energy per request of a radio that both sources describe.
+fn energy(sources: &[Radio; 2], median: &Median<'_>) -> Option<Energy> {
+    let by = |radio: &Radio| {
+        median(Unit::Joules, &|cell| {
+            let activity: Vec<energy::Activity> = (cell.wire.activity.iter())
+                .map(|bin| energy::Activity {
+                    at_ms: bin.at_ms,
+                    up_bytes: bin.up_bytes,
+                    down_bytes: bin.down_bytes,
+                })
+                .collect();
+            let joules = energy::joules(&activity, radio).total_j();
+            (!cell.calls.is_empty()).then(|| joules / cell.calls.len() as f64)
+        })
+    };
+    let mut both = [by(&sources[0])?, by(&sources[1])?];
+    both.sort_by(|a, b| {
+        a.value
+            .partial_cmp(&b.value)
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let [least, most] = both;
+    Some(Energy {
+        radio: sources[0].name.to_owned(),
+        least,
+        most,
+    })
+}
 
 /// Returns the medians over blocks.
 pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
@@ -28,6 +61,10 @@ pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
         client_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.client_cpu_ns)),
         server_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.server_cpu_ns)),
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
+        energy: [LTE, UMTS, WIFI]
+            .iter()
+            .filter_map(|sources| energy(sources, &median))
+            .collect(),
         memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
         startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),
         kernel_thread_seen: !blocks.is_empty()

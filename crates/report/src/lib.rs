@@ -55,7 +55,9 @@ pub use html::html;
 pub use human::human;
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
-pub use summary::arm::{ArmSummary, Attempts, CommonLosses, Costs, Role, Sending, Setup, Spread};
+pub use summary::arm::{
+    ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
+};
 pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,

@@ -154,6 +154,7 @@ impl Scale {
                 ("kbit/s", 1e3),
                 ("bit/s", 1.0),
             ],
+            Unit::Joules => &[("J", 1.0), ("mJ", 1e-3)],
             Unit::Factor => &[("x", 1.0)],
         };
         let fits = steps.iter().find(|(_, factor)| value.abs() >= *factor);

@@ -62,6 +62,9 @@ pub enum Unit {
     /// Bits per second.
     #[serde(rename = "bit/s")]
     BitsPerSecond,
+    /// Joules.
+    #[serde(rename = "J")]
+    Joules,
     /// A dimensionless ratio.
     #[serde(rename = "factor")]
     Factor,
@@ -136,6 +139,7 @@ impl Unit {
         match self {
             Unit::Ns => "ns",
             Unit::Bytes => "bytes",
+            Unit::Joules => "J",
             Unit::BitsPerSecond => "bit/s",
             Unit::Factor => "factor",
         }
@@ -169,6 +173,7 @@ mod tests {
         for (unit, name) in [
             (Unit::Ns, "ns"),
             (Unit::Bytes, "bytes"),
+            (Unit::Joules, "J"),
             (Unit::BitsPerSecond, "bit/s"),
             (Unit::Factor, "factor"),
         ] {

@@ -11,7 +11,9 @@ use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
 use crate::text::{INDENT, chars, plain, wrapped};
-use crate::wording::{connections_words, ip_words, remarks, sender_words, verdict_words};
+use crate::wording::{
+    connections_words, energy_words, ip_words, remarks, sender_words, verdict_words,
+};
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
@@ -93,6 +95,11 @@ impl<'a> Table<'a> {
         table.add("server CPU/request", |arm| {
             shown(arm.costs.server_cpu.as_ref())
         });
+        if network.arms.iter().any(|arm| !arm.costs.energy.is_empty()) {
+            table.add("radio's energy/request (model)", |arm| {
+                energy_words(&arm.costs.energy)
+            });
+        }
         table.add("memory", |arm| shown(arm.costs.memory.as_ref()));
         table.add("start-up time", |arm| shown(arm.costs.startup.as_ref()));
         table

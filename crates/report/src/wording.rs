@@ -6,8 +6,9 @@ use stats::{Outlook, Verdict};
 use crate::configuration::SERVER_LIBRARY;
 use crate::number::{count, duration, percent};
 use crate::pairing;
+use crate::quantity::Quantity;
 use crate::sending;
-use crate::summary::arm::{ArmSummary, Role};
+use crate::summary::arm::{ArmSummary, Energy, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 
@@ -46,6 +47,18 @@ pub(crate) fn cells_line(cells: &CellCounts) -> String {
         }
     }
     line
+}
+
+/// Returns the energies of all radios, e.g. `LTE 1.2 to 1.4 J`.
+pub(crate) fn energy_words(energies: &[Energy]) -> String {
+    let joules = |q: &Quantity| format!("{:.2}", q.value.unwrap_or_default());
+    let words: Vec<String> = (energies.iter())
+        .map(|e| format!("{} {} to {} J", e.radio, joules(&e.least), joules(&e.most)))
+        .collect();
+    match words.is_empty() {
+        true => "-".to_owned(),
+        false => words.join(", "),
+    }
 }
 
 /// Returns the warning that precedes everything else when the A/A check failed.

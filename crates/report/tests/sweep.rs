@@ -28,7 +28,10 @@ fn the_terminal_says_from_which_level_on() {
     let text = report::human(&report::summarise(&data), 100, false);
     assert!(text.contains("along loss-down: 0%, 5%"), "{text}");
     assert!(text.contains("quinn h3: faster at every level."), "{text}");
-    assert!(text.contains("libcurl h1: slower at every level."), "{text}");
+    assert!(
+        text.contains("libcurl h1: slower at every level."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use link::Direction;
 use pump::{Fate, TapRecord, Window};
 use record::{Audit, Cost, Wire};
 
+use super::activity::activity;
 use super::measured::{Handshake, Measured};
 
 /// IP protocol number.
@@ -24,6 +25,7 @@ pub(crate) fn wire(m: &Measured) -> Wire {
         handshake_bytes: handshake_bytes(&m.tap, &m.handshakes),
         retransmitted_packets: retransmitted(&m.tap),
         dropped_packets: m.window.up.dropped.total() + m.window.down.dropped.total(),
+        activity: activity(&m.tap, m.started_ns),
     }
 }
 

@@ -2,6 +2,7 @@
 //! proves its rows against the server's log.
 
 pub(crate) mod accounting;
+mod activity;
 mod capabilities;
 pub(crate) mod captures;
 mod collect;

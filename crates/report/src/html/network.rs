@@ -20,7 +20,8 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Mean, Measure, Part};
 use crate::summary::{Need, NetworkSummary, Summary};
 use crate::wording::{
-    connections_words, interval_note, outlook_words, remarks, sender_words, verdict_words,
+    connections_words, energy_words, interval_note, outlook_words, remarks, sender_words,
+    verdict_words,
 };
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
@@ -355,6 +356,7 @@ fn costs(network: &NetworkSummary) -> Markup {
             shown(&costs.client_cpu),
             shown(&costs.server_cpu),
             shown(&costs.cpu_wait),
+            text(energy_words(&costs.energy)),
             shown(&costs.memory),
             shown(&costs.startup),
             text(connections_words(arm)),
@@ -371,6 +373,7 @@ fn costs(network: &NetworkSummary) -> Markup {
         "Client CPU per request",
         "Server CPU per request",
         "CPU wait per request",
+        "Radio's energy per request, by a model",
         "Memory",
         "Start-up time",
         "Connections per cell",

@@ -143,6 +143,17 @@ pub enum Role {
     Arm,
 }
 
+/// The energy of one radio per request, by the model of `commute-energy`: not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Energy {
+    /// The technology, e.g. `LTE`.
+    pub radio: String,
+    /// By the source whose constants give less.
+    pub least: Quantity,
+    /// By the source whose constants give more.
+    pub most: Quantity,
+}
+
 /// What an arm cost; each figure is a median over blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Costs {
@@ -159,6 +170,9 @@ pub struct Costs {
     /// Time per request that threads of client and server waited for a CPU core, summed over both;
     /// an upper bound on its effect on the request's time.
     pub cpu_wait: Option<Quantity>,
+    /// Energy of the radio per request, by a model; empty where traffic was not recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub energy: Vec<Energy>,
     /// Peak resident memory of the client.
     pub memory: Option<Quantity>,
     /// Time from spawning the driver to its `ready`.
