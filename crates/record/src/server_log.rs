@@ -34,7 +34,7 @@ pub struct ConnectionEvent {
     pub ip_version: u8,
     /// Negotiated ALPN protocol: `http/1.1`, `h2`, `h3`, or empty for none.
     pub alpn: String,
-    /// TLS version as rustls names it, e.g. `TLSv1_3`.
+    /// TLS version as rustls names it, e.g. `TLSv1_3`; empty without TLS, as the next two.
     pub tls_version: String,
     /// Cipher suite as rustls names it, e.g. `TLS13_AES_256_GCM_SHA384`.
     pub cipher: String,
@@ -44,7 +44,7 @@ pub struct ConnectionEvent {
     pub resumed: bool,
     /// Whether the server requested another key share, which costs one RTT.
     pub hello_retry: bool,
-    /// Certificate chain sent, bytes; 0 when resumed.
+    /// Certificate chain sent, bytes; 0 when resumed or without TLS.
     pub chain_bytes: u64,
     /// Common name in the client's certificate, if it sent one.
     pub client_cert: Option<String>,
@@ -56,7 +56,7 @@ pub struct ConnectionEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// TLS over TCP.
+    /// TCP, with TLS unless the event says otherwise.
     Tcp,
     /// QUIC, which includes TLS.
     Quic,
@@ -93,15 +93,21 @@ pub struct RequestEvent {
     pub status: u16,
     /// Whether the response was not handed to the transport completely.
     pub broken: bool,
-    /// The codec of an exchange, for request and answer.
+    /// The codec of an exchange, for request and answer, or of a submission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<String>,
-    /// Time to decode the request of an exchange, including decompression.
+    /// Time to decode the request of an exchange or a submission, including decompression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_ns: Option<u64>,
     /// Time to encode the answer of an exchange, including compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encode_ns: Option<u64>,
+    /// The scheme by which the request was authenticated, `jwt` or `hmac`; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// Time to check the token, or the signature and the body's digest or codes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_ns: Option<u64>,
 }
 
 /// The end of a connection, logged just before its socket is closed.

@@ -7,6 +7,7 @@
 //! Over gRPC, framing and Protobuf tags are not content, and client libraries do not show them.
 //! There the service itself adds the content.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::request;
@@ -14,6 +15,7 @@ use record::server_log::{RequestEvent, ServerEvent};
 use sha2::{Digest, Sha256};
 use wire::Codec;
 
+use crate::auth::AuthScheme;
 use crate::clock::monotonic_ns;
 use crate::connection::ConnectionContext;
 use crate::head;
@@ -30,7 +32,9 @@ struct Inner {
     head: Head,
     request: Mutex<ContentDigest>,
     response: Mutex<ContentDigest>,
-    exchange: OnceLock<ExchangeTiming>,
+    codec: OnceLock<CodecTiming>,
+    auth: OnceLock<AuthScheme>,
+    verify_ns: AtomicU64,
 }
 
 struct Head {
@@ -43,10 +47,10 @@ struct Head {
     early_data: bool,
 }
 
-struct ExchangeTiming {
+struct CodecTiming {
     codec: Codec,
     decode_ns: u64,
-    encode_ns: u64,
+    encode_ns: Option<u64>,
 }
 
 #[derive(Clone, Default)]
@@ -76,7 +80,9 @@ impl RequestAccounting {
             },
             request: Mutex::default(),
             response: Mutex::default(),
-            exchange: OnceLock::new(),
+            codec: OnceLock::new(),
+            auth: OnceLock::new(),
+            verify_ns: AtomicU64::new(0),
         }))
     }
 
@@ -100,14 +106,25 @@ impl RequestAccounting {
         add(&self.0.response, content);
     }
 
-    /// Records how long the message of an exchange took to decode and to encode. A request has
-    /// one message: later ones are ignored.
-    pub(crate) fn record_exchange(&self, codec: Codec, decode_ns: u64, encode_ns: u64) {
-        self.0.exchange.get_or_init(|| ExchangeTiming {
+    /// Records how long the message of a request took to decode and that of its answer to encode.
+    /// A request has one message: later ones are ignored.
+    pub(crate) fn record_codec(&self, codec: Codec, decode_ns: u64, encode_ns: Option<u64>) {
+        self.0.codec.get_or_init(|| CodecTiming {
             codec,
             decode_ns,
             encode_ns,
         });
+    }
+
+    /// Adds time since `start_ns` that the check of the sender took.
+    pub(crate) fn add_verify_time(&self, start_ns: u64) {
+        let verify_ns = monotonic_ns().saturating_sub(start_ns);
+        self.0.verify_ns.fetch_add(verify_ns, Ordering::Relaxed);
+    }
+
+    /// Records that all of the request was found genuine.
+    pub(crate) fn record_auth(&self, scheme: AuthScheme) {
+        self.0.auth.get_or_init(|| scheme);
     }
 
     /// Writes the log line of a request whose client left before there was an answer.
@@ -128,7 +145,8 @@ impl RequestAccounting {
         } = &self.0.head;
         let (request_bytes, request_digest) = total(&self.0.request);
         let (response_bytes, response_digest) = total(&self.0.response);
-        let exchange = self.0.exchange.get();
+        let codec = self.0.codec.get();
+        let auth = self.0.auth.get();
         let connection = &self.0.connection;
         connection.log.write(ServerEvent::Request(RequestEvent {
             id: *id,
@@ -145,9 +163,11 @@ impl RequestAccounting {
             response_digest,
             status,
             broken,
-            codec: exchange.map(|exchange| exchange.codec.to_string()),
-            decode_ns: exchange.map(|exchange| exchange.decode_ns),
-            encode_ns: exchange.map(|exchange| exchange.encode_ns),
+            codec: codec.map(|timing| timing.codec.to_string()),
+            decode_ns: codec.map(|timing| timing.decode_ns),
+            encode_ns: codec.and_then(|timing| timing.encode_ns),
+            auth: auth.map(|scheme| scheme.name().to_owned()),
+            verify_ns: auth.map(|_| self.0.verify_ns.load(Ordering::Relaxed)),
         }));
     }
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::auth::AuthScheme;
 use crate::inject::Faults;
 
 /// The configuration of a server.
@@ -14,13 +15,18 @@ pub struct Config {
     pub listen: Vec<SocketAddr>,
     /// Addresses that demand a client certificate.
     pub mtls_listen: Vec<SocketAddr>,
+    /// Addresses to listen on over TCP without TLS: HTTP/1.1, and HTTP/2 and gRPC by prior knowledge.
+    pub plaintext_listen: Vec<SocketAddr>,
+    /// How every request except those for `/health` must prove who sends it; none: it need not.
+    pub auth: Option<AuthScheme>,
     /// Host names and addresses the certificate is valid for.
     pub names: Vec<String>,
     /// The type of every key generated at start.
     pub key: KeyKind,
     /// The length of the certificate chain.
     pub chain: Chain,
-    /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients.
+    /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients, and with `auth`
+    /// `token.jwt` or `hmac.key`.
     pub credentials_dir: Option<PathBuf>,
     /// Whether responses over TCP advertise HTTP/3 on the same port (Alt-Svc).
     pub alt_svc: bool,
@@ -59,6 +65,8 @@ impl Default for Config {
         Self {
             listen: Vec::new(),
             mtls_listen: Vec::new(),
+            plaintext_listen: Vec::new(),
+            auth: None,
             names: vec!["localhost".into()],
             key: KeyKind::P256,
             chain: Chain::Typical,
@@ -156,6 +164,11 @@ pub struct Limits {
     /// counted before it is decoded. Decoded, each takes up to some 150 bytes, numbers up to eight
     /// times their size, and at most one message per core is decoded at a time.
     pub exchange_elements: usize,
+    /// Messages of a client stream that submits one in parts, bytes in all.
+    pub submit_bytes: u64,
+    /// Nonces of signed requests that are remembered; beyond, signed requests are refused until the
+    /// oldest are too old to be accepted again, after two minutes.
+    pub nonces: usize,
     /// Seeded file, bytes.
     pub file_bytes: u64,
     /// Concurrent requests per connection.
@@ -181,6 +194,8 @@ impl Default for Limits {
             message_bytes: 1 << 20,
             exchange_bytes: 4 << 20,
             exchange_elements: 1 << 17,
+            submit_bytes: 64 << 20,
+            nonces: 1 << 16,
             file_bytes: 16 << 30,
             // RFC 9114 section 6.1 and RFC 9113 section 5.1.2 both ask for at least 100.
             streams: 100,

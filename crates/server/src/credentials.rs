@@ -17,6 +17,7 @@ use rsa::pkcs8::EncodePrivateKey;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
+use crate::auth::Secret;
 use crate::config::{Chain, KeyKind};
 
 const RSA_BITS: usize = 2048;
@@ -53,6 +54,9 @@ pub enum CredentialsError {
     /// Generating an RSA key failed.
     #[error("cannot generate an RSA key: {0}")]
     Rsa(String),
+    /// The operating system has no random numbers.
+    #[error("cannot generate a secret: the operating system gives no random numbers")]
+    Random,
     /// Writing to the credentials folder failed.
     #[error("cannot write {path}: {source}; choose a folder you can write to")]
     Write {
@@ -108,18 +112,24 @@ impl Credentials {
             .sum()
     }
 
-    /// Writes the files that clients need, the client's key readable by its owner only.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(), CredentialsError> {
+    /// Writes the files that clients need, keys and secrets readable by their owner only.
+    pub(crate) fn write(
+        &self,
+        folder: &Path,
+        secret: Option<&Secret>,
+    ) -> Result<(), CredentialsError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| CredentialsError::Write { path, source }
         };
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        for (name, mode, text) in [
+        let files = [
             ("ca.pem", 0o644, &self.root_pem),
             ("client.pem", 0o644, &self.client_pem),
             ("client.key", 0o600, &self.client_key_pem),
-        ] {
+        ];
+        let secret = secret.map(|secret| (secret.file, 0o600, &secret.line));
+        for (name, mode, text) in files.into_iter().chain(secret) {
             let path = folder.join(name);
             replace(&path, mode, text.as_bytes()).map_err(failed(&path))?;
         }
@@ -144,20 +154,26 @@ fn replace(path: &Path, mode: u32, text: &[u8]) -> io::Result<()> {
 fn key_pair(kind: KeyKind) -> Result<KeyPair, CredentialsError> {
     match kind {
         KeyKind::P256 => Ok(KeyPair::generate()?),
-        // ring cannot generate RSA keys. The rsa crate, whose private-key operations are not
-        // constant-time (RUSTSEC-2023-0071), generates the key; ring signs with it.
         KeyKind::Rsa2048 => {
-            let failed = |error: &dyn std::fmt::Display| CredentialsError::Rsa(error.to_string());
-            let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, RSA_BITS)
-                .map_err(|error| failed(&error))?;
-            let der = key.to_pkcs8_der().map_err(|error| failed(&error))?;
-            let der = PrivatePkcs8KeyDer::from(der.as_bytes());
+            let der = PrivatePkcs8KeyDer::from(rsa_pkcs8()?);
             Ok(KeyPair::from_pkcs8_der_and_sign_algo(
                 &der,
                 &PKCS_RSA_SHA256,
             )?)
         }
     }
+}
+
+/// Generates an RSA key, as PKCS#8.
+///
+/// ring cannot generate RSA keys. The rsa crate, whose private-key operations are not constant-time
+/// (RUSTSEC-2023-0071), generates the key; ring signs with it.
+pub(crate) fn rsa_pkcs8() -> Result<Vec<u8>, CredentialsError> {
+    let failed = |error: &dyn std::fmt::Display| CredentialsError::Rsa(error.to_string());
+    let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, RSA_BITS)
+        .map_err(|error| failed(&error))?;
+    let der = key.to_pkcs8_der().map_err(|error| failed(&error))?;
+    Ok(der.as_bytes().to_vec())
 }
 
 fn authority(name: &str) -> CertificateParams {

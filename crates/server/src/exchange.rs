@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use tonic::Status;
 use tower::service_fn;
-use wire::{Codec, DecodeError, Format, Kind, PassThrough};
+use wire::{Codec, DecodeError, Format, Kind, Message, PassThrough};
 
 use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
@@ -26,12 +26,12 @@ struct Exchanges {
 }
 
 /// Routes `/exchange/{kind}` and the gRPC service that does the same.
-pub(crate) fn router(limits: &Limits) -> Router {
+pub(crate) fn router(pool: CodecPool, limits: &Limits) -> Router {
     Router::new()
         .route("/exchange/{kind}", post(over_http))
         .route(&format!("{}/{{kind}}", wire::EXCHANGE), post(over_grpc))
         .with_state(Exchanges {
-            pool: CodecPool::per_core(),
+            pool,
             limits: limits.clone(),
         })
 }
@@ -119,6 +119,22 @@ fn reencode(
     limits: &Limits,
     accounting: &RequestAccounting,
 ) -> Result<Bytes, DecodeError> {
+    let (message, decode_ns) = decode(coders, codec, kind, message, limits)?;
+    let decoded_ns = monotonic_ns();
+    let answer = coders.coder(codec).encode(&message);
+    let encode_ns = monotonic_ns() - decoded_ns;
+    accounting.record_codec(codec, decode_ns, Some(encode_ns));
+    Ok(answer.into())
+}
+
+/// Decodes a message, and returns with it how long that took, decompression included.
+pub(crate) fn decode(
+    coders: &mut Coders,
+    codec: Codec,
+    kind: Kind,
+    message: &[u8],
+    limits: &Limits,
+) -> Result<(Message, u64), DecodeError> {
     let coder = coders.coder(codec);
     let start_ns = monotonic_ns();
     let plain = coder.decompress(message, limits.exchange_bytes)?;
@@ -129,15 +145,12 @@ fn reencode(
         .check_elements(&plain, limits.exchange_elements)?;
     let checked_ns = monotonic_ns();
     let message = codec.format.decode_message(kind, &plain)?;
-    let decoded_ns = monotonic_ns();
-    let answer = coder.encode(&message);
-    let encode_ns = monotonic_ns() - decoded_ns;
-    let decode_ns = decompressed_ns - start_ns + decoded_ns - checked_ns;
-    accounting.record_exchange(codec, decode_ns, encode_ns);
-    Ok(answer.into())
+    let decode_ns = decompressed_ns - start_ns + monotonic_ns() - checked_ns;
+    Ok((message, decode_ns))
 }
 
-fn codec_of(headers: &HeaderMap) -> Result<Codec, Rejection> {
+/// Returns the codec that a request's headers name.
+pub(crate) fn codec_of(headers: &HeaderMap) -> Result<Codec, Rejection> {
     // Names of codecs are ASCII, so a value that is not names none.
     let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     let kind = text(CONTENT_TYPE).unwrap_or_default();

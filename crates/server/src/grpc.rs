@@ -13,6 +13,7 @@ use wire::v1::bench_server;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest, UploadReply};
 
 use crate::accounting::RequestAccounting;
+use crate::auth::SignedChunks;
 use crate::files::FileBody;
 
 /// The service `commute.v1.Bench`.
@@ -63,10 +64,13 @@ impl bench_server::Bench for Bench {
         request: Request<Streaming<Chunk>>,
     ) -> Result<Response<UploadReply>, Status> {
         let accounting = accounting(&request)?;
-        let mut chunks = request.into_inner();
+        let verified = request.extensions().get().cloned();
+        let chunks = request.into_inner();
+        let chunks = chunks.map_ok(|Chunk { data, code }| (data, code));
+        let mut chunks = SignedChunks::begin(chunks, verified.as_ref(), accounting.clone()).await?;
         let mut bytes = 0;
         let mut sha = Sha256::new();
-        while let Some(Chunk { data, .. }) = chunks.try_next().await? {
+        while let Some(data) = chunks.next().await? {
             accounting.add_received(&data);
             bytes += data.len() as u64;
             sha.update(&data);

@@ -23,8 +23,8 @@ use rustls::{CommonState, HandshakeKind};
 use crate::certificate;
 use crate::early::EarlyStreams;
 
-/// The outcome of a handshake.
-#[derive(Clone, Debug)]
+/// The outcome of a handshake; the default is that of none.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Handshake {
     pub(crate) alpn: String,
     pub(crate) tls_version: String,

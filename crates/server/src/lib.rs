@@ -11,9 +11,9 @@
 //!
 //! ```text
 //!   tcp.rs --\                                           /-- routes.rs    HTTP
-//!             >-- shared.rs --> accounting.rs, body.rs --+-- exchange.rs  codecs, HTTP and gRPC
+//!             >-- shared.rs --> accounting.rs, body.rs --+-- exchange.rs, submit.rs  codecs, HTTP and gRPC
 //! http3.rs --/                        |                  \-- grpc.rs      gRPC
-//!    |                                |                   through inject.rs (faults by id)
+//!    |                                |         through auth.rs (who sends it), inject.rs (faults by id)
 //!  quic.rs                          log.rs
 //! ```
 //!
@@ -38,6 +38,7 @@
 //! the driver. Anyone who can see early data can replay it; every route is safe to repeat.
 
 mod accounting;
+mod auth;
 mod body;
 mod certificate;
 mod clock;
@@ -64,11 +65,14 @@ mod routes;
 mod server;
 mod settings;
 mod shared;
+mod submit;
 mod tcp;
 mod tcp_info;
 mod tls;
+mod token;
 mod watched;
 
+pub use auth::{AuthScheme, KEY_ID};
 pub use config::{Chain, Config, Congestion, KeyKind, Limits};
 pub use credentials::CredentialsError;
 pub use error::ServerError;

@@ -30,6 +30,30 @@ pub(crate) struct Port {
     pub(crate) udp_send_buffer: usize,
 }
 
+/// A bound TCP port without TLS that is not accepting yet.
+pub(crate) struct PlaintextPort {
+    pub(crate) address: SocketAddr,
+    pub(crate) tcp: tcp::Port,
+}
+
+impl PlaintextPort {
+    pub(crate) fn bind(address: SocketAddr, nodelay: bool) -> Result<Self, ServerError> {
+        let listener = tcp::bind(address).map_err(bind_error(address, "TCP"))?;
+        let address = listener.local_addr().map_err(bind_error(address, "TCP"))?;
+        Ok(Self {
+            address,
+            tcp: tcp::Port {
+                listener,
+                connections: tcp::ConnectionOptions {
+                    tls: None,
+                    nodelay,
+                    alt_svc: None,
+                },
+            },
+        })
+    }
+}
+
 impl Port {
     pub(crate) fn bind(
         config: &Config,
@@ -61,7 +85,7 @@ impl Port {
             tcp: tcp::Port {
                 listener,
                 connections: tcp::ConnectionOptions {
-                    tls: TlsAcceptor::from(Arc::new(tcp_tls)),
+                    tls: Some(TlsAcceptor::from(Arc::new(tcp_tls))),
                     nodelay: config.nodelay,
                     alt_svc: config.alt_svc.then_some(alt_svc),
                 },

@@ -3,16 +3,19 @@
 use std::error::Error;
 
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_RANGE;
+use axum::http::header::{CONTENT_RANGE, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use http_body_util::LengthLimitError;
 
+use crate::auth::{AuthScheme, Forged};
 use crate::body::BodyError;
 
 /// A request that gets an error answer; texts end up in its body.
 pub(crate) enum Rejection {
     /// 400.
     BadRequest(String),
+    /// 401, with why.
+    Unauthenticated(AuthScheme, String),
     /// 404.
     NotFound(String),
     /// 413.
@@ -37,6 +40,9 @@ impl Rejection {
             {
                 return Self::BodyTooLarge;
             }
+            if let Some(Forged(refusal)) = error.downcast_ref() {
+                return Self::Unauthenticated(AuthScheme::Hmac, refusal.to_string());
+            }
             cause = error.source();
         }
         Self::BadRequest(format!("cannot read the body: {error}"))
@@ -47,6 +53,10 @@ impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let (status, text) = match self {
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
+            Self::Unauthenticated(scheme, text) => {
+                let challenge = [(WWW_AUTHENTICATE, scheme.challenge())];
+                return (StatusCode::UNAUTHORIZED, challenge, text + "\n").into_response();
+            }
             Self::NotFound(text) => (StatusCode::NOT_FOUND, text),
             Self::UnsupportedMediaType(text) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, text),
             Self::BodyTooLarge => (

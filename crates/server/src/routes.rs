@@ -13,11 +13,13 @@ use sha2::{Digest, Sha256};
 use wire::Echo;
 use wire::v1::bench_server::BenchServer;
 
+use crate::codec_pool::CodecPool;
 use crate::config::Limits;
 use crate::exchange;
 use crate::files::{self, FileBody, RequestedRange};
 use crate::grpc::Bench;
 use crate::rejection::Rejection;
+use crate::submit;
 
 /// Returns all routes, including gRPC's.
 pub(crate) fn router(limits: &Limits) -> Router {
@@ -32,8 +34,10 @@ pub(crate) fn router(limits: &Limits) -> Router {
     let grpc = tonic::service::Routes::new(grpc)
         .prepare()
         .into_axum_router();
+    let pool = CodecPool::per_core();
     http.merge(grpc.reset_fallback())
-        .merge(exchange::router(limits))
+        .merge(exchange::router(pool.clone(), limits))
+        .merge(submit::router(pool, limits))
 }
 
 /// Parses the message and encodes it again.
@@ -110,7 +114,7 @@ async fn upload(State(limits): State<Limits>, request: Request) -> Result<Respon
     ))
 }
 
-fn json(text: Vec<u8>) -> Response {
+pub(crate) fn json(text: Vec<u8>) -> Response {
     let headers = [
         (CONTENT_TYPE, "application/json".to_owned()),
         (CONTENT_LENGTH, text.len().to_string()),

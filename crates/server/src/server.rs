@@ -9,13 +9,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::auth::{self, Authenticator};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::error::ServerError;
 use crate::inject::inject;
 use crate::key_log;
 use crate::log::{self, LogThread};
-use crate::port::Port;
+use crate::port::{PlaintextPort, Port};
 use crate::routes;
 use crate::settings::{H2_WINDOW, QUIC_STREAM_WINDOW, Settings};
 use crate::shared::Shared;
@@ -24,6 +25,7 @@ use crate::shared::Shared;
 pub struct Server {
     shared: Arc<Shared>,
     ports: Vec<Port>,
+    plaintext_ports: Vec<PlaintextPort>,
     log: LogThread,
     settings: Settings,
 }
@@ -37,7 +39,12 @@ impl Server {
     /// When there is no address, one cannot be bound, or the credentials cannot be made or
     /// written.
     pub async fn bind(mut config: Config) -> Result<Self, ServerError> {
-        if config.listen.is_empty() && config.mtls_listen.is_empty() {
+        let addresses = [
+            &config.listen,
+            &config.mtls_listen,
+            &config.plaintext_listen,
+        ];
+        if addresses.iter().all(|addresses| addresses.is_empty()) {
             return Err(ServerError::NoAddress);
         }
         let credentials = Credentials::generate(&config.names, config.key, config.chain)?;
@@ -68,13 +75,21 @@ impl Server {
             settings.udp_send_buffer = settings.udp_send_buffer.min(send);
             ports.push(port);
         }
+        let plaintext_ports = config
+            .plaintext_listen
+            .iter()
+            .map(|address| PlaintextPort::bind(*address, config.nodelay))
+            .collect::<Result<Vec<_>, _>>()?;
+        let generate = |scheme| Authenticator::generate(scheme, config.limits.nonces);
+        let (authenticator, secret) = config.auth.map(generate).transpose()?.unzip();
         // Only now: the files may be those of a server that runs on the same port.
         if let Some(folder) = &config.credentials_dir {
-            credentials.write(folder)?;
+            credentials.write(folder, secret.as_ref())?;
         }
         let (log_writer, log) = log::open(config.log).map_err(ServerError::Log)?;
+        let router = inject(routes::router(&config.limits), config.faults);
         let shared = Arc::new(Shared {
-            router: inject(routes::router(&config.limits), config.faults),
+            router: auth::require(router, authenticator),
             connection_permits: Arc::new(Semaphore::new(config.limits.connections)),
             limits: config.limits,
             log: log_writer,
@@ -87,15 +102,22 @@ impl Server {
         Ok(Self {
             shared,
             ports,
+            plaintext_ports,
             log,
             settings,
         })
     }
 
-    /// Returns the addresses it listens on, in the order of the configuration: `listen`, then
-    /// `mtls_listen`.
+    /// Returns the addresses it listens on over TCP and UDP, in the order of the configuration:
+    /// `listen`, then `mtls_listen`.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.ports.iter().map(|port| port.address).collect()
+    }
+
+    /// Returns the addresses without TLS.
+    pub fn plaintext_addresses(&self) -> Vec<SocketAddr> {
+        let ports = self.plaintext_ports.iter();
+        ports.map(|port| port.address).collect()
     }
 
     /// Returns the addresses that demand a client certificate.
@@ -122,6 +144,9 @@ impl Server {
             endpoints.push(port.quic.endpoint.clone());
             shared.tasks.spawn(port.tcp.run(shared.clone()));
             shared.tasks.spawn(port.quic.run(shared.clone()));
+        }
+        for port in self.plaintext_ports {
+            shared.tasks.spawn(port.tcp.run(shared.clone()));
         }
         shutdown.await;
         shared.draining.cancel();

@@ -68,6 +68,8 @@ impl Shared {
         peer: Peer,
         handshake: Handshake,
     ) {
+        let no_chain = handshake.resumed || handshake.tls_version.is_empty();
+        let chain_bytes = if no_chain { 0 } else { self.chain_bytes };
         self.log.write(ServerEvent::Connection(ConnectionEvent {
             connection: connection.number,
             at_ns: monotonic_ns(),
@@ -84,11 +86,7 @@ impl Shared {
             group: handshake.group,
             resumed: handshake.resumed,
             hello_retry: handshake.hello_retry,
-            chain_bytes: if handshake.resumed {
-                0
-            } else {
-                self.chain_bytes
-            },
+            chain_bytes,
             client_cert: handshake.client_cert,
             congestion: peer.congestion,
         }));

@@ -1,24 +1,24 @@
-//! HTTP/1.1, HTTP/2 and gRPC over TLS over TCP.
+//! HTTP/1.1, HTTP/2 and gRPC over TCP, with or without TLS.
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
-use hyper::server::conn::{http1, http2};
-use hyper::service::{HttpService, Service, service_fn};
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
 use record::server_log::Transport;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
@@ -39,7 +39,8 @@ pub(crate) struct Port {
 
 /// How a port serves its connections.
 pub(crate) struct ConnectionOptions {
-    pub(crate) tls: TlsAcceptor,
+    /// None: without TLS.
+    pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) nodelay: bool,
     /// Sent with each response when the port advertises HTTP/3.
     pub(crate) alt_svc: Option<HeaderValue>,
@@ -102,54 +103,79 @@ async fn accept(
 }
 
 impl ConnectionOptions {
-    /// Serves one connection, from the TLS handshake to its end.
+    /// Serves one connection, from the TLS handshake, if any, to its end.
     async fn serve(&self, stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
         if stream.set_nodelay(self.nodelay).is_err() {
             // The client has reset the connection already.
             return;
         }
-        let stream = WatchedStream::new(stream);
-        let accepting = timeout(shared.limits.handshake_time, self.tls.accept(stream));
+        let mut stream = WatchedStream::new(stream);
+        let Some(tls) = &self.tls else {
+            let connection = shared.new_connection();
+            let peer = tcp_peer(&stream, peer);
+            shared.log_connection(&connection, peer, Handshake::default());
+            stream.log_end_of(connection.clone());
+            return self.serve_http(stream, None, &connection, shared).await;
+        };
+        let accepting = timeout(shared.limits.handshake_time, tls.accept(stream));
         let Some(Ok(Ok(mut stream))) = shared.draining.run_until_cancelled(accepting).await else {
             return;
         };
         let connection = shared.new_connection();
         let (tcp, tls) = stream.get_ref();
-        let congestion = SockRef::from(tcp.get_ref()).tcp_congestion().ok();
-        let peer = Peer {
-            transport: Transport::Tcp,
-            address: peer,
-            congestion: congestion.map(|name| {
-                let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-                String::from_utf8_lossy(name).into_owned()
-            }),
-        };
+        let peer = tcp_peer(tcp, peer);
         let h2 = tls.alpn_protocol() == Some(b"h2");
         shared.log_connection(&connection, peer, Handshake::of(tls, None));
         stream.get_mut().0.log_end_of(connection.clone());
 
-        let service = self.service(&connection, shared);
-        let io = TokioIo::new(stream);
-        let served = if h2 {
-            let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder
-                .timer(TokioTimer::new())
-                .max_header_list_size(shared.limits.header_bytes)
-                .max_concurrent_streams(shared.limits.streams)
-                .auto_date_header(false);
-            let http = pin!(builder.serve_connection(io, service));
-            drive(http, &connection, shared).await
-        } else {
-            let mut builder = http1::Builder::new();
-            builder
-                .timer(TokioTimer::new())
-                .header_read_timeout(shared.limits.header_time)
-                .max_buf_size(shared.limits.header_bytes as usize)
-                .auto_date_header(false);
-            let http = pin!(builder.serve_connection(io, service));
-            drive(http, &connection, shared).await
+        self.serve_http(stream, Some(h2), &connection, shared).await;
+    }
+
+    /// Serves requests over HTTP/2 or HTTP/1.1; where it was not negotiated which (`h2` is none), the
+    /// client's first bytes decide (RFC 9113 section 3.3).
+    async fn serve_http(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        h2: Option<bool>,
+        connection: &ConnectionContext,
+        shared: &Arc<Shared>,
+    ) {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_header_list_size(shared.limits.header_bytes)
+            .max_concurrent_streams(shared.limits.streams)
+            .auto_date_header(false);
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(shared.limits.header_time)
+            .max_buf_size(shared.limits.header_bytes as usize)
+            .auto_date_header(false);
+        let builder = match h2 {
+            Some(true) => builder.http2_only(),
+            Some(false) => builder.http1_only(),
+            None => builder,
         };
-        if let Err(error) = served {
+        let service = self.service(connection, shared);
+        let mut http = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        // Until the client closes the connection, it is idle for too long, or the server drains. After
+        // that, requests in flight are served until they end or stall.
+        let idle = || connection.activity.idle_for(shared.limits.idle_time);
+        let mut served = tokio::select! {
+            served = http.as_mut() => Some(served),
+            () = shared.draining.cancelled() => None,
+            () = idle() => None,
+        };
+        if served.is_none() {
+            http.as_mut().graceful_shutdown();
+            served = tokio::select! {
+                served = http.as_mut() => Some(served),
+                () = idle() => None,
+            };
+        }
+        if let Some(Err(error)) = served {
             // Caused by the client or the network; the log has the requests it broke.
             tracing::debug!(%error, "connection failed");
         }
@@ -179,51 +205,15 @@ impl ConnectionOptions {
     }
 }
 
-/// Serves requests until the client closes the connection, it is idle for too long, or the
-/// server drains. After that, serves the requests in flight until they end or stall.
-async fn drive<C: HttpConnection>(
-    mut http: Pin<&mut C>,
-    connection: &ConnectionContext,
-    shared: &Shared,
-) -> hyper::Result<()> {
-    let idle = || connection.activity.idle_for(shared.limits.idle_time);
-    tokio::select! {
-        served = http.as_mut() => return served,
-        () = shared.draining.cancelled() => {}
-        () = idle() => {}
-    }
-    http.as_mut().drain();
-    tokio::select! {
-        served = http.as_mut() => served,
-        () = idle() => Ok(()),
-    }
-}
-
-/// hyper's two connection types.
-trait HttpConnection: Future<Output = hyper::Result<()>> {
-    /// Refuses new requests; the future completes when those in flight have.
-    fn drain(self: Pin<&mut Self>);
-}
-
-impl<S> HttpConnection for http1::Connection<TokioIo<TlsStream<WatchedStream>>, S>
-where
-    S: HttpService<Incoming, ResBody = CountedResponseBody, Error = Infallible>,
-{
-    fn drain(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
-impl<S> HttpConnection for http2::Connection<TokioIo<TlsStream<WatchedStream>>, S, TokioExecutor>
-where
-    S: HttpService<
-            Incoming,
-            ResBody = CountedResponseBody,
-            Error = Infallible,
-            Future: Send + 'static,
-        >,
-{
-    fn drain(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+/// Returns what is known of a client before any handshake.
+fn tcp_peer(stream: &WatchedStream, address: SocketAddr) -> Peer {
+    let congestion = SockRef::from(stream.get_ref()).tcp_congestion().ok();
+    Peer {
+        transport: Transport::Tcp,
+        address,
+        congestion: congestion.map(|name| {
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(name).into_owned()
+        }),
     }
 }

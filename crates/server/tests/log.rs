@@ -49,6 +49,8 @@ fn log_format_is_stable() {
         codec: None,
         decode_ns: None,
         encode_ns: None,
+        auth: Some("hmac".into()),
+        verify_ns: Some(5_432),
     });
     let exchange = ServerEvent::Request(RequestEvent {
         id: Some(8),
@@ -68,6 +70,8 @@ fn log_format_is_stable() {
         codec: Some("json+gzip-6".into()),
         decode_ns: Some(12_001),
         encode_ns: Some(23_456),
+        auth: None,
+        verify_ns: None,
     });
     let closed = ServerEvent::Closed(ClosedEvent {
         connection: 1,

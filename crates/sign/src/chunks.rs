@@ -13,17 +13,17 @@ const PURPOSE: &[u8] = b"commute chunk 1\0";
 /// The chunks of one stream, at either end, in order. Each code covers the one before, beginning with
 /// the head's, so that none can be moved, and whether it is the last, so that none can be cut off.
 #[derive(Debug)]
-pub struct Chunks<'a> {
-    key: &'a Key,
+pub struct Chunks {
+    key: Key,
     previous: [u8; MAC_BYTES],
     index: u64,
 }
 
-impl<'a> Chunks<'a> {
+impl Chunks {
     /// Begins a stream whose head has this code.
-    pub fn new(key: &'a Key, head: [u8; 32]) -> Chunks<'a> {
+    pub fn new(key: &Key, head: [u8; 32]) -> Chunks {
         Chunks {
-            key,
+            key: key.clone(),
             previous: head,
             index: 0,
         }

@@ -27,7 +27,7 @@
 //! let now_s = 1_618_884_473;
 //! let fields = request.sign(&key, now_s, &[7; 16]);
 //!
-//! let mut verifier = Verifier::new(Keys::from([key]));
+//! let mut verifier = Verifier::new(Keys::from([key]), 1 << 16);
 //! let verified = verifier.verify(&request, &fields.signature_input, &fields.signature, now_s)?;
 //! verified.check_body(&sign::sha256(body))?;
 //! # Ok::<(), sign::Refusal>(())
@@ -49,4 +49,4 @@ pub use digest::{content_digest, sha256};
 pub use key::{Key, Keys, MIN_SECRET_BYTES};
 pub use refusal::Refusal;
 pub use request::{Body, Fields, Request};
-pub use verifier::{MAX_FIELD_BYTES, NONCES, Verified, Verifier, WINDOW_S};
+pub use verifier::{MAX_FIELD_BYTES, Verified, Verifier, WINDOW_S};

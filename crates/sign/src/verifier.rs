@@ -12,8 +12,6 @@ use crate::request::{ALGORITHM, Body, LABEL, Request};
 /// How long a signature holds, and how far in the future it may be, in seconds: the clocks of phones
 /// are off by some.
 pub const WINDOW_S: u64 = 60;
-/// Most nonces that are remembered, of requests within the window.
-pub const NONCES: usize = 1 << 16;
 /// Longest value of a field.
 pub const MAX_FIELD_BYTES: usize = 2048;
 /// Longest nonce.
@@ -28,21 +26,22 @@ pub struct Verifier {
 }
 
 /// A request whose head is genuine, new and recent.
-#[derive(Debug)]
-pub struct Verified<'a> {
+#[derive(Clone, Debug)]
+pub struct Verified {
     /// The key that it is signed with.
-    pub key: &'a Key,
+    pub key: Key,
     /// The head's code, from which [`crate::Chunks`] go on.
     pub mac: [u8; 32],
     digest: Option<[u8; 32]>,
 }
 
 impl Verifier {
-    /// Accepts requests signed with one of these keys.
-    pub fn new(keys: Keys) -> Verifier {
+    /// Accepts requests signed with one of these keys, and remembers at most this many nonces of
+    /// requests within the window, some 150 bytes each.
+    pub fn new(keys: Keys, nonces: usize) -> Verifier {
         Verifier {
             keys,
-            nonces: Nonces::new(NONCES),
+            nonces: Nonces::new(nonces),
         }
     }
 
@@ -54,7 +53,7 @@ impl Verifier {
         signature_input: &str,
         signature: &str,
         now_s: u64,
-    ) -> Result<Verified<'_>, Refusal> {
+    ) -> Result<Verified, Refusal> {
         let input = input(signature_input)?;
         let claimed = Claimed::of(&input)?;
         check_covered(&input, request)?;
@@ -83,11 +82,15 @@ impl Verifier {
         let keep_until_s = now_s + 2 * WINDOW_S;
         self.nonces
             .add(claimed.key, claimed.nonce, now_s, keep_until_s)?;
-        Ok(Verified { key, mac, digest })
+        Ok(Verified {
+            key: key.clone(),
+            mac,
+            digest,
+        })
     }
 }
 
-impl Verified<'_> {
+impl Verified {
     /// Checks the body by its SHA-256. A body that is signed by chunks has no digest to check.
     pub fn check_body(&self, sha256: &[u8; 32]) -> Result<(), Refusal> {
         match &self.digest {

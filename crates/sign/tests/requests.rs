@@ -15,7 +15,7 @@ fn key(id: &str) -> Key {
 }
 
 fn verifier() -> Verifier {
-    Verifier::new(Keys::from([key("a"), key("bb")]))
+    Verifier::new(Keys::from([key("a"), key("bb")]), 1 << 16)
 }
 
 fn request(digest: &str) -> Request<'_> {

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{Chain, Config, Congestion, Fault, KeyKind, Server};
+use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Server};
 
 use crate::exit;
 use crate::out;
@@ -15,8 +15,10 @@ use crate::out;
 /// Serve HTTP/1.1, HTTP/2, HTTP/3 and gRPC on one name and port.
 ///
 /// Every address listens over TCP and UDP; those of --mtls-listen demand a client certificate.
-/// Keys are generated at start. The CA's certificate and a client's certificate and key are
-/// written to --credentials; all other keys stay in memory.
+/// Those of --plaintext-listen listen over TCP without TLS.
+///
+/// Keys are generated at start. The CA's certificate, a client's certificate and key, and what
+/// clients need for --auth are written to --credentials; all other keys stay in memory.
 #[derive(clap::Args)]
 #[command(after_help = "Try it:\n  \
     commute serve --credentials cred &\n  \
@@ -28,6 +30,12 @@ pub(crate) struct Args {
     /// Address to listen on and demand a client certificate; repeatable
     #[arg(long, value_name = "ADDR")]
     mtls_listen: Vec<SocketAddr>,
+    /// Address to listen on over TCP without TLS, for HTTP/1.1, HTTP/2 and gRPC; repeatable
+    #[arg(long, value_name = "ADDR")]
+    plaintext_listen: Vec<SocketAddr>,
+    /// How every request except those for /health must prove who sends it
+    #[arg(long, value_enum)]
+    auth: Option<Auth>,
     /// Host name or IP address in the certificate; repeatable
     #[arg(long, value_name = "NAME", default_values = ["localhost", "127.0.0.1", "::1"])]
     name: Vec<String>,
@@ -37,7 +45,7 @@ pub(crate) struct Args {
     /// Length of the certificate chain
     #[arg(long, value_enum, default_value_t = ChainLength::Typical)]
     chain: ChainLength,
-    /// Folder for ca.pem, client.pem and client.key, created if missing
+    /// Folder for ca.pem, client.pem, client.key, and token.jwt or hmac.key, created if missing
     #[arg(long, value_name = "DIR")]
     credentials: Option<PathBuf>,
     /// File to append the log of connections and requests to, one JSON object per line
@@ -96,6 +104,14 @@ enum Key {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Auth {
+    /// A bearer token, RS256, valid for an hour: token.jwt
+    Jwt,
+    /// A signature by RFC 9421 with a shared secret, commute-1: hmac.key
+    Hmac,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ChainLength {
     /// 2.3 kB, as public CAs send
     Typical,
@@ -146,6 +162,11 @@ impl Args {
         Ok(Config {
             listen: self.listen,
             mtls_listen: self.mtls_listen,
+            plaintext_listen: self.plaintext_listen,
+            auth: self.auth.map(|auth| match auth {
+                Auth::Jwt => AuthScheme::Jwt,
+                Auth::Hmac => AuthScheme::Hmac,
+            }),
             names: self.name,
             key: match self.key {
                 Key::P256 => KeyKind::P256,
@@ -206,8 +227,10 @@ fn append(path: &Path, option: &str, mode: u32) -> anyhow::Result<File> {
 /// Prints the addresses once listening: one line of JSON for programs, a few lines for people.
 fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::Result<()> {
     let addresses = server.addresses();
+    let plaintext = server.plaintext_addresses();
     if json {
-        let listening: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        let addresses = addresses.iter().chain(&plaintext);
+        let listening: Vec<String> = addresses.map(ToString::to_string).collect();
         let libraries: BTreeMap<&str, &str> = server::LIBRARIES.into();
         let ready = serde_json::json!({ "listening": listening, "libraries": libraries });
         return out::print(&format!("{ready}\n"));
@@ -215,6 +238,9 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
     let mut text = String::new();
     for address in addresses {
         text += &format!("listening on {address}, TCP and UDP\n");
+    }
+    for address in plaintext {
+        text += &format!("listening on {address}, TCP without TLS\n");
     }
     text += &format!("{}\n", server.settings());
     if let Some(dir) = credentials {

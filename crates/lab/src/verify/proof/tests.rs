@@ -54,6 +54,8 @@ pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
         codec: None,
         decode_ns: None,
         encode_ns: None,
+        auth: None,
+        verify_ns: None,
     })
 }
 
