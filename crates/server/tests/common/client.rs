@@ -106,6 +106,24 @@ pub async fn connect(protocol: &str, to: SocketAddr, tls: &ClientConfig) -> Resu
     })
 }
 
+/// Connects over `http/1.1` or `h2` without TLS.
+pub async fn connect_plaintext(protocol: &str, to: SocketAddr) -> Result<Http, Error> {
+    let stream = TokioIo::new(TcpStream::connect(to).await?);
+    Ok(match protocol {
+        "http/1.1" => {
+            let (requests, connection) = hyper::client::conn::http1::handshake(stream).await?;
+            tokio::spawn(connection);
+            Http::H1(requests)
+        }
+        _ => {
+            let (requests, connection) =
+                hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await?;
+            tokio::spawn(connection);
+            Http::H2(requests)
+        }
+    })
+}
+
 /// Connects with TLS over TCP, offering one ALPN protocol.
 pub async fn tls_stream(
     alpn: &str,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 pub mod client;
+pub mod signing;
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ const POLITE_LIMIT: Duration = Duration::from_secs(30);
 pub struct TestServer {
     pub address: SocketAddr,
     pub mtls_address: SocketAddr,
+    pub plaintext_address: SocketAddr,
     pub settings: Settings,
     folder: TempDir,
     stop: oneshot::Sender<()>,
@@ -34,13 +36,14 @@ pub struct TestServer {
 #[derive(Debug)]
 pub struct Log(pub Vec<ServerEvent>);
 
-/// Starts a server with one port without and one with mTLS.
+/// Starts a server with one port without and one with mTLS, and one without TLS.
 pub async fn start(config: Config) -> TestServer {
     let folder = tempfile::tempdir().unwrap();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let config = Config {
         listen: vec![loopback],
         mtls_listen: vec![loopback],
+        plaintext_listen: vec![loopback],
         credentials_dir: Some(folder.path().to_owned()),
         log: Some(File::create(folder.path().join("log")).unwrap()),
         ..config
@@ -50,6 +53,7 @@ pub async fn start(config: Config) -> TestServer {
     TestServer {
         address: server.addresses()[0],
         mtls_address: server.mtls_addresses()[0],
+        plaintext_address: server.plaintext_addresses()[0],
         settings: server.settings().clone(),
         folder,
         stop,
