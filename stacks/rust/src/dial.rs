@@ -1,4 +1,4 @@
-//! From a name to a TLS stream, with the time of each phase.
+//! From a name to a TLS or TCP stream, with the time of each phase.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,13 +11,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
 
 use crate::call_error::{call_error, handshake_error};
-use crate::stack::StackError;
+use crate::stack::{ConnInfo, StackError};
 use crate::tls::Tls;
 use crate::trace::{Phase, Trace};
 
-/// An `https` origin.
+/// An origin with or without TLS.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// Host name or IP address, without brackets.
@@ -26,28 +27,42 @@ pub struct Origin {
     pub port: u16,
     /// Value of `Host` and `:authority`.
     pub authority: http::uri::Authority,
+    /// Whether it has TLS, that is, the scheme is `https`.
+    pub tls: bool,
     /// Name that the certificate must have.
     pub server_name: ServerName<'static>,
 }
 
 impl Origin {
-    /// Parses `https://name:port`.
+    /// Parses `https://name:port` or `http://name:port`.
     pub fn parse(url: &str) -> Result<Self, StackError> {
-        let invalid = || StackError::Failed(format!("{url:?} is not https://name:port"));
+        let invalid = || {
+            StackError::Failed(format!(
+                "{url:?} is not https://name:port or http://name:port"
+            ))
+        };
         let uri: http::Uri = url.parse().map_err(|_| invalid())?;
         let authority = uri.authority().ok_or_else(invalid)?.clone();
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let port = authority.port_u16().ok_or_else(invalid)?;
         let server_name = ServerName::try_from(host.clone()).map_err(|_| invalid())?;
-        if uri.scheme_str() != Some("https") {
-            return Err(invalid());
-        }
+        let tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(invalid()),
+        };
         Ok(Self {
             host,
             port,
             authority,
+            tls,
             server_name,
         })
+    }
+
+    /// Returns the scheme of its URLs.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls { "https" } else { "http" }
     }
 
     /// Returns the host's addresses in the order of `getaddrinfo`. An IP address is returned as it
@@ -65,7 +80,10 @@ impl Origin {
     }
 }
 
-/// Opens TCP + TLS streams to one origin.
+/// TLS over TCP, or TCP alone.
+pub type Stream = Either<TlsStream<TcpStream>, TcpStream>;
+
+/// Opens streams to one origin.
 pub struct Dialer {
     origin: Origin,
     tls: Tls,
@@ -97,22 +115,21 @@ impl Dialer {
     }
 
     /// Opens a stream to the first of the origin's addresses that accepts one.
-    pub async fn dial(
-        &self,
-        mode: Reconnect,
-        trace: &Trace,
-    ) -> Result<TlsStream<TcpStream>, CallError> {
+    pub async fn dial(&self, mode: Reconnect, trace: &Trace) -> Result<Stream, CallError> {
         let tcp = self.connect(&self.origin.resolve(trace).await?).await;
         let tcp = tcp.map_err(|error| call_error(ErrorKind::Connect, &error))?;
         trace.stamp(Phase::Connect);
         let local_port = tcp.local_addr().ok().map(|address| address.port());
         trace.edit(|row| row.local_port = local_port);
+        if !self.origin.tls {
+            return Ok(Either::Right(tcp));
+        }
         let config = Arc::new(self.tls.config(mode == Reconnect::EarlyData));
         let name = self.origin.server_name.clone();
         let stream = TlsConnector::from(config).connect(name, tcp).await;
         let stream = stream.map_err(|error| handshake_error(&error))?;
         trace.stamp(Phase::Tls);
-        Ok(stream)
+        Ok(Either::Left(stream))
     }
 
     /// Discards all session tickets.
@@ -142,7 +159,18 @@ impl Dialer {
     }
 }
 
-/// Reports whether the handshake of this stream resumed a session.
-pub fn is_resumed(stream: &TlsStream<TcpStream>) -> bool {
-    stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed)
+/// Returns what is known about a connection on this stream.
+pub fn conn_info(stream: &Stream, protocol: driver::protocol::Protocol) -> ConnInfo {
+    let (tcp, handshake) = match stream {
+        Either::Left(stream) => {
+            let (tcp, tls) = stream.get_ref();
+            (tcp, tls.handshake_kind())
+        }
+        Either::Right(tcp) => (tcp, None),
+    };
+    ConnInfo {
+        local_port: tcp.local_addr().map_or(0, |address| address.port()),
+        protocol,
+        resumed: handshake == Some(HandshakeKind::Resumed),
+    }
 }

@@ -4,10 +4,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use driver::protocol::{CallError, Codec, ErrorKind, Hello, Setup};
+use wire::bench::{Diag, DiagPayload};
 use wire::{Coder, Kind, Message, Name};
 
 use crate::stack::StackError;
@@ -112,6 +114,41 @@ impl Exchanger {
         let body = self.coder.borrow_mut().encode(&message);
         trace.stamp(Phase::Encoded);
         (message, body.into())
+    }
+
+    /// Returns the encoding of a message in parts, each a record with at most `chunk_bytes` of its
+    /// payload, and records when they were ready.
+    pub(crate) fn encode_parts(
+        &self,
+        source: &Source,
+        chunk_bytes: NonZero<usize>,
+        trace: &Trace,
+    ) -> Vec<Bytes> {
+        let Source::Loaded(message) = source else {
+            unreachable!("no record is generated");
+        };
+        let Message::Diag(whole) = &**message else {
+            unreachable!("only records are sent in parts");
+        };
+        let payload = whole
+            .payload
+            .as_ref()
+            .map_or(&[][..], |payload| &payload.body);
+        let mut coder = self.coder.borrow_mut();
+        let mut encode = |body: &[u8]| {
+            let payload = Some(DiagPayload {
+                body: body.to_vec(),
+            });
+            let can_id = whole.can_id;
+            let part = Diag { can_id, payload };
+            Bytes::from(coder.encode(&Message::Diag(part)))
+        };
+        let parts = match payload {
+            [] => vec![encode(&[])],
+            payload => payload.chunks(chunk_bytes.get()).map(encode).collect(),
+        };
+        trace.stamp(Phase::Encoded);
+        parts
     }
 
     /// Decodes the response. The trace compares it with the message sent when the call's group

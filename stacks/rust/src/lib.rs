@@ -9,6 +9,7 @@
 //! 2. The [`schedule`] decides which steps may start: in order, after another, or at a time.
 //! 3. An exchange first makes and encodes its message, and last decodes the response
 //!    ([`exchange`]); in between, it is a call like any other.
+//!    Where the setup asks for it, each request is then signed ([`auth`]).
 //! 4. A call takes a connection from the pool and records its times in a
 //!    [`Trace`](trace::Trace). Stacks that share one connection wait for it together; HTTP/1.1
 //!    opens as many as it needs. A call that times out keeps the times recorded so far.
@@ -23,6 +24,7 @@
 //! Nothing is retried. A connection found closed is replaced before a call is sent on it; one
 //! that breaks during a call fails the call.
 
+pub mod auth;
 pub mod call_error;
 pub mod channel;
 pub mod dial;

@@ -9,9 +9,10 @@ use driver::protocol::Action;
 use http::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
 };
-use http::{Method, Request, Uri};
+use http::{HeaderMap, Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
+use crate::auth::{Auth, Content};
 use crate::dial::Origin;
 use crate::exchange::find_kind;
 use crate::stack::StackError;
@@ -28,6 +29,7 @@ pub const CHUNK_BYTES: usize = 16 << 10;
 const MAX_UPLOAD_BYTES: usize = 256 << 20;
 
 /// A request, which can be sent any number of times.
+#[derive(Clone)]
 pub struct HttpRequest {
     method: Method,
     path: String,
@@ -36,6 +38,7 @@ pub struct HttpRequest {
     /// In an exchange: the codec of the body.
     codec: Option<wire::Codec>,
     body: Bytes,
+    proof: HeaderMap,
 }
 
 impl HttpRequest {
@@ -62,8 +65,16 @@ impl HttpRequest {
                 let reason = "only gRPC has message streams here";
                 return Err(StackError::unsupported("step stream", reason));
             }
-            Action::Submit { .. } => {
-                return Err(StackError::unsupported("step submit", "not yet offered"));
+            Action::Submit {
+                chunk_bytes: Some(_),
+                ..
+            } => {
+                let reason = "only gRPC sends a message in chunks here";
+                return Err(StackError::unsupported("step submit in chunks", reason));
+            }
+            Action::Submit { kind, .. } => {
+                let path = format!("/submit/{}", find_kind(kind)?.name());
+                (Method::POST, path, None, Bytes::new())
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
@@ -79,25 +90,34 @@ impl HttpRequest {
             content_type,
             codec: None,
             body,
+            proof: HeaderMap::new(),
         })
     }
 
-    /// Returns this request with `message` as its body.
-    pub fn with_message(&self, codec: wire::Codec, message: Bytes) -> Self {
+    /// Returns this request with its one message as the body.
+    pub fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self {
         Self {
-            method: self.method.clone(),
-            path: self.path.clone(),
-            id: self.id,
             content_type: Some(HeaderValue::from_static(codec.format.content_type())),
             codec: Some(codec),
-            body: message,
+            body: messages.into_iter().next().unwrap_or_default(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns this request with the proof of who sends it.
+    pub fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self {
+        let body = Content::Whole(&self.body);
+        let proof = auth.prove(self.method.as_str(), origin, &self.path, body);
+        Self {
+            proof: proof.headers,
+            ..self.clone()
         }
     }
 
     /// Returns the head, with an absolute URI.
     pub fn head(&self, origin: &Origin) -> Request<()> {
         let uri = Uri::builder()
-            .scheme("https")
+            .scheme(origin.scheme())
             .authority(origin.authority.clone())
             .path_and_query(self.path.as_str())
             .build()
@@ -105,6 +125,7 @@ impl HttpRequest {
         let mut head = Request::new(());
         *head.method_mut() = self.method.clone();
         *head.uri_mut() = uri;
+        head.headers_mut().clone_from(&self.proof);
         head.headers_mut().insert(ID_HEADER, self.id.into());
         if let Some(kind) = &self.content_type {
             head.headers_mut().insert(CONTENT_TYPE, kind.clone());

@@ -1,13 +1,17 @@
 //! One run: follows the steps and sends the rows.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZero;
 use std::time::Duration;
 
 use driver::protocol::{Action, CallError, Capability, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use wire::Kind;
 
+use crate::auth::Auth;
 use crate::call_error::{cancelled_error, timeout_error};
 use crate::channel::ReplySink;
 use crate::exchange::{Exchanger, Source};
@@ -20,11 +24,12 @@ use crate::trace::{Phase, Trace};
 pub(crate) struct Run<'a, S: Stack> {
     pool: &'a Pool<S>,
     exchanger: &'a Exchanger,
+    auth: Option<&'a Auth>,
     steps: &'a [Step],
     /// By step; none for steps that are not calls.
     calls: Vec<Option<PreparedCall<S>>>,
     timeout_ns: u64,
-    schedule: Schedule,
+    schedule: RefCell<Schedule>,
     /// The steps that start with the run.
     first: Vec<Ready>,
 }
@@ -32,8 +37,25 @@ pub(crate) struct Run<'a, S: Stack> {
 /// The parts of a call that are made before the run starts.
 struct PreparedCall<S: Stack> {
     request: S::Request,
-    /// In an exchange: the source of its message. The request has no body yet.
-    message: Option<Source>,
+    /// In an exchange or a submission: the source of its message. The request has no body yet.
+    message: Option<MessageSource>,
+}
+
+/// The message of an exchange or a submission.
+struct MessageSource {
+    source: Source,
+    form: Form,
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy)]
+enum Form {
+    /// It is sent, and one like it received and decoded.
+    Exchange,
+    /// It is sent.
+    Submission,
+    /// It is sent in parts with at most this many bytes of payload.
+    Parts(NonZero<usize>),
 }
 
 impl<'a, S: Stack> Run<'a, S> {
@@ -41,6 +63,7 @@ impl<'a, S: Stack> Run<'a, S> {
     pub(crate) fn prepare(
         pool: &'a Pool<S>,
         exchanger: &'a Exchanger,
+        auth: Option<&'a Auth>,
         steps: &'a [Step],
         timeout_ns: u64,
     ) -> Result<Self, StackError> {
@@ -52,7 +75,22 @@ impl<'a, S: Stack> Run<'a, S> {
             Action::Reconnect { mode } => check_reconnect(&capabilities, *mode).map(|()| None),
             call => {
                 let message = match call {
-                    Action::Exchange { message, kind } => Some(exchanger.prepare(message, kind)?),
+                    Action::Exchange { message, kind } => Some(MessageSource {
+                        source: exchanger.prepare(message, kind)?,
+                        form: Form::Exchange,
+                    }),
+                    Action::Submit {
+                        message,
+                        kind,
+                        chunk_bytes,
+                    } => Some(MessageSource {
+                        source: exchanger.prepare(message, kind)?,
+                        form: submission(kind, *chunk_bytes)?,
+                    }),
+                    Action::Stream { .. } if auth.is_some_and(Auth::signs) => {
+                        let reason = "a stream in both directions cannot be signed";
+                        return Err(StackError::unsupported("step stream", reason));
+                    }
                     _ => None,
                 };
                 let request = pool.stack().prepare(step.id, call)?;
@@ -63,10 +101,11 @@ impl<'a, S: Stack> Run<'a, S> {
         Ok(Self {
             pool,
             exchanger,
+            auth,
             steps,
             calls,
             timeout_ns,
-            schedule,
+            schedule: RefCell::new(schedule),
             first,
         })
     }
@@ -75,28 +114,39 @@ impl<'a, S: Stack> Run<'a, S> {
     pub(crate) async fn follow(mut self, replies: &mut dyn ReplySink) -> io::Result<()> {
         let mut groups = Groups::new(self.steps);
         let first = std::mem::take(&mut self.first);
-        let mut schedule = std::mem::take(&mut self.schedule);
         let begin = Instant::now();
-        let start = |ready: Ready| {
-            let begin = begin + Duration::from_nanos(ready.delay_ns);
-            self.step(ready.index, (ready.delay_ns > 0).then_some(begin))
-        };
-        let mut running: FuturesUnordered<_> = first.into_iter().map(start).collect();
+        let mut running: FuturesUnordered<_> = first
+            .into_iter()
+            .map(|ready| self.step(ready, begin))
+            .collect();
         while let Some((index, trace)) = running.next().await {
             groups.step_ended(&self.steps[index], trace);
             if running.is_empty() {
                 groups.send_complete(replies)?;
             }
-            let ready = schedule.step_ended(index);
-            running.extend(ready.into_iter().map(|index| self.step(index, None)));
+            let ready = self
+                .schedule
+                .borrow_mut()
+                .step_ended(index, elapsed_ns(begin));
+            let at_once = |index| Ready { index, delay_ns: 0 };
+            running.extend(
+                ready
+                    .into_iter()
+                    .map(|index| self.step(at_once(index), begin)),
+            );
         }
         replies.send(Reply::Done)
     }
 
-    /// Does one step. Returns its index and, if it is a call, its trace.
-    async fn step(&self, index: usize, begin: Option<Instant>) -> (usize, Option<Trace>) {
-        if let Some(begin) = begin {
-            sleep_until(begin).await;
+    /// Does one step, unless it is too late for it. Returns its index and the trace of a call.
+    async fn step(&self, ready: Ready, begin: Instant) -> (usize, Option<Trace>) {
+        let Ready { index, delay_ns } = ready;
+        if delay_ns > 0 {
+            sleep_until(begin + Duration::from_nanos(delay_ns)).await;
+        }
+        let until = self.steps[index].until;
+        if until.is_some_and(|until| self.schedule.borrow().is_past(until, elapsed_ns(begin))) {
+            return (index, None);
         }
         let step = &self.steps[index];
         match (&self.calls[index], &step.action) {
@@ -131,24 +181,45 @@ impl<'a, S: Stack> Run<'a, S> {
         trace
     }
 
-    /// Sends the request; in an exchange, also encodes its message and decodes the response.
+    /// Sends the request; in an exchange or a submission, also encodes its message; in an exchange, also
+    /// decodes the response.
     async fn exchange_or_send(
         &self,
         prepared: &PreparedCall<S>,
         trace: &Trace,
     ) -> Result<(), CallError> {
-        let Some(source) = &prepared.message else {
+        let Some(MessageSource { source, form }) = &prepared.message else {
             return self.send(&prepared.request, trace).await;
         };
-        let (message, body) = self.exchanger.encode(source, trace);
+        let (sent, messages) = match form {
+            Form::Parts(bytes) => (None, self.exchanger.encode_parts(source, *bytes, trace)),
+            Form::Exchange | Form::Submission => {
+                let (message, body) = self.exchanger.encode(source, trace);
+                let answered = matches!(form, Form::Exchange);
+                (answered.then_some(message), vec![body])
+            }
+        };
         let stack = self.pool.stack();
-        let request = stack.with_message(&prepared.request, self.exchanger.codec(), body);
+        let request = stack.with_messages(&prepared.request, self.exchanger.codec(), messages);
         self.send(&request, trace).await?;
-        trace.stamp(Phase::Received);
-        self.exchanger.decode(message, trace)
+        match sent {
+            None => Ok(()),
+            Some(sent) => {
+                trace.stamp(Phase::Received);
+                self.exchanger.decode(sent, trace)
+            }
+        }
     }
 
     async fn send(&self, request: &S::Request, trace: &Trace) -> Result<(), CallError> {
+        let proven = self.auth.map(|auth| {
+            let proven = self.pool.stack().with_proof(request, auth);
+            if auth.signs() {
+                trace.stamp(Phase::Signed);
+            }
+            proven
+        });
+        let request = proven.as_ref().unwrap_or(request);
         let conn = self.pool.acquire(trace).await?;
         let outcome = self.pool.stack().call(conn.get(), request, trace).await;
         // Once more: early data is sent before the handshake's outcome is known.
@@ -163,6 +234,24 @@ impl<'a, S: Stack> Run<'a, S> {
         }
         outcome
     }
+}
+
+/// Returns the form of a submission of this kind.
+fn submission(kind: &str, chunk_bytes: Option<u64>) -> Result<Form, StackError> {
+    if kind != Kind::Diag.name() {
+        let reason = "only messages of kind Diag are submitted";
+        return Err(StackError::unsupported(format!("submit {kind}"), reason));
+    }
+    let Some(bytes) = chunk_bytes else {
+        return Ok(Form::Submission);
+    };
+    let bytes = usize::try_from(bytes).ok().and_then(NonZero::new);
+    let invalid = || StackError::Failed("a chunk must have at least one byte".to_owned());
+    Ok(Form::Parts(bytes.ok_or_else(invalid)?))
+}
+
+fn elapsed_ns(begin: Instant) -> u64 {
+    u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn check_reconnect(capabilities: &[Capability], mode: Reconnect) -> Result<(), StackError> {
@@ -182,7 +271,7 @@ fn check_reconnect(capabilities: &[Capability], mode: Reconnect) -> Result<(), S
 
 /// The calls that have ended but whose rows have not been sent.
 struct Groups {
-    /// By group: its number of calls.
+    /// By group: its number of calls that have a row, or may still get one.
     sizes: BTreeMap<u32, usize>,
     ended: BTreeMap<u32, Vec<Trace>>,
 }
@@ -200,8 +289,13 @@ impl Groups {
     }
 
     fn step_ended(&mut self, step: &Step, trace: Option<Trace>) {
-        if let Some(trace) = trace {
-            self.ended.entry(step.group).or_default().push(trace);
+        match trace {
+            Some(trace) => self.ended.entry(step.group).or_default().push(trace),
+            // It was too late to start the call, which therefore has no row.
+            None if step.action.is_call() => {
+                self.sizes.entry(step.group).and_modify(|size| *size -= 1);
+            }
+            None => {}
         }
     }
 

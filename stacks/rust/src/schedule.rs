@@ -1,8 +1,8 @@
-//! The rules by which steps start, without a clock or a network.
+//! The rules by which steps start or are left out, without a clock or a network.
 
 use std::collections::HashMap;
 
-use driver::protocol::{Start, Step};
+use driver::protocol::{Start, Step, Until};
 
 /// The steps of a run and what each of them waits for. Steps are identified by their index.
 ///
@@ -12,7 +12,9 @@ use driver::protocol::{Start, Step};
 pub struct Schedule {
     /// By index: whether the step starts when every earlier step has ended.
     sequential: Vec<bool>,
-    ended: Vec<bool>,
+    /// By index: when the step ended, in nanoseconds after the start of the run.
+    ended_ns: Vec<Option<u64>>,
+    indices: HashMap<u32, usize>,
     /// Every step before this index has ended.
     ended_prefix: usize,
     /// By index: the steps that start as soon as this one has ended.
@@ -39,7 +41,7 @@ pub enum ScheduleError {
         /// Id of the step before it, or 0.
         previous: u32,
     },
-    /// A step waits for one that is not earlier.
+    /// A step waits for one that is not earlier, or has a limit after it.
     #[error("step {id} waits for step {after}, which is not an earlier step")]
     After {
         /// Id of the step.
@@ -54,11 +56,11 @@ impl Schedule {
     pub fn new(steps: &[Step]) -> Result<(Self, Vec<Ready>), ScheduleError> {
         let mut schedule = Self {
             sequential: vec![false; steps.len()],
-            ended: vec![false; steps.len()],
+            ended_ns: vec![None; steps.len()],
+            indices: HashMap::new(),
             ended_prefix: 0,
             followers: HashMap::new(),
         };
-        let mut indices = HashMap::new();
         let mut first = Vec::new();
         let mut previous = 0;
         for (index, step) in steps.iter().enumerate() {
@@ -72,23 +74,44 @@ impl Schedule {
                 None => schedule.sequential[index] = true,
                 Some(Start::After(0)) => first.push(Ready { index, delay_ns: 0 }),
                 Some(Start::After(after)) => {
-                    let earlier = *indices
-                        .get(&after)
-                        .ok_or(ScheduleError::After { id, after })?;
+                    let earlier = schedule.earlier(id, after)?;
                     schedule.followers.entry(earlier).or_default().push(index);
                 }
                 Some(Start::AtNs(delay_ns)) => first.push(Ready { index, delay_ns }),
             }
-            indices.insert(id, index);
+            if let Some(Until { after, .. }) = step.until
+                && after != 0
+            {
+                schedule.earlier(id, after)?;
+            }
+            schedule.indices.insert(id, index);
         }
         Ok((schedule, first))
     }
 
-    /// Marks the step at `index` as ended. Returns the indices of the steps that may start now.
-    pub fn step_ended(&mut self, index: usize) -> Vec<usize> {
-        self.ended[index] = true;
+    fn earlier(&self, id: u32, after: u32) -> Result<usize, ScheduleError> {
+        let earlier = self.indices.get(&after).copied();
+        earlier.ok_or(ScheduleError::After { id, after })
+    }
+
+    /// Reports whether it is too late, `now_ns` after the start of the run, for a step with this limit.
+    pub fn is_past(&self, until: Until, now_ns: u64) -> bool {
+        let since_ns = match until.after {
+            0 => Some(0),
+            id => self
+                .indices
+                .get(&id)
+                .and_then(|&index| self.ended_ns[index]),
+        };
+        since_ns.is_some_and(|since_ns| now_ns > since_ns.saturating_add(until.ns))
+    }
+
+    /// Marks the step at `index` as ended `now_ns` after the start of the run. Returns the indices of
+    /// the steps that may start now.
+    pub fn step_ended(&mut self, index: usize, now_ns: u64) -> Vec<usize> {
+        self.ended_ns[index] = Some(now_ns);
         let mut ready = self.followers.remove(&index).unwrap_or_default();
-        while self.ended.get(self.ended_prefix) == Some(&true) {
+        while let Some(Some(_)) = self.ended_ns.get(self.ended_prefix) {
             self.ended_prefix += 1;
             if self.sequential.get(self.ended_prefix) == Some(&true) {
                 ready.push(self.ended_prefix);
@@ -124,9 +147,9 @@ mod tests {
     fn steps_run_in_sequence_by_default() {
         let (mut schedule, first) = Schedule::new(&steps(&[None, None, None])).unwrap();
         assert_eq!(indices(&first), [0]);
-        assert_eq!(schedule.step_ended(0), [1]);
-        assert_eq!(schedule.step_ended(1), [2]);
-        assert_eq!(schedule.step_ended(2), [0; 0]);
+        assert_eq!(schedule.step_ended(0, 0), [1]);
+        assert_eq!(schedule.step_ended(1, 0), [2]);
+        assert_eq!(schedule.step_ended(2, 0), [0; 0]);
     }
 
     #[test]
@@ -134,9 +157,9 @@ mod tests {
         let after = Some(Start::After(1));
         let (mut schedule, first) = Schedule::new(&steps(&[None, after, after, None])).unwrap();
         assert_eq!(indices(&first), [0]);
-        assert_eq!(schedule.step_ended(0), [1, 2]);
-        assert_eq!(schedule.step_ended(2), [0; 0]);
-        assert_eq!(schedule.step_ended(1), [3]);
+        assert_eq!(schedule.step_ended(0, 0), [1, 2]);
+        assert_eq!(schedule.step_ended(2, 0), [0; 0]);
+        assert_eq!(schedule.step_ended(1, 0), [3]);
     }
 
     #[test]
@@ -145,9 +168,9 @@ mod tests {
         let (mut schedule, first) = Schedule::new(&steps(&starts)).unwrap();
         assert_eq!(indices(&first), [0, 1, 2]);
         assert_eq!(first[1].delay_ns, 5);
-        assert_eq!(schedule.step_ended(2), [0; 0]);
-        assert_eq!(schedule.step_ended(0), [0; 0]);
-        assert_eq!(schedule.step_ended(1), [3]);
+        assert_eq!(schedule.step_ended(2, 0), [0; 0]);
+        assert_eq!(schedule.step_ended(0, 0), [0; 0]);
+        assert_eq!(schedule.step_ended(1, 0), [3]);
     }
 
     #[test]
@@ -159,6 +182,26 @@ mod tests {
         repeated[1].id = 1;
         let error = Schedule::new(&repeated).err();
         assert_eq!(error, Some(ScheduleError::Ids { id: 1, previous: 1 }));
+    }
+
+    #[test]
+    fn a_limit_counts_from_the_end_of_its_step() {
+        let (mut schedule, _) = Schedule::new(&steps(&[None, None, None])).unwrap();
+        let since = |after| Until { after, ns: 10 };
+        assert!(!schedule.is_past(since(0), 10) && schedule.is_past(since(0), 11));
+        // The step has not ended yet.
+        assert!(!schedule.is_past(since(1), 1_000));
+        schedule.step_ended(0, 500);
+        assert!(!schedule.is_past(since(1), 510) && schedule.is_past(since(1), 511));
+        let endless = Until {
+            after: 1,
+            ns: u64::MAX,
+        };
+        assert!(!schedule.is_past(endless, u64::MAX));
+        let mut forward = steps(&[None, None]);
+        forward[0].until = Some(since(2));
+        let error = Schedule::new(&forward).err();
+        assert_eq!(error, Some(ScheduleError::After { id: 1, after: 2 }));
     }
 
     fn starts() -> impl Strategy<Value = Vec<Option<Start>>> {
@@ -191,7 +234,7 @@ mod tests {
             for pick in picks.iter().take(starts.len()) {
                 let index = running.swap_remove(pick.index(running.len()));
                 ended[index] = true;
-                let ready = schedule.step_ended(index);
+                let ready = schedule.step_ended(index, 0);
                 running.extend(&ready);
                 started.extend(ready);
                 for (index, start) in starts.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use driver::protocol::{Action, CallError, Reconnect, Reply, Request, RequestError, Setup, Step};
 
+use crate::auth::Auth;
 use crate::channel::{ReplySink, RequestReader, open};
 use crate::exchange::Exchanger;
 use crate::pool::Pool;
@@ -71,6 +72,7 @@ pub fn converse<S: Stack>(
 struct Session<S: Stack> {
     pool: Pool<S>,
     exchanger: Exchanger,
+    auth: Option<Auth>,
     timeout_ns: u64,
 }
 
@@ -84,6 +86,7 @@ impl<S: Stack> Session<S> {
             ));
         }
         let exchanger = Exchanger::new(&setup, &hello)?;
+        let auth = setup.auth.as_ref().map(Auth::read).transpose()?;
         let pool = Pool::new(S::new(&setup)?);
         if let Some(url) = &setup.warmup_url {
             let warmup = Setup {
@@ -95,12 +98,14 @@ impl<S: Stack> Session<S> {
         Ok(Self {
             pool,
             exchanger,
+            auth,
             timeout_ns: setup.timeout_ns,
         })
     }
 
     async fn run(&self, steps: &[Step], replies: &mut dyn ReplySink) -> io::Result<()> {
-        match Run::prepare(&self.pool, &self.exchanger, steps, self.timeout_ns) {
+        let auth = self.auth.as_ref();
+        match Run::prepare(&self.pool, &self.exchanger, auth, steps, self.timeout_ns) {
             Ok(run) => run.follow(replies).await,
             Err(error) => replies.send(error_reply(error)),
         }

@@ -5,19 +5,21 @@ use std::future::Future;
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Setup};
 
+use crate::auth::Auth;
 use crate::trace::Trace;
 
 /// One client library, set up for one origin.
 ///
-/// The engine calls `prepare` for each call before the run, `connect` when a call needs a
-/// connection, `with_message` within an exchange, `call` on a connection, `is_usable` before
+/// The engine calls `prepare` for each call before the run, `with_messages` within an exchange
+/// or a submission, `with_proof` within each call where requests need one, `connect` when a call needs
+/// a connection, `call` on a connection, `is_usable` before
 /// the connection is used again, and `close` in the end. Any of these futures may be dropped
 /// when a call times out.
 pub trait Stack: Sized + 'static {
     /// A connection.
     type Conn: 'static;
-    /// A request that can be sent.
-    type Request: 'static;
+    /// A request that can be sent; cheap to clone.
+    type Request: Clone + 'static;
 
     /// Returns what the driver is and can do.
     fn hello() -> Hello;
@@ -31,13 +33,17 @@ pub trait Stack: Sized + 'static {
     /// Makes the request of a step that [is a call](Action::is_call).
     fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, StackError>;
 
-    /// Returns the request of an exchange with `message` as its body.
-    fn with_message(
+    /// Returns the request of an exchange or a submission with its message as the body. A submission
+    /// in chunks has any number of messages, everything else one.
+    fn with_messages(
         &self,
         request: &Self::Request,
         codec: wire::Codec,
-        message: Bytes,
+        messages: Vec<Bytes>,
     ) -> Self::Request;
+
+    /// Returns the request with its proof of who sends it.
+    fn with_proof(&self, request: &Self::Request, auth: &Auth) -> Self::Request;
 
     /// Opens a connection and records the times of name, socket and handshake.
     fn connect(

@@ -33,6 +33,8 @@ pub enum Phase {
     Created,
     /// The message is encoded.
     Encoded,
+    /// The request is signed.
+    Signed,
     /// The name is resolved.
     Dns,
     /// TCP is connected.
@@ -64,6 +66,7 @@ impl Trace {
             Phase::Start => row.start_ns = now,
             Phase::Created => row.created_ns = Some(now),
             Phase::Encoded => row.encoded_ns = Some(now),
+            Phase::Signed => row.signed_ns = Some(now),
             Phase::Dns => row.dns_ns = Some(now),
             Phase::Connect => row.connect_ns = Some(now),
             Phase::Tls => row.tls_ns = Some(now),

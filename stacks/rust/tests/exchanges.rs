@@ -4,10 +4,8 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
 use common::test_server::{PROTOCOLS, TestServer, hello};
-use common::{Driver, deadline, sequential};
+use common::{Driver, deadline, sequential, values};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use wire::Name;
@@ -17,17 +15,6 @@ fn exchange(name: &str) -> Action {
         message: name.into(),
         kind: name.parse::<Name>().unwrap().kind().name().into(),
     }
-}
-
-/// Writes value files and returns their paths by message name.
-fn values(dir: &tempfile::TempDir, names: &[&str]) -> BTreeMap<String, String> {
-    let value = |name: &&str| {
-        let path = dir.path().join(format!("{name}.value"));
-        let message = name.parse::<Name>().unwrap().message(1);
-        std::fs::write(&path, wire::to_value(&message)).unwrap();
-        ((*name).to_owned(), path.to_str().unwrap().to_owned())
-    };
-    names.iter().map(value).collect()
 }
 
 #[test]

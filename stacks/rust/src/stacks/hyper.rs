@@ -15,8 +15,9 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
+use crate::auth::Auth;
 use crate::call_error::{check_status, transport_error};
-use crate::dial::{Dialer, is_resumed};
+use crate::dial::{Dialer, conn_info};
 use crate::exchange::{CODECS, codecs};
 use crate::request::{Chunks, HttpRequest};
 use crate::send_tracker::{SendTracker, TrackedBody, TrackedStream};
@@ -60,6 +61,11 @@ impl Stack for Hyper {
                 Capability::Parallel,
                 Capability::Congestion,
                 Capability::Cancel,
+                Capability::Plaintext,
+                Capability::Jwt,
+                Capability::Hmac,
+                Capability::Submit,
+                Capability::Until,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -74,8 +80,13 @@ impl Stack for Hyper {
             Protocol::H1 => b"http/1.1",
             _ => b"h2",
         };
+        let dialer = Dialer::new(setup, alpn)?;
+        if !dialer.origin().tls && setup.protocol != Protocol::H1 {
+            let reason = "only HTTP/1.1 is offered without TLS";
+            return Err(StackError::unsupported("plaintext", reason));
+        }
         Ok(Self {
-            dialer: Dialer::new(setup, alpn)?,
+            dialer,
             protocol: setup.protocol,
         })
     }
@@ -88,26 +99,22 @@ impl Stack for Hyper {
         HttpRequest::new(id, action)
     }
 
-    fn with_message(
+    fn with_messages(
         &self,
         request: &HttpRequest,
         codec: wire::Codec,
-        message: Bytes,
+        messages: Vec<Bytes>,
     ) -> HttpRequest {
-        request.with_message(codec, message)
+        request.with_messages(codec, messages)
+    }
+
+    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
+        request.with_proof(auth, self.dialer.origin())
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
         let stream = self.dialer.dial(mode, trace).await?;
-        let info = ConnInfo {
-            local_port: stream
-                .get_ref()
-                .0
-                .local_addr()
-                .map_or(0, |address| address.port()),
-            protocol: self.protocol,
-            resumed: is_resumed(&stream),
-        };
+        let info = conn_info(&stream, self.protocol);
         let (stream, tracker) = TrackedStream::new(stream);
         let io = TokioIo::new(stream);
         let sender = match self.protocol {
@@ -231,6 +238,7 @@ fn phases() -> BTreeMap<String, String> {
         ("connect", "TCP connect returned"),
         ("tls", "rustls handshake complete"),
         ("request_sent", "last bytes written to the socket"),
+        ("signed", "digest and signature computed"),
         ("first_byte", "response head delivered"),
         ("end", "end of body delivered"),
     ]

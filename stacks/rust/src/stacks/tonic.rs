@@ -14,11 +14,12 @@ use driver::protocol::{
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
 use prost::Message;
+use sign::Chunks;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::client::Grpc;
-use tonic::metadata::MetadataValue;
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tower::Service;
@@ -26,14 +27,17 @@ use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest};
 use wire::{Echo, PassThrough};
 
+use crate::auth::{Auth, Content, Proof};
 use crate::call_error::{call_error, transport_error};
-use crate::dial::{Dialer, is_resumed};
+use crate::dial::{Dialer, conn_info};
 use crate::exchange::{codecs, find_kind};
 use crate::request::{CHUNK_BYTES, upload_body};
 use crate::send_tracker::{SendTracker, TrackedStream};
 use crate::stack::{ConnInfo, Stack, StackError};
 use crate::tls;
 use crate::trace::{Phase, Trace};
+
+const SUBMIT_STREAM: &str = "/commute.bench.v1.Submit/DiagStream";
 
 /// tonic, set up for one origin.
 pub struct Tonic {
@@ -49,17 +53,28 @@ pub struct Conn {
 }
 
 /// The gRPC request of a step.
+#[derive(Clone)]
 pub struct GrpcRequest {
     id: u32,
     method: Method,
+    proof: Option<Proof>,
 }
 
+#[derive(Clone)]
 enum Method {
     Echo(EchoRequest),
     Download(DownloadRequest),
     Upload(Bytes),
-    Chat { message: EchoRequest, messages: u32 },
-    Exchange { path: PathAndQuery, message: Bytes },
+    Chat {
+        message: EchoRequest,
+        messages: u32,
+    },
+    /// An exchange, or a submission of one message.
+    Unary {
+        path: PathAndQuery,
+        message: Bytes,
+    },
+    Submit(Vec<Bytes>),
 }
 
 impl Stack for Tonic {
@@ -81,6 +96,11 @@ impl Stack for Tonic {
                 Capability::Protobuf,
                 Capability::Congestion,
                 Capability::Cancel,
+                Capability::Plaintext,
+                Capability::Jwt,
+                Capability::Hmac,
+                Capability::Submit,
+                Capability::Until,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -125,13 +145,22 @@ impl Stack for Tonic {
             Action::Exchange { kind, .. } => {
                 let path = format!("{}/{}", wire::EXCHANGE, find_kind(kind)?.name());
                 let path = PathAndQuery::try_from(path);
-                Method::Exchange {
+                Method::Unary {
                     path: path.expect("every kind's name is valid in a path"),
                     message: Bytes::new(),
                 }
             }
-            Action::Submit { .. } => {
-                return Err(StackError::unsupported("step submit", "not yet offered"));
+            Action::Submit {
+                chunk_bytes: Some(_),
+                ..
+            } => Method::Submit(Vec::new()),
+            Action::Submit { kind, .. } => {
+                let path = format!("{}/{}", wire::SUBMIT, find_kind(kind)?.name());
+                let path = PathAndQuery::try_from(path);
+                Method::Unary {
+                    path: path.expect("every kind's name is valid in a path"),
+                    message: Bytes::new(),
+                }
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
@@ -140,34 +169,58 @@ impl Stack for Tonic {
                 )));
             }
         };
-        Ok(GrpcRequest { id, method })
+        Ok(GrpcRequest {
+            id,
+            method,
+            proof: None,
+        })
     }
 
-    fn with_message(&self, request: &GrpcRequest, _: wire::Codec, message: Bytes) -> GrpcRequest {
+    fn with_messages(
+        &self,
+        request: &GrpcRequest,
+        _: wire::Codec,
+        messages: Vec<Bytes>,
+    ) -> GrpcRequest {
         let method = match &request.method {
-            Method::Exchange { path, .. } => Method::Exchange {
+            Method::Unary { path, .. } => Method::Unary {
                 path: path.clone(),
-                message,
+                message: messages.into_iter().next().unwrap_or_default(),
             },
-            _ => unreachable!("the engine calls it for exchanges only"),
+            Method::Submit(_) => Method::Submit(messages),
+            _ => unreachable!("the engine calls it for exchanges and submissions only"),
         };
         GrpcRequest {
-            id: request.id,
             method,
+            ..request.clone()
+        }
+    }
+
+    fn with_proof(&self, request: &GrpcRequest, auth: &Auth) -> GrpcRequest {
+        let encoded;
+        let (path, content) = match &request.method {
+            Method::Echo(message) => {
+                encoded = message.encode_to_vec();
+                ("/commute.v1.Bench/Echo", Content::Whole(&encoded))
+            }
+            Method::Download(range) => {
+                encoded = range.encode_to_vec();
+                ("/commute.v1.Bench/Download", Content::Whole(&encoded))
+            }
+            Method::Upload(_) => ("/commute.v1.Bench/Upload", Content::Chunks),
+            Method::Chat { .. } => ("/commute.v1.Bench/Chat", Content::Chunks),
+            Method::Unary { path, message } => (path.as_str(), Content::Whole(message)),
+            Method::Submit(_) => (SUBMIT_STREAM, Content::Chunks),
+        };
+        GrpcRequest {
+            proof: Some(auth.prove("POST", self.dialer.origin(), path, content)),
+            ..request.clone()
         }
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
         let stream = self.dialer.dial(mode, trace).await?;
-        let info = ConnInfo {
-            local_port: stream
-                .get_ref()
-                .0
-                .local_addr()
-                .map_or(0, |address| address.port()),
-            protocol: Protocol::Grpc,
-            resumed: is_resumed(&stream),
-        };
+        let info = conn_info(&stream, Protocol::Grpc);
         let (stream, tracker) = TrackedStream::new(stream);
         // The channel takes it for its first connection and cannot open another.
         let mut stream = Some(TokioIo::new(stream));
@@ -198,17 +251,16 @@ impl Stack for Tonic {
         };
         let origin = self.endpoint.uri().clone();
         let client = BenchClient::with_origin(traced.clone(), origin.clone());
+        let grpc = Grpc::with_origin(traced, origin);
         let outcome = match &request.method {
-            Method::Echo(message) => echo(client, request.id, message, trace).await,
-            Method::Download(range) => download(client, request.id, range, trace).await,
-            Method::Upload(file) => upload(client, request.id, file, trace).await,
+            Method::Echo(message) => echo(client, request, message, trace).await,
+            Method::Download(range) => download(client, request, range, trace).await,
+            Method::Upload(file) => upload(client, request, file, trace).await,
             Method::Chat { message, messages } => {
-                chat(client, request.id, message, *messages, trace).await
+                chat(client, request, message, *messages, trace).await
             }
-            Method::Exchange { path, message } => {
-                let grpc = Grpc::with_origin(traced, origin);
-                exchange(grpc, request.id, path, message, trace).await
-            }
+            Method::Unary { path, message } => unary(grpc, request, path, message, trace).await,
+            Method::Submit(parts) => submit(grpc, request, parts, trace).await,
         };
         match outcome {
             Ok(()) => trace.edit(|row| row.status = Some(Code::Ok as u16)),
@@ -239,43 +291,53 @@ type Client = BenchClient<TracedChannel>;
 
 async fn echo(
     mut client: Client,
-    id: u32,
+    request: &GrpcRequest,
     message: &EchoRequest,
     trace: &Trace,
 ) -> Result<(), Status> {
     count_sent(trace, message.encoded_len());
-    let reply = client.echo(with_id(id, message.clone())).await?;
+    let reply = client.echo(request.wrap(message.clone())).await?;
     trace.receive(reply.into_inner().encode_to_vec().into());
     Ok(())
 }
 
 async fn download(
     mut client: Client,
-    id: u32,
+    request: &GrpcRequest,
     range: &DownloadRequest,
     trace: &Trace,
 ) -> Result<(), Status> {
     count_sent(trace, range.encoded_len());
-    let mut chunks = client.download(with_id(id, *range)).await?.into_inner();
+    let mut chunks = client.download(request.wrap(*range)).await?.into_inner();
     while let Some(chunk) = chunks.message().await? {
         trace.receive(chunk.data);
     }
     Ok(())
 }
 
-async fn upload(mut client: Client, id: u32, file: &Bytes, trace: &Trace) -> Result<(), Status> {
-    let (mut remaining, counted) = (file.clone(), trace.clone());
+async fn upload(
+    mut client: Client,
+    request: &GrpcRequest,
+    file: &Bytes,
+    trace: &Trace,
+) -> Result<(), Status> {
+    let mut codes = request.codes();
+    let (mut remaining, counted) = (Some(file.clone()), trace.clone());
+    let signed = codes.is_some();
     let chunks = std::iter::from_fn(move || {
-        let length = remaining.len().min(CHUNK_BYTES);
-        count_sent(&counted, length);
-        (length > 0).then(|| Chunk {
-            data: remaining.split_to(length),
-            ..Chunk::default()
-        })
+        let mut rest = remaining.take()?;
+        // An empty file has no chunk, unless one must carry the code of the last.
+        if rest.is_empty() && !signed {
+            return None;
+        }
+        let data = rest.split_to(rest.len().min(CHUNK_BYTES));
+        count_sent(&counted, data.len());
+        let code = code(&mut codes, &data, rest.is_empty());
+        remaining = Some(rest).filter(|rest| !rest.is_empty());
+        Some(Chunk { data, code })
     });
-    let reply = client
-        .upload(with_id(id, tokio_stream::iter(chunks)))
-        .await?;
+    let chunks = request.wrap(tokio_stream::iter(chunks));
+    let reply = client.upload(chunks).await?;
     trace.receive(reply.into_inner().encode_to_vec().into());
     Ok(())
 }
@@ -283,7 +345,7 @@ async fn upload(mut client: Client, id: u32, file: &Bytes, trace: &Trace) -> Res
 /// Keeps one message in flight: each is sent when the last has been answered.
 async fn chat(
     mut client: Client,
-    id: u32,
+    request: &GrpcRequest,
     message: &EchoRequest,
     messages: u32,
     trace: &Trace,
@@ -296,7 +358,7 @@ async fn chat(
     };
     send();
     let mut replies = client
-        .chat(with_id(id, ReceiverStream::new(outgoing)))
+        .chat(request.wrap(ReceiverStream::new(outgoing)))
         .await?
         .into_inner();
     for received in 1..=messages {
@@ -313,21 +375,54 @@ async fn chat(
 
 /// Sends a message that the engine has encoded. The engine also decodes the response, so that it
 /// can time both.
-async fn exchange(
+async fn unary(
     mut grpc: Grpc<TracedChannel>,
-    id: u32,
+    request: &GrpcRequest,
     path: &PathAndQuery,
     message: &Bytes,
     trace: &Trace,
 ) -> Result<(), Status> {
-    grpc.ready()
-        .await
-        .map_err(|e| Status::from_error(e.into()))?;
+    ready(&mut grpc).await?;
     count_sent(trace, message.len());
-    let request = with_id(id, message.clone());
+    let request = request.wrap(message.clone());
     let response = grpc.unary(request, path.clone(), PassThrough).await?;
     trace.receive(response.into_inner());
     Ok(())
+}
+
+/// Sends a message in parts that the engine has encoded.
+async fn submit(
+    mut grpc: Grpc<TracedChannel>,
+    request: &GrpcRequest,
+    parts: &[Bytes],
+    trace: &Trace,
+) -> Result<(), Status> {
+    ready(&mut grpc).await?;
+    let (mut codes, counted) = (request.codes(), trace.clone());
+    let mut parts = parts.to_vec().into_iter();
+    let parts = std::iter::from_fn(move || {
+        let data = parts.next()?;
+        count_sent(&counted, data.len());
+        let code = code(&mut codes, &data, parts.len() == 0);
+        // A chunk of an upload has the form of a part, and does not copy its data.
+        Some(Bytes::from(Chunk { data, code }.encode_to_vec()))
+    });
+    let request = request.wrap(tokio_stream::iter(parts));
+    let path = PathAndQuery::from_static(SUBMIT_STREAM);
+    let response = grpc.client_streaming(request, path, PassThrough).await?;
+    trace.receive(response.into_inner());
+    Ok(())
+}
+
+async fn ready(grpc: &mut Grpc<TracedChannel>) -> Result<(), Status> {
+    let ready = grpc.ready().await;
+    ready.map_err(|error| Status::from_error(error.into()))
+}
+
+/// Returns the code of a signed stream's next chunk; none, of any other.
+fn code(codes: &mut Option<Chunks>, data: &[u8], last: bool) -> Bytes {
+    let code = codes.as_mut().map(|codes| codes.sign(data, last));
+    code.map_or_else(Bytes::new, |code| Bytes::copy_from_slice(&code))
 }
 
 /// The channel as one call uses it: records the call's times.
@@ -359,12 +454,24 @@ impl Service<http::Request<Body>> for TracedChannel {
     }
 }
 
-fn with_id<T>(id: u32, message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    request
-        .metadata_mut()
-        .insert("x-commute-id", MetadataValue::from(id));
-    request
+impl GrpcRequest {
+    /// Returns content with the metadata of this request.
+    fn wrap<T>(&self, content: T) -> Request<T> {
+        let mut request = Request::new(content);
+        if let Some(proof) = &self.proof {
+            *request.metadata_mut() = MetadataMap::from_headers(proof.headers.clone());
+        }
+        request
+            .metadata_mut()
+            .insert("x-commute-id", MetadataValue::from(self.id));
+        request
+    }
+
+    /// Returns what makes the codes of its chunks, if they are signed.
+    fn codes(&self) -> Option<Chunks> {
+        let (key, head) = self.proof.as_ref()?.chunks.as_ref()?;
+        Some(Chunks::new(key, *head))
+    }
 }
 
 /// Counts content without gRPC's framing, as the server's log does.
@@ -393,6 +500,7 @@ fn phases() -> BTreeMap<String, String> {
         ("connect", "TCP connect returned"),
         ("tls", "rustls handshake complete"),
         ("request_sent", "last bytes written to the socket"),
+        ("signed", "digest and signature computed"),
         ("first_byte", "response head delivered"),
         ("end", "status delivered"),
     ]

@@ -142,6 +142,17 @@ pub fn concurrent(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     sequential(actions).into_iter().map(at_once).collect()
 }
 
+/// Writes value files and returns their paths by message name.
+pub fn values(dir: &tempfile::TempDir, names: &[&str]) -> BTreeMap<String, String> {
+    let value = |name: &&str| {
+        let path = dir.path().join(format!("{name}.value"));
+        let message = name.parse::<wire::Name>().unwrap().message(1);
+        std::fs::write(&path, wire::to_value(&message)).unwrap();
+        ((*name).to_owned(), path.to_str().unwrap().to_owned())
+    };
+    names.iter().map(value).collect()
+}
+
 pub fn call() -> Action {
     Action::Call {
         body: r#"{"start_ts":1763757325123}"#.into(),

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use driver::clock::monotonic_ns;
-use driver::protocol::{Hello, Protocol, Row, Setup, Step};
+use driver::protocol::{Auth, Hello, Protocol, Row, Setup, Step};
 use driver::{RunAnswer, SetupAnswer};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
-use server::{Config, Server};
+use server::{AuthScheme, Config, KEY_ID, Server};
 use tokio::sync::oneshot;
 
 use super::{Driver, deadline, setup};
@@ -20,6 +20,7 @@ pub struct TestServer {
     folder: tempfile::TempDir,
     address: SocketAddr,
     mtls_address: SocketAddr,
+    plaintext_address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -41,11 +42,18 @@ pub fn driver_path(protocol: Protocol) -> &'static str {
 
 impl TestServer {
     pub fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// Starts a server that demands this of every request.
+    pub fn start_with(auth: Option<AuthScheme>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let config = Config {
             listen: vec![free],
             mtls_listen: vec![free],
+            plaintext_listen: vec![free],
+            auth,
             names: vec!["localhost".into(), "127.0.0.1".into()],
             early_data: true,
             credentials_dir: Some(folder.path().into()),
@@ -58,17 +66,19 @@ impl TestServer {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async {
                 let server = Server::bind(config).await.unwrap();
-                bound.send(server.addresses()).unwrap();
+                let plaintext = server.plaintext_addresses();
+                bound.send((server.addresses(), plaintext)).unwrap();
                 let stopped = async { stopped.await.unwrap_or_default() };
                 server.run(stopped).await.unwrap();
             });
         });
-        let addresses = addresses.recv().unwrap();
+        let (addresses, plaintext) = addresses.recv().unwrap();
         let (address, mtls_address) = (addresses[0], addresses[1]);
         Self {
             folder,
             address,
             mtls_address,
+            plaintext_address: plaintext[0],
             stop,
             thread,
         }
@@ -77,6 +87,30 @@ impl TestServer {
     pub fn setup(&self, protocol: Protocol) -> Setup {
         let url = format!("https://localhost:{}", self.address.port());
         setup(&url, &self.file("ca.pem"), protocol)
+    }
+
+    /// A setup whose requests carry what a server of [`start_with`](Self::start_with) demands.
+    pub fn auth_setup(&self, protocol: Protocol, scheme: AuthScheme) -> Setup {
+        let auth = match scheme {
+            AuthScheme::Jwt => Auth::Jwt {
+                token_file: self.file("token.jwt"),
+            },
+            AuthScheme::Hmac => Auth::Hmac {
+                key_id: KEY_ID.into(),
+                key_file: self.file("hmac.key"),
+            },
+        };
+        Setup {
+            auth: Some(auth),
+            ..self.setup(protocol)
+        }
+    }
+
+    pub fn plaintext_setup(&self, protocol: Protocol) -> Setup {
+        Setup {
+            url: format!("http://localhost:{}", self.plaintext_address.port()),
+            ..self.setup(protocol)
+        }
     }
 
     pub fn address(&self) -> SocketAddr {

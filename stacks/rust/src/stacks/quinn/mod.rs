@@ -18,6 +18,7 @@ use quinn::{ClientConfig, ConnectError, Endpoint, TransportConfig, VarInt};
 use tokio::sync::watch;
 
 use self::conn::{HandshakeState, Requests, connection_error, drive, start_http3};
+use crate::auth::Auth;
 use crate::call_error::{call_error, check_status};
 use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
@@ -61,6 +62,10 @@ impl Stack for Quinn {
                 Capability::Parallel,
                 Capability::Congestion,
                 Capability::Cancel,
+                Capability::Jwt,
+                Capability::Hmac,
+                Capability::Submit,
+                Capability::Until,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -72,8 +77,12 @@ impl Stack for Quinn {
 
     fn new(setup: &Setup) -> Result<Self, StackError> {
         let transport = Arc::new(transport(setup.congestion.as_deref())?);
+        let origin = Origin::parse(&setup.url)?;
+        if !origin.tls {
+            return Err(StackError::unsupported("plaintext", "QUIC always has TLS"));
+        }
         Ok(Self {
-            origin: Origin::parse(&setup.url)?,
+            origin,
             tls: Tls::new(setup, b"h3")?,
             transport,
         })
@@ -87,13 +96,17 @@ impl Stack for Quinn {
         HttpRequest::new(id, action)
     }
 
-    fn with_message(
+    fn with_messages(
         &self,
         request: &HttpRequest,
         codec: wire::Codec,
-        message: Bytes,
+        messages: Vec<Bytes>,
     ) -> HttpRequest {
-        request.with_message(codec, message)
+        request.with_messages(codec, messages)
+    }
+
+    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
+        request.with_proof(auth, &self.origin)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
@@ -317,6 +330,7 @@ fn phases() -> BTreeMap<String, String> {
             "request_sent",
             "end of request accepted by quinn's send buffer",
         ),
+        ("signed", "digest and signature computed"),
         ("first_byte", "response head delivered"),
         ("end", "end of body delivered"),
     ]
