@@ -262,6 +262,10 @@ impl ImportedCall {
             },
             server_hits: 0,
             server_ns: None,
+            signed_ns: None,
+            verify_ns: None,
+            allocated_bytes: None,
+            allocations: None,
             exchange: self.exchange(),
         }
     }

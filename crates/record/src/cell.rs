@@ -138,7 +138,20 @@ pub struct Call {
     /// Time from the server reading the request's head to handing over its response; absent when
     /// the server did not see the call.
     pub server_ns: Option<u64>,
-    /// Phases of an exchange; absent for other calls.
+    /// Signing of the request, from the call's start; absent where requests are not signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_ns: Option<u64>,
+    /// Time the server took to check the token, or the signature and what it covers, by its own clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_ns: Option<u64>,
+    /// Bytes that the call allocated on the client's heap, by its runtime's counters; absent where calls
+    /// overlap or the runtime does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated_bytes: Option<u64>,
+    /// Objects that the call allocated, counted alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<u64>,
+    /// Phases of an exchange or a submission; absent for other calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
 }
@@ -150,7 +163,8 @@ pub struct Exchange {
     pub created_ns: Option<u64>,
     /// End of encoding and compressing the request.
     pub encoded_ns: Option<u64>,
-    /// Arrival of the last byte of the response's body; from here to `end_ns` it is decoded.
+    /// Arrival of the last byte of the response's body; from here to `end_ns` it is decoded. Absent for
+    /// a submission, whose receipt is not.
     pub received_ns: Option<u64>,
     /// Time the server took to decode the request, by its own clock.
     pub server_decode_ns: Option<u64>,

@@ -226,6 +226,10 @@ fn call() -> impl Strategy<Value = Call> {
             },
             server_hits: id,
             server_ns: None,
+            signed_ns: None,
+            verify_ns: None,
+            allocated_bytes: None,
+            allocations: None,
             exchange: None,
         },
     )

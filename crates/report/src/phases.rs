@@ -149,6 +149,10 @@ mod tests {
             result: CallResult::Ok,
             server_hits: 1,
             server_ns: None,
+            signed_ns: None,
+            verify_ns: None,
+            allocated_bytes: None,
+            allocations: None,
             exchange,
         }
     }

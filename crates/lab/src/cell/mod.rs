@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{Action, Clock, Hello, Protocol, Reconnect, Row, Setup};
+use driver::protocol::{Action, Auth, Clock, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -31,7 +31,7 @@ use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
-use crate::study::{Arm, Security};
+use crate::study::{Arm, AuthScheme, Security};
 use crate::verify::proof::{Claim, Traffic, highest_bps};
 use capabilities::missing_capability;
 use captures::Captures;
@@ -50,6 +50,8 @@ pub(crate) use process::STARTUP_LIMIT;
 /// The congestion control of arms that set none: the default of Linux and of the QUIC libraries
 /// measured here.
 pub(crate) const DEFAULT_CONGESTION: &str = "cubic";
+/// The id of the key that a server makes for signed requests (`docs/server.md`).
+const KEY_ID: &str = "commute-1";
 /// Added to the start-up limit of a driver that warms up.
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
 /// How long to wait before a window until nothing is on the link.
@@ -167,6 +169,7 @@ impl CellRun<'_> {
     fn server_options(&self, key: Certificate) -> ServerOptions {
         let mut options = ServerOptions {
             key,
+            plaintext: self.arm.security == Security::None,
             ..self.server.clone()
         };
         let args = &mut options.args;
@@ -182,6 +185,9 @@ impl CellRun<'_> {
             if let Some(round_trips) = self.arm.time_threshold {
                 args.extend(["--time-threshold".to_owned(), round_trips.to_string()]);
             }
+        }
+        if let Some(scheme) = self.arm.auth {
+            args.extend(["--auth".to_owned(), scheme.name().to_owned()]);
         }
         if self.arm.discovery.is_some() {
             args.push("--alt-svc".to_owned());
@@ -294,6 +300,7 @@ impl CellRun<'_> {
             workload: self.workload,
             protocol: self.arm.protocol,
             codec: self.arm.codec.name(),
+            auth: self.arm.auth.map(AuthScheme::name),
             discovery: self.arm.discovery,
             clock,
             run_ns,
@@ -311,21 +318,35 @@ impl CellRun<'_> {
         warmup_server: Option<&ServerProcess>,
         scratch: &Scratch,
     ) -> Result<Setup, CellError> {
-        let mtls = self.arm.security == Security::Mtls;
+        let security = self.arm.security;
         let hand_over = |name: &str| {
             let copy = scratch.hand_over(&server.credentials().join(name));
             let path = copy.map_err(|e| CellError::io(name, &e))?;
             Ok::<_, CellError>(path.display().to_string())
         };
-        let of_mtls = |name| mtls.then(|| hand_over(name)).transpose();
+        let of_mtls = |name| {
+            (security == Security::Mtls)
+                .then(|| hand_over(name))
+                .transpose()
+        };
         let files = value_files::write(&self.workload.steps, self.seed, &scratch.client())
             .map_err(|e| CellError::io("value files", &e))?;
         let (values, schema_file) = match files {
             Some(files) => (files.values, Some(files.schema)),
             None => (BTreeMap::new(), None),
         };
+        let auth = match self.arm.auth {
+            None => None,
+            Some(AuthScheme::Jwt) => Some(Auth::Jwt {
+                token_file: hand_over("token.jwt")?,
+            }),
+            Some(AuthScheme::Hmac) => Some(Auth::Hmac {
+                key_id: KEY_ID.to_owned(),
+                key_file: hand_over("hmac.key")?,
+            }),
+        };
         let mut setup = Setup {
-            url: server.url(mtls),
+            url: server.url(security),
             warmup_url: None,
             warmup_calls: None,
             ca_file: hand_over("ca.pem")?,
@@ -341,7 +362,7 @@ impl CellRun<'_> {
             },
             observe: self.arm.observe.clone(),
             discovery: self.arm.discovery,
-            auth: None,
+            auth,
             values,
             schema_file,
         };
@@ -351,7 +372,10 @@ impl CellRun<'_> {
                 .and_then(|()| scratch.hand_over(&bundle));
             let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
             setup.ca_file = handed.display().to_string();
-            setup.warmup_url = Some(other.url(false));
+            setup.warmup_url = Some(other.url(match security {
+                Security::Mtls => Security::Tls,
+                other => other,
+            }));
             setup.warmup_calls = Some(self.arm.warmup_calls);
         }
         if let Some(amend) = self.amend_setup {

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use super::error::CellError;
 use super::process::{ProcessLog, STARTUP_LIMIT, finish};
 use crate::bench::SERVER_NAME;
+use crate::study::Security;
 
 /// The name of a server on the client's loopback, which every hosts file has.
 const LOOPBACK_NAME: &str = "localhost";
@@ -29,6 +30,7 @@ const LOOPBACK: [IpAddr; 2] = [
 ];
 const PORT: u16 = 8443;
 const MTLS_PORT: u16 = 9443;
+const PLAINTEXT_PORT: u16 = 8080;
 /// A server that was asked to end is killed after this.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// A cell makes at most a few thousand requests, each with some 500 B of log.
@@ -48,6 +50,8 @@ pub(crate) struct ServerOptions {
     /// Kind of all keys.
     pub(crate) key: Certificate,
     pub(crate) location: Location,
+    /// Whether it also listens without TLS.
+    pub(crate) plaintext: bool,
 }
 
 /// A server that is not commute's own. It takes the arguments of `commute serve`.
@@ -117,6 +121,9 @@ impl ServerProcess {
                 "--mtls-listen".into(),
                 at(MTLS_PORT),
             ]);
+            if options.plaintext {
+                args.extend(["--plaintext-listen".into(), at(PLAINTEXT_PORT)]);
+            }
         }
         args.extend(["--credentials".into(), credentials.clone().into()]);
         args.extend(["--log".into(), log.clone().into()]);
@@ -161,6 +168,7 @@ impl ServerProcess {
         let options = ServerOptions {
             other: like.other.clone(),
             key: like.key,
+            plaintext: like.plaintext,
             location: Location::ClientLoopback,
             ..ServerOptions::default()
         };
@@ -190,12 +198,17 @@ impl ServerProcess {
     }
 
     /// Returns the origin that drivers are sent to.
-    pub(crate) fn url(&self, mtls: bool) -> String {
-        let port = if mtls { MTLS_PORT } else { PORT };
-        match self.location {
-            Location::Remote => format!("https://{SERVER_NAME}:{port}"),
-            Location::ClientLoopback => format!("https://{LOOPBACK_NAME}:{port}"),
-        }
+    pub(crate) fn url(&self, security: Security) -> String {
+        let (scheme, port) = match security {
+            Security::Tls => ("https", PORT),
+            Security::Mtls => ("https", MTLS_PORT),
+            Security::None => ("http", PLAINTEXT_PORT),
+        };
+        let name = match self.location {
+            Location::Remote => SERVER_NAME,
+            Location::ClientLoopback => LOOPBACK_NAME,
+        };
+        format!("{scheme}://{name}:{port}")
     }
 
     /// Ends the server, which completes its log, and reads that. A server that ended by itself, or

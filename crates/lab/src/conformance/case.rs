@@ -3,7 +3,7 @@ use driver::protocol::{Capability, Codec, Discovery, Protocol, Setup, Step};
 use super::evidence::Evidence;
 use crate::cell::scratch::Scratch;
 use crate::stacks::Driver;
-use crate::study::Security;
+use crate::study::{AuthScheme, Security};
 
 /// One conformance case.
 pub struct Case {
@@ -37,6 +37,7 @@ pub(super) struct Trial {
     /// The name on the server's certificate, when it is to be wrong.
     pub(super) certificate_name: Option<&'static str>,
     pub(super) security: Security,
+    pub(super) auth: Option<AuthScheme>,
     pub(super) discovery: Option<Discovery>,
     pub(super) observe: Option<&'static str>,
     pub(super) warmup_calls: u32,

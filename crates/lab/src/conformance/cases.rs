@@ -1,13 +1,15 @@
 //! The table of cases, and the cell of each.
 
-use driver::protocol::{Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step};
+use driver::protocol::{
+    Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step, Until,
+};
 
 use super::case::Method::{self, Cell};
 use super::case::{Case, OtherCredentials, Trial};
 use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use crate::study::{DEFAULT_BODY, Security};
+use crate::study::{AuthScheme, DEFAULT_BODY, Security};
 
 use Protocol::{Grpc, H1, H2, H3};
 
@@ -76,6 +78,16 @@ pub const CASES: &[Case] = &[
          "observed calls end on a 60 Hz grid"),
     case("exchange", ALL, None, Method::Exchange(exchange),
          "exchanged messages return equal in every codec offered"),
+    case("submit", ALL, Some(Capability::Submit), Method::Exchange(submit),
+         "submitted messages arrive in every codec offered, over gRPC also in parts"),
+    case("plaintext", &[H1, Grpc], Some(Capability::Plaintext), Cell(plaintext),
+         "calls are made without TLS"),
+    case("jwt", ALL, Some(Capability::Jwt), Cell(jwt),
+         "every request carries the token"),
+    case("hmac", ALL, Some(Capability::Hmac), Cell(hmac),
+         "every request is signed, and so are the chunks of gRPC client streams"),
+    case("until", ALL, Some(Capability::Until), Cell(until),
+         "calls whose time is over are left out"),
     case("alt-svc", &[H3], Some(Capability::AltSvc), Cell(alt_svc),
          "HTTP/2 until Alt-Svc is received, then HTTP/3"),
 ];
@@ -102,6 +114,7 @@ fn plain(_: Protocol) -> Trial {
         server_args: Vec::new(),
         certificate_name: None,
         security: Security::Tls,
+        auth: None,
         discovery: None,
         observe: None,
         warmup_calls: 0,
@@ -341,6 +354,66 @@ fn exchange(_: Protocol) -> Trial {
     trial([by_rule, read.clone(), read], checks::exchanged)
 }
 
+fn submission(protocol: Protocol) -> Vec<Action> {
+    let submit = |chunk_bytes| Action::Submit {
+        message: "diag-100kB".into(),
+        kind: "Diag".into(),
+        chunk_bytes,
+    };
+    match protocol {
+        // Parts of any length, and one that is longer than the message.
+        Grpc => [None, Some(30_000), Some(LARGE)].map(submit).into(),
+        _ => vec![submit(None)],
+    }
+}
+
+fn submit(protocol: Protocol) -> Trial {
+    Trial {
+        steps: steps(submission(protocol)),
+        ..trial([], checks::submitted)
+    }
+}
+
+fn plaintext(_: Protocol) -> Trial {
+    Trial {
+        security: Security::None,
+        ..trial([call(), get(LARGE), call()], checks::without_tls)
+    }
+}
+
+/// Every kind of request, as far as the driver can make it.
+fn proven(protocol: Protocol, auth: AuthScheme) -> Trial {
+    let put = |bytes| Action::Put { bytes };
+    let actions = vec![call(), get(LARGE), put(LARGE), put(0), call()];
+    Trial {
+        auth: Some(auth),
+        steps: steps(actions),
+        ..plain(protocol)
+    }
+}
+
+fn jwt(protocol: Protocol) -> Trial {
+    proven(protocol, AuthScheme::Jwt)
+}
+
+fn hmac(protocol: Protocol) -> Trial {
+    proven(protocol, AuthScheme::Hmac)
+}
+
+fn until(_: Protocol) -> Trial {
+    let mut trial = trial(
+        [call(), call(), call(), call()],
+        checks::late_calls_left_out,
+    );
+    // A call takes longer than that, and less than an hour.
+    trial.steps[1].until = Some(Until { after: 0, ns: 1 });
+    trial.steps[2].until = Some(Until {
+        after: 1,
+        ns: 3_600 * SECOND_NS,
+    });
+    trial
+}
+
 fn alt_svc(_: Protocol) -> Trial {
     let rest = || Action::Pause { ns: 300_000_000 };
     let actions = [call(), rest(), call(), rest(), call(), rest(), call()];
@@ -364,7 +437,7 @@ fn reconnect(mode: Reconnect) -> Action {
     Action::Reconnect { mode }
 }
 
-fn steps<const N: usize>(actions: [Action; N]) -> Vec<Step> {
+fn steps(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     let step = |(id, action)| Step {
         id,
         start: None,

@@ -352,6 +352,41 @@ pub(super) fn alt_svc_learned(evidence: &Evidence<'_>) -> Checked {
     }
 }
 
+/// The proof has checked path, codec and bytes; this checks how much of the message arrived.
+pub(super) fn submitted(evidence: &Evidence<'_>) -> Checked {
+    all_answered(evidence)?;
+    let bytes: Vec<u64> = evidence.rows.iter().map(|row| row.request_bytes).collect();
+    match bytes[..] {
+        // Every part repeats the heads of the record.
+        [whole, in_parts, one_part] if in_parts <= whole || one_part != whole => Err(format!(
+            "a message of {whole} B became {in_parts} B in parts, and {one_part} B in one part"
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn without_tls(evidence: &Evidence<'_>) -> Checked {
+    one_connection(evidence)?;
+    let row = evidence.row(1)?;
+    if row.tls_ns.is_some() || row.resumed {
+        return Err("the driver reports a handshake of TLS".into());
+    }
+    match evidence.connection_of(1)?.tls_version.as_str() {
+        "" => Ok(()),
+        version => Err(format!("the server saw {version}")),
+    }
+}
+
+/// The proof has checked that the server saw no request of a call without a row.
+pub(super) fn late_calls_left_out(evidence: &Evidence<'_>) -> Checked {
+    all_answered(evidence)?;
+    let ids: Vec<u32> = evidence.rows.iter().map(|row| row.id).collect();
+    match ids[..] {
+        [1, 3, 4] => Ok(()),
+        _ => Err(format!("calls 1, 3 and 4 should have rows, not {ids:?}")),
+    }
+}
+
 fn status_of(row: &Row) -> String {
     row.status.map_or_else(
         || "no status".to_owned(),

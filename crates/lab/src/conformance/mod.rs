@@ -170,6 +170,7 @@ impl<'a> Conformance<'a> {
         let arm = Arm {
             codec: trial.codec.unwrap_or(plain.codec),
             security: trial.security,
+            auth: trial.auth,
             discovery: trial.discovery,
             observe: trial.observe.map(Into::into),
             warmup_calls: trial.warmup_calls,

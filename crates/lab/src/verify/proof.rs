@@ -10,11 +10,14 @@ mod request;
 mod timing;
 mod traffic;
 
-use driver::protocol::{Action, Clock, Discovery, ErrorKind, Protocol, Row, Step};
+use std::collections::BTreeSet;
+
+use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row, Step};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 
-use crate::plan::workload::Workload;
+use crate::plan::workload::{Workload, encoded_message};
+use crate::study::AuthScheme;
 use log::Log;
 use request::PlannedRequests;
 use timing::Openers;
@@ -28,6 +31,8 @@ pub(crate) struct Claim<'a> {
     pub(crate) protocol: Protocol,
     /// The codec of exchanges.
     pub(crate) codec: &'a str,
+    /// How every request proves who sends it, by its name in the server's log.
+    pub(crate) auth: Option<&'a str>,
     /// How HTTP/3 is discovered, if it is not forced; until then HTTP/2 is right.
     pub(crate) discovery: Option<Discovery>,
     pub(crate) clock: Clock,
@@ -49,9 +54,10 @@ impl Claim<'_> {
         self.workload.steps.get((id as usize).checked_sub(1)?)
     }
 
-    fn is_exchange(&self, id: u32) -> bool {
-        self.step(id)
-            .is_some_and(|step| matches!(step.action, Action::Exchange { .. }))
+    /// Reports whether the call with this id sends a message in the arm's codec.
+    fn encodes(&self, id: u32) -> bool {
+        let step = self.step(id);
+        step.is_some_and(|step| encoded_message(step).is_some())
     }
 }
 
@@ -75,6 +81,7 @@ pub(crate) fn prove(
             row.id
         ));
     }
+    check_left_out(claim, rows, &log)?;
     let checks = Checks {
         openers: Openers::of(claim),
         requests: PlannedRequests::of(claim),
@@ -93,6 +100,20 @@ pub(crate) fn prove(
     timing::check_order(claim, rows)?;
     clock::check_rate(claim.clock, rows, &log)?;
     Ok((calls, log.settings()))
+}
+
+/// Checks that the server saw no request of a call that has no row because it was too late to start it.
+fn check_left_out(claim: &Claim<'_>, rows: &[Row], log: &Log<'_>) -> Result<(), String> {
+    let reported: BTreeSet<u32> = rows.iter().map(|row| row.id).collect();
+    let limited = claim.workload.steps.iter().filter(|s| s.until.is_some());
+    let mut left_out = limited.filter(|step| !reported.contains(&step.id));
+    match left_out.find(|step| log.requests.contains_key(&step.id)) {
+        Some(step) => Err(format!(
+            "call {}: the driver claims not to have started it, the server saw its request",
+            step.id
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The checks that depend on the plan.
@@ -172,7 +193,11 @@ impl<'a> Log<'a> {
             result,
             server_hits: hits.len() as u32,
             server_ns: hit.map(|h| h.end_ns.saturating_sub(h.start_ns)),
-            exchange: claim.is_exchange(row.id).then(|| Exchange {
+            signed_ns: row.signed_ns.map(since),
+            verify_ns: hit.and_then(|h| h.verify_ns),
+            allocated_bytes: row.allocated_bytes,
+            allocations: row.allocations,
+            exchange: claim.encodes(row.id).then(|| Exchange {
                 created_ns: row.created_ns.map(since),
                 encoded_ns: row.encoded_ns.map(since),
                 received_ns: row.received_ns.map(since),
@@ -290,8 +315,9 @@ impl<'a> Log<'a> {
                 hit.response_digest
             ));
         }
-        if claim.is_exchange(id) {
-            check_exchange(claim, row, hit)?;
+        check_auth(claim, row, hit)?;
+        if claim.encodes(id) {
+            check_codec(claim, row, hit)?;
         }
         let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
         if claim.clock == Clock::Monotonic {
@@ -331,13 +357,36 @@ fn is_orphan(row: &Row, rows: &[Row]) -> bool {
     row.reused && !rows.iter().any(opener)
 }
 
-/// Checks that the message was exchanged in the codec that was asked for.
-fn check_exchange(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+/// Checks that the request was authenticated as the arm asks, and signed where the driver says so.
+fn check_auth(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    let id = row.id;
+    let name = |scheme: Option<&str>| scheme.unwrap_or("no authentication").to_owned();
+    let saw = hit.auth.as_deref();
+    if saw != claim.auth {
+        return Err(format!(
+            "call {id}: the arm asks for {}, the server saw {}",
+            name(claim.auth),
+            name(saw)
+        ));
+    }
+    let signs = claim.auth == Some(AuthScheme::Hmac.name());
+    if row.signed_ns.is_some() != signs {
+        let claims = if signs { "no time" } else { "a time" };
+        return Err(format!(
+            "call {id}: the driver reports {claims} of signing, the arm asks for {}",
+            name(claim.auth)
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that the message was sent in the codec that was asked for.
+fn check_codec(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
     let id = row.id;
     let Some(codec) = &hit.codec else {
         return Err(format!(
-            "call {id}: the driver claims an exchange, the server answered {} without \
-             one",
+            "call {id}: the driver claims to have sent a message, the server answered {} without \
+             decoding one",
             hit.status
         ));
     };

@@ -126,6 +126,10 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         result,
         server_hits: 1,
         server_ns: Some(50_000),
+        signed_ns: None,
+        verify_ns: None,
+        allocated_bytes: None,
+        allocations: None,
         exchange: None,
     };
     Cell {

@@ -279,6 +279,10 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
         },
         server_hits: 1,
         server_ns: Some(50_000),
+        signed_ns: None,
+        verify_ns: None,
+        allocated_bytes: None,
+        allocations: None,
         exchange: None,
     }
 }

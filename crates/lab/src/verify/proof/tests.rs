@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::study::Step;
+use driver::protocol::Until;
 use pump::TapRecord;
 use record::server_log::Transport;
 
@@ -83,6 +84,7 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         workload,
         protocol: Protocol::H2,
         codec: "json",
+        auth: None,
         clock: Clock::Monotonic,
         discovery: None,
         run_ns: 1_000,
@@ -279,7 +281,10 @@ fn a_different_exchange_is_a_contradiction() {
             |_, hit| hit.codec = Some("json".into()),
             "the arm asks for codec json+gzip-6, the server saw json",
         ),
-        (|_, hit| hit.codec = None, "answered 200 without one"),
+        (
+            |_, hit| hit.codec = None,
+            "answered 200 without decoding one",
+        ),
         (
             |_, hit| hit.path = "/exchange/Small".into(),
             "should be POST /exchange/Big, the server saw POST /exchange/Small",
@@ -292,4 +297,124 @@ fn a_different_exchange_is_a_contradiction() {
         let error = try_exchange(row, hit).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+#[test]
+fn submissions_record_the_phases_of_the_way_out() {
+    let (row, hit) = exchanged();
+    let row = Row {
+        created_ns: None,
+        received_ns: None,
+        ..row
+    };
+    let hit = RequestEvent {
+        path: "/submit/Diag".into(),
+        encode_ns: None,
+        ..hit
+    };
+    let workload = Workload::expand(&[Step::Submit {
+        group: "diag".into(),
+        message: "diag-100kB".parse().unwrap(),
+        times: 1,
+    }]);
+    let claim = Claim {
+        codec: "json+gzip-6",
+        ..claim(&workload)
+    };
+    let try_submit = |hit: RequestEvent| {
+        let log = [connection(), ServerEvent::Request(hit)];
+        let (mut calls, _) = prove(&claim, &[row.clone()], &log)?;
+        Ok::<Call, String>(calls.remove(0))
+    };
+    let expected = Exchange {
+        encoded_ns: Some(20),
+        server_decode_ns: Some(3),
+        ..Exchange::default()
+    };
+    let call = try_submit(hit.clone()).unwrap();
+    assert_eq!(call.exchange, Some(expected));
+    let undecoded = RequestEvent { codec: None, ..hit };
+    let error = try_submit(undecoded).unwrap_err();
+    assert!(error.contains("without decoding one"), "{error}");
+}
+
+#[test]
+fn authentication_must_be_what_the_arm_asks_for() {
+    let workload = workload();
+    let try_auth = |asked: Option<&str>, seen: Option<&str>, signed_ns: Option<u64>| {
+        let claim = Claim {
+            auth: asked,
+            ..claim(&workload)
+        };
+        let row = Row {
+            signed_ns,
+            ..row(1, 1_100)
+        };
+        let ServerEvent::Request(hit) = request(1, 1_400) else {
+            unreachable!()
+        };
+        let hit = RequestEvent {
+            auth: seen.map(Into::into),
+            verify_ns: seen.map(|_| 7),
+            ..hit
+        };
+        let log = [connection(), ServerEvent::Request(hit)];
+        let (mut calls, _) = prove(&claim, &[row], &log)?;
+        Ok::<Call, String>(calls.remove(0))
+    };
+    let call = try_auth(Some("hmac"), Some("hmac"), Some(1_130)).unwrap();
+    assert_eq!((call.signed_ns, call.verify_ns), (Some(30), Some(7)));
+    try_auth(Some("jwt"), Some("jwt"), None).unwrap();
+    try_auth(None, None, None).unwrap();
+    for (asked, seen, signed_ns, reason) in [
+        (
+            Some("jwt"),
+            None,
+            None,
+            "asks for jwt, the server saw no authentication",
+        ),
+        (
+            Some("hmac"),
+            Some("jwt"),
+            Some(1_130),
+            "asks for hmac, the server saw jwt",
+        ),
+        (
+            None,
+            Some("jwt"),
+            None,
+            "asks for no authentication, the server saw jwt",
+        ),
+        (
+            Some("hmac"),
+            Some("hmac"),
+            None,
+            "reports no time of signing",
+        ),
+        (
+            Some("jwt"),
+            Some("jwt"),
+            Some(1_130),
+            "reports a time of signing",
+        ),
+    ] {
+        let error = try_auth(asked, seen, signed_ns).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn calls_without_a_row_must_not_have_reached_the_server() {
+    let mut workload = workload();
+    workload.steps[1].until = Some(Until { after: 0, ns: 1 });
+    let rows = [row(1, 1_100)];
+    let log = [connection(), request(1, 1_400)];
+    let (calls, _) = prove(&claim(&workload), &rows, &log).unwrap();
+    assert_eq!(calls.len(), 1);
+    let log = [connection(), request(1, 1_400), request(2, 2_000)];
+    let error = prove(&claim(&workload), &rows, &log).unwrap_err();
+    assert!(
+        error.contains("call 2: the driver claims not to have started it"),
+        "{error}"
+    );
 }
