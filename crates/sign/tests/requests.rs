@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use sign::{Body, Chunks, Key, Keys, Refusal, Request, Verifier, WINDOW_S};
 
@@ -62,6 +64,33 @@ fn the_example_of_the_protocol_is_genuine() {
     ] {
         assert!(page.contains(&line), "{line}");
     }
+}
+
+/// A stream in two chunks, by which drivers in other languages are tested, too.
+#[test]
+fn the_codes_of_chunks_are_known() {
+    let key = Key::new("phone-7", b"thirty-two bytes, from a key store").unwrap();
+    let stream = Request {
+        authority: "server.test:443",
+        query: None,
+        body: Body::Chunks,
+        ..request("")
+    };
+    let fields = stream.sign(&key, NOW_S, &NONCE);
+    assert_eq!(
+        fields.signature,
+        "commute=:pFsvNOWluJsOzzjOhQDSKuTtUZljsW/dxgqponfx+V4=:"
+    );
+    let mut chunks = Chunks::new(&key, fields.mac);
+    let mut code = |chunk: &[u8], last| STANDARD.encode(chunks.sign(chunk, last));
+    assert_eq!(
+        code(b"one", false),
+        "bIieWLYgoI3zbYlweX01U3lfzr9SXk+e8rtUD9AUUcY="
+    );
+    assert_eq!(
+        code(b"two", true),
+        "26muILTkfV7HFrgzjR5vPnsXDhLxOvb4PJ54m2Ajfck="
+    );
 }
 
 #[test]
