@@ -173,8 +173,10 @@ func (x *DownloadRequest) GetBytes() uint64 {
 }
 
 type Chunk struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Data  []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// Of a signed upload: the chunk's code (crates/sign). Empty otherwise.
+	Code          []byte `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +214,13 @@ func (*Chunk) Descriptor() ([]byte, []int) {
 func (x *Chunk) GetData() []byte {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *Chunk) GetCode() []byte {
+	if x != nil {
+		return x.Code
 	}
 	return nil
 }
@@ -282,9 +291,10 @@ const file_commute_v1_echo_proto_rawDesc = "" +
 	"\bstart_ts\x18\x01 \x01(\x04R\astartTs\x12\x18\n" +
 	"\apadding\x18\x02 \x01(\tR\apadding\"'\n" +
 	"\x0fDownloadRequest\x12\x14\n" +
-	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\"\x1b\n" +
+	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\"/\n" +
 	"\x05Chunk\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\";\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\fR\x04code\";\n" +
 	"\vUploadReply\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha2562\xf1\x01\n" +
