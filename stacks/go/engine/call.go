@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"commute/stacks/go/auth"
 	"commute/stacks/go/exchange"
 )
 
@@ -21,7 +22,8 @@ type Call struct {
 	pool            *pool
 	opensConnection bool
 	body            []BodyPart
-	exchange        *exchange.Exchange // nil if the step is not an exchange
+	exchange        *exchange.Exchange // nil if the step sends no message of the codec bench
+	oneWay          bool               // whether the answer is no message of the codec bench
 }
 
 // ID returns the id of the call's step.
@@ -164,7 +166,7 @@ func (c *Call) finish() Row {
 		c.row.Digest = hex.EncodeToString(digest.Sum(nil))
 	}
 	c.body = nil
-	if c.exchange != nil && c.row.Error == nil {
+	if c.exchange != nil && !c.oneWay && c.row.Error == nil {
 		if err := c.exchange.Compare(); err != nil {
 			c.row.Error = NewCallError("protocol", err)
 		}
@@ -172,26 +174,52 @@ func (c *Call) finish() Row {
 	return c.row
 }
 
-// encode makes the message of an exchange and its body at the start of the call.
-func (c *Call) encode(request Request) error {
+// encode makes the message of an exchange and its body, or of a submit its parts, at the start of
+// the call.
+func (c *Call) encode(request Request, chunkBytes uint64) error {
 	if c.exchange == nil {
 		return nil
 	}
 	if c.exchange.Create() {
 		c.edit(func() { c.row.CreatedNs = Now() })
 	}
-	body, err := c.exchange.Encode()
+	var body []byte
+	var parts [][]byte
+	var err error
+	if chunkBytes > 0 {
+		parts, err = c.exchange.EncodeParts(chunkBytes)
+	} else {
+		body, err = c.exchange.Encode()
+	}
 	if err != nil {
 		return err
 	}
 	c.edit(func() { c.row.EncodedNs = Now() })
-	request.(BodySetter).SetBody(body)
+	if chunkBytes > 0 {
+		request.(PartsSetter).SetParts(parts)
+	} else {
+		request.(BodySetter).SetBody(body)
+	}
+	return nil
+}
+
+// prove lets the request prove who sends it.
+func (c *Call) prove(request Request, credential *auth.Credential) error {
+	if credential == nil {
+		return nil
+	}
+	if err := request.(Prover).Prove(credential); err != nil {
+		return err
+	}
+	if credential.Signs() {
+		c.edit(func() { c.row.SignedNs = Now() })
+	}
 	return nil
 }
 
 // decode decodes the answer to an exchange, which ends the call.
 func (c *Call) decode() error {
-	if c.exchange == nil {
+	if c.exchange == nil || c.oneWay {
 		return nil
 	}
 	c.edit(func() { c.row.ReceivedNs = Now() })

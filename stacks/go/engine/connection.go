@@ -55,6 +55,13 @@ func (c *Connection) HandshakeDone(protocol string, state tls.ConnectionState) {
 	c.protocol, c.resumed = protocol, state.DidResume
 }
 
+// SetProtocol records the protocol of a connection without TLS.
+func (c *Connection) SetProtocol(protocol string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.protocol = protocol
+}
+
 // MarkClosed records that the connection takes no more calls.
 func (c *Connection) MarkClosed() {
 	c.mu.Lock()

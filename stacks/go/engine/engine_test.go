@@ -41,7 +41,7 @@ func TestScheduleFollowsStartRules(t *testing.T) {
 				t.Fatalf("first %v, %v; want %v", first, err, test.first)
 			}
 			for i, index := range test.ends {
-				if ready := schedule.end(index); !reflect.DeepEqual(ready, test.ready[i]) {
+				if ready := schedule.end(index, 0); !reflect.DeepEqual(ready, test.ready[i]) {
 					t.Errorf("after the end of step %d: %v, want %v", index, ready, test.ready[i])
 				}
 			}
@@ -49,18 +49,84 @@ func TestScheduleFollowsStartRules(t *testing.T) {
 	}
 }
 
+func TestAStepIsLateOnlyAfterItsLimit(t *testing.T) {
+	limited := steps([]startRule{nil, nil, nil})
+	limited[1].Until = &Until{After: 0, Ns: 50}
+	limited[2].Until = &Until{After: 1, Ns: 10}
+	schedule, _, err := newSchedule(limited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedule.begin(1000)
+	for _, test := range []struct {
+		index int
+		atNs  int64
+		late  bool
+	}{{0, 5000, false}, {1, 1050, false}, {1, 1051, true}, {2, 5000, false}} {
+		if schedule.isLate(test.index, test.atNs) != test.late {
+			t.Errorf("step %d at %d ns: late is not %v", test.index, test.atNs, test.late)
+		}
+	}
+	schedule.end(0, 1100)
+	if schedule.isLate(2, 1110) || !schedule.isLate(2, 1111) {
+		t.Error("the limit does not count from the end of the earlier step")
+	}
+}
+
+func TestAStepThatIsTooLateEndsAtOnceWithoutARow(t *testing.T) {
+	made := steps([]startRule{nil, nil, nil})
+	made[0].Kind, made[0].Ns = "pause", int64(2*time.Millisecond)
+	made[1].Kind, made[1].Until = "get", &Until{After: 0, Ns: uint64(time.Millisecond)}
+	made[2].Kind = "pause"
+	schedule, first, err := newSchedule(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No session: starting the call would panic.
+	r := &run{steps: made, requests: make([]Request, 3), schedule: schedule, first: first}
+	if err := r.execute(func(row Row) error { return errors.New("a row of a call that was not started") }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAllocationsAreCountedOnlyOfALoneCall(t *testing.T) {
+	var counter allocationCounter
+	alone := counter.begin()
+	kept = make([]byte, 1<<20)
+	if bytes, objects := counter.end(alone); bytes == nil || *bytes < 1<<20 || *objects < 1 {
+		t.Error("a call that allocates 1 MiB: ", bytes, objects)
+	}
+	first, second := counter.begin(), counter.begin()
+	if bytes, _ := counter.end(second); bytes != nil {
+		t.Error("counted a call that began during another")
+	}
+	if bytes, _ := counter.end(first); bytes != nil {
+		t.Error("counted a call during which another began")
+	}
+}
+
+// kept makes an allocation escape to the heap.
+var kept []byte
+
 func TestScheduleRejectsInvalidSteps(t *testing.T) {
 	duplicate := steps([]startRule{nil, nil})
 	duplicate[1].ID = 1
 	for want, wrong := range map[string][]Step{
 		"not an earlier step":     steps([]startRule{nil, {"after": 2}}),
 		"start at 1 and increase": duplicate,
+		"has a limit":             limitedByItself(),
 		"unsupported":             steps([]startRule{{"moon": 1}}),
 	} {
 		if _, _, err := newSchedule(wrong); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+}
+
+func limitedByItself() []Step {
+	made := steps([]startRule{nil})
+	made[0].Until = &Until{After: 1}
+	return made
 }
 
 func steps(starts []startRule) []Step {

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"sync"
+
+	"commute/stacks/go/auth"
 )
 
 // A Library is one client library, configured for one origin.
@@ -15,12 +17,20 @@ type Library interface {
 	NewPool(mode string) ConnectionPool
 }
 
-// A Request is made by a Library and sent by its ConnectionPool. The request of an exchange
-// is a BodySetter.
+// A Request is made by a Library and sent by its ConnectionPool. It is a Prover. The request of an
+// exchange or a submit is a BodySetter, or with parts a PartsSetter.
 type Request any
 
 // A BodySetter is a request that gets its body when the call starts.
 type BodySetter interface{ SetBody(body []byte) }
+
+// A PartsSetter is a request that gets its body in parts when the call starts.
+type PartsSetter interface{ SetParts(parts [][]byte) }
+
+// A Prover is a request that carries proof of who sends it, made once its body is complete.
+type Prover interface {
+	Prove(credential *auth.Credential) error
+}
 
 // A ConnectionPool is a library's connections since the last reconnect.
 type ConnectionPool interface {

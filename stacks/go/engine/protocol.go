@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"commute/stacks/go/auth"
 )
 
 // Version is the version of the driver protocol.
@@ -37,12 +39,14 @@ type Setup struct {
 	CAFile         string `json:"ca_file"`
 	ClientCertFile string `json:"client_cert_file"`
 	ClientKeyFile  string `json:"client_key_file"`
-	Protocol       string `json:"protocol"`
-	Codec          string `json:"codec"`
-	TimeoutNs      int64  `json:"timeout_ns"`
-	Congestion     string `json:"congestion"`
-	Observe        string `json:"observe"`
-	Discovery      string `json:"discovery"`
+	// Auth is nil if requests need not prove who sends them.
+	Auth       *auth.Setting `json:"auth"`
+	Protocol   string        `json:"protocol"`
+	Codec      string        `json:"codec"`
+	TimeoutNs  int64         `json:"timeout_ns"`
+	Congestion string        `json:"congestion"`
+	Observe    string        `json:"observe"`
+	Discovery  string        `json:"discovery"`
 	// Values maps the names of the messages to exchange to their value files.
 	Values map[string]string `json:"values"`
 }
@@ -51,6 +55,7 @@ type Setup struct {
 type Step struct {
 	ID            uint32            `json:"id"`
 	Start         map[string]uint64 `json:"start"`
+	Until         *Until            `json:"until"`
 	Group         uint32            `json:"group"`
 	Kind          string            `json:"step"`
 	Body          string            `json:"body"`
@@ -61,7 +66,18 @@ type Step struct {
 	CancelAfterNs int64             `json:"cancel_after_ns"`
 	Message       string            `json:"message"`
 	MessageKind   string            `json:"kind"`
+	ChunkBytes    uint64            `json:"chunk_bytes"` // of a submit; 0: one message
 }
+
+// Until is when it is too late to start a step: Ns nanoseconds after the end of the step with the id
+// After; 0: after the start of the run.
+type Until struct {
+	After uint32 `json:"after"`
+	Ns    uint64 `json:"ns"`
+}
+
+// isCall reports whether the step has a row.
+func (s Step) isCall() bool { return s.Kind != "pause" && s.Kind != "reconnect" }
 
 // The modes of a reconnect.
 const (
@@ -72,30 +88,34 @@ const (
 
 // Row is what the driver saw of one call. A time of 0 means that it did not happen.
 type Row struct {
-	Type          string     `json:"type"`
-	ID            uint32     `json:"id"`
-	Connection    int        `json:"connection"`
-	LocalPort     int        `json:"local_port,omitempty"`
-	StartNs       int64      `json:"start_ns"`
-	CreatedNs     int64      `json:"created_ns,omitempty"`
-	EncodedNs     int64      `json:"encoded_ns,omitempty"`
-	DNSNs         int64      `json:"dns_ns,omitempty"`
-	ConnectNs     int64      `json:"connect_ns,omitempty"`
-	TLSNs         int64      `json:"tls_ns,omitempty"`
-	RequestSentNs int64      `json:"request_sent_ns,omitempty"`
-	FirstByteNs   int64      `json:"first_byte_ns,omitempty"`
-	ReceivedNs    int64      `json:"received_ns,omitempty"`
-	EndNs         int64      `json:"end_ns"`
-	Status        *int       `json:"status,omitempty"`
-	RequestBytes  int64      `json:"request_bytes"`
-	ResponseBytes int64      `json:"response_bytes"`
-	Digest        string     `json:"digest,omitempty"`
-	Protocol      string     `json:"protocol,omitempty"`
-	Reused        bool       `json:"reused"`
-	Resumed       bool       `json:"resumed"`
-	EarlyData     bool       `json:"early_data"`
-	Attempts      int        `json:"attempts"`
-	Error         *CallError `json:"error,omitempty"`
+	Type          string `json:"type"`
+	ID            uint32 `json:"id"`
+	Connection    int    `json:"connection"`
+	LocalPort     int    `json:"local_port,omitempty"`
+	StartNs       int64  `json:"start_ns"`
+	CreatedNs     int64  `json:"created_ns,omitempty"`
+	EncodedNs     int64  `json:"encoded_ns,omitempty"`
+	SignedNs      int64  `json:"signed_ns,omitempty"`
+	DNSNs         int64  `json:"dns_ns,omitempty"`
+	ConnectNs     int64  `json:"connect_ns,omitempty"`
+	TLSNs         int64  `json:"tls_ns,omitempty"`
+	RequestSentNs int64  `json:"request_sent_ns,omitempty"`
+	FirstByteNs   int64  `json:"first_byte_ns,omitempty"`
+	ReceivedNs    int64  `json:"received_ns,omitempty"`
+	EndNs         int64  `json:"end_ns"`
+	Status        *int   `json:"status,omitempty"`
+	RequestBytes  int64  `json:"request_bytes"`
+	ResponseBytes int64  `json:"response_bytes"`
+	Digest        string `json:"digest,omitempty"`
+	Protocol      string `json:"protocol,omitempty"`
+	Reused        bool   `json:"reused"`
+	Resumed       bool   `json:"resumed"`
+	EarlyData     bool   `json:"early_data"`
+	Attempts      int    `json:"attempts"`
+	// What the call allocated; nil if another call ran meanwhile.
+	AllocatedBytes *uint64    `json:"allocated_bytes,omitempty"`
+	Allocations    *uint64    `json:"allocations,omitempty"`
+	Error          *CallError `json:"error,omitempty"`
 }
 
 // CallError is why a call failed: one of the protocol's kinds and the library's message.

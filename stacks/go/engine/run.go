@@ -9,17 +9,20 @@ import (
 	"sync"
 	"time"
 
+	"commute/stacks/go/auth"
 	"commute/stacks/go/exchange"
 )
 
 // A session is a library configured for one origin, with its connections and tickets.
 type session struct {
-	library   Library
-	timeout   time.Duration
-	exchanges *exchange.Source
-	counter   connectionCounter
-	mu        sync.Mutex
-	pool      *pool
+	library     Library
+	timeout     time.Duration
+	exchanges   *exchange.Source
+	credential  *auth.Credential // nil if requests need not prove who sends them
+	counter     connectionCounter
+	allocations allocationCounter
+	mu          sync.Mutex
+	pool        *pool
 }
 
 func newSession(library Library, timeoutNs int64) *session {
@@ -50,7 +53,9 @@ func (s *session) close() {
 // call makes one call, from the application's request for it to its end. An exchange includes
 // making the message and decoding the answer.
 func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
-	call := &Call{row: Row{Type: "row", ID: step.ID}, exchange: x}
+	call := &Call{row: Row{Type: "row", ID: step.ID}, exchange: x, oneWay: step.Kind == "submit"}
+	count := s.allocations.begin()
+	defer func() { call.row.AllocatedBytes, call.row.Allocations = s.allocations.end(count) }()
 	s.mu.Lock()
 	call.pool = s.pool
 	call.pool.enter()
@@ -65,7 +70,10 @@ func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
 		defer stop()
 		ctx = cancelled
 	}
-	err := call.encode(request)
+	err := call.encode(request, step.ChunkBytes)
+	if err == nil {
+		err = call.prove(request, s.credential)
+	}
 	if err == nil {
 		err = call.pool.do(WithCall(ctx, call), call, request)
 	}
@@ -120,9 +128,14 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 	for index, step := range steps {
 		var err error
 		switch step.Kind {
-		case "call", "get", "put", "stream":
+		case "stream":
+			if s.credential != nil && s.credential.Signs() {
+				return nil, &Unsupported{"step stream", "a bidirectional stream cannot be signed"}
+			}
 			r.requests[index], err = s.library.Prepare(step)
-		case "exchange":
+		case "call", "get", "put":
+			r.requests[index], err = s.library.Prepare(step)
+		case "exchange", "submit":
 			r.requests[index], r.exchanges[index], err = s.prepareExchange(step, stack)
 		case "reconnect":
 			err = checkMode(step.Mode, stack.Hello.Capabilities)
@@ -140,6 +153,9 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 }
 
 func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Exchange, error) {
+	if step.Kind == "submit" && step.MessageKind != "Diag" {
+		return nil, nil, &Unsupported{"message " + step.Message, "only a Diag can be submitted"}
+	}
 	if codec := s.exchanges.Codec(); !slices.Contains(stack.Hello.Codecs, codec) {
 		return nil, nil, &Unsupported{"codec " + codec, stack.Hello.Stack + " cannot exchange messages in it"}
 	}
@@ -177,6 +193,7 @@ func (r *run) execute(report func(Row) error) error {
 		groups:  newGroups(r.steps),
 		done:    make(chan struct{}),
 	}
+	r.schedule.begin(Now())
 	for _, step := range r.first {
 		if step.delay > 0 {
 			time.AfterFunc(step.delay, func() { e.runFrom(step.index) })
@@ -205,7 +222,11 @@ type execution struct {
 // application's own thread would go on, the others on new ones.
 func (e *execution) runFrom(index int) {
 	for {
-		ready := e.stepEnded(index, e.run.runStep(index))
+		var call *Call
+		if !e.isLate(index) {
+			call = e.run.runStep(index)
+		}
+		ready := e.stepEnded(index, call)
 		if len(ready) == 0 {
 			return
 		}
@@ -216,18 +237,26 @@ func (e *execution) runFrom(index int) {
 	}
 }
 
-// stepEnded records that a step has ended and returns the steps that may start now.
-func (e *execution) stepEnded(index int, call *Call) []int {
+func (e *execution) isLate(index int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if call != nil {
-		e.groups.add(e.run.steps[index].Group, call)
+	return e.run.schedule.isLate(index, Now())
+}
+
+// stepEnded records that a step has ended and returns the steps that may start now. The call is nil
+// if the step is none or was not started.
+func (e *execution) stepEnded(index int, call *Call) []int {
+	nowNs := Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if step := e.run.steps[index]; step.isCall() {
+		e.groups.end(step.Group, call)
 	}
 	e.running--
 	if e.running == 0 && e.err == nil {
 		e.err = e.groups.reportComplete(e.report)
 	}
-	ready := e.run.schedule.end(index)
+	ready := e.run.schedule.end(index, nowNs)
 	e.running += len(ready)
 	if e.running == 0 {
 		close(e.done)
@@ -259,15 +288,18 @@ type groups struct {
 func newGroups(steps []Step) *groups {
 	g := &groups{remaining: map[uint32]int{}, ended: map[uint32][]*Call{}}
 	for _, step := range steps {
-		if step.Kind != "pause" && step.Kind != "reconnect" {
+		if step.isCall() {
 			g.remaining[step.Group]++
 		}
 	}
 	return g
 }
 
-func (g *groups) add(group uint32, call *Call) {
-	g.ended[group] = append(g.ended[group], call)
+// end counts a call that has ended, or nil for one that was not started.
+func (g *groups) end(group uint32, call *Call) {
+	if call != nil {
+		g.ended[group] = append(g.ended[group], call)
+	}
 	g.remaining[group]--
 	if g.remaining[group] == 0 {
 		g.complete = append(g.complete, group)

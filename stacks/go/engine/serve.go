@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
+	"commute/stacks/go/auth"
 	"commute/stacks/go/exchange"
 )
 
@@ -126,17 +128,27 @@ func (d *driver) setUp(setup Setup) error {
 		return err
 	}
 	d.session = newSession(library, setup.TimeoutNs)
+	if setup.Auth != nil {
+		if d.session.credential, err = auth.Read(*setup.Auth); err != nil {
+			return err
+		}
+	}
 	d.session.exchanges, err = exchange.New(setup.Codec, setup.Values)
 	return err
 }
 
 func (d *driver) check(setup Setup) error {
 	hello := d.stack.Hello
+	plaintext := strings.HasPrefix(setup.URL, "http:")
 	switch {
 	case !slices.Contains(hello.Protocols, setup.Protocol):
 		return &Unsupported{"protocol " + setup.Protocol, hello.Stack + " does not speak it"}
 	case setup.Codec != d.stack.Codec && !slices.Contains(hello.Codecs, setup.Codec):
 		return &Unsupported{"codec " + setup.Codec, hello.Stack + " does not carry it"}
+	case plaintext && (!slices.Contains(hello.Capabilities, "plaintext") || setup.Protocol == "h2"):
+		return &Unsupported{"plaintext", setup.Protocol + " needs TLS here"}
+	case setup.Auth != nil && !slices.Contains(hello.Capabilities, setup.Auth.Scheme):
+		return &Unsupported{"auth " + setup.Auth.Scheme, hello.Stack + " does not have it"}
 	case setup.Congestion != "":
 		return &Unsupported{"congestion " + setup.Congestion, hello.Stack + " has no option for it"}
 	case setup.Observe != "":

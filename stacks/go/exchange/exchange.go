@@ -111,6 +111,27 @@ func (x *Exchange) Encode() ([]byte, error) {
 	return c.Encode(c.Populate(x.plain))
 }
 
+// EncodeParts returns the body in parts: each a Diag with the next bytes of the payload, at most n.
+func (x *Exchange) EncodeParts(n uint64) ([][]byte, error) {
+	whole, isDiag := x.plain.(*message.Diag)
+	if !isDiag {
+		return nil, errors.New("only a Diag can be sent in parts")
+	}
+	c := x.codecs.get()
+	defer x.codecs.put(c)
+	var parts [][]byte
+	for rest := whole.Payload.Body; len(parts) == 0 || len(rest) > 0; {
+		next := rest[:min(uint64(len(rest)), n)]
+		rest = rest[len(next):]
+		part, err := c.Encode(c.Populate(&message.Diag{CanID: whole.CanID, Payload: message.DiagPayload{Body: next}}))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
 // Decode decodes the body received.
 func (x *Exchange) Decode(body []byte) error {
 	c := x.codecs.get()

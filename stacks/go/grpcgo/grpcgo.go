@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -27,7 +28,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"grpc"},
 			Codecs:       []string{"protobuf"},
-			Capabilities: []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel"},
+			Capabilities: []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "until"},
 			Phases: map[string]string{
 				"dns":          "the dns resolver passed addresses to the channel",
 				"connect":      "httptrace ConnectDone in the channel's dialer",
@@ -69,12 +70,18 @@ type library struct {
 
 func (l *library) Multiplexes() bool { return true }
 
-func (l *library) Prepare(step engine.Step) (engine.Request, error) { return prepare(step) }
+func (l *library) Prepare(step engine.Step) (engine.Request, error) {
+	return prepare(step, l.origin.URL.Host)
+}
 
 func (l *library) NewPool(mode string) engine.ConnectionPool {
 	p := &pool{open: map[int]*engine.Connection{}}
+	transport := insecure.NewCredentials()
+	if !l.origin.Plaintext() {
+		transport = credentials.NewTLS(l.origin.TLS(mode))
+	}
 	channel, err := grpc.NewClient(l.origin.URL.Host,
-		grpc.WithTransportCredentials(&watchedTLS{credentials.NewTLS(l.origin.TLS(mode)), p}),
+		grpc.WithTransportCredentials(&watchedHandshakes{transport, p}),
 		grpc.WithContextDialer(p.dial),
 		grpc.WithResolvers(&watchedDNS{resolver.Get("dns"), p}),
 		grpc.WithStatsHandler(statsHandler{}),
@@ -163,24 +170,29 @@ func (p *pool) edit(change func()) {
 	change()
 }
 
-// watchedTLS stamps the end of handshakes.
-type watchedTLS struct {
+// watchedHandshakes stamps the end of handshakes. Without TLS there is none, and only the connection is
+// recorded.
+type watchedHandshakes struct {
 	credentials.TransportCredentials
 	pool *pool
 }
 
-func (t *watchedTLS) Clone() credentials.TransportCredentials {
-	return &watchedTLS{t.TransportCredentials.Clone(), t.pool}
+func (t *watchedHandshakes) Clone() credentials.TransportCredentials {
+	return &watchedHandshakes{t.TransportCredentials.Clone(), t.pool}
 }
 
-func (t *watchedTLS) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (t *watchedHandshakes) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := t.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
 		t.pool.fail(handshakeErrorKind(err), err)
 		return conn, info, err
 	}
 	record := raw.(*tcp.Conn).Connection
-	record.HandshakeDone("grpc", info.(credentials.TLSInfo).State)
+	if secure, isTLS := info.(credentials.TLSInfo); isTLS {
+		record.HandshakeDone("grpc", secure.State)
+	} else {
+		record.SetProtocol("grpc")
+	}
 	port := raw.LocalAddr().(*net.TCPAddr).Port
 	t.pool.edit(func() { t.pool.open[port], t.pool.failure = record, nil })
 	return conn, info, nil

@@ -9,9 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"commute/stacks/go/auth"
 	"commute/stacks/go/engine"
+	"commute/stacks/go/sign"
 	"commute/stacks/go/wirepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	encodingproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
@@ -21,43 +25,95 @@ const chunkBytes = 16 << 10
 
 // A request is a step as an RPC, ready to be sent any number of times.
 type request struct {
-	id   string
-	do   rpc
-	body []byte // an exchange's encoded message
+	authority string
+	method    string   // /package.Service/Method
+	metadata  []string // names, each followed by its value
+	do        rpc
+	message   proto.Message // the only one that is sent; nil if it is the body or there are several
+	body      []byte        // the encoded message of an exchange or a submit
+	parts     [][]byte      // of a submit on a stream, encoded
+	streams   bool          // whether the client sends a stream
+	chunks    *sign.Chunks  // the codes of a signed stream; nil if it is not signed
+	options   []grpc.CallOption
 }
 
 // An rpc makes one call and keeps what it receives.
 type rpc func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error
 
-func prepare(step engine.Step) (*request, error) {
-	r := &request{id: strconv.FormatUint(uint64(step.ID), 10)}
+func prepare(step engine.Step, authority string) (*request, error) {
+	id := strconv.FormatUint(uint64(step.ID), 10)
+	r := &request{authority: authority, metadata: []string{"x-commute-id", id}}
 	var err error
 	switch step.Kind {
 	case "call":
-		r.do, err = echo(step)
+		r.method = wirepb.Bench_Echo_FullMethodName
+		r.do, err = r.echo(step)
 	case "get":
-		r.do = download(step)
+		r.method = wirepb.Bench_Download_FullMethodName
+		r.do = r.download(step)
 	case "put":
-		r.do, err = upload(step)
+		r.method, r.streams = wirepb.Bench_Upload_FullMethodName, true
+		r.do, err = r.upload(step)
 	case "stream":
+		r.method, r.streams = wirepb.Bench_Chat_FullMethodName, true
 		r.do, err = chat(step)
 	case "exchange":
-		r.do = r.exchange(step)
+		r.method, r.do = "/commute.bench.v1.Exchange/"+step.MessageKind, r.sendEncoded
+	case "submit":
+		r.method, r.do = "/commute.bench.v1.Submit/"+step.MessageKind, r.sendEncoded
+		if step.ChunkBytes > 0 {
+			r.method, r.do, r.streams = "/commute.bench.v1.Submit/DiagStream", r.sendParts, true
+		}
 	}
 	return r, err
 }
 
-// SetBody sets the encoded message of an exchange.
+// SetBody sets the encoded message of an exchange or a submit.
 func (r *request) SetBody(body []byte) { r.body = body }
 
-func (r *request) send(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
-	return r.do(metadata.AppendToOutgoingContext(ctx, "x-commute-id", r.id), channel, call)
+// SetParts sets the encoded parts of a submit.
+func (r *request) SetParts(parts [][]byte) { r.parts = parts }
+
+// Prove sets the metadata that proves who sends the request. A message that is signed is encoded here and
+// sent as it is, so that the signature covers what is sent.
+func (r *request) Prove(credential *auth.Credential) error {
+	proof, err := credential.Prove(func() (sign.Request, error) {
+		covered := sign.Request{Method: "POST", Authority: r.authority, Path: r.method}
+		if r.streams {
+			return covered, nil
+		}
+		encoded := r.body
+		if r.message != nil {
+			var err error
+			if encoded, err = proto.Marshal(r.message); err != nil {
+				return covered, err
+			}
+			r.options = append(r.options, grpc.ForceCodecV2(encodedRequest{encoding.GetCodecV2(encodingproto.Name), encoded}))
+		}
+		covered.Digest = sign.ContentDigest(encoded)
+		return covered, nil
+	})
+	r.metadata, r.chunks = append(r.metadata, proof.Headers...), proof.Chunks
+	return err
 }
 
-func echo(step engine.Step) (rpc, error) {
+// code returns the code of a chunk of a signed stream, and nil if it is not signed.
+func (r *request) code(chunk []byte, last bool) []byte {
+	if r.chunks == nil {
+		return nil
+	}
+	return r.chunks.Code(chunk, last)
+}
+
+func (r *request) send(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
+	return r.do(metadata.AppendToOutgoingContext(ctx, r.metadata...), channel, call)
+}
+
+func (r *request) echo(step engine.Step) (rpc, error) {
 	request, err := echoRequest(step)
+	r.message = request
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
-		reply, err := wirepb.NewBenchClient(channel).Echo(ctx, request)
+		reply, err := wirepb.NewBenchClient(channel).Echo(ctx, request, r.options...)
 		if err == nil {
 			call.Receive(message{reply})
 		}
@@ -65,10 +121,11 @@ func echo(step engine.Step) (rpc, error) {
 	}, err
 }
 
-func download(step engine.Step) rpc {
+func (r *request) download(step engine.Step) rpc {
 	request := &wirepb.DownloadRequest{Bytes: step.Bytes}
+	r.message = request
 	return func(ctx context.Context, channel grpc.ClientConnInterface, call *engine.Call) error {
-		chunks, err := wirepb.NewBenchClient(channel).Download(ctx, request)
+		chunks, err := wirepb.NewBenchClient(channel).Download(ctx, request, r.options...)
 		for err == nil {
 			var chunk *wirepb.Chunk
 			if chunk, err = chunks.Recv(); err == nil {
@@ -79,7 +136,7 @@ func download(step engine.Step) rpc {
 	}
 }
 
-func upload(step engine.Step) (rpc, error) {
+func (r *request) upload(step engine.Step) (rpc, error) {
 	file, err := engine.Seeded(step.Bytes)
 	var chunks []*wirepb.Chunk
 	for len(file) > 0 {
@@ -92,7 +149,8 @@ func upload(step engine.Step) (rpc, error) {
 		if err != nil {
 			return err
 		}
-		for _, chunk := range chunks {
+		for i, chunk := range chunks {
+			chunk.Code = r.code(chunk.Data, i == len(chunks)-1)
 			if stream.Send(chunk) != nil {
 				break // the stream has ended; its status says why
 			}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"commute/stacks/go/benchpb"
 	"commute/stacks/go/engine"
 	"commute/stacks/go/wirepb"
 	"google.golang.org/grpc/stats"
@@ -40,10 +41,13 @@ func (c *observedCall) handle(event stats.RPCStats) {
 	}
 }
 
-// contentBytes returns a chunk's bytes without their framing, and the whole of other messages.
+// contentBytes returns the bytes of a chunk or part without their framing, and the whole of other messages.
 func contentBytes(sent *stats.OutPayload) int {
-	if chunk, ok := sent.Payload.(*wirepb.Chunk); ok {
-		return len(chunk.Data)
+	switch part := sent.Payload.(type) {
+	case *wirepb.Chunk:
+		return len(part.Data)
+	case *benchpb.Part:
+		return len(part.Data)
 	}
 	return sent.Length
 }

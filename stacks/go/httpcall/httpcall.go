@@ -12,8 +12,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"commute/stacks/go/auth"
 	"commute/stacks/go/engine"
 	"commute/stacks/go/exchange"
+	"commute/stacks/go/sign"
 )
 
 // A Request is a step as an HTTP request.
@@ -25,17 +27,21 @@ type Request struct {
 	contentType string
 	encoding    string // of an exchange's bodies, in both directions; else empty
 	body        []byte
+	proof       []string // header names, each followed by its value
 }
 
-// Prepare makes the request of a step. The body of an exchange is set later.
+// Prepare makes the request of a step. The body of an exchange or a submit is set later.
 func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) {
 	r := &Request{origin: origin, id: strconv.FormatUint(uint64(step.ID), 10)}
 	switch step.Kind {
 	case "call":
 		r.Method, r.path = http.MethodPost, "/echo"
 		r.contentType, r.body = "application/json", []byte(step.Body)
-	case "exchange":
-		r.Method, r.path = http.MethodPost, "/exchange/"+step.MessageKind
+	case "exchange", "submit":
+		if step.ChunkBytes > 0 {
+			return nil, &engine.Unsupported{What: "step submit", Reason: "only gRPC sends a message in parts"}
+		}
+		r.Method, r.path = http.MethodPost, "/"+step.Kind+"/"+step.MessageKind
 		r.contentType, r.encoding = exchange.MediaType(codec)
 	case "get":
 		r.Method, r.path = http.MethodGet, fmt.Sprintf("/bytes/%d", step.Bytes)
@@ -52,8 +58,17 @@ func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) 
 	return r, nil
 }
 
-// SetBody sets the body of an exchange.
+// SetBody sets the body of an exchange or a submit.
 func (r *Request) SetBody(body []byte) { r.body = body }
+
+// Prove sets the headers that prove who sends the request.
+func (r *Request) Prove(credential *auth.Credential) error {
+	proof, err := credential.Prove(func() (sign.Request, error) {
+		return sign.Request{Method: r.Method, Authority: r.origin.Host, Path: r.path, Digest: sign.ContentDigest(r.body)}, nil
+	})
+	r.proof = proof.Headers
+	return err
+}
 
 // Do sends the request and receives the whole response.
 func Do(ctx context.Context, client *http.Client, request *Request, call *engine.Call, hooks *httptrace.ClientTrace) error {
@@ -116,6 +131,9 @@ func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 		if r.encoding != exchange.Identity {
 			request.Header.Set("Content-Encoding", r.encoding)
 		}
+	}
+	for i := 0; i < len(r.proof); i += 2 {
+		request.Header.Set(r.proof[i], r.proof[i+1])
 	}
 	if len(r.body) > 0 {
 		request.Body = &countedBody{bytes.NewReader(r.body), call}

@@ -34,7 +34,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h1", "h2"},
 			Codecs:       exchange.Codecs(),
-			Capabilities: []string{"mtls", "resume", "parallel", "cancel"},
+			Capabilities: []string{"mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "until"},
 			Phases: map[string]string{
 				"dns":          "httptrace DNSDone",
 				"connect":      "httptrace ConnectDone",
@@ -86,7 +86,11 @@ func (l *library) NewPool(mode string) engine.ConnectionPool {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
-		return tcp.Dial(ctx, dialer, address, engine.CallOf(ctx).NewConnection())
+		connection := engine.CallOf(ctx).NewConnection()
+		if l.origin.Plaintext() {
+			connection.SetProtocol("h1")
+		}
+		return tcp.Dial(ctx, dialer, address, connection)
 	}
 	transport.TLSClientConfig = l.origin.TLS(mode)
 	transport.Protocols = new(http.Protocols)
@@ -116,7 +120,11 @@ func (p *pool) Do(ctx context.Context, call *engine.Call, request engine.Request
 		}
 	}
 	hooks.GotConn = func(info httptrace.GotConnInfo) {
-		call.UseConnection(info.Conn.(*tls.Conn).NetConn().(*tcp.Conn).Connection)
+		conn := info.Conn
+		if secure, isTLS := conn.(*tls.Conn); isTLS {
+			conn = secure.NetConn()
+		}
+		call.UseConnection(conn.(*tcp.Conn).Connection)
 	}
 	return classifyError(httpcall.Do(ctx, p.client, request.(*httpcall.Request), call, hooks))
 }

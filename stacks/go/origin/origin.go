@@ -26,8 +26,8 @@ type Origin struct {
 // New reads a setup and the files that it names.
 func New(setup engine.Setup) (*Origin, error) {
 	at, err := url.Parse(setup.URL)
-	if err != nil || at.Scheme != "https" || at.Host == "" {
-		return nil, fmt.Errorf("%q is not https://name:port", setup.URL)
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" {
+		return nil, fmt.Errorf("%q is neither https://name:port nor http://name:port", setup.URL)
 	}
 	pem, err := os.ReadFile(setup.CAFile)
 	if err != nil {
@@ -46,6 +46,9 @@ func New(setup engine.Setup) (*Origin, error) {
 	}
 	return o, nil
 }
+
+// Plaintext reports whether the origin is spoken to without TLS.
+func (o *Origin) Plaintext() bool { return o.URL.Scheme == "http" }
 
 // TLS returns the configuration for connections opened in mode: crypto/tls's defaults except for
 // trust, client certificate and tickets. Cold discards every ticket.
