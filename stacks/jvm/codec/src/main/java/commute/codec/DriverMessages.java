@@ -1,11 +1,16 @@
 package commute.codec;
 
+import commute.codec.plain.Diag;
+import commute.codec.plain.DiagPayload;
 import commute.driver.Messages;
 import commute.driver.UnsupportedRequestException;
 import java.io.File;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -33,6 +38,26 @@ public final class DriverMessages implements Messages {
     @Override
     public Object makeBig(int size) {
         return BigMessage.make(size);
+    }
+
+    @Override
+    public List<Object> parts(Object plain, int chunkBytes) throws UnsupportedRequestException {
+        if (!(plain instanceof Diag)) {
+            throw new UnsupportedRequestException("step submit", "only a Diag can be sent in parts");
+        }
+        Diag whole = (Diag) plain;
+        byte[] body = whole.payload.body;
+        List<Object> parts = new ArrayList<>();
+        int at = 0;
+        do {
+            Diag part = new Diag();
+            part.canId = whole.canId;
+            part.payload = new DiagPayload();
+            part.payload.body = Arrays.copyOfRange(body, at, Math.min(body.length, at + chunkBytes));
+            parts.add(part);
+            at += chunkBytes;
+        } while (at < body.length);
+        return parts;
     }
 
     @Override

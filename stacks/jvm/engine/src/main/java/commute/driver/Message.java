@@ -1,12 +1,14 @@
 package commute.driver;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.json.JSONObject;
 
-/** The message that one exchange sends and receives. */
+/** The message that one exchange sends and receives, or that one submit sends. */
 public final class Message {
     private static final Map<String, String> CONTENT_TYPES = new HashMap<>();
     private static final Pattern BIG = Pattern.compile("big-(\\d{1,6})");
@@ -75,6 +77,16 @@ public final class Message {
         byte[] bytes = coder.encode(plain);
         trace.stamp(Trace.Phase.ENCODED);
         return bytes;
+    }
+
+    /** Returns the request's body in parts, with at most that many bytes of the payload in each. */
+    public List<byte[]> encodeParts(Trace trace, int chunkBytes) throws Exception {
+        List<byte[]> parts = new ArrayList<>();
+        for (Object part : messages.parts(plain, chunkBytes)) {
+            parts.add(coder.encode(part));
+        }
+        trace.stamp(Trace.Phase.ENCODED);
+        return parts;
     }
 
     /** Decodes the response's body, which is part of the call. */

@@ -1,6 +1,7 @@
 package commute.driver;
 
 import java.io.File;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -16,6 +17,9 @@ public interface Messages {
 
     /** Makes the {@code Big} of that size. */
     Object makeBig(int size);
+
+    /** Returns {@code Diag}s with the successive bytes of a {@code Diag}'s payload, at most that many. */
+    List<Object> parts(Object plain, int chunkBytes) throws UnsupportedRequestException;
 
     /**
      * Returns a coder, or throws {@link UnsupportedRequestException} for an unknown codec or kind.

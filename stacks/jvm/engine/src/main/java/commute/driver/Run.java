@@ -78,6 +78,7 @@ final class Run {
         // So that garbage made so far is not collected during the run.
         System.gc();
         long beginNs = System.nanoTime();
+        schedule.begin(beginNs);
         schedule.byTime.forEach((delayNs, indexes) -> timers.add(new Timer(beginNs + delayNs, () -> ready.addAll(indexes))));
         while (remaining > 0) {
             await();
@@ -88,6 +89,7 @@ final class Run {
                 start(ready.poll());
             }
         }
+        groups.report(lab);
     }
 
     /** Waits until a call ends or a timer is due, and handles it. */
@@ -108,7 +110,10 @@ final class Run {
 
     private void start(int index) throws Exception {
         Step step = steps.get(index);
-        if (step.isCall()) {
+        if (schedule.isLate(index, System.nanoTime())) {
+            groups.skip(step);
+            stepEnded(index);
+        } else if (step.isCall()) {
             startCall(index, step);
         } else if (step.kind == Step.Kind.PAUSE) {
             timers.add(new Timer(System.nanoTime() + step.pauseNs, () -> stepEnded(index)));
@@ -136,7 +141,7 @@ final class Run {
 
     private void stepEnded(int index) {
         remaining--;
-        ready.addAll(schedule.stepEnded(index));
+        ready.addAll(schedule.stepEnded(index, System.nanoTime()));
     }
 
     /** A call in flight, and the timer that ends it. */
@@ -168,6 +173,12 @@ final class Run {
         void expect(Step step) {
             if (step.isCall()) {
                 remaining.merge(step.group, 1, Integer::sum);
+            }
+        }
+
+        void skip(Step step) {
+            if (step.isCall()) {
+                remaining.merge(step.group, -1, Integer::sum);
             }
         }
 

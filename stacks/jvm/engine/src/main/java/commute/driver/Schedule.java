@@ -19,9 +19,16 @@ final class Schedule {
     /** Steps that wait for all earlier ones. */
     private final BitSet sequential = new BitSet();
     private final BitSet ended = new BitSet();
+    private final List<Step> steps;
+    /** Indexes of the steps that limits count from; -1: the start of the run. */
+    private final Map<Integer, Integer> limits = new HashMap<>();
+    private final long[] endedNs;
+    private long beginNs;
 
     Schedule(List<Step> steps) throws JSONException, UnsupportedRequestException {
+        this.steps = steps;
         size = steps.size();
+        endedNs = new long[size];
         Map<Long, Integer> indexes = new HashMap<>();
         long previous = 0;
         for (int index = 0; index < size; index++) {
@@ -41,6 +48,12 @@ final class Schedule {
             } else {
                 throw new UnsupportedRequestException("start " + step.start, "unknown to this driver");
             }
+            if (step.hasLimit()) {
+                if (step.limitAfter != 0 && !indexes.containsKey(step.limitAfter)) {
+                    throw new JSONException("step " + step.id + " has a limit after step " + step.limitAfter + ", which is not an earlier step");
+                }
+                limits.put(index, indexes.getOrDefault(step.limitAfter, -1));
+            }
             indexes.put(step.id, index);
         }
     }
@@ -59,8 +72,23 @@ final class Schedule {
         }
     }
 
+    /** Records the start of the run, in ns of System.nanoTime. */
+    void begin(long nowNs) {
+        beginNs = nowNs;
+    }
+
+    /** Returns whether it is too late to start a step. */
+    boolean isLate(int index, long nowNs) {
+        Integer from = limits.get(index);
+        if (from == null || from >= 0 && !ended.get(from)) {
+            return false;
+        }
+        return nowNs - (from < 0 ? beginNs : endedNs[from]) > steps.get(index).limitNs;
+    }
+
     /** Records that a step has ended and returns the indexes of those that start now. */
-    List<Integer> stepEnded(int index) {
+    List<Integer> stepEnded(int index, long nowNs) {
+        endedNs[index] = nowNs;
         int prefix = ended.nextClearBit(0);
         ended.set(index);
         List<Integer> ready = new ArrayList<>(followers.getOrDefault(index, Collections.emptyList()));

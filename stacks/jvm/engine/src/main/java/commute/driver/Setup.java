@@ -19,6 +19,8 @@ public final class Setup {
     public final File clientCertFile;
     public final File clientKeyFile;
     public final long timeoutNs;
+    /** Null if requests need not prove who sends them. */
+    public final Auth auth;
     final String codec;
     /** Null if exchanges are not supported. */
     final Messages messages;
@@ -50,6 +52,10 @@ public final class Setup {
         if (host == null || port < 0) {
             throw new IOException("url " + url + " has no host and port");
         }
+        if (isPlaintext() && (!info.capabilities.contains("plaintext") || protocol.equals("h2"))) {
+            throw new UnsupportedRequestException("plaintext", info.stack + " needs TLS for " + protocol);
+        }
+        auth = request.isNull("auth") ? null : auth(request.getJSONObject("auth"), info, credentials);
         timeoutNs = request.getLong("timeout_ns");
         values = request.isNull("values") ? new JSONObject() : request.getJSONObject("values");
         warmupUrl = request.isNull("warmup_url") ? null : request.getString("warmup_url");
@@ -77,11 +83,17 @@ public final class Setup {
         clientCertFile = other.clientCertFile;
         clientKeyFile = other.clientKeyFile;
         timeoutNs = other.timeoutNs;
+        auth = null;
         warmupUrl = null;
         warmupCalls = 0;
     }
 
-    /** Returns the same setup for another origin. */
+    /** Returns whether the origin is spoken to without TLS. */
+    public boolean isPlaintext() {
+        return url.startsWith("http:");
+    }
+
+    /** Returns the same setup for another origin, where requests need no proof. */
     Setup withUrl(String otherUrl) {
         return new Setup(this, otherUrl);
     }
@@ -94,6 +106,20 @@ public final class Setup {
             read.put(name, known);
         }
         return known;
+    }
+
+    private static Auth auth(JSONObject auth, StackInfo info, File credentials) throws JSONException, IOException, UnsupportedRequestException {
+        String scheme = auth.getString("scheme");
+        if (info.capabilities.contains(scheme)) {
+            switch (scheme) {
+                case "jwt":
+                    return Auth.jwt(readable(auth, "token_file", credentials));
+                case "hmac":
+                    return Auth.hmac(auth.getString("key_id"), readable(auth, "key_file", credentials));
+                default:
+            }
+        }
+        throw new UnsupportedRequestException("auth " + scheme, "this driver does not have it for " + info.stack);
     }
 
     private static File readable(JSONObject request, String key, File credentials) throws JSONException, IOException {

@@ -1,5 +1,6 @@
 package commute.driver;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -32,9 +33,10 @@ public final class StackInfo {
         return this;
     }
 
-    /** Sets the capabilities, in the protocol's words. */
+    /** Sets the stack's capabilities, in the protocol's words. The engine adds its own. */
     public StackInfo capabilities(String... capabilities) {
-        this.capabilities = Arrays.asList(capabilities);
+        this.capabilities = new ArrayList<>(Arrays.asList(capabilities));
+        this.capabilities.add("until");
         return this;
     }
 

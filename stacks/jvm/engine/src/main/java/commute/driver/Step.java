@@ -6,7 +6,7 @@ import org.json.JSONObject;
 /** One step of a run. Fields that the step's kind does not have are 0 or null. */
 public final class Step {
     /** The protocol's kinds of step. */
-    public enum Kind { CALL, GET, PUT, STREAM, EXCHANGE, PAUSE, RECONNECT }
+    public enum Kind { CALL, GET, PUT, STREAM, EXCHANGE, SUBMIT, PAUSE, RECONNECT }
 
     public final long id;
     public final Kind kind;
@@ -16,8 +16,10 @@ public final class Step {
     public final int bytes;
     /** The number of messages in a stream. */
     public final int messages;
-    /** The message of an exchange. */
+    /** The message of an exchange or a submit. */
     public final Message message;
+    /** Of a submit: the most bytes of its payload in each part; 0: one message. */
+    public final int chunkBytes;
     final long group;
     final long pauseNs;
     final Stack.Reconnect mode;
@@ -25,6 +27,10 @@ public final class Step {
     final long cancelAfterNs;
     /** The start rule; null if the step starts after all earlier ones. */
     final JSONObject start;
+    /** The step that the limit counts from; 0: the start of the run; -1: no limit. */
+    final long limitAfter;
+    /** How long after that it is too late to start this step. */
+    final long limitNs;
 
     Step(JSONObject step, StackInfo info, Setup setup) throws Exception {
         id = step.getLong("id");
@@ -33,11 +39,18 @@ public final class Step {
         body = kind == Kind.CALL || kind == Kind.STREAM ? step.getString("body") : null;
         bytes = kind == Kind.GET || kind == Kind.PUT ? step.getInt("bytes") : 0;
         messages = kind == Kind.STREAM ? step.getInt("messages") : 0;
-        message = kind == Kind.EXCHANGE ? new Message(step, setup) : null;
+        message = kind == Kind.EXCHANGE || kind == Kind.SUBMIT ? new Message(step, setup) : null;
+        chunkBytes = kind == Kind.SUBMIT ? step.optInt("chunk_bytes", 0) : 0;
+        if (chunkBytes > 0 && !info.protocols.contains("grpc")) {
+            throw new UnsupportedRequestException("step submit", "only gRPC sends a message in parts");
+        }
         pauseNs = kind == Kind.PAUSE ? step.getLong("ns") : 0;
         mode = kind == Kind.RECONNECT ? mode(step.getString("mode"), info) : null;
         cancelAfterNs = step.optLong("cancel_after_ns", 0);
         start = step.isNull("start") ? null : step.getJSONObject("start");
+        JSONObject until = step.optJSONObject("until");
+        limitAfter = until == null ? -1 : until.getLong("after");
+        limitNs = until == null ? 0 : until.getLong("ns");
     }
 
     /** Makes a download. */
@@ -54,6 +67,10 @@ public final class Step {
         return kind != Kind.PAUSE && kind != Kind.RECONNECT;
     }
 
+    boolean hasLimit() {
+        return limitAfter >= 0;
+    }
+
     private static Kind kind(String name, StackInfo info, Setup setup) throws UnsupportedRequestException {
         switch (name) {
             case "call": return Kind.CALL;
@@ -62,6 +79,9 @@ public final class Step {
             case "pause": return Kind.PAUSE;
             case "reconnect": return Kind.RECONNECT;
             case "stream":
+                if (setup.auth != null && setup.auth.signs()) {
+                    throw new UnsupportedRequestException("step stream", "a bidirectional stream cannot be signed");
+                }
                 if (info.capabilities.contains("stream")) {
                     return Kind.STREAM;
                 }
@@ -71,6 +91,11 @@ public final class Step {
                     return Kind.EXCHANGE;
                 }
                 throw new UnsupportedRequestException("step exchange", "this driver has no codecs");
+            case "submit":
+                if (setup.messages != null && info.capabilities.contains("submit")) {
+                    return Kind.SUBMIT;
+                }
+                throw new UnsupportedRequestException("step submit", "this driver does not submit messages over " + info.stack);
             default: throw new UnsupportedRequestException("step " + name, "unknown to this driver");
         }
     }

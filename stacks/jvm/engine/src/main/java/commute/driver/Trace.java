@@ -16,9 +16,10 @@ public final class Trace {
     public enum Phase {
         DNS("dns_ns"), CONNECT("connect_ns"), TLS("tls_ns"), REQUEST_SENT("request_sent_ns"), FIRST_BYTE("first_byte_ns"),
         /**
-         * For exchanges: the message was made; its bytes are ready; the answer's last byte arrived.
+         * For exchanges: the message was made; its bytes are ready; the request is signed; the answer's
+         * last byte arrived.
          */
-        CREATED("created_ns"), ENCODED("encoded_ns"), RECEIVED("received_ns");
+        CREATED("created_ns"), ENCODED("encoded_ns"), SIGNED("signed_ns"), RECEIVED("received_ns");
 
         final String field;
 
@@ -119,7 +120,7 @@ public final class Trace {
 
     /** Ends the call with a complete response. For an exchange, decoding it is part of the call. */
     public void complete(ReceivedBody received) {
-        if (step.message == null || isBadStatus()) {
+        if (step.kind != Step.Kind.EXCHANGE || isBadStatus()) {
             complete(() -> received);
             return;
         }

@@ -7,15 +7,12 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Passes bytes through: the messages of an exchange are encoded and decoded outside the library. */
+/** Passes bytes through: the messages of an exchange or a submit are encoded and decoded outside the library. */
 final class BytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
-    /** Returns the method of {@code exchange.proto} for that kind of message. */
-    static MethodDescriptor<byte[], byte[]> method(String kind) {
+    /** Returns the method of that name. */
+    static MethodDescriptor<byte[], byte[]> method(String fullName, MethodDescriptor.MethodType type) {
         BytesMarshaller marshaller = new BytesMarshaller();
-        return MethodDescriptor.newBuilder(marshaller, marshaller)
-                .setType(MethodDescriptor.MethodType.UNARY)
-                .setFullMethodName("commute.bench.v1.Exchange/" + kind)
-                .build();
+        return MethodDescriptor.newBuilder(marshaller, marshaller).setType(type).setFullMethodName(fullName).build();
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.grpc.ClientStreamTracer;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import java.util.Map;
 
 /** Adds the id header to one call and stamps its phases from the library's tracing. */
 final class CallTracer extends ClientStreamTracer.Factory implements ClientInterceptor {
@@ -19,13 +20,16 @@ final class CallTracer extends ClientStreamTracer.Factory implements ClientInter
     private final Trace trace;
     private final long id;
     private final ConnectionTracker tracker;
+    /** Names and values that prove who sends the call. */
+    private final Map<String, String> proof;
     private volatile boolean hasServerStatus;
     private volatile ClientCall<?, ?> call;
 
-    CallTracer(Trace trace, long id, ConnectionTracker tracker) {
+    CallTracer(Trace trace, long id, ConnectionTracker tracker, Map<String, String> proof) {
         this.trace = trace;
         this.id = id;
         this.tracker = tracker;
+        this.proof = proof;
     }
 
     /** Returns whether the call's status came from the server. */
@@ -45,6 +49,7 @@ final class CallTracer extends ClientStreamTracer.Factory implements ClientInter
             @Override
             public void start(Listener<R> listener, Metadata headers) {
                 headers.put(ID, Long.toString(id));
+                proof.forEach((name, value) -> headers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
                 super.start(listener, headers);
             }
         };

@@ -28,7 +28,7 @@ final class ConnectionTracker extends ClientTransportFilter {
         this.opened = opened;
     }
 
-    /** Records that TCP has connected and TLS starts. */
+    /** Records that TCP has connected, and that TLS starts if there is any. */
     void connected() {
         connectedNs = System.nanoTime();
         checksBefore = trustManager.checks();
@@ -46,7 +46,7 @@ final class ConnectionTracker extends ClientTransportFilter {
         ConnectionInfo connection = new ConnectionInfo(opened.incrementAndGet());
         connection.localPort = ((InetSocketAddress) local).getPort();
         connection.protocol = "grpc";
-        connection.resumed = trustManager.checks() == checksBefore;
+        connection.resumed = handshakeDoneNs > connectedNs && trustManager.checks() == checksBefore;
         connections.put(local, new TrackedConnection(connection, connectedNs, handshakeDoneNs));
         return transport;
     }
@@ -59,7 +59,9 @@ final class ConnectionTracker extends ClientTransportFilter {
         // The call that opened the connection may have been cancelled before this one started.
         if (opener && tracked.connectedNs > trace.startNs()) {
             trace.stamp(Phase.CONNECT, tracked.connectedNs);
-            trace.stamp(Phase.TLS, tracked.handshakeDoneNs);
+            if (tracked.handshakeDoneNs > tracked.connectedNs) {
+                trace.stamp(Phase.TLS, tracked.handshakeDoneNs);
+            }
         }
     }
 

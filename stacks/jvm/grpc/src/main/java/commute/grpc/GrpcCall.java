@@ -2,6 +2,7 @@ package commute.grpc;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
+import commute.driver.Auth;
 import commute.driver.ErrorClassifier;
 import commute.driver.ReceivedBody;
 import commute.driver.Seeded;
@@ -13,13 +14,19 @@ import commute.v1.BenchGrpc;
 import commute.v1.Echo.Chunk;
 import commute.v1.Echo.DownloadRequest;
 import commute.v1.Echo.EchoRequest;
+import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.json.JSONException;
 import org.json.JSONObject;
@@ -28,6 +35,8 @@ import org.json.JSONObject;
 final class GrpcCall implements Stack.Call {
     static final int CHUNK_BYTES = 16 << 10;
 
+    /** Null if calls need not prove who sends them. */
+    private final Auth auth;
     private final Step step;
     private final Supplier<Channel> channel;
     private final Supplier<ConnectionTracker> tracker;
@@ -37,8 +46,11 @@ final class GrpcCall implements Stack.Call {
     private final List<Chunk> chunks = new ArrayList<>();
     private Trace trace;
     private CallTracer tracer;
+    /** Null if the call carries no proof. */
+    private Auth.Proof proof;
 
-    GrpcCall(Step step, Supplier<Channel> channel, Supplier<ConnectionTracker> tracker) throws JSONException {
+    GrpcCall(Auth auth, Step step, Supplier<Channel> channel, Supplier<ConnectionTracker> tracker) throws JSONException {
+        this.auth = auth;
         this.step = step;
         this.channel = channel;
         this.tracker = tracker;
@@ -63,27 +75,71 @@ final class GrpcCall implements Stack.Call {
     @Override
     public void start(Trace trace) throws Exception {
         this.trace = trace;
-        tracer = new CallTracer(trace, step.id, tracker.get());
-        BenchGrpc.BenchStub stub = BenchGrpc.newStub(channel.get()).withInterceptors(tracer);
         switch (step.kind) {
             case CALL:
-                stub.echo(message, new ReplyObserver<>(message.getSerializedSize()));
+                stub(BenchGrpc.getEchoMethod(), message).echo(message, new ReplyObserver<>(message.getSerializedSize()));
                 break;
             case GET:
                 DownloadRequest request = DownloadRequest.newBuilder().setBytes(step.bytes).build();
-                stub.download(request, new DownloadObserver(request.getSerializedSize()));
+                stub(BenchGrpc.getDownloadMethod(), request).download(request, new DownloadObserver(request.getSerializedSize()));
                 break;
             case PUT:
-                stub.upload(new UploadObserver<>());
+                stub(BenchGrpc.getUploadMethod(), null).upload(new UploadObserver<>());
                 break;
             case EXCHANGE:
-                byte[] encoded = step.message.encode(trace);
-                ClientCalls.asyncUnaryCall(
-                        stub.getChannel().newCall(BytesMarshaller.method(step.message.kind), stub.getCallOptions()), encoded, new ExchangeObserver(encoded.length));
+            case SUBMIT:
+                if (step.chunkBytes > 0) {
+                    submitParts(step.message.encodeParts(trace, step.chunkBytes));
+                } else {
+                    sendEncoded(step.message.encode(trace));
+                }
                 break;
             default:
-                stub.chat(new ChatObserver<>());
+                stub(BenchGrpc.getChatMethod(), null).chat(new ChatObserver<>());
         }
+    }
+
+    /** Returns a stub for a call that sends this message first, or none to prove. */
+    private BenchGrpc.BenchStub stub(MethodDescriptor<?, ?> method, MessageLite sent) throws GeneralSecurityException {
+        return BenchGrpc.newStub(tracedChannel(method, sent == null || auth == null ? null : sent.toByteArray()));
+    }
+
+    /** Returns the channel for one call. {@code sent} is its only message; null for a stream. */
+    private Channel tracedChannel(MethodDescriptor<?, ?> method, byte[] sent) throws GeneralSecurityException {
+        Map<String, String> headers = Collections.emptyMap();
+        if (auth != null) {
+            String authority = channel.get().authority();
+            String path = "/" + method.getFullMethodName();
+            proof = sent == null
+                    ? auth.proveStream("POST", authority, path, trace)
+                    : auth.prove("POST", authority, path, sent, sent.length, trace);
+            headers = proof.headers;
+        }
+        tracer = new CallTracer(trace, step.id, tracker.get(), headers);
+        return ClientInterceptors.intercept(channel.get(), tracer);
+    }
+
+    /** Returns the code of a stream's next chunk, empty if it is not signed. */
+    private ByteString code(byte[] chunk, boolean last) {
+        return proof == null ? ByteString.EMPTY : ByteString.copyFrom(proof.code(chunk, last));
+    }
+
+    private void sendEncoded(byte[] encoded) throws GeneralSecurityException {
+        String service = step.kind == Step.Kind.EXCHANGE ? "Exchange/" : "Submit/";
+        MethodDescriptor<byte[], byte[]> method =
+                BytesMarshaller.method("commute.bench.v1." + service + step.message.kind, MethodDescriptor.MethodType.UNARY);
+        ClientCalls.asyncUnaryCall(tracedChannel(method, encoded).newCall(method, CallOptions.DEFAULT), encoded, new BytesObserver(encoded.length));
+    }
+
+    private void submitParts(List<byte[]> parts) throws GeneralSecurityException {
+        MethodDescriptor<byte[], byte[]> method =
+                BytesMarshaller.method("commute.bench.v1.Submit/DiagStream", MethodDescriptor.MethodType.CLIENT_STREAMING);
+        ClientCalls.asyncClientStreamingCall(tracedChannel(method, null).newCall(method, CallOptions.DEFAULT), new PartsObserver(parts));
+    }
+
+    /** Returns a {@code Part} of {@code submit.proto}, encoded. It has the fields of a {@code Chunk}. */
+    private byte[] part(byte[] data, boolean last) {
+        return Chunk.newBuilder().setData(ByteString.copyFrom(data)).setCode(code(data, last)).build().toByteArray();
     }
 
     @Override
@@ -135,11 +191,11 @@ final class GrpcCall implements Stack.Call {
         }
     }
 
-    private final class ExchangeObserver extends CallObserver<byte[], byte[]> {
+    private class BytesObserver extends CallObserver<byte[], byte[]> {
         private final ReceivedBody received = new ReceivedBody();
         private final long requestBytes;
 
-        ExchangeObserver(long requestBytes) {
+        BytesObserver(long requestBytes) {
             this.requestBytes = requestBytes;
         }
 
@@ -154,6 +210,29 @@ final class GrpcCall implements Stack.Call {
             trace.status(Status.Code.OK.value());
             trace.requestBytes(requestBytes);
             trace.complete(received);
+        }
+    }
+
+    private final class PartsObserver extends BytesObserver {
+        private final List<byte[]> parts;
+        private int sent;
+
+        PartsObserver(List<byte[]> parts) {
+            super(parts.stream().mapToLong(part -> part.length).sum());
+            this.parts = parts;
+        }
+
+        @Override
+        public void beforeStart(ClientCallStreamObserver<byte[]> request) {
+            request.setOnReadyHandler(() -> {
+                while (request.isReady() && sent < parts.size()) {
+                    request.onNext(part(parts.get(sent), ++sent == parts.size()));
+                }
+                if (sent == parts.size()) {
+                    sent++;
+                    request.onCompleted();
+                }
+            });
         }
     }
 
@@ -182,7 +261,9 @@ final class GrpcCall implements Stack.Call {
         public void beforeStart(ClientCallStreamObserver<Chunk> request) {
             request.setOnReadyHandler(() -> {
                 while (request.isReady() && sent < chunks.size()) {
-                    request.onNext(chunks.get(sent++));
+                    Chunk chunk = chunks.get(sent++);
+                    ByteString code = code(chunk.getData().toByteArray(), sent == chunks.size());
+                    request.onNext(code.isEmpty() ? chunk : chunk.toBuilder().setCode(code).build());
                 }
                 if (sent == chunks.size()) {
                     sent++;

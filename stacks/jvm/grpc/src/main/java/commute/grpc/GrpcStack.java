@@ -7,6 +7,7 @@ import commute.driver.Stack;
 import commute.driver.Step;
 import commute.driver.RecordingTrustManager;
 import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** grpc-java over one of its transports. */
@@ -31,6 +32,7 @@ final class GrpcStack implements Stack {
 
     /** One origin. Its channel has at most one connection, which the first call opens. */
     private static final class GrpcSession implements Session {
+        private final Setup setup;
         private final Transport transport;
         private final RecordingTrustManager trustManager;
         private final AtomicInteger opened = new AtomicInteger();
@@ -38,6 +40,7 @@ final class GrpcStack implements Stack {
         private ManagedChannel channel;
 
         GrpcSession(Setup setup, Transport.Factory transports) throws Exception {
+            this.setup = setup;
             trustManager = new RecordingTrustManager(new Credentials(setup).trustManager());
             transport = transports.create(setup, trustManager);
             open(Reconnect.COLD);
@@ -45,7 +48,11 @@ final class GrpcStack implements Stack {
 
         private void open(Reconnect mode) throws Exception {
             tracker = new ConnectionTracker(trustManager, opened);
-            channel = transport.channel(mode, tracker)
+            ManagedChannelBuilder<?> builder = transport.channel(mode, tracker);
+            if (setup.isPlaintext()) {
+                builder.usePlaintext();
+            }
+            channel = builder
                     .disableRetry()
                     .proxyDetector(address -> null)
                     .addTransportFilter(tracker)
@@ -60,7 +67,7 @@ final class GrpcStack implements Stack {
 
         @Override
         public Call prepare(Step step) throws Exception {
-            return new GrpcCall(step, () -> channel, () -> tracker);
+            return new GrpcCall(setup.auth, step, () -> channel, () -> tracker);
         }
 
         @Override

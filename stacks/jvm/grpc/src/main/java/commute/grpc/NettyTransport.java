@@ -36,7 +36,7 @@ final class NettyTransport implements Transport {
         Epoll.ensureAvailability();
         OpenSsl.ensureAvailability();
         return Transport.stackInfo("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
-                .capabilities("mtls", "stream", "parallel", "protobuf", "cancel")
+                .capabilities("mtls", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit")
                 .phase("connect", "channelActive")
                 .phase("tls", "SslHandler.handshakeFuture")
                 .setting("TCP_NODELAY", "on (default)")
@@ -85,10 +85,13 @@ final class NettyTransport implements Transport {
             context.fireChannelActive();
         }
 
-        /** The first write starts the TLS handshake. */
+        /** The first write starts the TLS handshake, if there is one. */
         @Override
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-            context.pipeline().get(SslHandler.class).handshakeFuture().addListener(done -> tracker.handshakeDone());
+            SslHandler tls = context.pipeline().get(SslHandler.class);
+            if (tls != null) {
+                tls.handshakeFuture().addListener(done -> tracker.handshakeDone());
+            }
             context.write(message, promise);
             context.pipeline().remove(this);
         }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.security.GeneralSecurityException;
+import javax.net.SocketFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
@@ -33,7 +34,7 @@ final class OkHttpTransport implements Transport {
     static StackInfo info() {
         Conscrypt.Version version = Conscrypt.version();
         return Transport.stackInfo("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
-                .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel")
+                .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit")
                 .phase("connect", "the transport requests TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")
                 .setting("TCP_NODELAY", "on, but only after the handshake (default)")
@@ -45,8 +46,42 @@ final class OkHttpTransport implements Transport {
         if (mode == Stack.Reconnect.COLD) {
             sslContext = credentials.newContext(trustManager);
         }
+        if (setup.isPlaintext()) {
+            return OkHttpChannelBuilder.forAddress(setup.host, setup.port).socketFactory(new PlainSocketFactory(tracker));
+        }
         return OkHttpChannelBuilder.forAddress(setup.host, setup.port)
                 .sslSocketFactory(new TrackedSocketFactory(sslContext.getSocketFactory(), tracker));
+    }
+
+    /** Makes TCP sockets that report to the tracker. The transport names the server by its address. */
+    private static final class PlainSocketFactory extends SocketFactory {
+        private final ConnectionTracker tracker;
+
+        PlainSocketFactory(ConnectionTracker tracker) {
+            this.tracker = tracker;
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port) throws IOException {
+            Socket socket = new Socket(host, port);
+            tracker.connected();
+            return socket;
+        }
+
+        @Override
+        public Socket createSocket(String host, int port) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Socket createSocket(String host, int port, InetAddress local, int localPort) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port, InetAddress local, int localPort) {
+            throw new UnsupportedOperationException();
+        }
     }
 
     /**

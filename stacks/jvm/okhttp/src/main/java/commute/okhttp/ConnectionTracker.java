@@ -28,8 +28,11 @@ import okhttp3.Response;
 final class ConnectionTracker implements EventListener.Factory {
     private final RecordingTrustManager trustManager;
     private final AtomicInteger opened = new AtomicInteger();
-    /** By handshake, which identifies a connection in the events of its opening and of its use. */
-    private final Map<Handshake, ConnectionInfo> connections = Collections.synchronizedMap(new IdentityHashMap<>());
+    /**
+     * By handshake, which identifies a connection in the events of its opening and of its use, or without
+     * TLS by socket.
+     */
+    private final Map<Object, ConnectionInfo> connections = Collections.synchronizedMap(new IdentityHashMap<>());
     private final Set<ConnectionPool> retired = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
     ConnectionTracker(RecordingTrustManager trustManager) {
@@ -83,6 +86,14 @@ final class ConnectionTracker implements EventListener.Factory {
             connections.put(handshake, info);
         }
 
+        /** Follows the TLS handshake, if there is one. */
+        @Override
+        public void connectEnd(Call call, InetSocketAddress address, Proxy proxy, Protocol protocol) {
+            if (!call.request().isHttps()) {
+                trace.stamp(Phase.CONNECT);
+            }
+        }
+
         @Override
         public void connectFailed(Call call, InetSocketAddress address, Proxy proxy, Protocol protocol, IOException failure) {
             ownHandshake = null;
@@ -90,10 +101,18 @@ final class ConnectionTracker implements EventListener.Factory {
 
         @Override
         public void connectionAcquired(Call call, Connection connection) {
-            ConnectionInfo info = connections.get(connection.handshake());
+            Handshake handshake = connection.handshake();
+            boolean opener = handshake == ownHandshake;
+            if (handshake == null) {
+                opener = !connections.containsKey(connection.socket());
+                if (opener) {
+                    connections.put(connection.socket(), new ConnectionInfo(opened.incrementAndGet()));
+                }
+            }
+            ConnectionInfo info = connections.get(handshake == null ? connection.socket() : handshake);
             info.localPort = connection.socket().getLocalPort();
             info.protocol = connection.protocol() == Protocol.HTTP_2 ? "h2" : "h1";
-            trace.useConnection(info, connection.handshake() == ownHandshake);
+            trace.useConnection(info, opener);
         }
 
         @Override

@@ -21,6 +21,7 @@ import okhttp3.Call;
 import okhttp3.Callback;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
+import okhttp3.HttpUrl;
 import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
 import okhttp3.Protocol;
@@ -83,17 +84,19 @@ final class OkHttpSession implements Stack.Session {
         switch (step.kind) {
             case CALL:
                 byte[] body = step.body.getBytes(StandardCharsets.UTF_8);
-                return new OkHttpCall(request.url(setup.url + "/echo").post(new BytesBody("application/json", body, body.length)), null);
+                return new OkHttpCall(request, "POST", "/echo", new BytesBody("application/json", body, body.length), null);
             case EXCHANGE:
+            case SUBMIT:
                 if (step.message.isCompressed()) {
                     request.header("content-encoding", step.message.contentEncoding);
                 }
-                return new OkHttpCall(request.url(setup.url + "/exchange/" + step.message.kind), step.message);
+                String route = step.kind == Step.Kind.EXCHANGE ? "/exchange/" : "/submit/";
+                return new OkHttpCall(request, "POST", route + step.message.kind, null, step.message);
             case PUT:
                 byte[] file = Seeded.atLeast(step.bytes);
-                return new OkHttpCall(request.url(setup.url + "/upload").put(new BytesBody("application/octet-stream", file, step.bytes)), null);
+                return new OkHttpCall(request, "PUT", "/upload", new BytesBody("application/octet-stream", file, step.bytes), null);
             default:
-                return new OkHttpCall(request.url(setup.url + "/bytes/" + step.bytes), null);
+                return new OkHttpCall(request, "GET", "/bytes/" + step.bytes, null, null);
         }
     }
 
@@ -106,14 +109,21 @@ final class OkHttpSession implements Stack.Session {
 
     private final class OkHttpCall implements Stack.Call, Callback {
         private final Request.Builder request;
-        /** The message to exchange; null if the request already has its body. */
+        private final String method;
+        private final HttpUrl url;
+        /** Null if the request has none, or until the message is encoded. */
+        private BytesBody body;
+        /** The message to send; null if the request already has its body. */
         private final Message message;
         private ConnectionPool pool;
         private Trace trace;
         private Call call;
 
-        OkHttpCall(Request.Builder request, Message message) {
+        OkHttpCall(Request.Builder request, String method, String path, BytesBody body, Message message) {
             this.request = request;
+            this.method = method;
+            url = HttpUrl.get(setup.url + path);
+            this.body = body;
             this.message = message;
         }
 
@@ -121,12 +131,22 @@ final class OkHttpSession implements Stack.Session {
         public void start(Trace trace) throws Exception {
             this.trace = trace;
             if (message != null) {
-                byte[] body = message.encode(trace);
-                request.post(new BytesBody(message.contentType, body, body.length));
+                byte[] encoded = message.encode(trace);
+                body = new BytesBody(message.contentType, encoded, encoded.length);
+            }
+            if (setup.auth != null) {
+                BytesBody sent = body == null ? BytesBody.EMPTY : body;
+                setup.auth.prove(method, authority(), url.encodedPath(), sent.bytes, sent.length, trace).headers.forEach(request::header);
             }
             pool = client.connectionPool();
-            call = client.newCall(request.tag(Trace.class, trace).build());
+            call = client.newCall(request.url(url).method(method, body).tag(Trace.class, trace).build());
             call.enqueue(this);
+        }
+
+        /** Returns the value of host or :authority, as OkHttp makes it. */
+        private String authority() {
+            String host = url.host().contains(":") ? "[" + url.host() + "]" : url.host();
+            return url.port() == HttpUrl.defaultPort(url.scheme()) ? host : host + ":" + url.port();
         }
 
         @Override
@@ -166,6 +186,8 @@ final class OkHttpSession implements Stack.Session {
 
     /** A body in memory, written at once, as an app would do it. */
     private static final class BytesBody extends RequestBody {
+        static final BytesBody EMPTY = new BytesBody("application/octet-stream", new byte[0], 0);
+
         private final MediaType type;
         private final byte[] bytes;
         private final int length;

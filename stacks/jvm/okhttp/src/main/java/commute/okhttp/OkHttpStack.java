@@ -23,9 +23,9 @@ public final class OkHttpStack implements Stack {
     public StackInfo info() throws Exception {
         return new StackInfo("OkHttp", version, tls)
                 .protocols("h1", "h2")
-                .capabilities("mtls", "resume", "parallel", "cancel")
+                .capabilities("mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit")
                 .phase("dns", "EventListener.dnsEnd")
-                .phase("connect", "EventListener.secureConnectStart, which follows the TCP connect")
+                .phase("connect", "EventListener.secureConnectStart, which follows the TCP connect; without TLS connectEnd")
                 .phase("tls", "EventListener.secureConnectEnd")
                 .phase("request_sent", "EventListener.requestBodyEnd or, without a body, requestHeadersEnd; over HTTP/1.1 the last 8 KiB are flushed just after")
                 .phase("first_byte", "EventListener.responseHeadersEnd: all headers have been read")
