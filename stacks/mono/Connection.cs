@@ -25,11 +25,13 @@ namespace Commute
         static readonly ConditionalWeakTable<object, Connection> Latest = new ConditionalWeakTable<object, Connection>();
 
         public readonly int LocalPort;
+        readonly Socket socket;
         /// <summary>Counts from 1 within a session; 0 until assigned.</summary>
         public int Number;
 
         Connection(Socket socket)
         {
+            this.socket = socket;
             LocalPort = ((IPEndPoint)socket.LocalEndPoint).Port;
         }
 
@@ -57,6 +59,13 @@ namespace Commute
             Latest.Add(transport, connection);
             return connection;
         }
+
+        /// <summary>
+        /// Creates the connection that the request opened without TLS; null if an earlier one opened it.
+        /// Must be called before the response's body has been read.
+        /// </summary>
+        public static Connection CreateIfNew(HttpWebRequest request) =>
+            Of(request)?.socket == SocketOf.GetValue(TransportOf(request)) ? null : Create(request);
 
         /// <summary>
         /// Returns the connection that the request was given, which may be closed by now, or null.

@@ -22,8 +22,9 @@ namespace Commute
 
         readonly CurlSession session;
         readonly IntPtr easy = Curl.EasyInit();
-        readonly IntPtr headers;
         readonly byte[] upload;
+        IntPtr headers;
+        byte[] body;
         readonly GCHandle self;
         IntPtr requestBody;
         int uploaded;
@@ -37,8 +38,7 @@ namespace Commute
             this.session = session;
             self = GCHandle.Alloc(this);
             var setup = session.Setup;
-            foreach (var header in setup.Headers(step))
-                headers = Curl.ListAppend(headers, header.Key + ": " + header.Value);
+            AddHeaders(setup.Headers(step));
             if (step.Kind == "call")
                 SetBody(Encoding.UTF8.GetBytes(step.Body));
             else if (step.Kind == "put")
@@ -50,7 +50,6 @@ namespace Commute
                 Curl.Set(easy, Curl.Option.ReadData, GCHandle.ToIntPtr(self));
             }
             Curl.Set(easy, Curl.Option.Url, new Uri(setup.Url, step.Path).AbsoluteUri);
-            Curl.Set(easy, Curl.Option.HttpHeader, headers);
             Curl.Set(easy, Curl.Option.HttpVersion, CurlSession.Versions[setup.Protocol]);
             Curl.Set(easy, Curl.Option.PipeWait, setup.Protocol == "h1" ? 0 : 1);
             Curl.Set(easy, Curl.Option.CaInfo, setup.CaFile);
@@ -68,6 +67,12 @@ namespace Commute
             Curl.Set(easy, Curl.Option.WriteData, GCHandle.ToIntPtr(self));
         }
 
+        void AddHeaders(IEnumerable<KeyValuePair<string, string>> added)
+        {
+            foreach (var header in added)
+                headers = Curl.ListAppend(headers, header.Key + ": " + header.Value);
+        }
+
         public override void Start(Action ended)
         {
             this.ended = ended;
@@ -78,6 +83,9 @@ namespace Commute
                 Row.StartNs = Clock.NowNs();
                 if (Exchange != null)
                     SetBody(Exchange.Encode(Row));
+                if (session.Setup.Auth is Auth auth)
+                    AddHeaders(auth.Prove(Row, Step, session.Setup.Url, upload ?? body, upload == null ? body?.Length ?? 0 : (int)Step.Bytes));
+                Curl.Set(easy, Curl.Option.HttpHeader, headers);
                 connections.Add(easy, this);
                 addedNs = Clock.NowNs();
             });
@@ -128,8 +136,9 @@ namespace Commute
             Row.Resumed = connections.Resumed.Contains(Row.Connection);
         }
 
-        void SetBody(byte[] body)
+        void SetBody(byte[] bytes)
         {
+            body = bytes;
             requestBody = Marshal.AllocHGlobal(body.Length);
             Marshal.Copy(body, 0, requestBody, body.Length);
             Curl.Set(easy, Curl.Option.Post, 1);

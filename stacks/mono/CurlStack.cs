@@ -23,7 +23,8 @@ namespace Commute
                     $"{versions["libcurl"]}, {of("nghttp2")}, {of("ngtcp2")}, {of("nghttp3")}; Mono {MonoRuntime.Version}",
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
-                ["capabilities"] = new JArray("mtls", "resume", "early_data", "parallel", "cancel", "observe"),
+                ["capabilities"] = new JArray(
+                    "mtls", "resume", "early_data", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until"),
                 ["codecs"] = new JArray(Messages.CodecNames),
                 ["clock"] = "monotonic", ["resolution_ns"] = 1000,
                 ["phases"] = new JObject

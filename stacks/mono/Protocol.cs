@@ -67,6 +67,8 @@ namespace Commute
         public readonly long WarmupCalls;
         public readonly string CaFile, ClientCertFile, ClientKeyFile;
         public readonly string Protocol;
+        /// <summary>Null if requests need not prove who sends them.</summary>
+        public readonly Auth Auth;
         /// <summary>The messages of <c>exchange</c> steps.</summary>
         public readonly Messages Messages;
         public readonly long TimeoutNs;
@@ -87,12 +89,18 @@ namespace Commute
             ClientCertFile = ExistingFile(json.TextOrNull("client_cert_file"));
             ClientKeyFile = ExistingFile(json.TextOrNull("client_key_file"));
             Protocol = json.Text("protocol");
+            Reject("plaintext", IsPlaintext && Protocol != "h1", Protocol + " needs TLS here");
+            if (json["auth"] is JObject auth)
+                Auth = new Auth(auth);
             TimeoutNs = json.Number("timeout_ns");
             if (json.TextOrNull("observe") is string observe)
                 FramesPerSecond = Frames(observe);
         }
 
-        /// <summary>Copies a setup for its warm-up origin.</summary>
+        /// <summary>Whether the origin is spoken to without TLS.</summary>
+        public bool IsPlaintext => Url.Scheme == "http";
+
+        /// <summary>Copies a setup for its warm-up origin, where requests need no proof.</summary>
         public Setup(Setup setup)
         {
             Url = setup.WarmupUrl;
@@ -120,7 +128,8 @@ namespace Commute
             }
         }
 
-        static KeyValuePair<string, string> Header(string name, string value) => new KeyValuePair<string, string>(name, value);
+        /// <summary>Returns a header.</summary>
+        public static KeyValuePair<string, string> Header(string name, string value) => new KeyValuePair<string, string>(name, value);
 
         static int Frames(string observe)
         {
@@ -152,6 +161,11 @@ namespace Commute
         public readonly string Kind, Body, Mode, Message, MessageKind;
         public readonly long Bytes, PauseNs;
         public readonly long? After, AtNs, CancelAfterNs;
+        /// <summary>
+        /// The step that the limit on the start counts from, 0 for the start of the run, and how long
+        /// after it the limit is; null if the step is never too late.
+        /// </summary>
+        public readonly long? UntilAfter, UntilNs;
 
         public Step(JObject json)
         {
@@ -169,6 +183,11 @@ namespace Commute
                 default: throw new UnsupportedException("step " + Kind, "unknown to this driver");
             }
             CancelAfterNs = json.NumberOrNull("cancel_after_ns");
+            if (json["until"] is JObject until)
+            {
+                UntilAfter = until.Number("after");
+                UntilNs = until.Number("ns");
+            }
             if (!(json["start"] is JObject start))
                 return;
             After = start.NumberOrNull("after");
@@ -199,7 +218,7 @@ namespace Commute
         const int MaxDetail = 1000;
 
         public long Id, Connection, StartNs, EndNs, RequestBytes;
-        public long? LocalPort, DnsNs, ConnectNs, TlsNs, CreatedNs, EncodedNs, RequestSentNs, FirstByteNs, ReceivedNs, Status;
+        public long? LocalPort, DnsNs, ConnectNs, TlsNs, CreatedNs, EncodedNs, SignedNs, RequestSentNs, FirstByteNs, ReceivedNs, Status;
         public string Protocol, ErrorKind, ErrorDetail;
         public bool Reused, Resumed, EarlyData;
         public int Attempts;
@@ -221,6 +240,7 @@ namespace Commute
             Add(row, "tls_ns", TlsNs);
             Add(row, "created_ns", CreatedNs);
             Add(row, "encoded_ns", EncodedNs);
+            Add(row, "signed_ns", SignedNs);
             Add(row, "request_sent_ns", RequestSentNs);
             Add(row, "first_byte_ns", FirstByteNs);
             Add(row, "received_ns", ReceivedNs);

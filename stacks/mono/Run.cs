@@ -29,6 +29,10 @@ namespace Commute
         readonly List<int> justEnded = new List<int>();
         readonly List<int> unreported = new List<int>();
         readonly bool[] ended;
+        /// <summary>When each step ended; 0 before.</summary>
+        readonly long[] endedNs;
+        /// <summary>The step that a step's limit counts from; -1 for the start of the run.</summary>
+        readonly Dictionary<int, int> limits = new Dictionary<int, int>();
         int prefix;
         long beginNs;
 
@@ -37,6 +41,7 @@ namespace Commute
             this.session = session;
             this.steps = steps;
             ended = new bool[steps.Count];
+            endedNs = new long[steps.Count];
             BuildSchedule();
             calls = session.Prepare(steps);
             foreach (var step in steps.Where(step => step.IsCall))
@@ -54,6 +59,12 @@ namespace Commute
                 if (step.Id <= previous)
                     throw new FailedException($"step {step.Id} follows step {previous}: ids must start at 1 and increase");
                 previous = step.Id;
+                if (step.UntilAfter is long limit)
+                {
+                    if (limit != 0 && !indexes.ContainsKey(limit))
+                        throw new FailedException($"step {step.Id} has a limit after step {limit}, which is not an earlier step");
+                    limits[index] = limit == 0 ? -1 : indexes[limit];
+                }
                 indexes[step.Id] = index;
                 if (step.AtNs != null)
                     continue;
@@ -109,16 +120,23 @@ namespace Commute
         void Start(int index)
         {
             var step = steps[index];
+            var nowNs = Clock.NowNs();
+            if (IsLate(index, nowNs))
+            {
+                if (step.IsCall)
+                    groupSizes[step.Group]--;
+                MarkEnded(index);
+                return;
+            }
             if (step.Kind == "reconnect")
             {
                 session.Reconnect(step.Mode);
-                justEnded.Add(index);
+                MarkEnded(index);
                 return;
             }
-            var nowNs = Clock.NowNs();
             if (step.Kind == "pause")
             {
-                timers.Add(nowNs + step.PauseNs, () => justEnded.Add(index));
+                timers.Add(nowNs + step.PauseNs, () => MarkEnded(index));
                 return;
             }
             inFlight.Add(index, new List<Timer>());
@@ -126,6 +144,19 @@ namespace Commute
             if (step.CancelAfterNs is long afterNs)
                 StartTimeout(index, nowNs, afterNs, "cancelled");
             calls[index].Start(() => ends.Post(index));
+        }
+
+        bool IsLate(int index, long nowNs)
+        {
+            if (!limits.TryGetValue(index, out var from) || from >= 0 && endedNs[from] == 0)
+                return false;
+            return nowNs - (from < 0 ? beginNs : endedNs[from]) > steps[index].UntilNs;
+        }
+
+        void MarkEnded(int index)
+        {
+            endedNs[index] = Clock.NowNs();
+            justEnded.Add(index);
         }
 
         /// <summary>
@@ -165,7 +196,7 @@ namespace Commute
         {
             inFlight.Remove(index);
             unreported.Add(index);
-            justEnded.Add(index);
+            MarkEnded(index);
         }
 
         /// <summary>Frames come at a fixed rate from the start of the run.</summary>

@@ -93,6 +93,9 @@ namespace Commute
                     body = Exchange.Encode(Row);
                     bodyLength = body.Length;
                 }
+                if (session.Setup.Auth != null)
+                    foreach (var header in session.Setup.Auth.Prove(Row, Step, session.Setup.Url, body, bodyLength))
+                        request.Headers[header.Key] = header.Value;
                 if (body != null)
                     Send();
                 using (var response = GetResponse())
@@ -143,6 +146,8 @@ namespace Commute
         void Receive(HttpWebResponse response)
         {
             Row.FirstByteNs = Clock.NowNs();
+            if (session.Setup.IsPlaintext)
+                opened = Connection.CreateIfNew(request);
             Row.Status = (int)response.StatusCode;
             Row.Protocol = response.ProtocolVersion == HttpVersion.Version11 ? "h1" : "HTTP/" + response.ProtocolVersion;
             using (var stream = response.GetResponseStream())

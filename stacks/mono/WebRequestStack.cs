@@ -37,7 +37,7 @@ namespace Commute
             ["tls"] = MonoTlsProviderFactory.GetProvider().Name == "btls"
                 ? "Mono's BoringSSL (btls), at most TLS 1.2" : MonoTlsProviderFactory.GetProvider().Name,
             ["protocols"] = new JArray("h1"),
-            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe"),
+            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until"),
             ["codecs"] = new JArray(Messages.CodecNames),
             ["clock"] = "monotonic", ["resolution_ns"] = 1,
             ["phases"] = new JObject
