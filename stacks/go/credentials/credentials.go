@@ -174,15 +174,18 @@ func (i *issuer) sign(template *x509.Certificate, key crypto.Signer) (*x509.Cert
 	return x509.ParseCertificate(der)
 }
 
-// Write writes the files that clients need, the client's key readable by its owner only.
+// AddSecret adds a file for clients that its owner only may read.
+func (c *Credentials) AddSecret(name, line string) { c.files[name] = []byte(line) }
+
+// Write writes the files that clients need, keys and secrets readable by their owner only.
 func (c *Credentials) Write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	for name, text := range c.files {
-		mode := os.FileMode(0o644)
-		if filepath.Ext(name) == ".key" {
-			mode = 0o600
+		mode := os.FileMode(0o600)
+		if filepath.Ext(name) == ".pem" {
+			mode = 0o644
 		}
 		path := filepath.Join(folder, name)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

@@ -36,6 +36,16 @@ type Answer struct {
 	DecodeNs, EncodeNs int64
 }
 
+// Decode decodes a message, including its compression, and returns how long that took.
+func (a *Answerer) Decode(offer codec.Offer, kind message.Kind, body []byte) (decodeNs int64, err error) {
+	codecs := a.pool(offer, kind)
+	c := codecs.get()
+	defer codecs.put(c)
+	start := time.Now()
+	_, err = c.Decode(body)
+	return time.Since(start).Nanoseconds(), err
+}
+
 // Answer decodes a message and encodes it again, each with its compression.
 func (a *Answerer) Answer(offer codec.Offer, kind message.Kind, body []byte) (Answer, error) {
 	codecs := a.pool(offer, kind)

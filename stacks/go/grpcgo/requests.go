@@ -149,6 +149,9 @@ func (r *request) upload(step engine.Step) (rpc, error) {
 		if err != nil {
 			return err
 		}
+		if len(chunks) == 0 && r.chunks != nil {
+			chunks = []*wirepb.Chunk{{}} // whose code says that it is the last
+		}
 		for i, chunk := range chunks {
 			chunk.Code = r.code(chunk.Data, i == len(chunks)-1)
 			if stream.Send(chunk) != nil {

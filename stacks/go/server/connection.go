@@ -47,6 +47,30 @@ func (c *numberedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// plaintext logs a connection without TLS.
+func (s *server) plaintext(raw net.Conn) *numberedConn {
+	numbered := &numberedConn{Conn: raw, server: s, initialWindow: tcpSender(raw).WindowBytes}
+	numbered.number = s.connections.Add(1)
+	s.unended.Add(1)
+	s.logConnection(numbered.number, "tcp", raw.RemoteAddr(), tls.ConnectionState{}, tcpCongestion(raw))
+	return numbered
+}
+
+// A plaintextListener accepts connections without TLS.
+type plaintextListener struct {
+	net.Listener
+	server *server
+}
+
+// Accept returns the next connection.
+func (l plaintextListener) Accept() (net.Conn, error) {
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.server.plaintext(raw), nil
+}
+
 // handshake completes a TLS handshake and logs the connection.
 func (s *server) handshake(raw net.Conn, config *tls.Config) (*tls.Conn, uint64, error) {
 	numbered := &numberedConn{Conn: raw, server: s, initialWindow: tcpSender(raw).WindowBytes}
@@ -83,6 +107,7 @@ func (s *server) logQUIC(conn *quic.Conn, number uint64) {
 	s.logClosed(number, quicSender(conn))
 }
 
+// logConnection logs a connection; its state is empty without TLS.
 func (s *server) logConnection(number uint64, transport string, peer net.Addr, state tls.ConnectionState, congestion *string) {
 	event := connectionEvent{
 		Event:      "connection",
@@ -90,15 +115,17 @@ func (s *server) logConnection(number uint64, transport string, peer net.Addr, s
 		AtNs:       engine.Now(),
 		Transport:  transport,
 		ALPN:       state.NegotiatedProtocol,
-		TLSVersion: strings.Replace(tls.VersionName(state.Version), "TLS 1.", "TLSv1_", 1),
-		Cipher:     cipherName(state),
 		Group:      groupName(state.CurveID),
 		Resumed:    state.DidResume,
 		HelloRetry: state.HelloRetryRequest,
 		Congestion: congestion,
 	}
 	event.PeerPort, event.IPVersion = portAndVersion(peer)
-	if !state.DidResume {
+	if state.Version != 0 {
+		event.TLSVersion = strings.Replace(tls.VersionName(state.Version), "TLS 1.", "TLSv1_", 1)
+		event.Cipher = cipherName(state)
+	}
+	if state.Version != 0 && !state.DidResume {
 		event.ChainBytes = s.chainBytes
 	}
 	if len(state.PeerCertificates) > 0 {
@@ -158,7 +185,7 @@ func groupName(group tls.CurveID) string {
 		return "secp256r1"
 	case tls.CurveP384:
 		return "secp384r1"
-	case 0: // a resumed session of TLS 1.2
+	case 0: // no TLS, or a resumed session of TLS 1.2
 		return ""
 	}
 	return group.String()

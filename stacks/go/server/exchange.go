@@ -36,7 +36,7 @@ func (s *server) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxExchangeBytes))
 	if err != nil {
-		http.Error(w, "cannot read the body: "+err.Error(), http.StatusBadRequest)
+		s.failToRead(w, err)
 		return
 	}
 	answer, err := s.answerer.Answer(offer, kind, body)
@@ -59,8 +59,8 @@ func exchangeOf(answer exchange.Answer) exchangeEvent {
 
 // exchangeMethods returns the service of crates/wire/proto/commute/bench/v1/exchange.proto: one
 // method per kind of message.
-func (s *server) exchangeMethods() *grpc.ServiceDesc {
-	service := &grpc.ServiceDesc{ServiceName: exchangeService, HandlerType: (*any)(nil)}
+func (s *server) exchangeMethods() grpc.ServiceDesc {
+	service := grpc.ServiceDesc{ServiceName: exchangeService, HandlerType: (*any)(nil)}
 	offer, _ := exchange.Find("application/protobuf", "")
 	for _, kind := range message.Kinds() {
 		answer := func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {

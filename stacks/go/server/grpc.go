@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 
+	"commute/stacks/go/benchpb"
 	"commute/stacks/go/engine"
+	"commute/stacks/go/sign"
 	"commute/stacks/go/wirepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -56,17 +58,15 @@ func (bench) Download(request *wirepb.DownloadRequest, stream grpc.ServerStreami
 func (bench) Upload(stream grpc.ClientStreamingServer[wirepb.Chunk, wirepb.UploadReply]) error {
 	sum := sha256.New()
 	var n uint64
-	for {
-		chunk, err := stream.Recv()
-		if err == io.EOF {
-			return stream.SendAndClose(&wirepb.UploadReply{Bytes: n, Sha256: hex.EncodeToString(sum.Sum(nil))})
-		}
-		if err != nil {
-			return err
-		}
-		n += uint64(len(chunk.Data))
-		sum.Write(chunk.Data)
+	err := receiveChunks(stream.Context(), stream.Recv, func(data []byte) error {
+		n += uint64(len(data))
+		sum.Write(data)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return stream.SendAndClose(&wirepb.UploadReply{Bytes: n, Sha256: hex.EncodeToString(sum.Sum(nil))})
 }
 
 // Chat answers each message at once and in order.
@@ -85,9 +85,9 @@ func (bench) Chat(stream grpc.BidiStreamingServer[wirepb.EchoRequest, wirepb.Ech
 	}
 }
 
-// grpcTLS logs connections when their handshakes complete.
+// grpcTLS logs connections when their handshakes complete, or without TLS at once.
 type grpcTLS struct {
-	config *tls.Config
+	config *tls.Config // nil without TLS
 	server *server
 }
 
@@ -99,6 +99,10 @@ type authInfo struct {
 
 // ServerHandshake completes a TLS handshake and logs the connection.
 func (t *grpcTLS) ServerHandshake(raw net.Conn) (net.Conn, grpccreds.AuthInfo, error) {
+	if t.config == nil {
+		conn := t.server.plaintext(raw)
+		return conn, authInfo{number: conn.number}, nil
+	}
 	conn, number, err := t.server.handshake(raw, t.config)
 	if err != nil {
 		return nil, nil, err
@@ -135,6 +139,7 @@ type rpc struct {
 	event             requestEvent
 	request, response content
 	statusWasSent     bool
+	chunks            *sign.Chunks // the codes that a signed stream's chunks must have; else nil
 }
 
 // TagRPC starts the accounting of a call.
@@ -190,6 +195,8 @@ func (a *grpcAccounting) HandleConn(context.Context, stats.ConnStats) {}
 func contentOf(message any) []byte {
 	switch message := message.(type) {
 	case *wirepb.Chunk:
+		return message.Data
+	case *benchpb.Part:
 		return message.Data
 	case []byte: // the answer of an exchange
 		return message

@@ -28,11 +28,12 @@ const (
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.HandleFunc("POST /echo", echo)
+	mux.HandleFunc("POST /echo", s.echo)
 	mux.HandleFunc("GET /bytes/{n}", download)
-	mux.HandleFunc("PUT /upload", upload)
+	mux.HandleFunc("PUT /upload", s.upload)
 	mux.HandleFunc("POST /exchange/{kind}", s.exchange)
-	return mux
+	mux.HandleFunc("POST /submit/{kind}", s.submit)
+	return s.requireAuth(mux)
 }
 
 // An echoMessage is the message of the `call` step.
@@ -42,11 +43,16 @@ type echoMessage struct {
 }
 
 // echo parses the message and encodes it again.
-func echo(w http.ResponseWriter, r *http.Request) {
+func (s *server) echo(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessageBytes))
+	if err != nil {
+		s.failToRead(w, err)
+		return
+	}
 	var message echoMessage
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessageBytes))
+	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&message)
+	err = decoder.Decode(&message)
 	if err == nil && (message.StartTs == nil || decoder.More()) {
 		err = errors.New(`expected {"start_ts":<integer>} and optionally "padding"`)
 	}
@@ -69,11 +75,11 @@ func download(w http.ResponseWriter, r *http.Request) {
 }
 
 // upload counts and digests the body.
-func upload(w http.ResponseWriter, r *http.Request) {
+func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if err != nil {
-		http.Error(w, "cannot read the body: "+err.Error(), http.StatusBadRequest)
+		s.failToRead(w, err)
 		return
 	}
 	sendJSON(w, struct {
@@ -124,10 +130,10 @@ func (s *server) account(next http.Handler) http.Handler {
 			Method:     r.Method,
 			Path:       r.RequestURI,
 			StartNs:    engine.Now(),
-			EarlyData:  !r.TLS.HandshakeComplete,
+			EarlyData:  r.TLS != nil && !r.TLS.HandshakeComplete,
 		}
 		w.Header()["Date"] = nil // commute serve sends none either
-		if s.options.altSvc && r.ProtoMajor < 3 {
+		if s.options.altSvc && r.ProtoMajor < 3 && r.TLS != nil {
 			w.Header().Set("Alt-Svc", altSvc(r))
 		}
 		body := &countedBody{r.Body, newContent()}
@@ -137,7 +143,7 @@ func (s *server) account(next http.Handler) http.Handler {
 		event.EndNs = engine.Now()
 		event.RequestBytes, event.RequestDigest = body.bytes, body.digest()
 		event.ResponseBytes, event.ResponseDigest = response.bytes, response.digest()
-		event.exchangeEvent = response.exchange
+		event.exchangeEvent, event.authEvent = response.exchange, response.auth
 		event.Status = response.status
 		event.Broken = response.failed || r.Context().Err() != nil
 		s.log.write(event)
@@ -174,6 +180,7 @@ type countedResponse struct {
 	http.ResponseWriter
 	content
 	exchange exchangeEvent
+	auth     authEvent
 	status   int
 	failed   bool // the client has left
 }

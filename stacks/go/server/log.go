@@ -46,9 +46,10 @@ type requestEvent struct {
 	Status         int     `json:"status"`
 	Broken         bool    `json:"broken"`
 	exchangeEvent
+	authEvent
 }
 
-// An exchangeEvent is what the log has about an exchange that was answered.
+// An exchangeEvent is what the log has about an exchange or a submission that was answered.
 type exchangeEvent struct {
 	Codec    *string `json:"codec,omitempty"`
 	DecodeNs *int64  `json:"decode_ns,omitempty"`

@@ -21,6 +21,8 @@ import (
 // options are the command line.
 type options struct {
 	listen, mtlsListen, names []string
+	plaintextListen           []string
+	auth                      string
 	key, chain                string
 	credentials, log          string
 	keyLog, qlog              string
@@ -44,10 +46,12 @@ func parse() options {
 	}
 	list(&o.listen, "listen", "`address` to listen on, over TCP and UDP")
 	list(&o.mtlsListen, "mtls-listen", "`address` to listen on and demand a client certificate")
+	list(&o.plaintextListen, "plaintext-listen", "`address` to listen on over TCP without TLS")
 	list(&o.names, "name", "host `name` or IP address in the certificate")
 	flag.StringVar(&o.key, "key", credentials.KeyP256, "type of all keys: p256 or rsa-2048")
 	flag.StringVar(&o.chain, "chain", credentials.ChainTypical, "length of the certificate chain: typical or long")
-	flag.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem and client.key")
+	flag.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem, client.key, and token.jwt or hmac.key")
+	flag.StringVar(&o.auth, "auth", "", "how every request except for /health must prove who sends it: jwt or hmac")
 	flag.StringVar(&o.log, "log", os.DevNull, "`file` to append the log to")
 	flag.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions to")
 	flag.StringVar(&o.qlog, "qlog", "", "`folder` for a qlog file per QUIC connection")
@@ -72,12 +76,21 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	s := &server{options: o, chainBytes: made.ChainBytes()}
+	if o.auth != "" {
+		authenticator, name, line, err := newAuthenticator(o.auth)
+		if err != nil {
+			return err
+		}
+		s.auth = authenticator
+		made.AddSecret(name, line)
+	}
 	if o.credentials != "" {
 		if err := made.Write(o.credentials); err != nil {
 			return err
 		}
 	}
-	log, err := openLog(o.log)
+	s.log, err = openLog(o.log)
 	if err != nil {
 		return err
 	}
@@ -93,7 +106,6 @@ func run(o options) error {
 			return err
 		}
 	}
-	s := &server{options: o, log: log, chainBytes: made.ChainBytes()}
 	for _, address := range o.listen {
 		if err := s.open(address, made.TLS(false)); err != nil {
 			return err
@@ -101,6 +113,11 @@ func run(o options) error {
 	}
 	for _, address := range o.mtlsListen {
 		if err := s.open(address, made.TLS(true)); err != nil {
+			return err
+		}
+	}
+	for _, address := range o.plaintextListen {
+		if err := s.openPlaintext(address); err != nil {
 			return err
 		}
 	}
@@ -113,7 +130,7 @@ func run(o options) error {
 	}
 	<-stop
 	s.drain()
-	return log.close()
+	return s.log.close()
 }
 
 // libraries returns the library and its version that serves each protocol.

@@ -35,7 +35,8 @@ type server struct {
 	requests    sync.WaitGroup
 	unended     sync.WaitGroup // connections whose end is not logged yet
 	answerer    exchange.Answerer
-	chainBytes  int // as sent in a full handshake
+	auth        *authenticator // nil if anybody may send requests
+	chainBytes  int            // as sent in a full handshake
 	addresses   []string
 	closers     []func()
 }
@@ -63,22 +64,53 @@ func (s *server) open(address string, config *tls.Config) error {
 	return nil
 }
 
+// openPlaintext listens on an address over TCP and serves without TLS.
+func (s *server) openPlaintext(address string) error {
+	tcp := net.ListenConfig{}
+	tcp.SetMultipathTCP(false)
+	listener, err := tcp.Listen(context.Background(), network("tcp", address), address)
+	if err != nil {
+		return err
+	}
+	s.addresses = append(s.addresses, listener.Addr().String())
+	if s.options.grpc {
+		s.serveGRPC(listener, nil)
+	} else {
+		s.serveHTTP(listener, nil)
+	}
+	return nil
+}
+
+// serveHTTP serves without TLS if config is nil, and then HTTP/2 to clients with prior knowledge.
 func (s *server) serveHTTP(listener net.Listener, config *tls.Config) {
-	config = config.Clone()
-	config.NextProtos = []string{"h2", "http/1.1"}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	if config == nil {
+		protocols.SetUnencryptedHTTP2(true)
+		listener = plaintextListener{listener, s}
+	} else {
+		protocols.SetHTTP2(true)
+		config = config.Clone()
+		config.NextProtos = []string{"h2", "http/1.1"}
+		listener = newHandshakeListener(listener, config, s)
+	}
 	of := &http.Server{
 		Handler:           s.account(s.routes()),
-		TLSConfig:         config, // net/http enables HTTP/2 because it offers h2
+		TLSConfig:         config,
+		Protocols:         protocols,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:          quiet,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, connectionKey{}, conn.(*tls.Conn).NetConn().(*numberedConn).number)
+			if secure, isTLS := conn.(*tls.Conn); isTLS {
+				conn = secure.NetConn()
+			}
+			return context.WithValue(ctx, connectionKey{}, conn.(*numberedConn).number)
 		},
 	}
-	go of.Serve(newHandshakeListener(listener, config, s))
+	go of.Serve(listener)
 	s.closers = append(s.closers, func() { of.Close() })
 }
 
@@ -105,17 +137,21 @@ func (s *server) serveHTTP3(socket net.PacketConn, config *tls.Config) {
 }
 
 func (s *server) serveGRPC(listener net.Listener, config *tls.Config) {
-	config = config.Clone()
-	config.NextProtos = []string{"h2"}
+	if config != nil {
+		config = config.Clone()
+		config.NextProtos = []string{"h2"}
+	}
 	of := grpc.NewServer(
 		grpc.Creds(&grpcTLS{config, s}),
 		grpc.StatsHandler(&grpcAccounting{s}),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxRecvMsgSize(maxExchangeBytes+partOverhead),
 		grpc.ForceServerCodecV2(newRawOrProto()),
 	)
-	wirepb.RegisterBenchServer(of, bench{})
-	of.RegisterService(s.exchangeMethods(), nil)
+	of.RegisterService(s.guarded(wirepb.Bench_ServiceDesc), bench{})
+	of.RegisterService(s.guarded(s.exchangeMethods()), nil)
+	of.RegisterService(s.guarded(s.submitMethods()), nil)
 	go of.Serve(listener)
 	s.closers = append(s.closers, of.Stop)
 }

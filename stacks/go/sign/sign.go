@@ -114,10 +114,11 @@ func (k *Key) code(parts ...[]byte) (code [CodeBytes]byte) {
 // ContentDigest returns the value of content-digest for a body.
 func ContentDigest(body []byte) string {
 	sum := sha256.Sum256(body)
-	return contentDigest(sum[:])
+	return DigestField(sum[:])
 }
 
-func contentDigest(sum []byte) string {
+// DigestField returns the value of content-digest for a body with this SHA-256.
+func DigestField(sum []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 

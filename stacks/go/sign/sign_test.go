@@ -1,7 +1,6 @@
 package sign
 
 import (
-	"bytes"
 	"encoding/base64"
 	"os"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 )
 
 const created = 1618884473
-
-var nonce = [NonceBytes]byte(bytes.Repeat([]byte{7}, NonceBytes))
 
 func key(t *testing.T) *Key {
 	key, err := NewKey("phone-7", []byte("thirty-two bytes, from a key store"))
@@ -30,7 +27,7 @@ func TestTheExampleOfTheProtocolIsReproduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := key(t).Sign(example(), created, nonce)
+	fields := key(t).Sign(example(), created, nonceOf(7))
 	for _, line := range []string{
 		"content-digest: " + example().Digest,
 		"signature-input: " + fields.Input,
@@ -46,7 +43,7 @@ func TestTheExampleOfTheProtocolIsReproduced(t *testing.T) {
 func TestTheCodesOfChunksAreThoseOfTheRustCrate(t *testing.T) {
 	stream := example()
 	stream.Digest = ""
-	fields := key(t).Sign(stream, created, nonce)
+	fields := key(t).Sign(stream, created, nonceOf(7))
 	if want := "commute=:pFsvNOWluJsOzzjOhQDSKuTtUZljsW/dxgqponfx+V4=:"; fields.Signature != want {
 		t.Errorf("the head: %s, want %s", fields.Signature, want)
 	}
@@ -74,7 +71,7 @@ func TestAKeyIsReadFromBase64OnOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := ReadKey("phone-7", file)
-	if err != nil || read.Sign(example(), created, nonce) != key(t).Sign(example(), created, nonce) {
+	if err != nil || read.Sign(example(), created, nonceOf(7)) != key(t).Sign(example(), created, nonceOf(7)) {
 		t.Error("another key:", err)
 	}
 }

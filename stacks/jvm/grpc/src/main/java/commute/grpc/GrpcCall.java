@@ -115,6 +115,9 @@ final class GrpcCall implements Stack.Call {
                     : auth.prove("POST", authority, path, sent, sent.length, trace);
             headers = proof.headers;
         }
+        if (step.kind == Step.Kind.PUT && chunks.isEmpty() && auth != null && auth.signs()) {
+            chunks.add(Chunk.getDefaultInstance()); // whose code says that it is the last
+        }
         tracer = new CallTracer(trace, step.id, tracker.get(), headers);
         return ClientInterceptors.intercept(channel.get(), tracer);
     }
