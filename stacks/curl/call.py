@@ -36,7 +36,7 @@ class Call(polling.Call):
         self.chunks, self.error = [], None
         curl = self.curl = pycurl.Curl()
         setup, kind = session.setup, step["step"]
-        headers = [f"x-commute-id: {self.id}"]
+        headers = [f"x-commute-id: {self.id}", *session.headers]
         if kind == "call":
             path, body = "/echo", step["body"].encode()
             headers.append("content-type: application/json")
@@ -150,7 +150,7 @@ class Call(polling.Call):
         }
         if opener and status:
             # A server that resumes a session sends no certificate.
-            self.session.resumed[number] = not info(pycurl.INFO_CERTINFO)
+            self.session.resumed[number] = not self.session.is_plaintext and not info(pycurl.INFO_CERTINFO)
         if code is None:
             self.error = {"kind": "cancelled", "detail": detail}
         elif code:

@@ -29,7 +29,7 @@ class Driver:
             "stack_version": f"{versions['libcurl']}, {engines}",
             "tls": f"OpenSSL {versions['OpenSSL']}",
             "protocols": list(HTTP_VERSIONS), "codecs": list(CODECS),
-            "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel"],
+            "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel", "plaintext", "jwt"],
             "clock": "monotonic", "resolution_ns": 1000,
             "phases": {phase: f"libcurl {counter}" for phase, counter in {
                 "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",
@@ -43,7 +43,8 @@ class Driver:
     def open(self, setup):
         refuse(setup)
         if setup.get("warmup_url"):
-            warm_up({**setup, "url": setup["warmup_url"], "schema_file": None})
+            warm_up({key: value for key, value in setup.items() if key not in ("auth", "schema_file")}
+                    | {"url": setup["warmup_url"]})
         return Session(setup)
 
     def close(self):
@@ -56,6 +57,10 @@ def refuse(setup):
         raise Unsupported(f"protocol {setup['protocol']}", "libcurl does not speak it")
     if setup["codec"] not in CODECS:
         raise Unsupported(f"codec {setup['codec']}", "no library in stacks/python has it")
+    if is_plaintext(setup) and setup["protocol"] != "h1":
+        raise Unsupported("plaintext", f"this driver speaks {setup['protocol']} over TLS only")
+    if setup.get("auth") and setup["auth"]["scheme"] != "jwt":
+        raise Unsupported(f"auth {setup['auth']['scheme']}", "this driver sends tokens only")
     if setup.get("congestion"):
         raise Unsupported(f"congestion {setup['congestion']}", "libcurl has no option for it")
     if setup.get("discovery"):
@@ -89,6 +94,11 @@ class Session(polling.Session):
     def __init__(self, setup):
         self.setup = setup
         self.protocol = setup["protocol"]
+        self.is_plaintext = is_plaintext(setup)
+        self.headers = []  # of every request
+        if setup.get("auth"):
+            with open(setup["auth"]["token_file"]) as token:
+                self.headers.append(f"authorization: Bearer {token.read().strip()}")
         self.host_is_address = is_address(urlsplit(setup["url"]).hostname)
         self.messages = None
         if setup.get("schema_file"):
@@ -205,6 +215,10 @@ def early_data(steps):
 
 def is_call(step):
     return step["step"] in ("call", "get", "put", "exchange")
+
+
+def is_plaintext(setup):
+    return setup["url"].startswith("http:")
 
 
 def is_address(host):

@@ -33,7 +33,7 @@ class Schedules(unittest.TestCase):
         while ready:
             index = ready.pop(0)
             order.append(steps[index]["id"])
-            ready += schedule.ended(index)
+            ready += schedule.ended(index, 0)
         return order
 
     def test_steps_without_a_start_rule_are_sequential(self):
@@ -46,8 +46,8 @@ class Schedules(unittest.TestCase):
     def test_a_sequential_step_waits_for_every_earlier_step(self):
         schedule = Schedule([step(1), step(2, start=after(0)), step(3)])
         self.assertEqual(schedule.first, [(0, 0), (0, 1)])
-        self.assertEqual(schedule.ended(1), [])
-        self.assertEqual(schedule.ended(0), [2])
+        self.assertEqual(schedule.ended(1, 0), [])
+        self.assertEqual(schedule.ended(0, 0), [2])
 
     def test_delays_count_from_the_start_of_the_run(self):
         schedule = Schedule([step(1), step(2, start={"at_ns": 50 * MS})])
@@ -61,6 +61,17 @@ class Schedules(unittest.TestCase):
     def test_a_step_may_wait_only_for_an_earlier_one(self):
         with self.assertRaisesRegex(Failed, "step 1 waits for step 2, which is not an earlier step"):
             Schedule([step(1, start=after(2)), step(2)])
+
+    def test_a_step_is_late_only_after_its_limit(self):
+        schedule = Schedule([step(1, until={"after": 0, "ns": 5}), step(2, until={"after": 1, "ns": 7}), step(3)])
+        schedule.begin(100)
+        self.assertEqual([schedule.is_late(0, now_ns) for now_ns in (105, 106)], [False, True])
+        self.assertFalse(schedule.is_late(1, 1000), "the limit does not count before step 1 has ended")
+        schedule.ended(0, 200)
+        self.assertEqual([schedule.is_late(1, now_ns) for now_ns in (207, 208)], [False, True])
+        self.assertFalse(schedule.is_late(2, 1000))
+        with self.assertRaisesRegex(Failed, "step 1 has a limit after step 1, which is not an earlier step"):
+            Schedule([step(1, until={"after": 1, "ns": 0})])
 
     def test_an_unknown_start_rule_is_unsupported(self):
         with self.assertRaises(Unsupported) as raised:
@@ -161,6 +172,13 @@ class PolledRuns(unittest.TestCase):
         self.run_steps(step(1, ns=MS), step(2, "pause", ns=30 * MS), step(3, ns=MS))
         self.assertEqual(self.rows[3]["start_ns"], 31 * MS)
 
+    def test_a_step_that_is_too_late_ends_at_once_without_a_row(self):
+        late = {"after": 0, "ns": 2 * MS}
+        sent = self.run_steps(step(1, ns=3 * MS), step(2, ns=MS, until=late), step(3, "pause", ns=MS, until=late),
+                              step(4, ns=MS, group=2, until={"after": 3, "ns": 0}), step(5, ns=MS, group=2, until=late))
+        self.assertEqual(sent, [1, 4])
+        self.assertEqual(self.rows[4]["start_ns"], 3 * MS)
+
     def test_a_reconnect_may_take_time(self):
         self.session.reconnect_ns = 2 * MS
         self.run_steps(step(1, ns=MS), step(2, "reconnect", mode="cold"), step(3, ns=MS))
@@ -227,12 +245,20 @@ class TaskRuns(unittest.TestCase):
         self.assertEqual(sent, [*({"type": "row", "id": number} for number in (2, 1, 4)), {"type": "done"}])
 
 
+    @unittest.skipIf(sys.version_info < (3, 11), "asyncio.TaskGroup came with Python 3.11")
+    def test_a_step_that_is_too_late_ends_at_once_without_a_row(self):
+        session, sent = TaskSession(), []
+        steps = [step(1, "pause", ns=2 * MS), step(2, ns=0, until={"after": 0, "ns": MS}), step(3, ns=0)]
+        asyncio.run(tasks.Run(session, steps).follow(sent.append))
+        self.assertEqual(session.events, ["start 3", "end 3", "row 3"])
+
+
 class Driver:
     def __init__(self):
         self.session, self.closed = None, False
 
     def hello(self):
-        return {"stack": "virtual"}
+        return {"stack": "virtual", "capabilities": ["mtls"]}
 
     def open(self, setup):
         if setup["protocol"] != "h1":
@@ -259,7 +285,8 @@ class Conversations(unittest.TestCase):
         self.assertEqual(sing, {"type": "unsupported", "what": "request sing",
                                 "reason": "this driver does not know it"})
         self.assertEqual(quic, {"type": "unsupported", "what": "protocol h9", "reason": "only h1 here"})
-        self.assertEqual(hello, {"type": "hello", "version": 2, "stack": "virtual"})
+        self.assertEqual(hello, {"type": "hello", "version": 2, "stack": "virtual",
+                                 "capabilities": ["mtls", "until"]})
 
     def test_malformed_requests_fail(self):
         requests = b"not json", {"type": 7}, {}, {"type": "setup"}

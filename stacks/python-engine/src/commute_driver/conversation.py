@@ -6,6 +6,7 @@ import os
 from .errors import Failed, Unsupported
 
 VERSION = 2  # of the driver protocol
+CAPABILITIES = ["until"]  # of this engine, with any library
 
 
 def serve(driver):
@@ -50,7 +51,9 @@ class Conversation:
     def answer(self, request):
         kind = request["type"]
         if kind == "hello":
-            self.send({"type": "hello", "version": VERSION, **self.driver.hello()})
+            hello = self.driver.hello()
+            capabilities = [*hello["capabilities"], *CAPABILITIES]
+            self.send({"type": "hello", "version": VERSION, **hello, "capabilities": capabilities})
         elif kind == "setup":
             self.close_session()
             self.session = self.driver.open(request)

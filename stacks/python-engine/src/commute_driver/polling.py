@@ -85,6 +85,7 @@ class Run:
 
     def walk(self, send):
         begin_ns = time.monotonic_ns()
+        self.schedule.begin(begin_ns)
         ready = []
         for delay_ns, index in self.schedule.first:
             if delay_ns:
@@ -96,10 +97,11 @@ class Run:
             ready = []
             if not ended:
                 ended, ready = self.wait()
+            ended_ns = time.monotonic_ns()
             if not (self.in_flight or ready):
                 self.report(send)
             for index in ended:
-                ready += self.schedule.ended(index)
+                ready += self.schedule.ended(index, ended_ns)
 
     def set_timer(self, when_ns, index, what):
         heapq.heappush(self.timers, (when_ns, index, what))
@@ -107,6 +109,9 @@ class Run:
     def begin(self, index):
         """Starts a step; returns whether it has ended already."""
         step, call = self.steps[index], self.calls[index]
+        if self.schedule.is_late(index, time.monotonic_ns()):
+            self.rows.skip(step, call)
+            return True
         if call:
             start_ns = call.start()
             self.in_flight[call] = index

@@ -12,6 +12,11 @@ class Rows:
         self.sizes = Counter(step["group"] for step, call in zip(steps, calls) if call)
         self.ended = {}  # by group
 
+    def skip(self, step, call):
+        """Expects no row of a step that was not started."""
+        if call:
+            self.sizes[step["group"]] -= 1
+
     def add(self, step, call):
         self.ended.setdefault(step["group"], []).append(call)
 

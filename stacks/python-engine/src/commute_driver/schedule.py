@@ -1,4 +1,4 @@
-"""The start rules of a run: which step may start when, without a clock."""
+"""The start rules of a run: which step may start when, and until when, without a clock."""
 
 from .errors import Failed, Unsupported
 
@@ -15,6 +15,8 @@ class Schedule:
         self.followers = {}  # by index: the steps that start when it has ended
         self.sequential = set()  # steps that start when every earlier one has ended
         self.has_ended, self.prefix = [False] * len(steps), 0  # every step before `prefix` has
+        self.limits = {}  # by index: how long after the end of which step it is too late to start
+        self.ended_ns = {None: 0}  # by index; None: the start of the run
         indices, before = {}, 0
         for index, step in enumerate(steps):
             if step["id"] <= before:
@@ -34,11 +36,26 @@ class Schedule:
                 self.followers.setdefault(indices[start["after"]], []).append(index)
             else:
                 raise Unsupported(f"start {next(iter(start), '')}", "this driver does not know it")
+            until = step.get("until")
+            if until:
+                if until["after"] and until["after"] not in indices:
+                    raise Failed(f"step {step['id']} has a limit after step {until['after']}, "
+                                 "which is not an earlier step")
+                self.limits[index] = (until["ns"], indices.get(until["after"]))
             indices[step["id"]] = index
 
-    def ended(self, index):
+    def begin(self, now_ns):
+        """Notes that the run begins."""
+        self.ended_ns[None] = now_ns
+
+    def is_late(self, index, now_ns):
+        """Returns whether it is too late to start a step."""
+        limit_ns, since = self.limits.get(index, (None, None))
+        return limit_ns is not None and now_ns - self.ended_ns.get(since, now_ns) > limit_ns
+
+    def ended(self, index, now_ns):
         """Notes that a step has ended; returns those that may start now."""
-        self.has_ended[index] = True
+        self.has_ended[index], self.ended_ns[index] = True, now_ns
         ready = self.followers.pop(index, [])
         while self.prefix < len(self.has_ended) and self.has_ended[self.prefix]:
             self.prefix += 1

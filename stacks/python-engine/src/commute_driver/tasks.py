@@ -25,6 +25,7 @@ class Run:
         with no_garbage_collection():
             self.send = send
             begin_ns = time.monotonic_ns()
+            self.schedule.begin(begin_ns)
             async with asyncio.TaskGroup() as self.tasks:
                 for delay_ns, index in self.schedule.first:
                     self.spawn(index, begin_ns + delay_ns if delay_ns else None)
@@ -40,17 +41,20 @@ class Run:
             await asyncio.sleep((at_ns - time.monotonic_ns()) / 1e9)
         while index is not None:
             await self.carry_out(index)
+            ended_ns = time.monotonic_ns()
             self.running -= 1
             if self.running == 0:
                 self.rows.send_complete(self.send)
-            index, *others = self.schedule.ended(index) or [None]
+            index, *others = self.schedule.ended(index, ended_ns) or [None]
             self.running += index is not None
             for other in others:
                 self.spawn(other)
 
     async def carry_out(self, index):
         step, call = self.steps[index], self.calls[index]
-        if call:
+        if self.schedule.is_late(index, time.monotonic_ns()):
+            self.rows.skip(step, call)
+        elif call:
             await self.session.make(call)
             self.rows.add(step, call)
         elif step["step"] == "pause":
