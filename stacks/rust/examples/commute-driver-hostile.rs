@@ -11,6 +11,7 @@ use std::{env, fs, process, thread};
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
+use engine::auth::Auth;
 use engine::channel::{ReplySink, ReplyWriter, open};
 use engine::request::HttpRequest;
 use engine::serve::{converse, exit_code};
@@ -282,13 +283,17 @@ impl Stack for MislabelledHyper {
         self.hyper.prepare(id, &other)
     }
 
-    fn with_message(
+    fn with_messages(
         &self,
         request: &HttpRequest,
         codec: wire::Codec,
-        message: Bytes,
+        messages: Vec<Bytes>,
     ) -> HttpRequest {
-        self.hyper.with_message(request, codec, message)
+        self.hyper.with_messages(request, codec, messages)
+    }
+
+    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
+        self.hyper.with_proof(request, auth)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {
