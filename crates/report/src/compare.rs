@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use record::Run;
-use stats::{Differences, Family, FamilyResult, Ranks, Requests, Span, Verdict};
+use stats::{Ranks, Requests, Span, Verdict};
 
+use crate::by_block::{self, BlockValue, Values};
 use crate::cells::{Blocks, CellIndex};
 use crate::number::duration;
 use crate::population::Population;
-use crate::quantity::{Quantity, Unit};
+use crate::quantity::Unit;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 
@@ -26,6 +27,11 @@ pub fn ranks(looked_at_results: bool) -> Ranks {
         true => Ranks::Anytime,
         false => Ranks::Fixed,
     }
+}
+
+/// Returns whether the number of blocks of a run may have been chosen by looking at its results.
+pub(crate) fn looked_at_results(run: &Run) -> bool {
+    run.settings.until_decided || run.settings.extended
 }
 
 /// Returns the role of an arm in the study.
@@ -51,10 +57,12 @@ struct Pairing<'a> {
 
 impl Pairing<'_> {
     /// Returns the (arm, baseline) times of the steps that both made, for each block that has both.
-    fn steps(&self) -> Vec<Steps> {
+    fn steps(&self) -> BTreeMap<u32, Steps> {
         let timeout_ns = self.run.timeout_ns;
-        let pairs = |(block, arm): (&u32, &&record::Cell)| {
-            let baseline = self.population.steps(self.baseline.get(block)?, timeout_ns);
+        let pairs = |(&block, arm): (&u32, &&record::Cell)| {
+            let baseline = self
+                .population
+                .steps(self.baseline.get(&block)?, timeout_ns);
             let arm = self.population.steps(arm, timeout_ns);
             let both: Vec<(Span, Span)> = arm
                 .iter()
@@ -65,11 +73,30 @@ impl Pairing<'_> {
                 let median = |steps: BTreeMap<u32, Span>| {
                     stats::median(&steps.into_values().collect::<Vec<_>>())
                 };
-                return Some(vec![(median(arm)?, median(baseline)?)]);
+                return Some((block, vec![(median(arm)?, median(baseline)?)]));
             }
-            Some(both)
+            Some((block, both))
         };
         self.arm.iter().filter_map(pairs).collect()
+    }
+
+    /// Returns the values that the comparison is decided from.
+    fn values(&self) -> Values {
+        let value = |(block, steps): (u32, Steps)| {
+            let difference = stats::block_difference(&steps)?;
+            let speedup = stats::block_speedup(&steps);
+            Some((
+                block,
+                BlockValue {
+                    difference,
+                    speedup,
+                },
+            ))
+        };
+        Values {
+            margin: self.margin_ns(),
+            blocks: self.steps().into_iter().filter_map(value).collect(),
+        }
     }
 
     /// Returns the largest difference that still counts as no difference: the study's margin or the
@@ -133,9 +160,13 @@ pub(crate) fn compare(
     for ((family, all), clean) in places.iter().zip(all).zip(clean) {
         for (((arm, network, index), decided), clean) in family.iter().zip(all).zip(clean) {
             if decided.difference.blocks > 0 {
-                let clean = (clean.difference.blocks > 0).then_some(clean.verdict);
+                let clean_only = (clean.difference.blocks > 0).then_some(clean.verdict);
                 let key = ((*arm).to_owned(), (*network).to_owned(), *index);
-                comparisons.insert(key, decided.comparison(clean));
+                let comparison = Comparison {
+                    clean_only,
+                    ..decided
+                };
+                comparisons.insert(key, comparison);
             }
         }
     }
@@ -149,12 +180,40 @@ fn first<'a>(
     populations: &'a [Population],
     (arm, network, index): Place<'_>,
 ) -> Pairing<'a> {
+    pair(
+        run,
+        cells,
+        &populations[index],
+        network,
+        (arm, &run.baseline),
+    )
+}
+
+/// Pairs two arms in the first measured attempts.
+fn pair<'a>(
+    run: &'a Run,
+    cells: &CellIndex<'a>,
+    population: &'a Population,
+    network: &str,
+    (arm, other): (&str, &str),
+) -> Pairing<'a> {
     Pairing {
-        population: &populations[index],
+        population,
         run,
         arm: cells.first(network, arm),
-        baseline: cells.first(network, &run.baseline),
+        baseline: cells.first(network, other),
     }
+}
+
+/// Returns the values from which two arms are compared in one population on a network.
+pub(crate) fn values(
+    run: &Run,
+    cells: &CellIndex<'_>,
+    population: &Population,
+    network: &str,
+    arms: (&str, &str),
+) -> Values {
+    pair(run, cells, population, network, arms).values()
 }
 
 /// Pairs an arm with the baseline in clean cells.
@@ -185,97 +244,37 @@ pub(crate) fn compare_pairs(
     let families: Vec<Vec<Pairing<'_>>> = pairs
         .iter()
         .map(|(index, arm, other)| {
-            vec![Pairing {
-                population: &populations[*index],
+            vec![pair(
                 run,
-                arm: cells.first(network, arm),
-                baseline: cells.first(network, other),
-            }]
+                cells,
+                &populations[*index],
+                network,
+                (arm, other),
+            )]
         })
         .collect();
     let decided = decide(&families);
     decided.into_iter().flatten().map(|d| d.verdict).collect()
 }
 
-/// The result of one comparison, with what a report shows of it.
-struct Decided {
-    difference: stats::Estimate,
-    verdict: Verdict,
-    speedup: Option<stats::Estimate>,
-    margin_ns: f64,
-    correlation: Option<f64>,
-}
-
-impl Decided {
-    fn comparison(self, clean_only: Option<Verdict>) -> Comparison {
-        Comparison {
-            difference: Quantity::new(&self.difference, Unit::Ns),
-            speedup: self
-                .speedup
-                .map(|factor| Quantity::new(&factor, Unit::Factor)),
-            margin_ns: self.margin_ns,
-            verdict: self.verdict,
-            clean_only,
-            correlation: self.correlation,
-            loss_correlation: None,
-            caveats: Vec::new(),
-        }
-    }
-}
-
-fn decide(families: &[Vec<Pairing<'_>>]) -> Vec<Vec<Decided>> {
-    let steps: Vec<Vec<Vec<Steps>>> = families
-        .iter()
-        .map(|family| family.iter().map(Pairing::steps).collect())
-        .collect();
-    let differences = |(pairing, blocks): (&Pairing<'_>, &Vec<Steps>)| Differences {
-        by_block: blocks
-            .iter()
-            .filter_map(|b| stats::block_difference(b))
-            .collect(),
-        margin: pairing.margin_ns(),
-    };
-    let asked: Vec<Family> = families
-        .iter()
-        .zip(&steps)
-        .map(|(family, steps)| Family {
-            comparisons: family.iter().zip(steps).map(differences).collect(),
-        })
-        .collect();
-    let looked = |pairing: &Pairing<'_>| {
-        let settings = &pairing.run.settings;
-        settings.until_decided || settings.extended
-    };
+/// Decides the comparisons of a report from its records.
+fn decide(families: &[Vec<Pairing<'_>>]) -> Vec<Vec<Comparison>> {
+    let looked = |pairing: &Pairing<'_>| looked_at_results(pairing.run);
     let looked = families.iter().flatten().any(looked);
-    let answered = stats::decide(&asked, ERROR, ranks(looked));
-    let decided = |((result, asked), steps): ((FamilyResult, &Family), &Vec<Vec<Vec<_>>>)| {
-        let each = result
-            .comparisons
-            .into_iter()
-            .zip(&asked.comparisons)
-            .zip(steps);
-        each.map(|((comparison, differences), blocks)| {
-            let factors: Vec<Span> = blocks
-                .iter()
-                .filter_map(|b| stats::block_speedup(b))
-                .collect();
-            let medians: Vec<(Span, Span)> = blocks.iter().filter_map(|b| medians(b)).collect();
-            Decided {
-                difference: comparison.difference,
-                verdict: comparison.verdict,
-                speedup: stats::speedup(&factors, &comparison.difference),
-                margin_ns: differences.margin,
-                correlation: stats::rank_correlation(&medians),
-            }
-        })
-        .collect()
-    };
-    answered
-        .into_iter()
-        .zip(&asked)
-        .zip(&steps)
-        .map(decided)
-        .collect()
+    let values: Vec<Vec<Values>> = families
+        .iter()
+        .map(|family| family.iter().map(Pairing::values).collect())
+        .collect();
+    let mut decided = by_block::decide(&values, Unit::Ns, ranks(looked));
+    for (pairing, comparison) in families.iter().flatten().zip(decided.iter_mut().flatten()) {
+        let medians: Vec<(Span, Span)> = pairing
+            .steps()
+            .values()
+            .filter_map(|steps| medians(steps))
+            .collect();
+        comparison.correlation = stats::rank_correlation(&medians);
+    }
+    decided
 }
 
 fn medians(steps: &[(Span, Span)]) -> Option<(Span, Span)> {

@@ -14,6 +14,9 @@
 //!    (`docs/report.schema.json`), [`html`] as one offline page. [`csv`] is not a summary but the
 //!    calls themselves, one per row, for other tools.
 //!
+//! [`ByBlock`] are the values by block behind all verdicts. [`decide`] makes the same verdicts of them
+//! without the records, for `crates/findings`.
+//!
 //! Two rules apply to all formats. A number is printed with its n, its interval and its unit, or
 //! not at all; where something failed, the failure takes the number's place. And sentence and table
 //! are derived from the same verdicts, so that they cannot contradict each other.
@@ -22,6 +25,7 @@
 //! the page gets them escaped by `maud`, and without control characters too.
 
 mod answer;
+mod by_block;
 mod cells;
 mod compare;
 mod configuration;
@@ -48,11 +52,13 @@ mod table;
 mod text;
 mod wording;
 
+pub use by_block::{BYTES, BlockValue, ByBlock, Place, Values, decide, median};
 pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::csv;
 pub use html::html;
 pub use human::human;
+pub use number::{Size, count, duration, percent, size, with_interval};
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use summarise::summarise;
 pub use summary::arm::{
@@ -62,6 +68,7 @@ pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
+pub use wording::{cells_line, verdict_words};
 
 pub use sweep::{Sweep, Trend};
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use record::{Call, CallResult, Cell, Run};
-use stats::{Level, Span};
+use stats::Span;
 
+use crate::by_block;
 use crate::cells::Blocks;
 use crate::phases::phases;
 use crate::population::{Population, time};
-use crate::quantity::{Quantity, Unit};
+use crate::quantity::Unit;
 use crate::summary::measure::{Measure, Part};
 
 /// Returns the figures of a population on one network, without the comparison with the baseline.
@@ -22,10 +23,6 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         .by_block(blocks, run.timeout_ns)
         .into_values()
         .collect();
-    let estimate = |values: &[Span], unit| {
-        let estimate = stats::estimate(values, Level::NINETY_FIVE)?;
-        Some(Quantity::new(&estimate, unit))
-    };
     let mut errors: BTreeMap<String, usize> = BTreeMap::new();
     for call in &calls {
         if let CallResult::Error { kind, detail } = &call.result {
@@ -63,13 +60,13 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         failed: count(|call| matches!(call.result, CallResult::Error { .. })),
         retried: count(|call| call.server_hits > 1),
         errors,
-        time: estimate(&by_block, Unit::Ns),
+        time: by_block::median(&by_block, Unit::Ns),
         tail_percent: population.tail_percent,
         percentiles: match by_request {
             true => crate::percentiles::percentiles(population, blocks, run.timeout_ns),
             false => Vec::new(),
         },
-        goodput: estimate(&goodput, Unit::BitsPerSecond),
+        goodput: by_block::median(&goodput, Unit::BitsPerSecond),
         phases: match by_request {
             true => phases(population, blocks),
             false => None,

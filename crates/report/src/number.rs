@@ -6,7 +6,7 @@ use crate::quantity::{Bound, Quantity, Unit};
 const ROUNDING_NOISE: f64 = 1e-9;
 
 /// Formats the value with its interval, e.g. `265 ms [259, 274]`.
-pub(crate) fn with_interval(q: &Quantity) -> String {
+pub fn with_interval(q: &Quantity) -> String {
     let Some(value) = q.value else {
         return "unknown".into();
     };
@@ -42,14 +42,16 @@ pub(crate) fn with_interval(q: &Quantity) -> String {
 }
 
 /// A formatted size and its interval, e.g. `118 ms` and `104 to 133`.
-pub(crate) struct Size {
-    pub(crate) value: String,
-    pub(crate) range: String,
+pub struct Size {
+    /// The estimate, e.g. `118 ms` or `at least 10 s`.
+    pub value: String,
+    /// The interval, e.g. `104 to 133`, in the unit of the value.
+    pub range: String,
 }
 
 /// Formats a difference or a factor. `flip` inverts it: it negates a difference and takes the
 /// reciprocal of a factor.
-pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
+pub fn size(q: &Quantity, flip: bool) -> Option<Size> {
     let oriented = |x: f64| match (flip, q.unit) {
         (false, _) => x,
         (true, Unit::Factor) => 1.0 / x,
@@ -97,7 +99,7 @@ pub(crate) fn size(q: &Quantity, flip: bool) -> Option<Size> {
 }
 
 /// Formats a duration with two or three digits, e.g. `6 ms` or `3 min 41 s`.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     if ns >= 60e9 {
         let s = (ns / 1e9).round() as u64;
         return match (s / 3600, s / 60 % 60, s % 60) {
@@ -116,7 +118,7 @@ pub(crate) fn duration(ns: f64) -> String {
 }
 
 /// Formats a share as a percentage, with enough digits to distinguish it from 100 %.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let missing = 100.0 * (1.0 - share);
     let decimals = if missing >= 0.95 || missing <= 0.0 {
         0
@@ -133,7 +135,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Formats a count, e.g. `1 block` or `2 blocks`.
-pub(crate) fn count(n: usize, what: &str) -> String {
+pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -16,7 +16,7 @@ use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 const MAX_ERRORS: usize = 3;
 
 /// Returns the words for a verdict.
-pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
+pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
@@ -28,7 +28,7 @@ pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
 }
 
 /// Returns one line on how the planned cells ended.
-pub(crate) fn cells_line(cells: &CellCounts) -> String {
+pub fn cells_line(cells: &CellCounts) -> String {
     let mut line = format!(
         "{}: {} clean, {} clean on retry, {} failed, {} unsupported",
         count(cells.planned, "cell"),

@@ -2,7 +2,7 @@
 
 use record::Proof;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::Span;
 
 use super::CellCounts;
@@ -132,7 +132,7 @@ pub struct CommonLosses {
 }
 
 /// An arm's role in the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The arm that all others are compared with.

@@ -5,7 +5,7 @@ pub(crate) mod measure;
 
 use record::Check;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::sweep::Sweep;
 use arm::{ArmSummary, Attempts};
@@ -58,7 +58,7 @@ pub struct Summary {
 }
 
 /// Result of the A/A check: comparing the baseline with its copies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "a_a", rename_all = "snake_case")]
 pub enum AaCheck {
     /// The study has no A/A arm, or it was not measured.
@@ -92,7 +92,7 @@ pub struct ComparisonCounts {
 }
 
 /// Planned cells by the outcome of their last attempt in the last invocation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellCounts {
     /// All cells of the plan; the sum of the counts up to `not_run`.
     pub planned: usize,
@@ -143,7 +143,7 @@ pub struct NetworkSummary {
 }
 
 /// A recommendation for one network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "advice", rename_all = "snake_case")]
 pub enum Advice {
     /// Arms that are faster than the baseline in a decisive measure, equal in all others and no less
@@ -165,7 +165,7 @@ pub enum Advice {
 }
 
 /// The best arms for a need, i.e. in a decisive measure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
     /// Label of the measure.
     pub label: String,
