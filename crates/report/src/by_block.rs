@@ -3,23 +3,51 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cell, RunData};
+use record::{Cell, Run, RunData};
+use serde::{Deserialize, Serialize};
 use stats::{Differences, Family, Level, Ranks, Span};
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::{self, ERROR, role_of};
+use crate::phases::Split;
 use crate::population::populations;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::arm::Role;
 use crate::summary::measure::Comparison;
 
-/// The measure of IP bytes in both directions, as sent, over all requests of a cell. Its values are in
-/// bytes instead of ns.
-pub const BYTES: &str = "bytes on the wire";
+/// The measure of [`Kind::Bytes`].
+const BYTES: &str = "bytes on the wire";
 
 /// The largest difference in bytes that still counts as no difference, as a share of the other arm's:
 /// repeated headers and acknowledgements alone vary by about as much.
 const BYTES_MARGIN: f64 = 0.02;
+
+/// The same for parts of a request: the default margin of times without its 2 ms, which are longer
+/// than most encodings take.
+const PART_MARGIN: f64 = 0.05;
+
+/// What kind of value a measure is. A report gives verdicts on times only; the other kinds are decided
+/// apart from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The time of requests, ns.
+    Time,
+    /// IP bytes in both directions, as sent, over all requests of a cell.
+    Bytes,
+    /// The time that a part of an exchange takes, e.g. its encoding: the mean of a cell, ns.
+    Part,
+}
+
+impl Kind {
+    /// Returns the unit of its values.
+    pub fn unit(self) -> Unit {
+        match self {
+            Kind::Time | Kind::Part => Unit::Ns,
+            Kind::Bytes => Unit::Bytes,
+        }
+    }
+}
 
 /// What one block says of two arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,15 +70,17 @@ pub struct Values {
 /// Where a value was measured: a measure of an arm on a network.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
+    /// What kind of value it is.
+    pub kind: Kind,
     /// The network's name.
     pub network: String,
-    /// The label of the measure, as in [`crate::Measure::label`].
+    /// The label of the measure: [`crate::Measure::label`] of a time, e.g. `encode, GROUP` of a part.
     pub measure: String,
     /// The arm's name.
     pub arm: String,
 }
 
-/// Everything that the blocks of a run say, without A/A arms: of every measure, and of [`BYTES`].
+/// Everything that the blocks of a run say, without A/A arms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ByBlock {
     /// The arm's median in each block.
@@ -75,19 +105,24 @@ impl ByBlock {
         let mut pairs: Vec<(&str, &str)> = rivals.map(|arm| (*arm, &*run.baseline)).collect();
         pairs.extend_from_slice(others);
         let mut all = ByBlock::default();
-        for network in &run.networks {
-            let place = |arm: &str| Place {
-                network: network.name.clone(),
-                measure: BYTES.to_owned(),
-                arm: arm.to_owned(),
-            };
-            let bytes = |arm: &str| bytes(&cells.first(&network.name, arm));
-            for arm in &arms {
-                all.medians.insert(place(arm), bytes(arm));
-            }
-            for (arm, other) in &pairs {
-                let values = compare_bytes(&bytes(arm), &bytes(other));
-                all.pairs.insert((place(arm), (*other).to_owned()), values);
+        for cost in costs(run) {
+            for network in &run.networks {
+                let place = |arm: &str| Place {
+                    kind: cost.kind,
+                    network: network.name.clone(),
+                    measure: cost.label.clone(),
+                    arm: arm.to_owned(),
+                };
+                let of = |arm: &str| cost.by_block(&cells.first(&network.name, arm));
+                for arm in arms.iter().filter(|arm| !of(arm).is_empty()) {
+                    all.medians.insert(place(arm), of(arm));
+                }
+                for (arm, other) in &pairs {
+                    let values = cost.compare(&of(arm), &of(other));
+                    if !values.blocks.is_empty() {
+                        all.pairs.insert((place(arm), (*other).to_owned()), values);
+                    }
+                }
             }
         }
         for (network, population) in run
@@ -96,6 +131,7 @@ impl ByBlock {
             .flat_map(|network| populations.iter().map(|p| (network.name.as_str(), p)))
         {
             let place = |arm: &str| Place {
+                kind: Kind::Time,
                 network: network.to_owned(),
                 measure: population.label.clone(),
                 arm: arm.to_owned(),
@@ -113,29 +149,73 @@ impl ByBlock {
     }
 }
 
-/// Returns the bytes of each block's cell where they are known and the cell was measured.
-fn bytes(blocks: &Blocks<'_>) -> BTreeMap<u32, Span> {
-    let bytes = |cell: &Cell| (cell.wire.up_bytes + cell.wire.down_bytes) as f64;
-    let known = |cell: &Cell| cell.is_measured() && bytes(cell) > 0.0;
-    let measured = blocks.iter().filter(|(_, cell)| known(cell));
-    measured
-        .map(|(&block, cell)| (block, Span::exact(bytes(cell))))
-        .collect()
+/// Returns the value of a cell, or `None` where it is not known.
+type CellValue<'a> = Box<dyn Fn(&Cell) -> Option<f64> + 'a>;
+
+/// Returns a part of an exchange, ns.
+type Part = fn(&Split) -> u64;
+
+/// A value that each cell has once.
+struct Cost<'a> {
+    kind: Kind,
+    label: String,
+    margin: f64,
+    of: CellValue<'a>,
 }
 
-fn compare_bytes(arm: &BTreeMap<u32, Span>, other: &BTreeMap<u32, Span>) -> Values {
-    let value = |(block, bytes): (&u32, &Span)| {
-        let other = other.get(block)?;
-        let value = BlockValue {
-            difference: bytes.minus(*other),
-            speedup: Some(other.over(*bytes)),
+/// Returns what cells cost: bytes, and for each group of exchanges the parts that its codec takes.
+fn costs(run: &Run) -> Vec<Cost<'_>> {
+    let mut costs = vec![Cost {
+        kind: Kind::Bytes,
+        label: BYTES.to_owned(),
+        margin: BYTES_MARGIN,
+        of: Box::new(|cell| Some((cell.wire.up_bytes + cell.wire.down_bytes) as f64)),
+    }];
+    let parts: [(&str, Part); 2] = [("encode", |s| s.encode_ns), ("decode", |s| s.decode_ns)];
+    for group in &run.groups {
+        costs.extend(parts.map(|(name, part)| Cost {
+            kind: Kind::Part,
+            label: format!("{name}, {}", group.name),
+            margin: PART_MARGIN,
+            of: Box::new(move |cell| mean(cell, &group.name, part)),
+        }));
+    }
+    costs
+}
+
+/// Returns the mean over the successful exchanges of a group, if there are any.
+fn mean(cell: &Cell, group: &str, part: Part) -> Option<f64> {
+    let calls = cell.calls.iter().filter(|call| call.group == group);
+    let parts: Vec<u64> = calls.filter_map(Split::of).map(|s| part(&s)).collect();
+    (!parts.is_empty()).then(|| parts.iter().sum::<u64>() as f64 / parts.len() as f64)
+}
+
+impl Cost<'_> {
+    /// Returns the value of each block whose cell was measured. Zero means not measured.
+    fn by_block(&self, blocks: &Blocks<'_>) -> BTreeMap<u32, Span> {
+        let value = |cell: &Cell| (self.of)(cell).filter(|v| *v > 0.0 && cell.is_measured());
+        let of_block = |(&block, cell): (&u32, &&Cell)| Some((block, Span::exact(value(cell)?)));
+        blocks.iter().filter_map(of_block).collect()
+    }
+
+    fn compare(&self, arm: &BTreeMap<u32, Span>, other: &BTreeMap<u32, Span>) -> Values {
+        let value = |(&block, value): (&u32, &Span)| {
+            let other = other.get(&block)?;
+            let difference = value.minus(*other);
+            let speedup = Some(other.over(*value));
+            Some((
+                block,
+                BlockValue {
+                    difference,
+                    speedup,
+                },
+            ))
         };
-        Some((*block, value))
-    };
-    let median = stats::median(&other.values().copied().collect::<Vec<_>>());
-    Values {
-        margin: BYTES_MARGIN * median.map_or(0.0, |median| median.lo),
-        blocks: arm.iter().filter_map(value).collect(),
+        let others: Vec<Span> = other.values().copied().collect();
+        Values {
+            margin: self.margin * stats::median(&others).map_or(0.0, |median| median.lo),
+            blocks: arm.iter().filter_map(value).collect(),
+        }
     }
 }
 

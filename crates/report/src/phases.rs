@@ -59,13 +59,13 @@ pub(crate) fn phases(population: &Population, blocks: &Blocks<'_>) -> Option<Pha
 }
 
 /// The phases of one exchange.
-struct Split {
+pub(crate) struct Split {
     create_ns: u64,
-    encode_ns: u64,
+    pub(crate) encode_ns: u64,
     transport_ns: u64,
     server_decode_ns: u64,
     server_encode_ns: u64,
-    decode_ns: u64,
+    pub(crate) decode_ns: u64,
     total_ns: u64,
     request_bytes: u64,
     response_bytes: u64,
@@ -73,7 +73,7 @@ struct Split {
 
 impl Split {
     /// Returns `None` if the call is not an exchange, failed, or lacks a time.
-    fn of(call: &Call) -> Option<Self> {
+    pub(crate) fn of(call: &Call) -> Option<Self> {
         let Exchange {
             created_ns,
             encoded_ns,

@@ -7,7 +7,7 @@ mod invented;
 use std::collections::BTreeMap;
 
 use invented::{data, quickstart};
-use report::{BYTES, ByBlock, Role, Unit, Values, decide, median, summarise};
+use report::{ByBlock, Kind, Role, Unit, Values, decide, median, summarise};
 use stats::{Ranks, Span, Verdict};
 
 #[test]
@@ -18,7 +18,7 @@ fn values_by_block_give_the_verdicts_and_figures_of_the_report() {
     let (summary, by_block) = (summarise(&data), ByBlock::of(&data, &[]));
     let mut families: BTreeMap<(&str, &str), Vec<(&str, Values)>> = BTreeMap::new();
     for ((place, _), values) in &by_block.pairs {
-        if place.measure != BYTES {
+        if place.kind == Kind::Time {
             let family = families
                 .entry((&place.network, &place.measure))
                 .or_default();
@@ -57,6 +57,7 @@ fn values_by_block_give_the_verdicts_and_figures_of_the_report() {
     for (network, arm) in arms.filter(|(_, arm)| arm.role != Role::Repeat) {
         for measure in &arm.measures {
             let place = report::Place {
+                kind: Kind::Time,
                 network: network.name.clone(),
                 measure: measure.label.clone(),
                 arm: arm.name.clone(),
@@ -87,7 +88,11 @@ fn any_two_arms_and_their_bytes_can_be_compared() {
         };
         by_block.pairs.iter().find(of).unwrap().1.clone()
     };
-    let bytes = &decide(&[vec![values(BYTES)]], Unit::Bytes, Ranks::Fixed)[0][0];
+    let bytes = &decide(
+        &[vec![values("bytes on the wire")]],
+        Unit::Bytes,
+        Ranks::Fixed,
+    )[0][0];
     assert_eq!(bytes.difference.value, Some(-3_000.0));
     assert_eq!(bytes.speedup.as_ref().unwrap().value, Some(2.0));
     assert_eq!(bytes.verdict, Verdict::Faster);
