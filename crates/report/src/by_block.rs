@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use record::{Cell, Run, RunData};
-use serde::{Deserialize, Serialize};
 use stats::{Differences, Family, Level, Ranks, Span};
 
 use crate::cells::{Blocks, CellIndex};
@@ -28,8 +27,7 @@ const PART_MARGIN: f64 = 0.05;
 
 /// What kind of value a measure is. A report gives verdicts on times only; the other kinds are decided
 /// apart from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The time of requests, ns.
     Time,
@@ -40,6 +38,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 3] = [Kind::Time, Kind::Bytes, Kind::Part];
+
+    /// Returns the name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Time => "time",
+            Kind::Bytes => "bytes",
+            Kind::Part => "part",
+        }
+    }
+
     /// Returns the unit of its values.
     pub fn unit(self) -> Unit {
         match self {

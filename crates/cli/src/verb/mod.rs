@@ -3,6 +3,7 @@
 pub(crate) mod codec;
 pub(crate) mod confined;
 pub(crate) mod doctor;
+pub(crate) mod findings;
 pub(crate) mod import;
 pub(crate) mod link;
 pub(crate) mod networks;

@@ -1,0 +1,279 @@
+//! `claims.toml`: what a study claims, in our words, and which comparison of ours answers it. It is
+//! written by hand before the run; every number in its sentences is a placeholder.
+
+use std::collections::BTreeMap;
+
+use config::{ConfigError, Source, did_you_mean};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::published::Selector;
+use crate::run::Run;
+
+/// The claims of one study.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claims {
+    /// The page's title, a question.
+    pub(crate) title: String,
+    /// The study: authors or repository, and year.
+    pub(crate) study: String,
+    /// Where it is published.
+    pub(crate) link: String,
+    /// Published figures by the name under which sentences print them.
+    #[serde(default)]
+    pub(crate) figures: BTreeMap<String, Spanned<Selector>>,
+    /// The claims, the most important first.
+    #[serde(rename = "claim")]
+    pub(crate) claims: Vec<Claim>,
+    /// The published curve beside ours; absent where there is nothing to draw.
+    pub(crate) figure: Option<Chart>,
+    /// Published tables that no claim rests on.
+    #[serde(default, rename = "not_repeated")]
+    pub(crate) not_repeated: Vec<NotRepeated>,
+    /// What the index recommends from this study.
+    #[serde(default, rename = "need")]
+    pub(crate) needs: Vec<Need>,
+}
+
+/// One claim.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    /// The claim, with placeholders for published figures.
+    pub(crate) says: Spanned<String>,
+    /// The comparisons that answer it; empty where it cannot be repeated, for the reason in `because`.
+    #[serde(default, rename = "answer")]
+    pub(crate) answers: Vec<Ask>,
+    /// The comparisons that show what the published result rests on.
+    #[serde(default, rename = "confound")]
+    pub(crate) confounds: Vec<Ask>,
+    /// Why the results agree or differ.
+    pub(crate) because: Spanned<String>,
+    /// What would change the answer.
+    pub(crate) changes: Spanned<String>,
+}
+
+/// A comparison of two arms, and what the claim expects of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ask {
+    /// The name under which sentences print its result; needs a single network.
+    pub(crate) name: Option<Spanned<String>>,
+    /// The networks it is asked on.
+    pub(crate) networks: Vec<Spanned<String>>,
+    /// The label of the measure, as in the report.
+    pub(crate) measure: Spanned<String>,
+    /// The arm that the claim is about.
+    pub(crate) arm: Spanned<String>,
+    /// The arm that it is compared with.
+    pub(crate) against: Spanned<String>,
+    /// What the claim expects of the arm.
+    pub(crate) expect: Spanned<Expect>,
+    /// The smallest factor in the expected direction that the claim allows.
+    pub(crate) at_least: Option<f64>,
+    /// The largest factor in the expected direction that the claim allows.
+    pub(crate) at_most: Option<f64>,
+    /// The largest difference either way that the claim allows, for `within`.
+    pub(crate) within_ms: Option<f64>,
+    /// What the comparison shows.
+    pub(crate) shows: Option<String>,
+}
+
+/// What a claim expects of an arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Expect {
+    /// It is faster, or sends fewer bytes.
+    #[serde(alias = "fewer")]
+    Faster,
+    /// It is slower, or sends more bytes.
+    #[serde(alias = "more")]
+    Slower,
+    /// It does not differ by more than the margin.
+    NoDifference,
+    /// It does not differ by more than `within_ms`.
+    Within,
+}
+
+/// The published factors beside ours.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Chart {
+    /// What is drawn.
+    pub(crate) title: String,
+    /// Its parts.
+    #[serde(rename = "panel")]
+    pub(crate) panels: Vec<Panel>,
+}
+
+/// One part of a chart: factors on one axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Panel {
+    /// What is compared.
+    pub(crate) title: String,
+    /// Whether the rows are points of a curve.
+    #[serde(default)]
+    pub(crate) curve: bool,
+    /// One entry per row.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One row of a panel.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    /// Its label.
+    pub(crate) label: String,
+    /// The published factor; absent where there is none.
+    pub(crate) published: Option<Spanned<Selector>>,
+    /// Our comparison; absent where none was made.
+    pub(crate) ours: Option<Pair>,
+}
+
+/// Two arms in a measure on a network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pair {
+    /// The network.
+    pub(crate) network: Spanned<String>,
+    /// The label of the measure.
+    pub(crate) measure: Spanned<String>,
+    /// The arm whose factor is drawn.
+    pub(crate) arm: Spanned<String>,
+    /// The arm that it is compared with.
+    pub(crate) against: Spanned<String>,
+}
+
+/// Published tables that are not repeated.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NotRepeated {
+    /// Ids of the tables.
+    pub(crate) tables: Vec<Spanned<String>>,
+    /// What they hold.
+    pub(crate) what: String,
+    /// Why they are not repeated.
+    pub(crate) why: String,
+}
+
+/// A need that the index answers from this study.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Need {
+    /// The label of the measure.
+    pub(crate) measure: Spanned<String>,
+    /// The need in words.
+    pub(crate) words: String,
+}
+
+impl Claims {
+    /// Parses `claims.toml`.
+    pub(crate) fn parse(source: &Source<'_>) -> Result<Claims, ConfigError> {
+        let claims: Claims = source.parse()?;
+        for ask in claims.asks() {
+            ask.check(source)?;
+        }
+        Ok(claims)
+    }
+
+    /// Returns every comparison that claims ask for.
+    pub(crate) fn asks(&self) -> impl Iterator<Item = &Ask> {
+        self.claims
+            .iter()
+            .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
+    }
+
+    /// Checks that a run has every arm that is compared.
+    pub(crate) fn check_arms(&self, source: &Source<'_>, run: &Run) -> Result<(), ConfigError> {
+        let asked = self.asks().flat_map(|ask| [&ask.arm, &ask.against]);
+        let drawn = self.drawn().flat_map(|pair| [&pair.arm, &pair.against]);
+        asked.chain(drawn).try_for_each(|arm| {
+            known(
+                source,
+                "arm",
+                arm,
+                run.arms.iter().map(|arm| arm.name.as_str()),
+            )
+        })
+    }
+
+    /// Returns every pair of arms that answers or the chart compare, without repetitions, in order.
+    pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
+        let asked = self
+            .asks()
+            .map(|ask| (ask.arm.as_ref().as_str(), ask.against.as_ref().as_str()));
+        let drawn = self
+            .drawn()
+            .map(|pair| (pair.arm.as_ref().as_str(), pair.against.as_ref().as_str()));
+        let mut pairs: Vec<(&str, &str)> = asked.chain(drawn).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    /// Returns every comparison that the chart draws.
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = &Pair> {
+        let rows = self
+            .figure
+            .iter()
+            .flat_map(|chart| &chart.panels)
+            .flat_map(|panel| &panel.rows);
+        rows.filter_map(|row| row.ours.as_ref())
+    }
+
+    /// Returns every selector of a published figure.
+    pub(crate) fn selectors(&self) -> impl Iterator<Item = &Spanned<Selector>> {
+        let rows = self
+            .figure
+            .iter()
+            .flat_map(|chart| &chart.panels)
+            .flat_map(|panel| &panel.rows);
+        self.figures
+            .values()
+            .chain(rows.filter_map(|row| row.published.as_ref()))
+    }
+}
+
+impl Ask {
+    fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
+        let within = *self.expect.as_ref() == Expect::Within;
+        let factors = self.at_least.is_some() || self.at_most.is_some();
+        let directed = matches!(self.expect.as_ref(), Expect::Faster | Expect::Slower);
+        let error = |message: &str| Err(source.error(&self.expect.span(), message));
+        if within != self.within_ms.is_some() {
+            return error("`within` and `within_ms` go together");
+        }
+        if factors && !directed {
+            return error(
+                "`at_least` and `at_most` are factors of an arm that is faster or slower",
+            );
+        }
+        if let Some(name) = &self.name
+            && self.networks.len() != 1
+        {
+            return Err(source.error(&name.span(), "a named answer has a single network"));
+        }
+        Ok(())
+    }
+}
+
+/// Fails, at the name's line, if it is not among the known ones.
+pub(crate) fn known<'a>(
+    source: &Source<'_>,
+    what: &str,
+    wanted: &Spanned<String>,
+    known: impl Iterator<Item = &'a str>,
+) -> Result<(), ConfigError> {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    let name = wanted.as_ref().as_str();
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let near = did_you_mean(name, known.iter().copied());
+    let message = format!("unknown {what} `{name}`{near}; known: {}", known.join(", "));
+    Err(source.error(&wanted.span(), message))
+}

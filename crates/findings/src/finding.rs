@@ -1,0 +1,302 @@
+//! One study: its claims, the published figures and our run, checked against each other.
+
+use std::path::Path;
+
+use config::{ConfigError, Source};
+use report::{Advice, Comparison, Kind, Place, Quantity};
+use toml::Spanned;
+
+use crate::claims::{Ask, Claims, Pair};
+use crate::decided::Decided;
+use crate::fill::{Names, fill};
+use crate::outcome::Outcome;
+use crate::published::{Figure, Selector};
+use crate::run::Run;
+use crate::{Data, FindingsError, blocks, claims, published, read, run};
+
+/// The hand-written file of a study.
+pub(crate) const CLAIMS: &str = "claims.toml";
+/// The files that [`crate::extract`] writes.
+pub(crate) const RUN: &str = "run.json";
+pub(crate) const BLOCKS: &str = "blocks.csv";
+
+/// A study with all that its page is made of.
+pub(crate) struct Finding {
+    /// The name of its folder.
+    pub(crate) name: String,
+    pub(crate) claims: Claims,
+    pub(crate) published: Vec<Figure>,
+    /// Absent before the run.
+    pub(crate) ours: Option<Ours>,
+    /// What sentences may name.
+    names: Names,
+    file: String,
+    text: String,
+}
+
+/// Our run of a study.
+pub(crate) struct Ours {
+    pub(crate) run: Run,
+    decided: Decided,
+}
+
+/// A comparison that a claim asks for, on one network.
+pub(crate) struct Answer<'a> {
+    pub(crate) ask: &'a Ask,
+    pub(crate) network: &'a str,
+    pub(crate) arm: Option<&'a Quantity>,
+    pub(crate) against: Option<&'a Quantity>,
+    pub(crate) comparison: Option<Comparison>,
+    pub(crate) kind: Kind,
+    pub(crate) outcome: Outcome,
+}
+
+impl Finding {
+    /// Reads a study's folder in `root` and checks that its files fit together.
+    pub(crate) fn read(root: &Path, name: &str) -> Result<Finding, FindingsError> {
+        let dir = root.join(name);
+        // Names of files in messages and pages are relative to the root, alike on every machine.
+        let file = format!("{name}/{CLAIMS}");
+        let text = read(&dir.join(CLAIMS))?;
+        let figures = format!("published/{name}.csv");
+        let mut finding = Finding {
+            name: name.to_owned(),
+            claims: Claims::parse(&Source::new(&file, &text))?,
+            published: published::parse(&figures, &read(&root.join(&figures))?)?,
+            ours: None,
+            names: Names::default(),
+            file,
+            text,
+        };
+        finding.check_published()?;
+        if dir.join(RUN).exists() {
+            finding.ours = Some(Ours::read(&dir, name)?);
+            finding.check_ours()?;
+        }
+        finding.name_figures()?;
+        Ok(finding)
+    }
+
+    fn error(&self, at: &std::ops::Range<usize>, message: impl Into<String>) -> ConfigError {
+        Source::new(&self.file, &self.text).error(at, message)
+    }
+
+    /// Checks that selectors name a figure each, and that every published table is spoken of.
+    fn check_published(&self) -> Result<(), ConfigError> {
+        let mut spoken_of: Vec<&str> = Vec::new();
+        for selector in self.claims.selectors() {
+            let (figure, _) = self.find(selector)?;
+            spoken_of.push(&figure.table);
+        }
+        for table in self.claims.not_repeated.iter().flat_map(|n| &n.tables) {
+            self.known(
+                "table",
+                table,
+                self.published.iter().map(|f| f.table.as_str()),
+            )?;
+            spoken_of.push(table.as_ref());
+        }
+        match self
+            .published
+            .iter()
+            .find(|f| !spoken_of.contains(&f.table.as_str()))
+        {
+            Some(figure) => Err(self.error(
+                &(0..0),
+                format!(
+                    "the published table `{}` is neither used by a claim nor listed in \
+                     `not_repeated`",
+                    figure.table
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the run has every network, arm and measure that claims name, and every pair.
+    fn check_ours(&self) -> Result<(), ConfigError> {
+        let Some(Ours { run, decided }) = &self.ours else {
+            return Ok(());
+        };
+        let networks = || run.networks.iter().map(|n| n.name.as_str());
+        let arms = || run.arms.iter().map(|a| a.name.as_str());
+        let pair = |arm: &Spanned<String>, against: &Spanned<String>| {
+            self.known("arm", arm, arms())?;
+            self.known("arm", against, arms())?;
+            match decided.has(arm.as_ref(), against.as_ref()) {
+                true => Ok(()),
+                false => Err(self.error(
+                    &arm.span(),
+                    format!(
+                        "{BLOCKS} does not compare `{}` with `{}`: extract the run again",
+                        arm.as_ref(),
+                        against.as_ref()
+                    ),
+                )),
+            }
+        };
+        for ask in self.claims.asks() {
+            for network in &ask.networks {
+                self.known("network", network, networks())?;
+            }
+            self.known("measure", &ask.measure, decided.measures())?;
+            pair(&ask.arm, &ask.against)?;
+        }
+        for drawn in self.claims.drawn() {
+            self.known("network", &drawn.network, networks())?;
+            self.known("measure", &drawn.measure, decided.measures())?;
+            pair(&drawn.arm, &drawn.against)?;
+        }
+        for need in &self.claims.needs {
+            self.known("measure", &need.measure, decided.measures())?;
+        }
+        Ok(())
+    }
+
+    fn known<'a>(
+        &self,
+        what: &str,
+        wanted: &Spanned<String>,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Result<(), ConfigError> {
+        claims::known(&Source::new(&self.file, &self.text), what, wanted, known)
+    }
+
+    /// Returns the published figure that a selector names.
+    pub(crate) fn find(&self, of: &Spanned<Selector>) -> Result<(&Figure, f64), ConfigError> {
+        let found = of.as_ref().find(&self.published);
+        found.map_err(|message| self.error(&of.span(), message))
+    }
+
+    /// Names published figures and our results for sentences, and checks that each sentence is whole.
+    fn name_figures(&mut self) -> Result<(), ConfigError> {
+        let mut names = Names::default();
+        for (name, selector) in &self.claims.figures {
+            let (figure, value) = self.find(selector)?;
+            names.figure(name, &figure.words(value));
+        }
+        for claim in &self.claims.claims {
+            for answer in self
+                .answers(&claim.answers)
+                .iter()
+                .chain(&self.answers(&claim.confounds))
+            {
+                if let Some(name) = &answer.ask.name {
+                    names.answer(name.as_ref(), answer);
+                }
+            }
+        }
+        self.names = names;
+        let claims = &self.claims.claims;
+        claims
+            .iter()
+            .flat_map(|claim| [&claim.says, &claim.because, &claim.changes])
+            .try_for_each(|text| self.sentence(text).map(drop))
+    }
+
+    /// Returns a sentence with its numbers.
+    pub(crate) fn sentence(&self, text: &Spanned<String>) -> Result<String, ConfigError> {
+        // Before the run its results have no words, and sentences that name them are not printed.
+        let filled = fill(text.as_ref(), &self.names, self.ours.is_some());
+        filled.map_err(|message| self.error(&text.span(), message))
+    }
+
+    /// Returns the comparisons that a claim asks for, one per network.
+    pub(crate) fn answers<'a>(&'a self, asks: &'a [Ask]) -> Vec<Answer<'a>> {
+        let Some(ours) = &self.ours else {
+            return Vec::new();
+        };
+        let networks = |ask: &'a Ask| ask.networks.iter().map(move |n| (ask, n.as_ref().as_str()));
+        asks.iter()
+            .flat_map(networks)
+            .map(|(ask, network)| ours.answer(ask, network))
+            .collect()
+    }
+}
+
+impl Ours {
+    fn read(dir: &Path, name: &str) -> Result<Ours, FindingsError> {
+        let file = format!("{name}/{RUN}");
+        let error = |message: String| FindingsError::Data {
+            file: file.clone(),
+            message,
+        };
+        let run: Run =
+            serde_json::from_str(&read(&dir.join(RUN))?).map_err(|e| error(e.to_string()))?;
+        if run.format != run::FORMAT {
+            return Err(error(format!(
+                "format {} instead of {}",
+                run.format,
+                run::FORMAT
+            )));
+        }
+        let values = blocks::parse(&format!("{name}/{BLOCKS}"), &read(&dir.join(BLOCKS))?)?;
+        Ok(Ours::new(Data { run, values }))
+    }
+
+    fn new(data: Data) -> Ours {
+        let ranks = report::ranks(data.run.looked_at_results);
+        Ours {
+            decided: Decided::new(&data.values, &data.run.baseline, ranks),
+            run: data.run,
+        }
+    }
+
+    fn place(&self, network: &str, measure: &str, arm: &str) -> Place {
+        Place {
+            kind: self.decided.kind(measure).unwrap_or(Kind::Time),
+            network: network.to_owned(),
+            measure: measure.to_owned(),
+            arm: arm.to_owned(),
+        }
+    }
+
+    fn answer<'a>(&'a self, ask: &'a Ask, network: &'a str) -> Answer<'a> {
+        let arm = self.place(network, ask.measure.as_ref(), ask.arm.as_ref());
+        let against = self.place(network, ask.measure.as_ref(), ask.against.as_ref());
+        let comparison = self.decided.comparison(&arm, &against.arm);
+        let outcome = match &comparison {
+            None => Outcome::NotRun,
+            // Where the baseline differs from its copy, no difference is trustworthy.
+            Some(_) if self.is_invalid(network) => Outcome::Open,
+            Some(comparison) => Outcome::of(ask, comparison),
+        };
+        Answer {
+            ask,
+            network,
+            arm: self.decided.median(&arm),
+            against: self.decided.median(&against),
+            kind: arm.kind,
+            comparison,
+            outcome,
+        }
+    }
+
+    fn is_invalid(&self, network: &str) -> bool {
+        let is = |n: &&run::Network| n.name == network && n.advice == Advice::Invalid;
+        self.run.networks.iter().any(|n| is(&n))
+    }
+
+    /// Returns the factor by which an arm is faster, for the chart.
+    pub(crate) fn speedup(&self, pair: &Pair) -> Option<Quantity> {
+        let arm = self.place(
+            pair.network.as_ref(),
+            pair.measure.as_ref(),
+            pair.arm.as_ref(),
+        );
+        self.decided
+            .comparison(&arm, pair.against.as_ref())?
+            .speedup
+    }
+
+    /// Returns the comparison of an arm with the baseline.
+    pub(crate) fn with_baseline(
+        &self,
+        network: &str,
+        measure: &str,
+        arm: &str,
+    ) -> Option<Comparison> {
+        let arm = self.place(network, measure, arm);
+        self.decided.comparison(&arm, &self.run.baseline)
+    }
+}

@@ -1,0 +1,159 @@
+//! The index, `README.md`: what to use for which need, how the studies fared, and where we contradict
+//! them.
+
+use config::ConfigError;
+use report::{Advice, Need, count};
+
+use crate::finding::{Finding, Ours};
+use crate::outcome::Outcome;
+use crate::page::outcome;
+use crate::run::Network;
+use crate::words::{factor, plain, table};
+
+const HEAD: &str = "\
+<!-- Made by `commute findings`. Edit STUDY/claims.toml instead. -->
+
+# Findings
+
+Five published studies compared transports for mobile apps. Each is repeated here on emulated networks
+with real client stacks, in randomised blocks with common random numbers, and each claim is judged by a
+rule that was written before the run ([how](../docs/findings.md)).
+
+";
+
+/// Returns the index.
+pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
+    let mut text = HEAD.to_owned();
+    text += "## What to use\n\n";
+    let needs: Vec<Vec<String>> = findings.iter().flat_map(needs).collect();
+    text += &match needs.is_empty() {
+        true => "Not run yet.\n".to_owned(),
+        false => table(&["network", "need", "use", "how sure", "study"], &needs),
+    };
+    text += "\n## Studies\n\n";
+    let rows: Vec<Vec<String>> = findings.iter().map(study).collect();
+    text += &linked(
+        &table(
+            &["study", "question", "measured", "claims", "outcomes"],
+            &rows,
+        ),
+        findings,
+    );
+    text += "\n## Where we contradict published results\n\n";
+    let mut rows = Vec::new();
+    for finding in findings.iter().filter(|f| f.ours.is_some()) {
+        for claim in &finding.claims.claims {
+            let outcome = outcome(finding, claim);
+            if outcome.is_contradiction() {
+                rows.push(vec![
+                    finding.name.clone(),
+                    finding.sentence(&claim.says)?,
+                    outcome.words().to_owned(),
+                    finding.sentence(&claim.because)?,
+                ]);
+            }
+        }
+    }
+    text += &match rows.is_empty() {
+        true => "None so far.\n".to_owned(),
+        false => table(&["study", "published claim", "ours", "likely cause"], &rows),
+    };
+    Ok(text)
+}
+
+/// Returns a row for each network and need of a study.
+fn needs(finding: &Finding) -> Vec<Vec<String>> {
+    let Some(ours) = &finding.ours else {
+        return Vec::new();
+    };
+    let wanted = finding.claims.needs.iter();
+    let networks = |need| ours.run.networks.iter().map(move |network| (need, network));
+    let rows = wanted.flat_map(networks).filter_map(|(wanted, network)| {
+        let found = network
+            .needs
+            .iter()
+            .find(|n| n.label == *wanted.measure.as_ref());
+        let (answer, sure) = match (&network.advice, found) {
+            (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
+            (_, None) => return None,
+            (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
+        };
+        Some(vec![
+            format!("{} ({})", network.name, network.numbers),
+            wanted.words.clone(),
+            answer,
+            sure,
+            finding.name.clone(),
+        ])
+    });
+    rows.collect()
+}
+
+/// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what
+/// is undecided.
+fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
+    let baseline = &ours.run.baseline;
+    let rival = need.best.iter().find(|arm| *arm != baseline);
+    let compared = rival.and_then(|arm| ours.with_baseline(&network.name, &need.label, arm));
+    let mut words = match &compared {
+        Some(c) if !need.best.contains(baseline) => {
+            let gain = c.speedup.as_ref().map(factor).unwrap_or_default();
+            format!(
+                "{gain} as fast as {baseline}, {}",
+                count(c.difference.blocks, "block")
+            )
+        }
+        Some(c) => format!(
+            "no difference within {}, {}",
+            report::duration(c.margin_ns),
+            count(c.difference.blocks, "block")
+        ),
+        None => "no other is faster".to_owned(),
+    };
+    if !need.undecided.is_empty() {
+        words += &format!("; undecided: {}", need.undecided.join(", "));
+    }
+    words
+}
+
+fn study(finding: &Finding) -> Vec<String> {
+    let claims = &finding.claims;
+    let outcomes: Vec<Outcome> = claims.claims.iter().map(|c| outcome(finding, c)).collect();
+    let (measured, outcomes) = match &finding.ours {
+        None => ("not run yet".to_owned(), String::new()),
+        Some(ours) => (ours.run.date.clone(), tally(&outcomes)),
+    };
+    vec![
+        finding.name.clone(),
+        claims.title.clone(),
+        measured,
+        claims.claims.len().to_string(),
+        outcomes,
+    ]
+}
+
+/// Counts outcomes, e.g. `2 same, 1 not the same`.
+fn tally(outcomes: &[Outcome]) -> String {
+    let mut kinds: Vec<Outcome> = outcomes.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let count = |kind: &Outcome| outcomes.iter().filter(|o| *o == kind).count();
+    let words: Vec<String> = kinds
+        .iter()
+        .map(|k| format!("{} {}", count(k), k.words()))
+        .collect();
+    words.join(", ")
+}
+
+/// Links the names of studies that have a page.
+fn linked(table: &str, findings: &[Finding]) -> String {
+    let run = findings.iter().filter(|f| f.ours.is_some());
+    run.fold(table.to_owned(), |text, finding| {
+        let name = plain(&finding.name);
+        text.replacen(
+            &format!("| {name} |"),
+            &format!("| [{name}]({name}/README.md) |"),
+            1,
+        )
+    })
+}

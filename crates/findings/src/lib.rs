@@ -1,0 +1,177 @@
+//! Published studies beside runs of ours: pages that a command makes from what is kept in `findings/`.
+//!
+//! The life of a page:
+//!
+//! 1. The claims of a study are written by hand (`claims`): what it claims, which published figures
+//!    that rests on (`published`), which comparison of ours answers it, and by which rule.
+//! 2. A run of the study is measured. [`Data::of`] takes from its records what the pages need: the
+//!    values by block of every comparison (`blocks`) and a header (`run`). [`Data::write`] keeps both
+//!    beside the claims, in two small files.
+//! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
+//!    (`decided`), so that a page and its run's report have the same verdicts and intervals.
+//! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
+//!    sentences get their numbers from the data (`fill`).
+//!
+//! The same files give the same bytes. A name that does not exist, a published figure that is not
+//! there and a published table that nobody speaks of are errors with file and line.
+
+mod blocks;
+mod chart;
+mod claims;
+mod decided;
+mod fill;
+mod finding;
+mod index;
+mod outcome;
+mod page;
+mod published;
+mod run;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use config::{ConfigError, Source};
+use record::RunData;
+use report::{ByBlock, Summary};
+
+use claims::Claims;
+use finding::{BLOCKS, CLAIMS, Finding, RUN};
+
+/// The name of pages.
+const PAGE: &str = "README.md";
+
+/// Why pages cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FindingsError {
+    /// A file could not be read or written.
+    #[error("{}: {source}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The I/O error.
+        source: std::io::Error,
+    },
+    /// A mistake in `claims.toml`.
+    #[error(transparent)]
+    Claims(#[from] ConfigError),
+    /// A mistake in a file that is not written by hand.
+    #[error("{file}: {message}")]
+    Data {
+        /// The file and, where known, the line.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// What is kept of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Data {
+    run: run::Run,
+    values: ByBlock,
+}
+
+impl Data {
+    /// Takes from a run what the pages of a study need; `root` is the folder of all findings. Fails
+    /// if the study's claims name an arm that the run lacks.
+    pub fn of(
+        data: &RunData,
+        summary: &Summary,
+        root: &Path,
+        study: &str,
+    ) -> Result<Data, FindingsError> {
+        let file = format!("{study}/{CLAIMS}");
+        let text = read(&root.join(&file))?;
+        let source = Source::new(&file, &text);
+        let claims = Claims::parse(&source)?;
+        let run = run::Run::of(data, summary);
+        claims.check_arms(&source, &run)?;
+        let baseline = run.baseline.as_str();
+        let mut pairs = claims.pairs();
+        pairs.retain(|(arm, against)| *arm != baseline && *against != baseline);
+        Ok(Data {
+            values: ByBlock::of(data, &pairs),
+            run,
+        })
+    }
+
+    /// Writes the study's two files.
+    pub fn write(&self, root: &Path, study: &str) -> Result<(), FindingsError> {
+        let run =
+            serde_json::to_string_pretty(&self.run).expect("strings, numbers and lists") + "\n";
+        let dir = root.join(study);
+        write(&dir.join(RUN), &run)?;
+        write(&dir.join(BLOCKS), &blocks::write(&self.values))
+    }
+}
+
+/// Returns every page and figure by its path in `root`, the folder of all findings, made from the
+/// other files there. A study without a run has none.
+pub fn build(root: &Path) -> Result<BTreeMap<PathBuf, String>, FindingsError> {
+    let findings = studies(root)?
+        .iter()
+        .map(|name| Finding::read(root, name))
+        .collect::<Result<Vec<Finding>, FindingsError>>()?;
+    let mut files = BTreeMap::from([(PathBuf::from(PAGE), index::index(&findings)?)]);
+    for finding in &findings {
+        if let Some(ours) = &finding.ours {
+            let dir = Path::new(&finding.name);
+            files.insert(dir.join(PAGE), page::page(finding, ours)?);
+            if let Some(chart) = &finding.claims.figure {
+                files.insert(dir.join(page::CHART), chart::svg(finding, ours, chart)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Writes all pages and figures.
+pub fn write_all(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<(), FindingsError> {
+    files
+        .iter()
+        .try_for_each(|(path, text)| write(&root.join(path), text))
+}
+
+/// Returns the paths of the files that are missing or differ, byte for byte.
+pub fn differing(root: &Path, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> {
+    let differs = |(path, text): &(&PathBuf, &String)| {
+        std::fs::read(root.join(path)).ok().as_deref() != Some(text.as_bytes())
+    };
+    files
+        .iter()
+        .filter(differs)
+        .map(|(path, _)| path.clone())
+        .collect()
+}
+
+/// Returns the names of the folders with claims, sorted.
+fn studies(root: &Path) -> Result<Vec<String>, FindingsError> {
+    let error = |source| FindingsError::File {
+        file: root.to_owned(),
+        source,
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root).map_err(error)? {
+        let entry = entry.map_err(error)?;
+        if entry.path().join(CLAIMS).is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn read(file: &Path) -> Result<String, FindingsError> {
+    std::fs::read_to_string(file).map_err(|source| FindingsError::File {
+        file: file.to_owned(),
+        source,
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), FindingsError> {
+    std::fs::write(file, text).map_err(|source| FindingsError::File {
+        file: file.to_owned(),
+        source,
+    })
+}

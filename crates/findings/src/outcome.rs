@@ -1,0 +1,206 @@
+//! Whether a claim holds: by verdicts and intervals alone.
+
+use report::{Comparison, Quantity};
+use stats::Verdict;
+
+use crate::claims::{Ask, Expect};
+
+/// How our result compares with a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// As claimed, in direction and, where the claim has one, in size.
+    Same,
+    /// In the claimed direction; the interval of the size lies outside what is claimed.
+    OtherSize,
+    /// In the claimed direction; the interval of the size lies partly within what is claimed.
+    SizeOpen,
+    /// The verdict contradicts the claim.
+    NotSame,
+    /// No verdict, or one that neither agrees nor contradicts.
+    Open,
+    /// It was not measured.
+    NotRun,
+    /// Its comparisons have different outcomes.
+    Mixed,
+}
+
+impl Outcome {
+    /// Judges a comparison by what the claim expects of it.
+    pub(crate) fn of(ask: &Ask, comparison: &Comparison) -> Outcome {
+        use Verdict::{Faster, NoDifference, NotFaster, NotSlower, Slower};
+        let expect = *ask.expect.as_ref();
+        let agrees = match (expect, comparison.verdict) {
+            (Expect::Within, _) => return within(ask, &comparison.difference),
+            (Expect::Faster, Faster)
+            | (Expect::Slower, Slower)
+            | (Expect::NoDifference, NoDifference) => true,
+            (Expect::Faster, Slower | NoDifference | NotFaster)
+            | (Expect::Slower, Faster | NoDifference | NotSlower)
+            | (Expect::NoDifference, Faster | Slower) => false,
+            _ => return Outcome::Open,
+        };
+        match agrees {
+            true => size(ask, expect, comparison.speedup.as_ref()),
+            false => Outcome::NotSame,
+        }
+    }
+
+    /// Returns the outcome of a claim with several comparisons.
+    pub(crate) fn all(outcomes: &[Outcome]) -> Outcome {
+        match outcomes {
+            [] => Outcome::NotRun,
+            [first, rest @ ..] if rest.iter().all(|o| o == first) => *first,
+            _ => Outcome::Mixed,
+        }
+    }
+
+    /// Returns the words for it.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Outcome::Same => "same",
+            Outcome::OtherSize => "same direction, other size",
+            Outcome::SizeOpen => "same direction, size not decided",
+            Outcome::NotSame => "not the same",
+            Outcome::Open => "not decided",
+            Outcome::NotRun => "not run",
+            Outcome::Mixed => "in part",
+        }
+    }
+
+    /// Returns whether it contradicts the claim, at least in part or in size.
+    pub(crate) fn is_contradiction(self) -> bool {
+        matches!(self, Outcome::NotSame | Outcome::OtherSize | Outcome::Mixed)
+    }
+}
+
+/// Judges a difference that the claim bounds either way.
+fn within(ask: &Ask, difference: &Quantity) -> Outcome {
+    let bound_ns = ask.within_ms.unwrap_or(0.0) * 1e6;
+    let (low, high) = (
+        difference.low.unwrap_or(f64::NEG_INFINITY),
+        difference.high.unwrap_or(f64::INFINITY),
+    );
+    if low >= -bound_ns && high <= bound_ns {
+        Outcome::Same
+    } else if low > bound_ns || high < -bound_ns {
+        Outcome::NotSame
+    } else {
+        Outcome::Open
+    }
+}
+
+/// Judges the size of a difference in the claimed direction.
+fn size(ask: &Ask, expect: Expect, speedup: Option<&Quantity>) -> Outcome {
+    let (least, most) = (
+        ask.at_least.unwrap_or(0.0),
+        ask.at_most.unwrap_or(f64::INFINITY),
+    );
+    if ask.at_least.is_none() && ask.at_most.is_none() {
+        return Outcome::Same;
+    }
+    let Some(speedup) = speedup else {
+        return Outcome::SizeOpen;
+    };
+    let ends = (
+        speedup.low.unwrap_or(0.0),
+        speedup.high.unwrap_or(f64::INFINITY),
+    );
+    let (low, high) = match expect {
+        Expect::Slower => (1.0 / ends.1, 1.0 / ends.0),
+        Expect::Faster | Expect::NoDifference | Expect::Within => ends,
+    };
+    if low >= least && high <= most {
+        Outcome::Same
+    } else if low > most || high < least {
+        Outcome::OtherSize
+    } else {
+        Outcome::SizeOpen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::{BlockValue, Unit, Values};
+    use stats::{Ranks, Span};
+
+    use super::*;
+    use crate::claims::Claims;
+
+    fn ask(rule: &str) -> Ask {
+        let text = format!(
+            "title = ''\nstudy = ''\nlink = ''\n[[claim]]\nsays = ''\nbecause = ''\nchanges = ''\n\
+             [[claim.answer]]\nnetworks = ['n']\nmeasure = 'm'\narm = 'a'\nagainst = 'b'\n{rule}\n"
+        );
+        let claims = Claims::parse(&config::Source::new("claims.toml", &text));
+        claims.unwrap().claims.remove(0).answers.remove(0)
+    }
+
+    /// Eight blocks in which the other took 100 ms and the arm this long, give or take 1 ms.
+    fn outcome(rule: &str, arm_ms: f64) -> Outcome {
+        let value = |b: u32| {
+            let arm = arm_ms + f64::from(b % 3) - 1.0;
+            BlockValue {
+                difference: Span::exact((arm - 100.0) * 1e6),
+                speedup: Some(Span::exact(100.0 / arm)),
+            }
+        };
+        let values = Values {
+            margin: 5e6,
+            blocks: (0..8).map(|b| (b, value(b))).collect(),
+        };
+        let decided = report::decide(&[vec![values]], Unit::Ns, Ranks::Fixed);
+        Outcome::of(&ask(rule), &decided[0][0])
+    }
+
+    #[test]
+    fn directions_are_judged_by_the_verdict() {
+        for (rule, arm_ms, expected) in [
+            ("expect = 'faster'", 50.0, Outcome::Same),
+            ("expect = 'faster'", 100.0, Outcome::NotSame),
+            ("expect = 'faster'", 200.0, Outcome::NotSame),
+            ("expect = 'faster'", 95.0, Outcome::Open),
+            ("expect = 'slower'", 200.0, Outcome::Same),
+            ("expect = 'slower'", 50.0, Outcome::NotSame),
+            ("expect = 'no_difference'", 100.0, Outcome::Same),
+            ("expect = 'no_difference'", 50.0, Outcome::NotSame),
+        ] {
+            assert_eq!(outcome(rule, arm_ms), expected, "{rule}, {arm_ms} ms");
+        }
+    }
+
+    #[test]
+    fn sizes_are_judged_by_the_interval() {
+        for (rule, arm_ms, expected) in [
+            ("expect = 'faster'\nat_least = 1.5", 50.0, Outcome::Same),
+            (
+                "expect = 'faster'\nat_least = 1.5",
+                80.0,
+                Outcome::OtherSize,
+            ),
+            ("expect = 'faster'\nat_least = 2.0", 50.0, Outcome::SizeOpen),
+            (
+                "expect = 'slower'\nat_least = 1.5\nat_most = 3.0",
+                200.0,
+                Outcome::Same,
+            ),
+            (
+                "expect = 'slower'\nat_most = 1.5",
+                200.0,
+                Outcome::OtherSize,
+            ),
+            ("expect = 'within'\nwithin_ms = 15", 110.0, Outcome::Same),
+            ("expect = 'within'\nwithin_ms = 15", 150.0, Outcome::NotSame),
+            ("expect = 'within'\nwithin_ms = 10", 110.0, Outcome::Open),
+        ] {
+            assert_eq!(outcome(rule, arm_ms), expected, "{rule}, {arm_ms} ms");
+        }
+    }
+
+    #[test]
+    fn claims_of_several_comparisons_hold_if_all_agree() {
+        use Outcome::{Mixed, NotRun, NotSame, Same};
+        assert_eq!(Outcome::all(&[Same, Same]), Same);
+        assert_eq!(Outcome::all(&[Same, NotSame]), Mixed);
+        assert_eq!(Outcome::all(&[]), NotRun);
+    }
+}

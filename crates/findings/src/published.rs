@@ -1,0 +1,198 @@
+//! The figures of the published studies, one per row of a CSV file (`findings/published`), and how a
+//! page names one of them.
+
+use serde::Deserialize;
+
+use crate::FindingsError;
+
+/// One published figure.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Figure {
+    /// The study's name.
+    pub(crate) study: String,
+    /// Id of the table or group it is from.
+    pub(crate) table: String,
+    /// Client device or program.
+    pub(crate) platform: String,
+    /// The link, as the study gives it.
+    pub(crate) network: String,
+    /// Stack, protocol, codec and security.
+    pub(crate) arm: String,
+    /// What one sample is.
+    pub(crate) workload: String,
+    /// What the figure is, e.g. `median` or `ratio of total time`.
+    pub(crate) statistic: String,
+    /// The repetition, where the study numbers them.
+    pub(crate) run: String,
+    /// The axis to draw it against.
+    pub(crate) param: String,
+    /// The position on that axis.
+    pub(crate) param_value: String,
+    /// Samples behind it; empty where not known.
+    pub(crate) n: String,
+    /// The figure in `unit`; absent where the study has none.
+    pub(crate) value: Option<f64>,
+    /// `ms`, `bytes`, `kbit_s`, `percent`, `per_s`, `ratio` or `count`.
+    pub(crate) unit: String,
+    /// The figure as printed.
+    pub(crate) published: String,
+    /// The printed unit.
+    pub(crate) published_unit: String,
+    /// Where it was read: `document`, `repository`, `chart-label`, `chart-read` or `recomputed`.
+    pub(crate) basis: String,
+    /// `ok`, or what is wrong with it.
+    pub(crate) flag: String,
+    /// Section of the study or file of its repository.
+    pub(crate) source: String,
+    /// The reason for the flag.
+    pub(crate) note: String,
+}
+
+/// Names one figure: every key that is given must equal the figure's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Selector {
+    /// Id of the table.
+    pub(crate) table: String,
+    /// Client device or program.
+    pub(crate) platform: Option<String>,
+    /// The link.
+    pub(crate) network: Option<String>,
+    /// Stack, protocol, codec and security.
+    pub(crate) arm: Option<String>,
+    /// What one sample is.
+    pub(crate) workload: Option<String>,
+    /// What the figure is.
+    pub(crate) statistic: Option<String>,
+    /// The repetition.
+    pub(crate) run: Option<String>,
+    /// The position on the figure's axis.
+    pub(crate) param: Option<String>,
+}
+
+/// Reads a file of figures; `file` names it in errors.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Figure>, FindingsError> {
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .collect::<Result<_, csv::Error>>()
+        .map_err(|e| FindingsError::Data {
+            file: file.to_owned(),
+            message: e.to_string(),
+        })
+}
+
+impl Selector {
+    /// Returns the only figure that it names, with its value.
+    pub(crate) fn find<'a>(&self, figures: &'a [Figure]) -> Result<(&'a Figure, f64), String> {
+        let is =
+            |wanted: &Option<String>, found: &String| wanted.as_ref().is_none_or(|w| w == found);
+        let named = |f: &&Figure| {
+            f.table == self.table
+                && is(&self.platform, &f.platform)
+                && is(&self.network, &f.network)
+                && is(&self.arm, &f.arm)
+                && is(&self.workload, &f.workload)
+                && is(&self.statistic, &f.statistic)
+                && is(&self.run, &f.run)
+                && is(&self.param, &f.param_value)
+        };
+        let found: Vec<&Figure> = figures.iter().filter(named).collect();
+        match found[..] {
+            [one] => match one.value {
+                Some(value) => Ok((one, value)),
+                None => Err("the published figure has no value".to_owned()),
+            },
+            [] => Err("no published figure has these values".to_owned()),
+            _ => Err(format!(
+                "{} published figures have these values: name more of platform, network, arm, \
+                 workload, statistic, run, param",
+                found.len()
+            )),
+        }
+    }
+}
+
+impl Figure {
+    /// Returns the figure as its study printed it, or as recomputed from what it printed.
+    pub(crate) fn words(&self, value: f64) -> String {
+        let digits = digits(value);
+        match self.unit.as_str() {
+            "ratio" => format!("{digits}x"),
+            "percent" => format!("{digits} %"),
+            "per_s" => format!("{digits}/s"),
+            "bytes" => format!("{digits} B"),
+            "kbit_s" => format!("{digits} kbit/s"),
+            "count" => digits,
+            unit => format!("{digits} {unit}"),
+        }
+    }
+}
+
+/// Returns at least three significant digits, without zeros at the end.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "study,table,platform,network,arm,workload,statistic,run,param,param_value,n,\
+        value,unit,published,published_unit,basis,flag,source,note\n\
+        s,rpc,,,gRPC,POST,p50,,,,,2.319,ms,2319,us,repository,ok,README,\n\
+        s,rpc,,,Spark,POST,p50,,,,,10.223,ms,10223,us,repository,ok,README,\n\
+        s,loss,,,H2,images,total time,,loss_percent,20,,,ms,,,document,missing,README,none\n";
+
+    fn select(table: &str, arm: Option<&str>) -> Result<String, String> {
+        let selector = Selector {
+            table: table.into(),
+            arm: arm.map(str::to_owned),
+            ..Selector::default()
+        };
+        let figures = parse("x.csv", FILE).unwrap();
+        let (figure, value) = selector.find(&figures)?;
+        Ok(figure.words(value))
+    }
+
+    #[test]
+    fn selectors_name_exactly_one_figure() {
+        assert_eq!(select("rpc", Some("gRPC")), Ok("2.32 ms".into()));
+        assert!(select("rpc", None).unwrap_err().starts_with("2 published"));
+        assert!(
+            select("rpc", Some("x"))
+                .unwrap_err()
+                .starts_with("no published")
+        );
+        assert!(select("loss", None).unwrap_err().contains("no value"));
+    }
+
+    #[test]
+    fn figures_have_three_digits() {
+        for (value, text) in [
+            (1.626, "1.63"),
+            (17_211.0, "17211"),
+            (48.0, "48"),
+            (56.85, "56.9"),
+            (0.646, "0.646"),
+        ] {
+            assert_eq!(digits(value), text);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let error = parse("x.csv", "study\n1\n").unwrap_err().to_string();
+        assert!(error.starts_with("x.csv: "), "{error}");
+    }
+}

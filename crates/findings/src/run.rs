@@ -1,0 +1,189 @@
+//! `run.json`: what a page says of its run besides the values by block.
+
+use record::{Host, RunData};
+use report::{AaCheck, Advice, CellCounts, Configuration, Need, Role, Summary};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+/// Version of the files; raised when a reader of the old ones would misread the new ones.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Characters of a git commit that tell it apart from others.
+const SHORT_COMMIT: usize = 12;
+
+/// Values of a configuration that a page shows of each arm.
+const SHOWN: [&str; 3] = ["library", "TLS library", "server's library"];
+
+/// The run behind a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// Version of this format.
+    pub(crate) format: u32,
+    /// The study's name.
+    pub(crate) study: String,
+    /// The question the study asks.
+    pub(crate) question: String,
+    /// Version of commute that measured.
+    pub(crate) commute: String,
+    /// Its git commits, shortened, sorted.
+    pub(crate) commits: Vec<String>,
+    /// The day it started, in UTC, e.g. `2026-11-23`.
+    pub(crate) date: String,
+    /// The machines that measured.
+    pub(crate) hosts: Vec<String>,
+    /// Seed of all randomness.
+    pub(crate) seed: u64,
+    /// Blocks planned on each network.
+    pub(crate) blocks: u32,
+    /// Whether blocks were added after results could be read, which makes intervals wider.
+    pub(crate) looked_at_results: bool,
+    /// The command that repeats it; absent where the study's file is unknown.
+    pub(crate) repeat: Option<String>,
+    /// Checks of the emulator against known answers that passed, and all of them.
+    pub(crate) self_test: (usize, usize),
+    /// The comparison of the baseline with its copy.
+    pub(crate) a_a: AaCheck,
+    /// How the cells ended.
+    pub(crate) cells: CellCounts,
+    /// Why results must not be used; empty if nothing is wrong.
+    pub(crate) invalid: Vec<String>,
+    /// The arm that the others are compared with.
+    pub(crate) baseline: String,
+    /// Every network, in the study's order.
+    pub(crate) networks: Vec<Network>,
+    /// Every arm without A/A arms, in the study's order.
+    pub(crate) arms: Vec<Arm>,
+}
+
+/// A network of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Network {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its parameters in one line.
+    pub(crate) numbers: String,
+    /// The report's recommendation.
+    pub(crate) advice: Advice,
+    /// The best arms for each need, by the report.
+    pub(crate) needs: Vec<Need>,
+}
+
+/// An arm of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arm {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its stack.
+    pub(crate) stack: String,
+    /// The protocols that its requests negotiated.
+    pub(crate) protocols: Vec<String>,
+    /// Library, TLS library and the server's library, with their versions.
+    pub(crate) libraries: Vec<String>,
+    /// A caveat that every result of it carries.
+    pub(crate) caveat: Option<String>,
+    /// Calls on all networks.
+    pub(crate) calls: usize,
+    /// Of those, the calls that failed or timed out.
+    pub(crate) lost: usize,
+}
+
+impl Run {
+    /// Takes what pages show from a run and its report.
+    pub(crate) fn of(data: &RunData, summary: &Summary) -> Run {
+        let run = data.run();
+        let commits = data.headers().iter().filter_map(|h| h.host.git.as_deref());
+        let short = |commit: &str| commit.chars().take(SHORT_COMMIT).collect::<String>();
+        let passed = summary.self_test.iter().filter(|check| check.pass).count();
+        Run {
+            format: FORMAT,
+            study: run.study.clone(),
+            question: run.question.clone(),
+            commute: run.commute.clone(),
+            commits: distinct(commits.map(short)),
+            date: date(run.started_unix_ns),
+            hosts: distinct(data.headers().iter().map(|header| host(&header.host))),
+            seed: run.seed,
+            blocks: run.blocks,
+            looked_at_results: run.settings.until_decided || run.settings.extended,
+            repeat: summary.repeat.clone(),
+            self_test: (passed, summary.self_test.len()),
+            a_a: summary.a_a.clone(),
+            cells: summary.cells.clone(),
+            invalid: summary.invalid.clone(),
+            baseline: run.baseline.clone(),
+            networks: summary
+                .networks
+                .iter()
+                .map(|network| Network {
+                    name: network.name.clone(),
+                    numbers: network.numbers.clone(),
+                    advice: network.advice.clone(),
+                    needs: network.needs.clone(),
+                })
+                .collect(),
+            arms: arms(summary),
+        }
+    }
+}
+
+fn arms(summary: &Summary) -> Vec<Arm> {
+    let Some(first) = summary.networks.first() else {
+        return Vec::new();
+    };
+    let kept = first.arms.iter().filter(|arm| arm.role != Role::Repeat);
+    kept.map(|arm| {
+        let everywhere = || {
+            let arms = summary.networks.iter().flat_map(|network| &network.arms);
+            arms.filter(|other| other.name == arm.name)
+        };
+        let counts = everywhere().map(report::ArmSummary::calls_and_losses);
+        let (calls, lost) = counts.fold((0, 0), |sum, (calls, lost)| (sum.0 + calls, sum.1 + lost));
+        let shown = |configuration: &Configuration| {
+            let values = SHOWN.iter().filter_map(|name| configuration.get(*name));
+            values.flatten().cloned().collect::<Vec<String>>()
+        };
+        Arm {
+            name: arm.name.clone(),
+            stack: arm.stack.clone(),
+            protocols: distinct(everywhere().flat_map(|a| a.negotiated_protocols.clone())),
+            libraries: distinct(everywhere().flat_map(|a| shown(&a.configuration))),
+            caveat: arm.caveat.clone(),
+            calls,
+            lost,
+        }
+    })
+    .collect()
+}
+
+/// Sorts and drops repetitions and empty words.
+fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
+    let distinct: std::collections::BTreeSet<String> = words.filter(|w| !w.is_empty()).collect();
+    distinct.into_iter().collect()
+}
+
+/// Returns the day in UTC of a time since the Unix epoch.
+fn date(unix_ns: u64) -> String {
+    match OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)) {
+        Ok(time) => time.date().to_string(),
+        Err(_) => "unknown".to_owned(),
+    }
+}
+
+fn host(host: &Host) -> String {
+    let cores = report::count(host.cores as usize, "core");
+    let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");
+    format!("Linux {}, {}, {cores}, {hypervisor}", host.kernel, host.cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_days_in_utc() {
+        assert_eq!(date(1_763_843_887_000_000_000), "2025-11-22");
+    }
+}

@@ -1,0 +1,63 @@
+//! Words that the page, the index and sentences share.
+
+use report::{Kind, Quantity};
+use stats::Verdict;
+
+/// Returns a factor with its interval and without spaces before its unit, e.g. `1.8x [1.7, 1.9]`.
+pub(crate) fn factor(q: &Quantity) -> String {
+    report::with_interval(q).replacen(" x", "x", 1)
+}
+
+/// Returns the words, or a dash where nothing is known.
+pub(crate) fn or_unknown(words: Option<String>) -> String {
+    words.unwrap_or_else(|| "-".to_owned())
+}
+
+/// Returns the words for a verdict on times or on bytes.
+pub(crate) fn verdict(verdict: Verdict, kind: Kind) -> &'static str {
+    match (kind, verdict) {
+        (Kind::Bytes, Verdict::Faster) => "fewer",
+        (Kind::Bytes, Verdict::Slower) => "more",
+        (Kind::Bytes, Verdict::NotSlower) => "not more",
+        (Kind::Bytes, Verdict::NotFaster) => "not fewer",
+        _ => report::verdict_words(verdict),
+    }
+}
+
+/// Returns text for a Markdown table or sentence: nothing in it is a column, emphasis or HTML.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '`' | '<' | '>' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns a Markdown table.
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(head.iter().map(|cell| (*cell).to_owned()).collect());
+    text += &line(head.iter().map(|_| "---".to_owned()).collect());
+    for row in rows {
+        text += &line(row.iter().map(|cell| plain(cell)).collect());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_a_table() {
+        let rows = vec![vec!["a|b\n<i>".to_owned()]];
+        assert_eq!(table(&["x"], &rows), "| x |\n| --- |\n| a\\|b \\<i\\> |\n");
+    }
+}
