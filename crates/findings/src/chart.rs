@@ -6,15 +6,15 @@ use maud::{Markup, PreEscaped, html};
 use report::Quantity;
 
 use crate::claims::{Chart, Panel};
-use crate::finding::{Finding, Ours};
+use crate::finding::Finding;
 use crate::words::factor;
 
 // Sizes in SVG user units.
 const WIDTH: f64 = 760.0;
 /// Where the plot begins and ends; labels are before it, figures behind it.
 const LEFT: f64 = 220.0;
-const RIGHT: f64 = 540.0;
-const PUBLISHED: f64 = 610.0;
+const RIGHT: f64 = 530.0;
+const PUBLISHED: f64 = 600.0;
 const OURS: f64 = 750.0;
 const TOP: f64 = 44.0;
 const TITLE: f64 = 30.0;
@@ -27,7 +27,7 @@ const APART: f64 = 5.0;
 const TICKS: [&[f64]; 3] = [
     &[1.0, 2.0, 5.0],
     &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
-    &[0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5],
+    &[0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5],
 ];
 
 const STYLE: &str = "\
@@ -50,11 +50,11 @@ struct Row<'a> {
 }
 
 /// Returns the chart of a study.
-pub(crate) fn svg(finding: &Finding, ours: &Ours, chart: &Chart) -> Result<String, ConfigError> {
+pub(crate) fn svg(finding: &Finding, chart: &Chart) -> Result<String, ConfigError> {
     let panels: Vec<(&Panel, Vec<Row<'_>>)> = chart
         .panels
         .iter()
-        .map(|panel| Ok((panel, rows(finding, ours, panel)?)))
+        .map(|panel| Ok((panel, rows(finding, panel)?)))
         .collect::<Result<_, ConfigError>>()?;
     let axis = Axis::over(panels.iter().flat_map(|(_, rows)| rows).flat_map(ends));
     let height_of = |rows: &[Row<'_>]| TITLE + ROW * rows.len() as f64 + BOTTOM;
@@ -81,7 +81,7 @@ pub(crate) fn svg(finding: &Finding, ours: &Ours, chart: &Chart) -> Result<Strin
     Ok(svg.into_string() + "\n")
 }
 
-fn rows<'a>(finding: &Finding, ours: &Ours, panel: &'a Panel) -> Result<Vec<Row<'a>>, ConfigError> {
+fn rows<'a>(finding: &Finding, panel: &'a Panel) -> Result<Vec<Row<'a>>, ConfigError> {
     let row = |row: &'a crate::claims::Row| {
         let published = row
             .published
@@ -91,7 +91,7 @@ fn rows<'a>(finding: &Finding, ours: &Ours, panel: &'a Panel) -> Result<Vec<Row<
         Ok(Row {
             label: &row.label,
             published: published.map(|(_, value)| value),
-            ours: row.ours.as_ref().and_then(|pair| ours.speedup(pair)),
+            ours: row.ours.as_ref().and_then(|pair| finding.speedup(pair)),
         })
     };
     panel.rows.iter().map(row).collect()

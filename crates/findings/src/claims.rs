@@ -8,7 +8,6 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::published::Selector;
-use crate::run::Run;
 
 /// The claims of one study.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,6 +19,8 @@ pub(crate) struct Claims {
     pub(crate) study: String,
     /// Where it is published.
     pub(crate) link: String,
+    /// The runs, i.e. studies of commute, that answer it; the first answers where no run is named.
+    pub(crate) runs: Vec<String>,
     /// Published figures by the name under which sentences print them.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Spanned<Selector>>,
@@ -60,6 +61,8 @@ pub(crate) struct Claim {
 pub(crate) struct Ask {
     /// The name under which sentences print its result; needs a single network.
     pub(crate) name: Option<Spanned<String>>,
+    /// The run that answers it.
+    pub(crate) run: Option<Spanned<String>>,
     /// The networks it is asked on.
     pub(crate) networks: Vec<Spanned<String>>,
     /// The label of the measure, as in the report.
@@ -136,6 +139,8 @@ pub(crate) struct Row {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pair {
+    /// The run it is from.
+    pub(crate) run: Option<Spanned<String>>,
     /// The network.
     pub(crate) network: Spanned<String>,
     /// The label of the measure.
@@ -162,6 +167,8 @@ pub(crate) struct NotRepeated {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Need {
+    /// The run that answers it.
+    pub(crate) run: Option<Spanned<String>>,
     /// The label of the measure.
     pub(crate) measure: Spanned<String>,
     /// The need in words.
@@ -172,10 +179,24 @@ impl Claims {
     /// Parses `claims.toml`.
     pub(crate) fn parse(source: &Source<'_>) -> Result<Claims, ConfigError> {
         let claims: Claims = source.parse()?;
+        if claims.runs.is_empty() {
+            return Err(source.error_at("runs", "at least one run answers a study"));
+        }
         for ask in claims.asks() {
             ask.check(source)?;
         }
+        let asked = claims.asks().map(|ask| &ask.run);
+        let drawn = claims.drawn().map(|pair| &pair.run);
+        let needed = claims.needs.iter().map(|need| &need.run);
+        for run in asked.chain(drawn).chain(needed).flatten() {
+            known(source, "run", run, claims.runs.iter().map(String::as_str))?;
+        }
         Ok(claims)
+    }
+
+    /// Returns the name of the run that answers.
+    pub(crate) fn run<'a>(&'a self, named: &'a Option<Spanned<String>>) -> &'a str {
+        named.as_ref().map_or(&self.runs[0], |name| name.as_ref())
     }
 
     /// Returns every comparison that claims ask for.
@@ -185,32 +206,19 @@ impl Claims {
             .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
     }
 
-    /// Checks that a run has every arm that is compared.
-    pub(crate) fn check_arms(&self, source: &Source<'_>, run: &Run) -> Result<(), ConfigError> {
-        let asked = self.asks().flat_map(|ask| [&ask.arm, &ask.against]);
-        let drawn = self.drawn().flat_map(|pair| [&pair.arm, &pair.against]);
-        asked.chain(drawn).try_for_each(|arm| {
-            known(
-                source,
-                "arm",
-                arm,
-                run.arms.iter().map(|arm| arm.name.as_str()),
-            )
-        })
-    }
-
-    /// Returns every pair of arms that answers or the chart compare, without repetitions, in order.
-    pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
-        let asked = self
-            .asks()
-            .map(|ask| (ask.arm.as_ref().as_str(), ask.against.as_ref().as_str()));
+    /// Returns every pair of arms of a run that answers or the chart compare.
+    pub(crate) fn pairs<'a>(
+        &'a self,
+        run: &'a str,
+    ) -> impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<String>)> {
+        let asked = self.asks().map(|ask| (&ask.run, &ask.arm, &ask.against));
         let drawn = self
             .drawn()
-            .map(|pair| (pair.arm.as_ref().as_str(), pair.against.as_ref().as_str()));
-        let mut pairs: Vec<(&str, &str)> = asked.chain(drawn).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
+            .map(|pair| (&pair.run, &pair.arm, &pair.against));
+        let of_run = asked
+            .chain(drawn)
+            .filter(move |(named, ..)| self.run(named) == run);
+        of_run.map(|(_, arm, against)| (arm, against))
     }
 
     /// Returns every comparison that the chart draws.

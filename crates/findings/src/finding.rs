@@ -1,12 +1,13 @@
 //! One study: its claims, the published figures and our run, checked against each other.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::{ConfigError, Source};
 use report::{Advice, Comparison, Kind, Place, Quantity};
 use toml::Spanned;
 
-use crate::claims::{Ask, Claims, Pair};
+use crate::claims::{Ask, Claim, Claims, Pair};
 use crate::decided::Decided;
 use crate::fill::{Names, fill};
 use crate::outcome::Outcome;
@@ -16,9 +17,11 @@ use crate::{Data, FindingsError, blocks, claims, published, read, run};
 
 /// The hand-written file of a study.
 pub(crate) const CLAIMS: &str = "claims.toml";
-/// The files that [`crate::extract`] writes.
-pub(crate) const RUN: &str = "run.json";
-pub(crate) const BLOCKS: &str = "blocks.csv";
+
+/// Returns the names of the two files that are kept of a run: its header and its values by block.
+pub(crate) fn files(run: &str) -> (String, String) {
+    (format!("{run}.json"), format!("{run}.csv"))
+}
 
 /// A study with all that its page is made of.
 pub(crate) struct Finding {
@@ -26,8 +29,8 @@ pub(crate) struct Finding {
     pub(crate) name: String,
     pub(crate) claims: Claims,
     pub(crate) published: Vec<Figure>,
-    /// Absent before the run.
-    pub(crate) ours: Option<Ours>,
+    /// Our runs that are there already, by name.
+    pub(crate) ours: BTreeMap<String, Ours>,
     /// What sentences may name.
     names: Names,
     file: String,
@@ -63,15 +66,21 @@ impl Finding {
             name: name.to_owned(),
             claims: Claims::parse(&Source::new(&file, &text))?,
             published: published::parse(&figures, &read(&root.join(&figures))?)?,
-            ours: None,
+            ours: BTreeMap::new(),
             names: Names::default(),
             file,
             text,
         };
         finding.check_published()?;
-        if dir.join(RUN).exists() {
-            finding.ours = Some(Ours::read(&dir, name)?);
-            finding.check_ours()?;
+        for run in &finding.claims.runs {
+            if dir.join(files(run).0).exists() {
+                finding
+                    .ours
+                    .insert(run.clone(), Ours::read(&dir, name, run)?);
+            }
+        }
+        for run in finding.ours.keys() {
+            finding.check_ours(run)?;
         }
         finding.name_figures()?;
         Ok(finding)
@@ -113,42 +122,42 @@ impl Finding {
         }
     }
 
-    /// Checks that the run has every network, arm and measure that claims name, and every pair.
-    fn check_ours(&self) -> Result<(), ConfigError> {
-        let Some(Ours { run, decided }) = &self.ours else {
-            return Ok(());
-        };
-        let networks = || run.networks.iter().map(|n| n.name.as_str());
-        let arms = || run.arms.iter().map(|a| a.name.as_str());
-        let pair = |arm: &Spanned<String>, against: &Spanned<String>| {
-            self.known("arm", arm, arms())?;
-            self.known("arm", against, arms())?;
-            match decided.has(arm.as_ref(), against.as_ref()) {
-                true => Ok(()),
-                false => Err(self.error(
-                    &arm.span(),
-                    format!(
-                        "{BLOCKS} does not compare `{}` with `{}`: extract the run again",
-                        arm.as_ref(),
-                        against.as_ref()
-                    ),
-                )),
-            }
-        };
-        for ask in self.claims.asks() {
-            for network in &ask.networks {
-                self.known("network", network, networks())?;
-            }
-            self.known("measure", &ask.measure, decided.measures())?;
-            pair(&ask.arm, &ask.against)?;
+    /// Checks that a run has every network, arm and measure that claims name, and every pair.
+    fn check_ours(&self, name: &str) -> Result<(), ConfigError> {
+        let (claims, Ours { run, decided }) = (&self.claims, &self.ours[name]);
+        let is_asked = |named: &Option<Spanned<String>>| claims.run(named) == name;
+        let asks = || claims.asks().filter(|ask| is_asked(&ask.run));
+        let drawn = || claims.drawn().filter(|pair| is_asked(&pair.run));
+        let needs = claims.needs.iter().filter(|need| is_asked(&need.run));
+        let networks = asks()
+            .flat_map(|ask| &ask.networks)
+            .chain(drawn().map(|p| &p.network));
+        for network in networks {
+            self.known(
+                "network",
+                network,
+                run.networks.iter().map(|n| n.name.as_str()),
+            )?;
         }
-        for drawn in self.claims.drawn() {
-            self.known("network", &drawn.network, networks())?;
-            self.known("measure", &drawn.measure, decided.measures())?;
-            pair(&drawn.arm, &drawn.against)?;
+        let measures = asks()
+            .map(|ask| &ask.measure)
+            .chain(drawn().map(|pair| &pair.measure));
+        for measure in measures.chain(needs.map(|need| &need.measure)) {
+            self.known("measure", measure, decided.measures())?;
         }
-        for need in &self.claims.needs {
-            self.known("measure", &need.measure, decided.measures())?;
+        for (arm, against) in claims.pairs(name) {
+            for arm in [arm, against] {
+                self.known("arm", arm, run.arms.iter().map(|a| a.name.as_str()))?;
+            }
+            if !decided.has(arm.as_ref(), against.as_ref()) {
+                let message = format!(
+                    "{} does not compare `{}` with `{}`: extract the run again",
+                    files(name).1,
+                    arm.as_ref(),
+                    against.as_ref()
+                );
+                return Err(self.error(&arm.span(), message));
+            }
         }
         Ok(())
     }
@@ -196,33 +205,49 @@ impl Finding {
 
     /// Returns a sentence with its numbers.
     pub(crate) fn sentence(&self, text: &Spanned<String>) -> Result<String, ConfigError> {
-        // Before the run its results have no words, and sentences that name them are not printed.
-        let filled = fill(text.as_ref(), &self.names, self.ours.is_some());
+        // Before a run its results have no words.
+        let all_run = self.ours.len() == self.claims.runs.len();
+        let filled = fill(text.as_ref(), &self.names, all_run);
         filled.map_err(|message| self.error(&text.span(), message))
     }
 
-    /// Returns the comparisons that a claim asks for, one per network.
+    /// Returns the comparisons that a claim asks for, one per network, as far as they were run.
     pub(crate) fn answers<'a>(&'a self, asks: &'a [Ask]) -> Vec<Answer<'a>> {
-        let Some(ours) = &self.ours else {
-            return Vec::new();
+        let of = |ask: &'a Ask| {
+            let ours = self.ours.get(self.claims.run(&ask.run));
+            let networks = ask.networks.iter().map(|network| network.as_ref().as_str());
+            networks.filter_map(move |network| Some(ours?.answer(ask, network)))
         };
-        let networks = |ask: &'a Ask| ask.networks.iter().map(move |n| (ask, n.as_ref().as_str()));
-        asks.iter()
-            .flat_map(networks)
-            .map(|(ask, network)| ours.answer(ask, network))
-            .collect()
+        asks.iter().flat_map(of).collect()
+    }
+
+    /// Returns the outcome of a claim over all its comparisons.
+    pub(crate) fn outcome(&self, claim: &Claim) -> Outcome {
+        let answers = self.answers(&claim.answers);
+        Outcome::all(
+            &answers
+                .iter()
+                .map(|answer| answer.outcome)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Returns the factor by which an arm is faster, for the chart.
+    pub(crate) fn speedup(&self, pair: &Pair) -> Option<Quantity> {
+        self.ours.get(self.claims.run(&pair.run))?.speedup(pair)
     }
 }
 
 impl Ours {
-    fn read(dir: &Path, name: &str) -> Result<Ours, FindingsError> {
-        let file = format!("{name}/{RUN}");
+    fn read(dir: &Path, study: &str, name: &str) -> Result<Ours, FindingsError> {
+        let (header, values) = files(name);
+        let file = format!("{study}/{header}");
         let error = |message: String| FindingsError::Data {
             file: file.clone(),
             message,
         };
         let run: Run =
-            serde_json::from_str(&read(&dir.join(RUN))?).map_err(|e| error(e.to_string()))?;
+            serde_json::from_str(&read(&dir.join(&header))?).map_err(|e| error(e.to_string()))?;
         if run.format != run::FORMAT {
             return Err(error(format!(
                 "format {} instead of {}",
@@ -230,7 +255,8 @@ impl Ours {
                 run::FORMAT
             )));
         }
-        let values = blocks::parse(&format!("{name}/{BLOCKS}"), &read(&dir.join(BLOCKS))?)?;
+        let text = read(&dir.join(&values))?;
+        let values = blocks::parse(&format!("{study}/{values}"), &text)?;
         Ok(Ours::new(Data { run, values }))
     }
 
@@ -277,8 +303,7 @@ impl Ours {
         self.run.networks.iter().any(|n| is(&n))
     }
 
-    /// Returns the factor by which an arm is faster, for the chart.
-    pub(crate) fn speedup(&self, pair: &Pair) -> Option<Quantity> {
+    fn speedup(&self, pair: &Pair) -> Option<Quantity> {
         let arm = self.place(
             pair.network.as_ref(),
             pair.measure.as_ref(),

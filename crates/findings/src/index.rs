@@ -6,7 +6,6 @@ use report::{Advice, Need, count};
 
 use crate::finding::{Finding, Ours};
 use crate::outcome::Outcome;
-use crate::page::outcome;
 use crate::run::Network;
 use crate::words::{factor, plain, table};
 
@@ -15,9 +14,9 @@ const HEAD: &str = "\
 
 # Findings
 
-Five published studies compared transports for mobile apps. Each is repeated here on emulated networks
-with real client stacks, in randomised blocks with common random numbers, and each claim is judged by a
-rule that was written before the run ([how](../docs/findings.md)).
+Published studies of transports for mobile apps, repeated on emulated networks with real client stacks, in
+randomised blocks with common random numbers. Each claim is judged by a rule over verdicts and intervals,
+never by eye ([how](../docs/findings.md)).
 
 ";
 
@@ -41,9 +40,9 @@ pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
     );
     text += "\n## Where we contradict published results\n\n";
     let mut rows = Vec::new();
-    for finding in findings.iter().filter(|f| f.ours.is_some()) {
+    for finding in findings.iter().filter(|f| !f.ours.is_empty()) {
         for claim in &finding.claims.claims {
-            let outcome = outcome(finding, claim);
+            let outcome = finding.outcome(claim);
             if outcome.is_contradiction() {
                 rows.push(vec![
                     finding.name.clone(),
@@ -63,30 +62,31 @@ pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
 
 /// Returns a row for each network and need of a study.
 fn needs(finding: &Finding) -> Vec<Vec<String>> {
-    let Some(ours) = &finding.ours else {
-        return Vec::new();
-    };
-    let wanted = finding.claims.needs.iter();
-    let networks = |need| ours.run.networks.iter().map(move |network| (need, network));
-    let rows = wanted.flat_map(networks).filter_map(|(wanted, network)| {
-        let found = network
-            .needs
-            .iter()
-            .find(|n| n.label == *wanted.measure.as_ref());
-        let (answer, sure) = match (&network.advice, found) {
-            (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
-            (_, None) => return None,
-            (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
+    let mut rows = Vec::new();
+    for wanted in &finding.claims.needs {
+        let Some(ours) = finding.ours.get(finding.claims.run(&wanted.run)) else {
+            continue;
         };
-        Some(vec![
-            format!("{} ({})", network.name, network.numbers),
-            wanted.words.clone(),
-            answer,
-            sure,
-            finding.name.clone(),
-        ])
-    });
-    rows.collect()
+        for network in &ours.run.networks {
+            let found = network
+                .needs
+                .iter()
+                .find(|n| n.label == *wanted.measure.as_ref());
+            let (answer, sure) = match (&network.advice, found) {
+                (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
+                (_, None) => continue,
+                (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
+            };
+            rows.push(vec![
+                format!("{} ({})", network.name, network.numbers),
+                wanted.words.clone(),
+                answer,
+                sure,
+                finding.name.clone(),
+            ]);
+        }
+    }
+    rows
 }
 
 /// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what
@@ -118,10 +118,17 @@ fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
 
 fn study(finding: &Finding) -> Vec<String> {
     let claims = &finding.claims;
-    let outcomes: Vec<Outcome> = claims.claims.iter().map(|c| outcome(finding, c)).collect();
-    let (measured, outcomes) = match &finding.ours {
-        None => ("not run yet".to_owned(), String::new()),
-        Some(ours) => (ours.run.date.clone(), tally(&outcomes)),
+    let outcomes: Vec<Outcome> = claims.claims.iter().map(|c| finding.outcome(c)).collect();
+    let mut dates: Vec<&str> = finding
+        .ours
+        .values()
+        .map(|ours| ours.run.date.as_str())
+        .collect();
+    dates.sort_unstable();
+    dates.dedup();
+    let (measured, outcomes) = match dates.is_empty() {
+        true => ("not run yet".to_owned(), String::new()),
+        false => (dates.join(", "), tally(&outcomes)),
     };
     vec![
         finding.name.clone(),
@@ -147,7 +154,7 @@ fn tally(outcomes: &[Outcome]) -> String {
 
 /// Links the names of studies that have a page.
 fn linked(table: &str, findings: &[Finding]) -> String {
-    let run = findings.iter().filter(|f| f.ours.is_some());
+    let run = findings.iter().filter(|f| !f.ours.is_empty());
     run.fold(table.to_owned(), |text, finding| {
         let name = plain(&finding.name);
         text.replacen(

@@ -4,7 +4,7 @@
 //!
 //! 1. The claims of a study are written by hand (`claims`): what it claims, which published figures
 //!    that rests on (`published`), which comparison of ours answers it, and by which rule.
-//! 2. A run of the study is measured. [`Data::of`] takes from its records what the pages need: the
+//! 2. Runs of the study are measured. [`Data::of`] takes from the records of each what the page needs: the
 //!    values by block of every comparison (`blocks`) and a header (`run`). [`Data::write`] keeps both
 //!    beside the claims, in two small files.
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
@@ -36,7 +36,7 @@ use record::RunData;
 use report::{ByBlock, Summary};
 
 use claims::Claims;
-use finding::{BLOCKS, CLAIMS, Finding, RUN};
+use finding::{CLAIMS, Finding};
 
 /// The name of pages.
 const PAGE: &str = "README.md";
@@ -73,8 +73,8 @@ pub struct Data {
 }
 
 impl Data {
-    /// Takes from a run what the pages of a study need; `root` is the folder of all findings. Fails
-    /// if the study's claims name an arm that the run lacks.
+    /// Takes from a run what the page of a study needs; `root` is the folder of all findings. Fails if
+    /// the study's claims do not name the run, or name an arm that it lacks.
     pub fn of(
         data: &RunData,
         summary: &Summary,
@@ -86,23 +86,43 @@ impl Data {
         let source = Source::new(&file, &text);
         let claims = Claims::parse(&source)?;
         let run = run::Run::of(data, summary);
-        claims.check_arms(&source, &run)?;
+        if !claims.runs.contains(&run.study) {
+            let message = format!(
+                "`{}` is not among the runs that answer this study",
+                run.study
+            );
+            return Err(source.error_at("runs", message).into());
+        }
         let baseline = run.baseline.as_str();
-        let mut pairs = claims.pairs();
-        pairs.retain(|(arm, against)| *arm != baseline && *against != baseline);
+        let mut pairs = Vec::new();
+        for (arm, against) in claims.pairs(&run.study) {
+            for arm in [arm, against] {
+                claims::known(
+                    &source,
+                    "arm",
+                    arm,
+                    run.arms.iter().map(|a| a.name.as_str()),
+                )?;
+            }
+            let pair = (arm.as_ref().as_str(), against.as_ref().as_str());
+            if pair.0 != baseline && pair.1 != baseline && !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
         Ok(Data {
             values: ByBlock::of(data, &pairs),
             run,
         })
     }
 
-    /// Writes the study's two files.
+    /// Writes the two files of the run into the study's folder.
     pub fn write(&self, root: &Path, study: &str) -> Result<(), FindingsError> {
         let run =
             serde_json::to_string_pretty(&self.run).expect("strings, numbers and lists") + "\n";
         let dir = root.join(study);
-        write(&dir.join(RUN), &run)?;
-        write(&dir.join(BLOCKS), &blocks::write(&self.values))
+        let (header, values) = finding::files(&self.run.study);
+        write(&dir.join(header), &run)?;
+        write(&dir.join(values), &blocks::write(&self.values))
     }
 }
 
@@ -115,11 +135,11 @@ pub fn build(root: &Path) -> Result<BTreeMap<PathBuf, String>, FindingsError> {
         .collect::<Result<Vec<Finding>, FindingsError>>()?;
     let mut files = BTreeMap::from([(PathBuf::from(PAGE), index::index(&findings)?)]);
     for finding in &findings {
-        if let Some(ours) = &finding.ours {
+        if !finding.ours.is_empty() {
             let dir = Path::new(&finding.name);
-            files.insert(dir.join(PAGE), page::page(finding, ours)?);
+            files.insert(dir.join(PAGE), page::page(finding)?);
             if let Some(chart) = &finding.claims.figure {
-                files.insert(dir.join(page::CHART), chart::svg(finding, ours, chart)?);
+                files.insert(dir.join(page::CHART), chart::svg(finding, chart)?);
             }
         }
     }

@@ -128,7 +128,7 @@ mod tests {
 
     fn ask(rule: &str) -> Ask {
         let text = format!(
-            "title = ''\nstudy = ''\nlink = ''\n[[claim]]\nsays = ''\nbecause = ''\nchanges = ''\n\
+            "title = ''\nstudy = ''\nlink = ''\nruns = ['r']\n[[claim]]\nsays = ''\nbecause = ''\nchanges = ''\n\
              [[claim.answer]]\nnetworks = ['n']\nmeasure = 'm'\narm = 'a'\nagainst = 'b'\n{rule}\n"
         );
         let claims = Claims::parse(&config::Source::new("claims.toml", &text));

@@ -1,10 +1,10 @@
 //! The page of one study, `STUDY/README.md`.
 
 use config::ConfigError;
-use report::{AaCheck, cells_line, count, duration, percent, with_interval};
+use report::{AaCheck, Quantity, cells_line, count, duration, percent, with_interval};
 
 use crate::claims::Claim;
-use crate::finding::{Answer, BLOCKS, CLAIMS, Finding, Ours, RUN};
+use crate::finding::{Answer, CLAIMS, Finding, files};
 use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::words::{factor, or_unknown, plain, table, verdict};
@@ -14,22 +14,33 @@ pub(crate) const CHART: &str = "figure.svg";
 
 const MADE: &str = "<!-- Made by `commute findings`. Edit claims.toml instead. -->\n\n";
 
-/// Returns the page of a study that was run.
-pub(crate) fn page(finding: &Finding, ours: &Ours) -> Result<String, ConfigError> {
-    let (claims, run) = (&finding.claims, &ours.run);
+/// Returns the page of a study of which something was run.
+pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
+    let claims = &finding.claims;
+    let runs = || finding.ours.values().map(|ours| &ours.run);
     let mut text = format!(
-        "{MADE}# {}\n\nRepeats [{}]({}). Measured on {} with commute {}{}.\n\n",
+        "{MADE}# {}\n\nRepeats [{}]({}). ",
         plain(&claims.title),
         plain(&claims.study),
-        claims.link,
-        run.date,
-        run.commute,
-        match run.commits.is_empty() {
-            true => String::new(),
-            false => format!(" (commit {})", run.commits.join(" and ")),
-        },
+        claims.link
     );
-    for line in warnings(run) {
+    for run in runs() {
+        text += &format!(
+            "Run {} was measured on {} with {}. ",
+            run.study,
+            run.date,
+            version(run)
+        );
+    }
+    for name in claims
+        .runs
+        .iter()
+        .filter(|name| !finding.ours.contains_key(*name))
+    {
+        text += &format!("Run {name} was not made yet. ");
+    }
+    text = text.trim_end().to_owned() + "\n\n";
+    for line in runs().flat_map(warnings) {
         text += &format!("**{}**\n\n", plain(&line));
     }
     text += &summary(finding)?;
@@ -39,11 +50,25 @@ pub(crate) fn page(finding: &Finding, ours: &Ours) -> Result<String, ConfigError
     for (i, claim) in claims.claims.iter().enumerate() {
         text += &section(finding, claim, i + 1)?;
     }
-    text += &method(run);
-    text += &arms(run);
-    text += &repeat(finding, run);
+    for run in runs() {
+        text += &method(run);
+        text += &arms(run);
+    }
+    text += &repeat(finding);
     text += &not_repeated(finding);
     Ok(text)
+}
+
+/// Returns the version of commute and its commits.
+fn version(run: &Run) -> String {
+    match run.commits.is_empty() {
+        true => format!("commute {}", run.commute),
+        false => format!(
+            "commute {} (commit {})",
+            run.commute,
+            run.commits.join(" and ")
+        ),
+    }
 }
 
 /// Returns why results must not be used.
@@ -66,7 +91,7 @@ fn warnings(run: &Run) -> Vec<String> {
 fn summary(finding: &Finding) -> Result<String, ConfigError> {
     let claims = finding.claims.claims.iter().enumerate();
     let rows = claims.map(|(i, claim)| {
-        let outcome = outcome(finding, claim);
+        let outcome = finding.outcome(claim);
         Ok(vec![
             (i + 1).to_string(),
             finding.sentence(&claim.says)?,
@@ -77,63 +102,57 @@ fn summary(finding: &Finding) -> Result<String, ConfigError> {
     Ok(table(&["", "published claim", "ours"], &rows))
 }
 
-/// Returns the outcome of a claim over all its comparisons.
-pub(crate) fn outcome(finding: &Finding, claim: &Claim) -> Outcome {
-    let answers = finding.answers(&claim.answers);
-    Outcome::all(&answers.iter().map(|a| a.outcome).collect::<Vec<_>>())
-}
-
 fn section(finding: &Finding, claim: &Claim, number: usize) -> Result<String, ConfigError> {
     let mut text = format!(
         "\n## {number}. {}\n\nOurs: **{}**. {}\n",
         plain(&finding.sentence(&claim.says)?),
-        outcome(finding, claim).words(),
+        finding.outcome(claim).words(),
         plain(&finding.sentence(&claim.because)?),
     );
     let answers = finding.answers(&claim.answers);
     if !answers.is_empty() {
-        text += &format!("\n{}", comparisons(&answers, "claim"));
+        text += &format!("\n{}", comparisons(&answers, Outcome::words));
     }
     let confounds = finding.answers(&claim.confounds);
     if !confounds.is_empty() {
         text += "\nWhat the published result rests on:\n\n";
-        text += &comparisons(&confounds, "as expected");
+        text += &comparisons(&confounds, shown);
     }
     let changes = plain(&finding.sentence(&claim.changes)?);
     Ok(text + &format!("\nWhat would change this: {changes}\n"))
 }
 
-/// Returns a table of comparisons; `last` heads the column of their outcomes.
-fn comparisons(answers: &[Answer<'_>], last: &str) -> String {
+/// Returns a table of comparisons; `outcome` returns the words for the outcome of each.
+fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> String {
     let shows = answers.iter().any(|answer| answer.ask.shows.is_some());
     let mut head = vec![
         "network",
         "measure",
         "arm",
         "against",
-        "arm took",
-        "other took",
         "difference",
         "factor",
         "verdict",
-        "claimed",
-        last,
+        "expected",
+        "outcome",
     ];
     let row = |answer: &Answer<'_>| {
         let comparison = answer.comparison.as_ref();
         let ask = answer.ask;
+        let took = |arm: &str, median: Option<&Quantity>| match median {
+            Some(median) => format!("{arm}: {}", with_interval(median)),
+            None => arm.to_owned(),
+        };
         let mut row = vec![
             answer.network.to_owned(),
             ask.measure.as_ref().clone(),
-            ask.arm.as_ref().clone(),
-            ask.against.as_ref().clone(),
-            or_unknown(answer.arm.map(with_interval)),
-            or_unknown(answer.against.map(with_interval)),
+            took(ask.arm.as_ref(), answer.arm),
+            took(ask.against.as_ref(), answer.against),
             or_unknown(comparison.map(|c| with_interval(&c.difference))),
             or_unknown(comparison.and_then(|c| c.speedup.as_ref()).map(factor)),
             or_unknown(comparison.map(|c| verdict(c.verdict, answer.kind).to_owned())),
-            claimed(answer),
-            answer.outcome.words().to_owned(),
+            expected(answer),
+            outcome(answer.outcome).to_owned(),
         ];
         if shows {
             row.push(ask.shows.clone().unwrap_or_default());
@@ -172,8 +191,17 @@ fn comparisons(answers: &[Answer<'_>], last: &str) -> String {
     table(&head, &rows) + &note
 }
 
-/// Returns what a claim expects, e.g. `faster, at least 1.5x`.
-fn claimed(answer: &Answer<'_>) -> String {
+/// Returns the words for whether a comparison shows what the published result rests on.
+fn shown(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Same => "shown",
+        Outcome::NotSame => "not shown",
+        other => other.words(),
+    }
+}
+
+/// Returns what is expected of an arm, e.g. `faster, at least 1.5x`.
+fn expected(answer: &Answer<'_>) -> String {
     use crate::claims::Expect::{Faster, NoDifference, Slower, Within};
     use stats::Verdict;
     let ask = answer.ask;
@@ -224,9 +252,9 @@ fn method(run: &Run) -> String {
     facts.extend(networks.map(|n| format!("Network {}: {}", n.name, n.numbers)));
     let list: String = facts
         .iter()
-        .map(|fact| format!("- {}.\n", plain(fact)))
+        .map(|fact| format!("- {}\n", plain(fact)))
         .collect();
-    format!("\n## How it was measured\n\n{list}")
+    format!("\n## How {} was measured\n\n{list}", run.study)
 }
 
 fn arms(run: &Run) -> String {
@@ -234,8 +262,10 @@ fn arms(run: &Run) -> String {
         vec![
             arm.name.clone(),
             arm.stack.clone(),
+            arm.asked.clone(),
             arm.protocols.join(" and "),
-            arm.libraries.join(", "),
+            arm.client.join(", "),
+            arm.server.join(", "),
             format!("{} ({} lost)", arm.calls, arm.lost),
             arm.caveat.clone().unwrap_or_default(),
         ]
@@ -244,25 +274,39 @@ fn arms(run: &Run) -> String {
     let head = [
         "arm",
         "stack",
+        "asked for",
         "negotiated",
-        "versions",
+        "client",
+        "server",
         "requests",
         "caveat",
     ];
     format!("\n{}", table(&head, &rows))
 }
 
-fn repeat(finding: &Finding, run: &Run) -> String {
-    let again = match &run.repeat {
-        Some(command) => format!("```sh\n{command}\n```\n\n"),
-        None => String::new(),
+fn repeat(finding: &Finding) -> String {
+    let name = &finding.name;
+    let runs = || finding.ours.values().map(|ours| &ours.run);
+    let commands: String = runs()
+        .filter_map(|run| run.repeat.as_ref())
+        .map(|command| format!("{command}\n"))
+        .collect();
+    let again = match commands.is_empty() {
+        true => String::new(),
+        false => format!("```sh\n{commands}```\n\n"),
     };
+    let kept: Vec<String> = runs()
+        .map(|run| {
+            let (header, values) = files(&run.study);
+            format!("[{header}]({header}) and, for every block, [{values}]({values})")
+        })
+        .collect();
     format!(
-        "\n## Repeat it\n\n{again}The values of every block are in [{BLOCKS}]({BLOCKS}), the run in \
-         [{RUN}]({RUN}), the claims and the rules that judge them in [{CLAIMS}]({CLAIMS}), the \
-         published figures in [{}](../published/{}.csv). `commute findings` makes this page from \
-         them; `commute findings extract DIR --study {}` takes the values from a new run.\n",
-        finding.name, finding.name, finding.name
+        "\n## Repeat it\n\n{again}What is kept of the runs is in {}; the claims and the rules that \
+         judge them are in [{CLAIMS}]({CLAIMS}), the published figures in \
+         [{name}.csv](../published/{name}.csv). `commute findings` makes this page from them; `commute \
+         findings extract DIR --study {name}` takes the values from a new run.\n",
+        kept.join("; in ")
     )
 }
 

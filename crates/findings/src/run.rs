@@ -11,8 +11,9 @@ pub(crate) const FORMAT: u32 = 1;
 /// Characters of a git commit that tell it apart from others.
 const SHORT_COMMIT: usize = 12;
 
-/// Values of a configuration that a page shows of each arm.
-const SHOWN: [&str; 3] = ["library", "TLS library", "server's library"];
+/// Values of a configuration that a page shows of each arm: of its client and of its server.
+const CLIENT: [&str; 2] = ["library", "TLS library"];
+const SERVER: [&str; 1] = ["server's library"];
 
 /// The run behind a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,8 +81,12 @@ pub(crate) struct Arm {
     pub(crate) stack: String,
     /// The protocols that its requests negotiated.
     pub(crate) protocols: Vec<String>,
-    /// Library, TLS library and the server's library, with their versions.
-    pub(crate) libraries: Vec<String>,
+    /// What it was asked to use: protocol, codec, security and, unless commute's, the server.
+    pub(crate) asked: String,
+    /// The client's library and TLS library, with their versions.
+    pub(crate) client: Vec<String>,
+    /// The server's library, with its version.
+    pub(crate) server: Vec<String>,
     /// A caveat that every result of it carries.
     pub(crate) caveat: Option<String>,
     /// Calls on all networks.
@@ -124,12 +129,12 @@ impl Run {
                     needs: network.needs.clone(),
                 })
                 .collect(),
-            arms: arms(summary),
+            arms: arms(&run.arms, summary),
         }
     }
 }
 
-fn arms(summary: &Summary) -> Vec<Arm> {
+fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {
     let Some(first) = summary.networks.first() else {
         return Vec::new();
     };
@@ -141,15 +146,29 @@ fn arms(summary: &Summary) -> Vec<Arm> {
         };
         let counts = everywhere().map(report::ArmSummary::calls_and_losses);
         let (calls, lost) = counts.fold((0, 0), |sum, (calls, lost)| (sum.0 + calls, sum.1 + lost));
-        let shown = |configuration: &Configuration| {
-            let values = SHOWN.iter().filter_map(|name| configuration.get(*name));
-            values.flatten().cloned().collect::<Vec<String>>()
+        let shown = |names: &[&str]| {
+            let of = |configuration: &Configuration| {
+                let values = names.iter().filter_map(|name| configuration.get(*name));
+                values.flatten().cloned().collect::<Vec<String>>()
+            };
+            distinct(everywhere().flat_map(|arm| of(&arm.configuration)))
         };
+        let asked = asked.iter().find(|asked| asked.name == arm.name);
         Arm {
             name: arm.name.clone(),
             stack: arm.stack.clone(),
             protocols: distinct(everywhere().flat_map(|a| a.negotiated_protocols.clone())),
-            libraries: distinct(everywhere().flat_map(|a| shown(&a.configuration))),
+            asked: asked.map_or_else(String::new, |asked| {
+                let server = asked.server.as_ref().map(|name| format!("server {name}"));
+                let words = [&asked.protocol, &asked.codec, &asked.security];
+                let words = words.into_iter().chain(&server).map(String::as_str);
+                words
+                    .filter(|word| !word.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            }),
+            client: shown(&CLIENT),
+            server: shown(&SERVER),
             caveat: arm.caveat.clone(),
             calls,
             lost,

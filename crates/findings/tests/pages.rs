@@ -23,8 +23,8 @@ impl Copy {
             "published/made-up.csv",
             "published/waiting.csv",
             "made-up/claims.toml",
-            "made-up/run.json",
-            "made-up/blocks.csv",
+            "made-up/made-up.json",
+            "made-up/made-up.csv",
             "waiting/claims.toml",
         ] {
             let to = copy.0.path().join(file);
@@ -107,22 +107,22 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
         (
             "network = \"4G\"",
             "network = \"5G\"",
-            "made-up/claims.toml:7: no published figure",
+            "made-up/claims.toml:8: no published figure",
         ),
         (
             "network = \"4G\"",
             "platform = \"phone\"",
-            "made-up/claims.toml:7: 2 published figures",
+            "made-up/claims.toml:8: 2 published figures",
         ),
         (
             "{quic}",
             "{quick}",
-            "made-up/claims.toml:11: nothing is named `quick` (did you mean `quic`?)",
+            "made-up/claims.toml:12: nothing is named `quick` (did you mean `quic`?)",
         ),
         (
             "{image.speedup}",
             "{image.sped}",
-            "made-up/claims.toml:12: nothing is named `image.sped`",
+            "made-up/claims.toml:13: nothing is named `image.sped`",
         ),
         ("at_least = 1.2", "at_lest = 1.2", "unknown field `at_lest`"),
         (
@@ -156,11 +156,11 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
 #[test]
 fn pairs_that_were_not_extracted_are_errors() {
     let copy = Copy::new();
-    let blocks = fs::read_to_string(copy.0.path().join("made-up/blocks.csv")).unwrap();
+    let blocks = fs::read_to_string(copy.0.path().join("made-up/made-up.csv")).unwrap();
     let pair = ",hyper h1,quinn h3,";
     let kept: Vec<&str> = blocks.lines().filter(|line| !line.contains(pair)).collect();
     assert!(kept.len() < blocks.lines().count());
-    fs::write(copy.0.path().join("made-up/blocks.csv"), kept.join("\n")).unwrap();
+    fs::write(copy.0.path().join("made-up/made-up.csv"), kept.join("\n")).unwrap();
     let error = copy.error();
     assert!(
         error.contains("does not compare `hyper h1` with `quinn h3`: extract"),
@@ -173,7 +173,7 @@ fn pairs_that_were_not_extracted_are_errors() {
 fn networks_whose_results_must_not_be_used_decide_nothing() {
     let copy = Copy::new();
     assert!(copy.page().contains("Ours: **not the same**"));
-    let run = "made-up/run.json";
+    let run = "made-up/made-up.json";
     let text = fs::read_to_string(copy.0.path().join(run)).unwrap();
     let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
     for network in value["networks"].as_array_mut().unwrap() {
