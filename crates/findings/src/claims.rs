@@ -7,7 +7,12 @@ use config::{ConfigError, Source, did_you_mean};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::outcome::Size;
 use crate::published::Selector;
+
+/// How far a factor may be from a published one, as a factor, and still count as of the same size: the
+/// machines, links and libraries are others.
+pub(crate) const NEAR: f64 = 1.5;
 
 /// The claims of one study.
 #[derive(Clone, Debug, Deserialize)]
@@ -71,12 +76,18 @@ pub(crate) struct Ask {
     pub(crate) arm: Spanned<String>,
     /// The arm that it is compared with.
     pub(crate) against: Spanned<String>,
+    /// The other arm's measure; absent where it is the same. Then the arms' medians are compared block
+    /// by block, with the default margin, because different requests cannot be paired.
+    pub(crate) against_measure: Option<Spanned<String>>,
     /// What the claim expects of the arm.
     pub(crate) expect: Spanned<Expect>,
     /// The smallest factor in the expected direction that the claim allows.
     pub(crate) at_least: Option<f64>,
     /// The largest factor in the expected direction that the claim allows.
     pub(crate) at_most: Option<f64>,
+    /// The published factor, by its name in `figures`, to which the claim's is near: at most
+    /// [`NEAR`] times as large or as small.
+    pub(crate) near: Option<Spanned<String>>,
     /// The largest difference either way that the claim allows, for `within`.
     pub(crate) within_ms: Option<f64>,
     /// What the comparison shows.
@@ -206,12 +217,13 @@ impl Claims {
             .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
     }
 
-    /// Returns every pair of arms of a run that answers or the chart compare.
+    /// Returns every pair of arms of a run that answers or the chart compare in one measure.
     pub(crate) fn pairs<'a>(
         &'a self,
         run: &'a str,
     ) -> impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<String>)> {
-        let asked = self.asks().map(|ask| (&ask.run, &ask.arm, &ask.against));
+        let paired = self.asks().filter(|ask| ask.against_measure.is_none());
+        let asked = paired.map(|ask| (&ask.run, &ask.arm, &ask.against));
         let drawn = self
             .drawn()
             .map(|pair| (&pair.run, &pair.arm, &pair.against));
@@ -245,9 +257,22 @@ impl Claims {
 }
 
 impl Ask {
+    /// Returns the factors that the claim allows, given the published factor that `near` names.
+    pub(crate) fn size(&self, near: Option<f64>) -> Size {
+        match near.filter(|_| self.near.is_some()) {
+            Some(factor) => Some((factor / NEAR, factor * NEAR)),
+            None if self.at_least.is_none() && self.at_most.is_none() => None,
+            None => Some((
+                self.at_least.unwrap_or(0.0),
+                self.at_most.unwrap_or(f64::INFINITY),
+            )),
+        }
+    }
+
     fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
         let within = *self.expect.as_ref() == Expect::Within;
-        let factors = self.at_least.is_some() || self.at_most.is_some();
+        let bounds = self.at_least.is_some() || self.at_most.is_some();
+        let factors = bounds || self.near.is_some();
         let directed = matches!(self.expect.as_ref(), Expect::Faster | Expect::Slower);
         let error = |message: &str| Err(source.error(&self.expect.span(), message));
         if within != self.within_ms.is_some() {

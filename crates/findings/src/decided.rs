@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use report::{Bound, ByBlock, Comparison, Kind, Place, Quantity, Unit, Values};
+use report::{BlockValue, Bound, ByBlock, Comparison, Kind, Place, Quantity, Unit, Values};
 use stats::{Ranks, Span, Verdict};
 
 /// Every comparison of a run, decided, and every figure of an arm.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decided {
     comparisons: BTreeMap<(Place, String), Comparison>,
+    /// Comparisons of different measures.
+    across: BTreeMap<(Place, Place), Comparison>,
     medians: BTreeMap<Place, Quantity>,
 }
 
@@ -21,8 +23,13 @@ type Columns<'a> = BTreeMap<(&'a str, &'a str), Vec<Asked<'a>>>;
 impl Decided {
     /// Decides all comparisons. Those of times with the baseline are those of the run's report and
     /// get its verdicts. Pairs without the baseline are decided apart from them, and so are bytes and
-    /// parts of requests.
-    pub(crate) fn new(all: &ByBlock, baseline: &str, ranks: Ranks) -> Decided {
+    /// parts of requests, and `across`, the places whose measures differ.
+    pub(crate) fn new(
+        all: &ByBlock,
+        baseline: &str,
+        across: &[(Place, Place)],
+        ranks: Ranks,
+    ) -> Decided {
         // What is decided together: with the baseline or not, and the kind of values.
         let mut reports: BTreeMap<(bool, Kind), Columns<'_>> = BTreeMap::new();
         for (key, values) in &all.pairs {
@@ -43,6 +50,13 @@ impl Decided {
                 .comparisons
                 .extend(keys.zip(comparisons.into_iter().flatten()));
         }
+        let values: Vec<Vec<Values>> = across
+            .iter()
+            .map(|(arm, other)| vec![unpaired(all, arm, other)])
+            .collect();
+        let comparisons = report::decide(&values, Unit::Ns, ranks);
+        let keys = across.iter().cloned();
+        decided.across = keys.zip(comparisons.into_iter().flatten()).collect();
         for (place, blocks) in &all.medians {
             let blocks: Vec<Span> = blocks.values().copied().collect();
             if let Some(median) = report::median(&blocks, place.kind.unit()) {
@@ -67,6 +81,12 @@ impl Decided {
         (found.difference.blocks > 0).then_some(found)
     }
 
+    /// Returns the comparison of two places whose measures differ. `None` if no block has both.
+    pub(crate) fn across(&self, arm: &Place, other: &Place) -> Option<Comparison> {
+        let found = self.across.get(&(arm.clone(), other.clone()))?;
+        (found.difference.blocks > 0).then(|| found.clone())
+    }
+
     /// Returns the median over blocks of an arm.
     pub(crate) fn median(&self, place: &Place) -> Option<&Quantity> {
         self.medians.get(place)
@@ -89,6 +109,28 @@ impl Decided {
     /// Returns the labels of all measures.
     pub(crate) fn measures(&self) -> impl Iterator<Item = &str> {
         self.medians.keys().map(|place| place.measure.as_str())
+    }
+}
+
+/// Returns the values of two places of different requests: block by block, because they share machine
+/// and minute, but not request by request.
+fn unpaired(all: &ByBlock, arm: &Place, other: &Place) -> Values {
+    let (Some(arm), Some(other)) = (all.medians.get(arm), all.medians.get(other)) else {
+        return Values::default();
+    };
+    let value = |(block, time): (&u32, &Span)| {
+        let other = other.get(block)?;
+        let value = BlockValue {
+            difference: time.minus(*other),
+            speedup: (time.lo > 0.0 && other.lo > 0.0).then(|| other.over(*time)),
+        };
+        Some((*block, value))
+    };
+    let others: Vec<Span> = other.values().copied().collect();
+    let median = stats::median(&others).map_or(0.0, |median| median.lo);
+    Values {
+        margin: stats::default_margin_ns(median),
+        blocks: arm.iter().filter_map(value).collect(),
     }
 }
 
@@ -130,8 +172,6 @@ fn inverted(q: &Quantity) -> Quantity {
 
 #[cfg(test)]
 mod tests {
-    use report::BlockValue;
-
     use super::*;
 
     fn place(arm: &str) -> Place {
@@ -155,7 +195,7 @@ mod tests {
         };
         let mut all = ByBlock::default();
         all.pairs.insert((place("h3"), "h2".into()), values);
-        let decided = Decided::new(&all, "h2", Ranks::Fixed);
+        let decided = Decided::new(&all, "h2", &[], Ranks::Fixed);
         let h3 = decided.comparison(&place("h3"), "h2").unwrap();
         let h2 = decided.comparison(&place("h2"), "h3").unwrap();
         assert_eq!((h3.verdict, h2.verdict), (Verdict::Faster, Verdict::Slower));
@@ -175,5 +215,28 @@ mod tests {
         let turned = inverted(&q);
         assert_eq!((turned.high, turned.bound), (None, Bound::AtMost));
         assert_eq!(turned.value, Some(-5.0));
+    }
+
+    /// First and warm requests of one arm, say.
+    #[test]
+    fn different_measures_are_compared_block_by_block() {
+        let warm = Place {
+            measure: "warm".into(),
+            ..place("h2")
+        };
+        let times = |ms: f64| -> BTreeMap<u32, Span> {
+            (0..8)
+                .map(|b| (b, Span::exact((ms + f64::from(b)) * 1e6)))
+                .collect()
+        };
+        let mut all = ByBlock::default();
+        all.medians.insert(place("h2"), times(200.0));
+        all.medians.insert(warm.clone(), times(100.0));
+        let across = [(place("h2"), warm)];
+        let decided = Decided::new(&all, "h2", &across, Ranks::Fixed);
+        let found = decided.across(&across[0].0, &across[0].1).unwrap();
+        assert_eq!(found.verdict, Verdict::Slower);
+        assert_eq!(found.difference.value, Some(100e6));
+        assert_eq!(found.margin_ns, 0.05 * 103.5e6);
     }
 }

@@ -10,10 +10,10 @@ use toml::Spanned;
 use crate::claims::{Ask, Claim, Claims, Pair};
 use crate::decided::Decided;
 use crate::fill::{Names, fill};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Size};
 use crate::published::{Figure, Selector};
 use crate::run::Run;
-use crate::{Data, FindingsError, blocks, claims, published, read, run};
+use crate::{FindingsError, blocks, claims, published, read, run};
 
 /// The hand-written file of a study.
 pub(crate) const CLAIMS: &str = "claims.toml";
@@ -51,6 +51,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) against: Option<&'a Quantity>,
     pub(crate) comparison: Option<Comparison>,
     pub(crate) kind: Kind,
+    /// The factors that the claim allows.
+    pub(crate) size: Size,
     pub(crate) outcome: Outcome,
 }
 
@@ -76,7 +78,7 @@ impl Finding {
             if dir.join(files(run).0).exists() {
                 finding
                     .ours
-                    .insert(run.clone(), Ours::read(&dir, name, run)?);
+                    .insert(run.clone(), Ours::read(&dir, name, run, &finding.claims)?);
             }
         }
         for run in finding.ours.keys() {
@@ -104,6 +106,13 @@ impl Finding {
                 self.published.iter().map(|f| f.table.as_str()),
             )?;
             spoken_of.push(table.as_ref());
+        }
+        for near in self.claims.asks().filter_map(|ask| ask.near.as_ref()) {
+            self.known(
+                "figure",
+                near,
+                self.claims.figures.keys().map(String::as_str),
+            )?;
         }
         match self
             .published
@@ -140,10 +149,14 @@ impl Finding {
             )?;
         }
         let measures = asks()
-            .map(|ask| &ask.measure)
+            .flat_map(|ask| [Some(&ask.measure), ask.against_measure.as_ref()])
+            .flatten()
             .chain(drawn().map(|pair| &pair.measure));
         for measure in measures.chain(needs.map(|need| &need.measure)) {
             self.known("measure", measure, decided.measures())?;
+        }
+        for arm in asks().flat_map(|ask| [&ask.arm, &ask.against]) {
+            self.known("arm", arm, run.arms.iter().map(|a| a.name.as_str()))?;
         }
         for (arm, against) in claims.pairs(name) {
             for arm in [arm, against] {
@@ -211,12 +224,21 @@ impl Finding {
         filled.map_err(|message| self.error(&text.span(), message))
     }
 
+    /// Returns the factors that a claim allows.
+    fn size(&self, ask: &Ask) -> Size {
+        let near = ask.near.as_ref();
+        let figure = near.and_then(|name| self.claims.figures.get(name.as_ref()));
+        // That the figure is there was checked.
+        let value = figure.and_then(|of| of.as_ref().find(&self.published).ok());
+        ask.size(value.map(|(_, value)| value))
+    }
+
     /// Returns the comparisons that a claim asks for, one per network, as far as they were run.
     pub(crate) fn answers<'a>(&'a self, asks: &'a [Ask]) -> Vec<Answer<'a>> {
         let of = |ask: &'a Ask| {
             let ours = self.ours.get(self.claims.run(&ask.run));
             let networks = ask.networks.iter().map(|network| network.as_ref().as_str());
-            networks.filter_map(move |network| Some(ours?.answer(ask, network)))
+            networks.filter_map(move |network| Some(ours?.answer(ask, self.size(ask), network)))
         };
         asks.iter().flat_map(of).collect()
     }
@@ -239,7 +261,7 @@ impl Finding {
 }
 
 impl Ours {
-    fn read(dir: &Path, study: &str, name: &str) -> Result<Ours, FindingsError> {
+    fn read(dir: &Path, study: &str, name: &str, claims: &Claims) -> Result<Ours, FindingsError> {
         let (header, values) = files(name);
         let file = format!("{study}/{header}");
         let error = |message: String| FindingsError::Data {
@@ -257,15 +279,30 @@ impl Ours {
         }
         let text = read(&dir.join(&values))?;
         let values = blocks::parse(&format!("{study}/{values}"), &text)?;
-        Ok(Ours::new(Data { run, values }))
-    }
-
-    fn new(data: Data) -> Ours {
-        let ranks = report::ranks(data.run.looked_at_results);
-        Ours {
-            decided: Decided::new(&data.values, &data.run.baseline, ranks),
-            run: data.run,
+        let of_run = claims.asks().filter(|ask| claims.run(&ask.run) == name);
+        let place =
+            |network: &Spanned<String>, measure: &Spanned<String>, arm: &Spanned<String>| Place {
+                kind: Kind::Time,
+                network: network.as_ref().clone(),
+                measure: measure.as_ref().clone(),
+                arm: arm.as_ref().clone(),
+            };
+        let mut across = Vec::new();
+        for ask in of_run {
+            for (other, network) in ask
+                .against_measure
+                .iter()
+                .flat_map(|m| ask.networks.iter().map(move |n| (m, n)))
+            {
+                let arm = place(network, &ask.measure, &ask.arm);
+                across.push((arm, place(network, other, &ask.against)));
+            }
         }
+        let ranks = report::ranks(run.looked_at_results);
+        Ok(Ours {
+            decided: Decided::new(&values, &run.baseline, &across, ranks),
+            run,
+        })
     }
 
     fn place(&self, network: &str, measure: &str, arm: &str) -> Place {
@@ -277,15 +314,19 @@ impl Ours {
         }
     }
 
-    fn answer<'a>(&'a self, ask: &'a Ask, network: &'a str) -> Answer<'a> {
+    fn answer<'a>(&'a self, ask: &'a Ask, size: Size, network: &'a str) -> Answer<'a> {
+        let other = ask.against_measure.as_ref().unwrap_or(&ask.measure);
         let arm = self.place(network, ask.measure.as_ref(), ask.arm.as_ref());
-        let against = self.place(network, ask.measure.as_ref(), ask.against.as_ref());
-        let comparison = self.decided.comparison(&arm, &against.arm);
+        let against = self.place(network, other.as_ref(), ask.against.as_ref());
+        let comparison = match ask.against_measure {
+            Some(_) => self.decided.across(&arm, &against),
+            None => self.decided.comparison(&arm, &against.arm),
+        };
         let outcome = match &comparison {
             None => Outcome::NotRun,
             // Where the baseline differs from its copy, no difference is trustworthy.
             Some(_) if self.is_invalid(network) => Outcome::Open,
-            Some(comparison) => Outcome::of(ask, comparison),
+            Some(comparison) => Outcome::of(ask, size, comparison),
         };
         Answer {
             ask,
@@ -294,6 +335,7 @@ impl Ours {
             against: self.decided.median(&against),
             kind: arm.kind,
             comparison,
+            size,
             outcome,
         }
     }

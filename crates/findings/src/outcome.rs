@@ -20,13 +20,18 @@ pub(crate) enum Outcome {
     Open,
     /// It was not measured.
     NotRun,
-    /// Its comparisons have different outcomes.
+    /// Some of its comparisons agree or contradict, others are not decided.
+    Partly,
+    /// Some of its comparisons contradict it, at least in size, others do not.
     Mixed,
 }
 
+/// The smallest and the largest factor in the expected direction that a claim allows, if it has a size.
+pub(crate) type Size = Option<(f64, f64)>;
+
 impl Outcome {
     /// Judges a comparison by what the claim expects of it.
-    pub(crate) fn of(ask: &Ask, comparison: &Comparison) -> Outcome {
+    pub(crate) fn of(ask: &Ask, claimed: Size, comparison: &Comparison) -> Outcome {
         use Verdict::{Faster, NoDifference, NotFaster, NotSlower, Slower};
         let expect = *ask.expect.as_ref();
         let agrees = match (expect, comparison.verdict) {
@@ -40,7 +45,7 @@ impl Outcome {
             _ => return Outcome::Open,
         };
         match agrees {
-            true => size(ask, expect, comparison.speedup.as_ref()),
+            true => size(claimed, expect, comparison.speedup.as_ref()),
             false => Outcome::NotSame,
         }
     }
@@ -50,7 +55,8 @@ impl Outcome {
         match outcomes {
             [] => Outcome::NotRun,
             [first, rest @ ..] if rest.iter().all(|o| o == first) => *first,
-            _ => Outcome::Mixed,
+            all if all.iter().any(|outcome| outcome.is_contradiction()) => Outcome::Mixed,
+            _ => Outcome::Partly,
         }
     }
 
@@ -63,7 +69,8 @@ impl Outcome {
             Outcome::NotSame => "not the same",
             Outcome::Open => "not decided",
             Outcome::NotRun => "not run",
-            Outcome::Mixed => "in part",
+            Outcome::Partly => "not decided in part",
+            Outcome::Mixed => "same in part",
         }
     }
 
@@ -90,14 +97,10 @@ fn within(ask: &Ask, difference: &Quantity) -> Outcome {
 }
 
 /// Judges the size of a difference in the claimed direction.
-fn size(ask: &Ask, expect: Expect, speedup: Option<&Quantity>) -> Outcome {
-    let (least, most) = (
-        ask.at_least.unwrap_or(0.0),
-        ask.at_most.unwrap_or(f64::INFINITY),
-    );
-    if ask.at_least.is_none() && ask.at_most.is_none() {
+fn size(claimed: Size, expect: Expect, speedup: Option<&Quantity>) -> Outcome {
+    let Some((least, most)) = claimed else {
         return Outcome::Same;
-    }
+    };
     let Some(speedup) = speedup else {
         return Outcome::SizeOpen;
     };
@@ -149,7 +152,8 @@ mod tests {
             blocks: (0..8).map(|b| (b, value(b))).collect(),
         };
         let decided = report::decide(&[vec![values]], Unit::Ns, Ranks::Fixed);
-        Outcome::of(&ask(rule), &decided[0][0])
+        let ask = ask(rule);
+        Outcome::of(&ask, ask.size(Some(2.0)), &decided[0][0])
     }
 
     #[test]
@@ -188,6 +192,8 @@ mod tests {
                 200.0,
                 Outcome::OtherSize,
             ),
+            ("expect = 'faster'\nnear = 'two'", 50.0, Outcome::Same),
+            ("expect = 'slower'\nnear = 'two'", 400.0, Outcome::OtherSize),
             ("expect = 'within'\nwithin_ms = 15", 110.0, Outcome::Same),
             ("expect = 'within'\nwithin_ms = 15", 150.0, Outcome::NotSame),
             ("expect = 'within'\nwithin_ms = 10", 110.0, Outcome::Open),
@@ -198,9 +204,10 @@ mod tests {
 
     #[test]
     fn claims_of_several_comparisons_hold_if_all_agree() {
-        use Outcome::{Mixed, NotRun, NotSame, Same};
+        use Outcome::{Mixed, NotRun, NotSame, Open, Partly, Same};
         assert_eq!(Outcome::all(&[Same, Same]), Same);
         assert_eq!(Outcome::all(&[Same, NotSame]), Mixed);
+        assert_eq!(Outcome::all(&[Same, Open]), Partly);
         assert_eq!(Outcome::all(&[]), NotRun);
     }
 }

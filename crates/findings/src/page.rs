@@ -6,6 +6,7 @@ use report::{AaCheck, Quantity, cells_line, count, duration, percent, with_inter
 use crate::claims::Claim;
 use crate::finding::{Answer, CLAIMS, Finding, files};
 use crate::outcome::Outcome;
+use crate::published::digits;
 use crate::run::Run;
 use crate::words::{factor, or_unknown, plain, table, verdict};
 
@@ -143,11 +144,15 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
             Some(median) => format!("{arm}: {}", with_interval(median)),
             None => arm.to_owned(),
         };
+        let against = match &ask.against_measure {
+            Some(measure) => format!("{}, {}", ask.against.as_ref(), measure.as_ref()),
+            None => ask.against.as_ref().clone(),
+        };
         let mut row = vec![
             answer.network.to_owned(),
             ask.measure.as_ref().clone(),
             took(ask.arm.as_ref(), answer.arm),
-            took(ask.against.as_ref(), answer.against),
+            took(&against, answer.against),
             or_unknown(comparison.map(|c| with_interval(&c.difference))),
             or_unknown(comparison.and_then(|c| c.speedup.as_ref()).map(factor)),
             or_unknown(comparison.map(|c| verdict(c.verdict, answer.kind).to_owned())),
@@ -211,10 +216,12 @@ fn expected(answer: &Answer<'_>) -> String {
         NoDifference => verdict(Verdict::NoDifference, answer.kind).to_owned(),
         Within => format!("within {}", duration(ask.within_ms.unwrap_or(0.0) * 1e6)),
     };
-    for (bound, name) in [(ask.at_least, "at least"), (ask.at_most, "at most")] {
-        if let Some(factor) = bound {
-            words += &format!(", {name} {factor}x");
+    match answer.size {
+        Some((least, most)) if most.is_finite() => {
+            words += &format!(", {}x to {}x", digits(least), digits(most));
         }
+        Some((least, _)) => words += &format!(", at least {}x", digits(least)),
+        None => {}
     }
     words
 }

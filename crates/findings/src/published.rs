@@ -130,7 +130,7 @@ impl Figure {
 }
 
 /// Returns at least three significant digits, without zeros at the end.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,
