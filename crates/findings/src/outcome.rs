@@ -70,7 +70,7 @@ impl Outcome {
             Outcome::Open => "not decided",
             Outcome::NotRun => "not run",
             Outcome::Partly => "not decided in part",
-            Outcome::Mixed => "same in part",
+            Outcome::Mixed => "contradicted in part",
         }
     }
 
