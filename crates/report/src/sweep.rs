@@ -108,7 +108,7 @@ fn axes(run: &Run) -> Vec<Axis> {
 }
 
 fn words(level: &Level) -> String {
-    format!("{} {}", level.setting, level.value)
+    format!("{}={}", level.setting, level.value)
 }
 
 fn trend(

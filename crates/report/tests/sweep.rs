@@ -7,7 +7,7 @@ mod invented;
 use invented::{data, quickstart};
 use record::{Level, RunData};
 
-const NETWORKS: [&str; 2] = ["metro loss-down 0%", "metro loss-down 5%"];
+const NETWORKS: [&str; 2] = ["metro loss-down=0%", "metro loss-down=5%"];
 
 fn swept() -> RunData {
     let data = data(&quickstart(), &NETWORKS, 8, 1);

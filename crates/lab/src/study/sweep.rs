@@ -128,7 +128,7 @@ fn at(base: &Network, levels: Vec<Level>) -> Result<StudyNetwork, OverrideError>
     let mut name = base.name.clone();
     for level in &levels {
         overrides.set(&level.setting, &level.value)?;
-        name += &format!(" {} {}", level.setting, level.value);
+        name += &format!(" {}={}", level.setting, level.value);
     }
     let mut link = base.clone().with_overrides(&overrides)?;
     link.name = name;
@@ -161,8 +161,8 @@ mod tests {
         assert_eq!(
             names,
             [
-                "true-metro loss-down 0% rtt 80ms",
-                "true-metro loss-down 5% rtt 80ms"
+                "true-metro loss-down=0% rtt=80ms",
+                "true-metro loss-down=5% rtt=80ms"
             ]
         );
         assert!(networks.iter().all(|n| n.link.rtt_ns() == 80_000_000));
