@@ -10,7 +10,12 @@ use crate::verifier::MAX_FIELD_BYTES;
 
 /// Returns the value of a Content-Digest field for this body.
 pub fn content_digest(body: &[u8]) -> String {
-    format!("sha-256=:{}:", STANDARD.encode(sha256(body)))
+    digest_field(&sha256(body))
+}
+
+/// Returns the value of a Content-Digest field for a body with this SHA-256.
+pub fn digest_field(sha256: &[u8; 32]) -> String {
+    format!("sha-256=:{}:", STANDARD.encode(sha256))
 }
 
 /// Returns the SHA-256 of a body.

@@ -45,7 +45,7 @@ mod request;
 mod verifier;
 
 pub use chunks::{Chunks, MAC_BYTES};
-pub use digest::{content_digest, sha256};
+pub use digest::{content_digest, digest_field, sha256};
 pub use key::{Key, Keys, MIN_SECRET_BYTES};
 pub use refusal::Refusal;
 pub use request::{Body, Fields, Request};

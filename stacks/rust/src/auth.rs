@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use ring::rand::{SecureRandom, SystemRandom};
 use sign::{Body, Key};
 
+use crate::body::Content;
 use crate::dial::Origin;
 use crate::stack::StackError;
 
@@ -33,14 +34,6 @@ pub struct Proof {
     /// Of a signed request whose body is not covered: the key and the code from which those of its
     /// chunks go on.
     pub chunks: Option<(Key, [u8; sign::MAC_BYTES])>,
-}
-
-/// What a request sends, for its signature.
-pub enum Content<'a> {
-    /// A body or gRPC message, known as a whole.
-    Whole(&'a [u8]),
-    /// A gRPC client stream.
-    Chunks,
 }
 
 impl Auth {
@@ -73,8 +66,14 @@ impl Auth {
         matches!(self, Self::Hmac(_))
     }
 
-    /// Returns the proof of a request, as of now.
-    pub fn prove(&self, method: &str, origin: &Origin, path: &str, content: Content<'_>) -> Proof {
+    /// Returns the proof of a request, as of now. A gRPC client stream has no content yet.
+    pub fn prove(
+        &self,
+        method: &str,
+        origin: &Origin,
+        path: &str,
+        content: Option<&Content>,
+    ) -> Proof {
         let mut headers = HeaderMap::new();
         let key = match self {
             Self::Jwt(value) => {
@@ -86,10 +85,7 @@ impl Auth {
             }
             Self::Hmac(key) => key,
         };
-        let digest = match content {
-            Content::Whole(body) => Some(sign::content_digest(body)),
-            Content::Chunks => None,
-        };
+        let digest = content.map(|content| sign::digest_field(&content.sha256()));
         let request = sign::Request {
             method,
             authority: &origin.authority.as_str().to_ascii_lowercase(),

@@ -25,6 +25,7 @@
 //! that breaks during a call fails the call.
 
 pub mod auth;
+pub mod body;
 pub mod call_error;
 pub mod channel;
 pub mod dial;

@@ -12,7 +12,8 @@ use http::header::{
 use http::{HeaderMap, Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
-use crate::auth::{Auth, Content};
+use crate::auth::Auth;
+use crate::body::{CHUNK_BYTES, Content};
 use crate::dial::Origin;
 use crate::exchange::find_kind;
 use crate::stack::StackError;
@@ -20,13 +21,6 @@ use crate::trace::Trace;
 
 /// The header that carries a step's id to the server's log.
 pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
-
-/// Bytes of a body handed to the library at a time: the largest HTTP/2 frame that every peer must
-/// accept (RFC 9113 section 4.2). With larger chunks the body would end long before it is sent.
-pub const CHUNK_BYTES: usize = 16 << 10;
-
-/// Largest upload prepared in memory.
-const MAX_UPLOAD_BYTES: usize = 256 << 20;
 
 /// A request, which can be sent any number of times.
 #[derive(Clone)]
@@ -37,7 +31,7 @@ pub struct HttpRequest {
     content_type: Option<HeaderValue>,
     /// In an exchange: the codec of the body.
     codec: Option<wire::Codec>,
-    body: Bytes,
+    body: Content,
     proof: HeaderMap,
 }
 
@@ -51,15 +45,23 @@ impl HttpRequest {
                 Method::POST,
                 "/echo".into(),
                 json,
-                Bytes::from(body.clone()),
+                Content::Bytes(body.clone().into()),
             ),
-            Action::Get { bytes } => (Method::GET, format!("/bytes/{bytes}"), None, Bytes::new()),
-            Action::Put { bytes: length } => {
-                (Method::PUT, "/upload".into(), bytes, upload_body(*length)?)
-            }
+            Action::Get { bytes } => (
+                Method::GET,
+                format!("/bytes/{bytes}"),
+                None,
+                Content::default(),
+            ),
+            Action::Put { bytes: length } => (
+                Method::PUT,
+                "/upload".into(),
+                bytes,
+                Content::upload(*length),
+            ),
             Action::Exchange { kind, .. } => {
                 let path = format!("/exchange/{}", find_kind(kind)?.name());
-                (Method::POST, path, None, Bytes::new())
+                (Method::POST, path, None, Content::default())
             }
             Action::Stream { .. } => {
                 let reason = "only gRPC has message streams here";
@@ -74,7 +76,7 @@ impl HttpRequest {
             }
             Action::Submit { kind, .. } => {
                 let path = format!("/submit/{}", find_kind(kind)?.name());
-                (Method::POST, path, None, Bytes::new())
+                (Method::POST, path, None, Content::default())
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
@@ -99,15 +101,14 @@ impl HttpRequest {
         Self {
             content_type: Some(HeaderValue::from_static(codec.format.content_type())),
             codec: Some(codec),
-            body: messages.into_iter().next().unwrap_or_default(),
+            body: Content::Bytes(messages.into_iter().next().unwrap_or_default()),
             ..self.clone()
         }
     }
 
     /// Returns this request with the proof of who sends it.
     pub fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self {
-        let body = Content::Whole(&self.body);
-        let proof = auth.prove(self.method.as_str(), origin, &self.path, body);
+        let proof = auth.prove(self.method.as_str(), origin, &self.path, Some(&self.body));
         Self {
             proof: proof.headers,
             ..self.clone()
@@ -130,7 +131,7 @@ impl HttpRequest {
         if let Some(kind) = &self.content_type {
             head.headers_mut().insert(CONTENT_TYPE, kind.clone());
             head.headers_mut()
-                .insert(CONTENT_LENGTH, self.body.len().into());
+                .insert(CONTENT_LENGTH, self.body.length().into());
         }
         if let Some(codec) = self.codec {
             let token = codec.compression.content_encoding();
@@ -153,24 +154,9 @@ impl HttpRequest {
     }
 }
 
-/// Returns the seeded bytes that a step `put` of this length uploads.
-pub fn upload_body(length: u64) -> Result<Bytes, StackError> {
-    let too_large = || {
-        let what = format!("put of {length} bytes");
-        StackError::unsupported(what, "uploads are prepared in memory")
-    };
-    let length = usize::try_from(length).map_err(|_| too_large())?;
-    if length > MAX_UPLOAD_BYTES {
-        return Err(too_large());
-    }
-    let mut bytes = vec![0; length];
-    wire::fill(0, &mut bytes);
-    Ok(bytes.into())
-}
-
 /// A body of known length, in chunks of [`CHUNK_BYTES`].
 pub struct Chunks {
-    remaining: Bytes,
+    remaining: Content,
     trace: Trace,
 }
 
@@ -178,9 +164,10 @@ impl Iterator for Chunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let length = self.remaining.len().min(CHUNK_BYTES);
-        self.trace.edit(|row| row.request_bytes += length as u64);
-        (length > 0).then(|| self.remaining.split_to(length))
+        let chunk = self.remaining.take(CHUNK_BYTES);
+        let bytes = chunk.len() as u64;
+        self.trace.edit(|row| row.request_bytes += bytes);
+        (bytes > 0).then_some(chunk)
     }
 }
 
@@ -196,10 +183,10 @@ impl Body for Chunks {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.remaining.is_empty()
+        self.remaining.length() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.remaining.len() as u64)
+        SizeHint::with_exact(self.remaining.length())
     }
 }

@@ -27,11 +27,11 @@ use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest};
 use wire::{Echo, PassThrough};
 
-use crate::auth::{Auth, Content, Proof};
+use crate::auth::{Auth, Proof};
+use crate::body::{CHUNK_BYTES, Content};
 use crate::call_error::{call_error, transport_error};
 use crate::dial::{Dialer, conn_info};
 use crate::exchange::{codecs, find_kind};
-use crate::request::{CHUNK_BYTES, upload_body};
 use crate::send_tracker::{SendTracker, TrackedStream};
 use crate::stack::{ConnInfo, Stack, StackError};
 use crate::tls;
@@ -64,7 +64,7 @@ pub struct GrpcRequest {
 enum Method {
     Echo(EchoRequest),
     Download(DownloadRequest),
-    Upload(Bytes),
+    Upload(Content),
     Chat {
         message: EchoRequest,
         messages: u32,
@@ -132,7 +132,7 @@ impl Stack for Tonic {
         let method = match action {
             Action::Call { body } => Method::Echo(message(body)?),
             Action::Get { bytes } => Method::Download(DownloadRequest { bytes: *bytes }),
-            Action::Put { bytes } => Method::Upload(upload_body(*bytes)?),
+            Action::Put { bytes } => Method::Upload(Content::upload(*bytes)),
             Action::Stream { messages: 0, .. } => {
                 return Err(StackError::Failed(format!(
                     "step {id} is a stream without messages"
@@ -197,23 +197,20 @@ impl Stack for Tonic {
     }
 
     fn with_proof(&self, request: &GrpcRequest, auth: &Auth) -> GrpcRequest {
-        let encoded;
+        let whole = |message: Vec<u8>| Some(Content::Bytes(message.into()));
         let (path, content) = match &request.method {
-            Method::Echo(message) => {
-                encoded = message.encode_to_vec();
-                ("/commute.v1.Bench/Echo", Content::Whole(&encoded))
+            Method::Echo(message) => ("/commute.v1.Bench/Echo", whole(message.encode_to_vec())),
+            Method::Download(range) => ("/commute.v1.Bench/Download", whole(range.encode_to_vec())),
+            Method::Upload(_) => ("/commute.v1.Bench/Upload", None),
+            Method::Chat { .. } => ("/commute.v1.Bench/Chat", None),
+            Method::Unary { path, message } => {
+                (path.as_str(), Some(Content::Bytes(message.clone())))
             }
-            Method::Download(range) => {
-                encoded = range.encode_to_vec();
-                ("/commute.v1.Bench/Download", Content::Whole(&encoded))
-            }
-            Method::Upload(_) => ("/commute.v1.Bench/Upload", Content::Chunks),
-            Method::Chat { .. } => ("/commute.v1.Bench/Chat", Content::Chunks),
-            Method::Unary { path, message } => (path.as_str(), Content::Whole(message)),
-            Method::Submit(_) => (SUBMIT_STREAM, Content::Chunks),
+            Method::Submit(_) => (SUBMIT_STREAM, None),
         };
+        let origin = self.dialer.origin();
         GrpcRequest {
-            proof: Some(auth.prove("POST", self.dialer.origin(), path, content)),
+            proof: Some(auth.prove("POST", origin, path, content.as_ref())),
             ..request.clone()
         }
     }
@@ -318,7 +315,7 @@ async fn download(
 async fn upload(
     mut client: Client,
     request: &GrpcRequest,
-    file: &Bytes,
+    file: &Content,
     trace: &Trace,
 ) -> Result<(), Status> {
     let mut codes = request.codes();
@@ -327,13 +324,13 @@ async fn upload(
     let chunks = std::iter::from_fn(move || {
         let mut rest = remaining.take()?;
         // An empty file has no chunk, unless one must carry the code of the last.
-        if rest.is_empty() && !signed {
+        if rest.length() == 0 && !signed {
             return None;
         }
-        let data = rest.split_to(rest.len().min(CHUNK_BYTES));
+        let data = rest.take(CHUNK_BYTES);
         count_sent(&counted, data.len());
-        let code = code(&mut codes, &data, rest.is_empty());
-        remaining = Some(rest).filter(|rest| !rest.is_empty());
+        let code = code(&mut codes, &data, rest.length() == 0);
+        remaining = Some(rest).filter(|rest| rest.length() > 0);
         Some(Chunk { data, code })
     });
     let chunks = request.wrap(tokio_stream::iter(chunks));
