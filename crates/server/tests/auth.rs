@@ -6,7 +6,9 @@ mod common;
 
 use bytes::Bytes;
 use common::client::{self, PROTOCOLS, request};
-use common::signing::{self, Grpc, chunk, now_s, sign_http, sign_http_at, signed_chunks};
+use common::signing::{
+    self, Grpc, chunk, diag, now_s, requests, sign_http, sign_http_at, signed_chunks,
+};
 use common::{TestServer, start};
 use http::{HeaderMap, Request};
 use prost::Message as _;
@@ -30,29 +32,6 @@ async fn start_with(auth: AuthScheme) -> TestServer {
         ..Config::default()
     })
     .await
-}
-
-/// A message of a submission, encoded.
-fn diag(format: Format) -> Bytes {
-    let name: Name = "diag-100kB".parse().unwrap();
-    Codec::plain(format).coder().encode(&name.message(1)).into()
-}
-
-fn typed(path: &str, id: u32, format: Format) -> Request<Bytes> {
-    let mut request = request("POST", path, id, diag(format));
-    let kind = format.content_type().parse().unwrap();
-    request.headers_mut().insert("content-type", kind);
-    request
-}
-
-fn requests() -> Vec<Request<Bytes>> {
-    vec![
-        request("GET", "/bytes/1000", 1, ""),
-        request("POST", "/echo?again=1", 2, r#"{"start_ts":5}"#),
-        request("PUT", "/upload", 3, vec![7; 100_000]),
-        typed("/exchange/Diag", 4, Format::Json),
-        typed("/submit/Diag", 5, Format::Protobuf),
-    ]
 }
 
 fn bearer(token: &str) -> HeaderMap {
@@ -240,9 +219,8 @@ async fn requests_that_were_changed_after_signing_are_refused() {
         ),
         (
             |r| {
-                _ = r
-                    .headers_mut()
-                    .append("signature", "commute=:AA==:".parse().unwrap())
+                let second = "commute=:AA==:".parse().unwrap();
+                r.headers_mut().append("signature", second);
             },
             "`signature`",
         ),
@@ -389,7 +367,8 @@ async fn chunks_cannot_be_changed_moved_dropped_or_cut_off() {
         coder.encode(&name.message(seed)).into()
     };
     let parts = [encode(1), encode(2), encode(3)];
-    let changes: [(fn(&mut Vec<Bytes>), &str); 6] = [
+    type Change = fn(&mut Vec<Bytes>);
+    let changes: [(Change, &str); 6] = [
         (|chunks| chunks.swap(0, 1), "chunk 0"),
         (|chunks| chunks.swap(1, 2), "chunk 1"),
         (|chunks| drop(chunks.remove(1)), "chunk 1"),
@@ -445,81 +424,4 @@ async fn nonces_that_cannot_be_remembered_are_refused() {
     let text = String::from_utf8_lossy(&texts[2].1);
     assert!(text.contains("too many requests at a time"), "{text}");
     server.stop().await;
-}
-
-#[tokio::test]
-async fn submissions_have_the_limits_of_exchanges_and_one_in_all() {
-    let diag = diag(Format::Protobuf);
-    let limits = Limits {
-        submit_bytes: 2 * diag.len() as u64,
-        ..Limits::default()
-    };
-    let config = Config {
-        limits,
-        ..Config::default()
-    };
-    let server = start(config).await;
-    let tls = client::tls(&server);
-    let with_body = |body: Bytes| {
-        let mut request = typed("/submit/Diag", 1, Format::Protobuf);
-        *request.body_mut() = body;
-        request
-    };
-    let other = typed("/submit/Big", 1, Format::Json);
-    for (request, status) in [
-        (with_body(vec![0xff].into()), 400),
-        (with_body(vec![0; (4 << 20) + 1].into()), 413),
-        (request("POST", "/submit/Diag", 1, "{}"), 415),
-        (other, 404),
-        (request("POST", SUBMIT, 1, ""), 415),
-    ] {
-        let connected = client::connect("h2", server.address, &tls).await;
-        let answer = connected.unwrap().call(request).await.unwrap();
-        assert_eq!(answer.status(), status, "{answer:?}");
-    }
-    let mut grpc = Grpc::connect(&server).await;
-    let broken = Bytes::from_static(&[0xff]);
-    let refused = grpc.unary(SUBMIT, broken.clone(), HeaderMap::new()).await;
-    assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
-    for (parts, code) in [
-        (vec![broken], Code::InvalidArgument),
-        (vec![diag.clone(); 3], Code::ResourceExhausted),
-        (vec![diag.clone(); 2], Code::Ok),
-        (vec![], Code::Ok),
-    ] {
-        let parts = parts.iter().map(|part| chunk(part, &[])).collect();
-        let answer = grpc.stream(SUBMIT_STREAM, parts, HeaderMap::new()).await;
-        assert_eq!(answer.err().map_or(Code::Ok, |status| status.code()), code);
-    }
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn plaintext_port_serves_h1_and_h2_with_prior_knowledge() {
-    let server = start_with(AuthScheme::Hmac).await;
-    let key = signing::key(&server);
-    for protocol in ["http/1.1", "h2"] {
-        let connected = client::connect_plaintext(protocol, server.plaintext_address).await;
-        let mut http = connected.unwrap();
-        for request in requests() {
-            let answer = http.call(sign_http(request, &key)).await.unwrap();
-            assert_eq!(answer.status(), 200, "{protocol}");
-        }
-    }
-    let log = server.stop().await;
-    for (connection, protocol) in log.connections().iter().zip(["http/1.1", "h2"]) {
-        let names = [
-            &connection.alpn,
-            &connection.tls_version,
-            &connection.cipher,
-        ];
-        assert_eq!(names, ["", "", ""]);
-        assert_eq!(connection.chain_bytes, 0);
-        let number = connection.connection;
-        let mut requests = log.requests().into_iter();
-        let logged = requests.find(|logged| logged.connection == number);
-        assert_eq!(logged.unwrap().protocol, protocol);
-    }
-    assert_eq!(log.connections().len(), 2);
-    assert_eq!(log.closed().len(), 2);
 }

@@ -12,8 +12,8 @@ use prost::Message as _;
 use sign::{Body, Chunks, Fields, Key};
 use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
-use wire::PassThrough;
 use wire::v1::Chunk;
+use wire::{Codec, Format, Name, PassThrough};
 
 use super::{TestServer, client};
 
@@ -74,6 +74,31 @@ fn attach(headers: &mut HeaderMap, fields: &Fields, digest: Option<&str>) {
             headers.insert(HeaderName::from_static(name), value.parse().unwrap());
         }
     }
+}
+
+/// A message of a submission, encoded.
+pub fn diag(format: Format) -> Bytes {
+    let name: Name = "diag-100kB".parse().unwrap();
+    Codec::plain(format).coder().encode(&name.message(1)).into()
+}
+
+/// A submission or an exchange of it.
+pub fn typed(path: &str, id: u32, format: Format) -> Request<Bytes> {
+    let mut request = client::request("POST", path, id, diag(format));
+    let kind = format.content_type().parse().unwrap();
+    request.headers_mut().insert("content-type", kind);
+    request
+}
+
+/// A request of every kind.
+pub fn requests() -> Vec<Request<Bytes>> {
+    vec![
+        client::request("GET", "/bytes/1000", 1, ""),
+        client::request("POST", "/echo?again=1", 2, r#"{"start_ts":5}"#),
+        client::request("PUT", "/upload", 3, vec![7; 100_000]),
+        typed("/exchange/Diag", 4, Format::Json),
+        typed("/submit/Diag", 5, Format::Protobuf),
+    ]
 }
 
 /// A gRPC client of encoded messages.

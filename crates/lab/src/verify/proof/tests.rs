@@ -323,7 +323,7 @@ fn submissions_record_the_phases_of_the_way_out() {
     };
     let try_submit = |hit: RequestEvent| {
         let log = [connection(), ServerEvent::Request(hit)];
-        let (mut calls, _) = prove(&claim, &[row.clone()], &log)?;
+        let (mut calls, _) = prove(&claim, std::slice::from_ref(&row), &log)?;
         Ok::<Call, String>(calls.remove(0))
     };
     let expected = Exchange {
