@@ -173,9 +173,9 @@ async fn idle_connection_is_closed() {
 
 #[tokio::test]
 async fn connections_are_limited_and_closed_ones_replaced() {
-    // Each of the two ports holds a permit while it waits for a TCP connection; one is left.
+    // Each of the three ports holds a permit while it waits for a TCP connection; one is left.
     let limits = Limits {
-        connections: 3,
+        connections: 4,
         ..Limits::default()
     };
     let server = common::start(Config {
