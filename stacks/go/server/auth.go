@@ -70,6 +70,14 @@ func (e *authEvent) took(start time.Time) {
 	*e.VerifyNs += time.Since(start).Nanoseconds()
 }
 
+// authenticated returns the event, or an empty one for a request that was refused.
+func (e authEvent) authenticated() authEvent {
+	if e.Auth == nil {
+		return authEvent{}
+	}
+	return e
+}
+
 // values returns the values of a header or of metadata by its name in lower case.
 type values func(name string) []string
 

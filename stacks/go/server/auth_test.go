@@ -251,7 +251,7 @@ func TestWhoProvesNothingIsRefused(t *testing.T) {
 				}
 			}
 			for _, event := range r.stop(t) {
-				if event.Auth != nil {
+				if event.Auth != nil || event.VerifyNs != nil {
 					t.Errorf("%s over %s: logged as authenticated", scheme, protocol)
 				}
 			}

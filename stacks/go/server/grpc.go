@@ -179,6 +179,7 @@ func (a *grpcAccounting) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		call.event.ResponseBytes, call.event.ResponseDigest = call.response.bytes, call.response.digest()
 		call.event.Status = int(status.Code(event.Error))
 		call.event.Broken = !call.statusWasSent
+		call.event.authEvent = call.event.authenticated()
 		a.server.log.write(call.event)
 		a.server.requests.Done()
 	}

@@ -143,7 +143,7 @@ func (s *server) account(next http.Handler) http.Handler {
 		event.EndNs = engine.Now()
 		event.RequestBytes, event.RequestDigest = body.bytes, body.digest()
 		event.ResponseBytes, event.ResponseDigest = response.bytes, response.digest()
-		event.exchangeEvent, event.authEvent = response.exchange, response.auth
+		event.exchangeEvent, event.authEvent = response.exchange, response.auth.authenticated()
 		event.Status = response.status
 		event.Broken = response.failed || r.Context().Err() != nil
 		s.log.write(event)
