@@ -24,7 +24,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance generated lint deny advisories fuzz bench doctor stacks build clean
+.PHONY: run test apps codecs conformance generated findings lint deny advisories fuzz bench doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -73,6 +73,10 @@ conformance:
 generated:
 	stacks/grpc-core/install
 	stacks/go/generate --check
+
+# Makes the pages of findings/ from the claims, published figures and kept values there.
+findings:
+	$(CARGO) run --quiet --bin commute -- findings
 
 lint:
 	$(CARGO) fmt --all --check

@@ -1,5 +1,5 @@
 //! `claims.toml`: what a study claims, in our words, and which comparison of ours answers it. It is
-//! written by hand before the run; every number in its sentences is a placeholder.
+//! written by hand, best before the run; results in its sentences are placeholders.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 use config::ConfigError;
 use report::{Advice, Need, count};
 
-use crate::finding::{Finding, Ours};
+use crate::PAGE;
+use crate::finding::{CLAIMS, Finding, Ours};
 use crate::outcome::Outcome;
 use crate::run::Network;
 use crate::words::{factor, plain, table};
@@ -152,15 +153,15 @@ fn tally(outcomes: &[Outcome]) -> String {
     words.join(", ")
 }
 
-/// Links the names of studies that have a page.
+/// Links the names of studies to their pages or, before the run, to their claims.
 fn linked(table: &str, findings: &[Finding]) -> String {
-    let run = findings.iter().filter(|f| !f.ours.is_empty());
-    run.fold(table.to_owned(), |text, finding| {
-        let name = plain(&finding.name);
-        text.replacen(
-            &format!("| {name} |"),
-            &format!("| [{name}]({name}/README.md) |"),
-            1,
-        )
+    findings.iter().fold(table.to_owned(), |text, finding| {
+        let (name, cell) = (&finding.name, plain(&finding.name));
+        let file = match finding.ours.is_empty() {
+            true => CLAIMS,
+            false => PAGE,
+        };
+        let link = format!("| [{cell}]({name}/{file}) |");
+        text.replacen(&format!("| {cell} |"), &link, 1)
     })
 }

@@ -248,13 +248,11 @@ fn method(run: &Run) -> String {
         ),
         format!("Machine: {}", run.hosts.join("; and ")),
     ];
-    if run.looked_at_results {
-        facts.push(
-            "Blocks were added after results could be read: the intervals are wider, so that they \
-             hold however often one looks"
-                .to_owned(),
-        );
-    }
+    facts.extend(
+        run.notes
+            .iter()
+            .map(|note| note.trim_end_matches('.').to_owned()),
+    );
     let networks = run.networks.iter();
     facts.extend(networks.map(|n| format!("Network {}: {}", n.name, n.numbers)));
     let list: String = facts
@@ -274,7 +272,7 @@ fn arms(run: &Run) -> String {
             arm.client.join(", "),
             arm.server.join(", "),
             format!("{} ({} lost)", arm.calls, arm.lost),
-            arm.caveat.clone().unwrap_or_default(),
+            arm.caveats.join("; "),
         ]
     };
     let rows: Vec<Vec<String>> = run.arms.iter().map(row).collect();
@@ -286,7 +284,7 @@ fn arms(run: &Run) -> String {
         "client",
         "server",
         "requests",
-        "caveat",
+        "caveats",
     ];
     format!("\n{}", table(&head, &rows))
 }

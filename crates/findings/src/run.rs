@@ -47,6 +47,8 @@ pub(crate) struct Run {
     pub(crate) a_a: AaCheck,
     /// How the cells ended.
     pub(crate) cells: CellCounts,
+    /// What a reader of the report must know to interpret its figures.
+    pub(crate) notes: Vec<String>,
     /// Why results must not be used; empty if nothing is wrong.
     pub(crate) invalid: Vec<String>,
     /// The arm that the others are compared with.
@@ -87,8 +89,9 @@ pub(crate) struct Arm {
     pub(crate) client: Vec<String>,
     /// The server's library, with its version.
     pub(crate) server: Vec<String>,
-    /// A caveat that every result of it carries.
-    pub(crate) caveat: Option<String>,
+    /// What every result of it must carry, and other reasons than the protocol for a difference from
+    /// the baseline.
+    pub(crate) caveats: Vec<String>,
     /// Calls on all networks.
     pub(crate) calls: usize,
     /// Of those, the calls that failed or timed out.
@@ -117,6 +120,7 @@ impl Run {
             self_test: (passed, summary.self_test.len()),
             a_a: summary.a_a.clone(),
             cells: summary.cells.clone(),
+            notes: summary.notes.clone(),
             invalid: summary.invalid.clone(),
             baseline: run.baseline.clone(),
             networks: summary
@@ -169,7 +173,11 @@ fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {
             }),
             client: shown(&CLIENT),
             server: shown(&SERVER),
-            caveat: arm.caveat.clone(),
+            caveats: distinct(everywhere().flat_map(|arm| {
+                let compared = arm.measures.iter().filter_map(|m| m.comparison.as_ref());
+                let found = compared.flat_map(|comparison| comparison.caveats.clone());
+                arm.caveat.clone().into_iter().chain(found)
+            })),
             calls,
             lost,
         }
