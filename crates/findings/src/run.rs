@@ -83,7 +83,7 @@ pub(crate) struct Arm {
     pub(crate) stack: String,
     /// The protocols that its requests negotiated.
     pub(crate) protocols: Vec<String>,
-    /// What it was asked to use: protocol, codec, security and, unless commute's, the server.
+    /// What the study sets for it: protocol, codec, security and whatever is not the default.
     pub(crate) asked: String,
     /// The client's library and TLS library, with their versions.
     pub(crate) client: Vec<String>,
@@ -162,15 +162,7 @@ fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {
             name: arm.name.clone(),
             stack: arm.stack.clone(),
             protocols: distinct(everywhere().flat_map(|a| a.negotiated_protocols.clone())),
-            asked: asked.map_or_else(String::new, |asked| {
-                let server = asked.server.as_ref().map(|name| format!("server {name}"));
-                let words = [&asked.protocol, &asked.codec, &asked.security];
-                let words = words.into_iter().chain(&server).map(String::as_str);
-                words
-                    .filter(|word| !word.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            }),
+            asked: asked.map_or_else(String::new, settings),
             client: shown(&CLIENT),
             server: shown(&SERVER),
             caveats: distinct(everywhere().flat_map(|arm| {
@@ -183,6 +175,32 @@ fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {
         }
     })
     .collect()
+}
+
+/// Returns what the study sets for an arm, e.g. `h2, json, tls, connections per-request`.
+fn settings(arm: &record::Arm) -> String {
+    let named = [
+        ("server", &arm.server),
+        ("auth", &arm.auth),
+        ("connections", &arm.connections),
+        ("access", &arm.access),
+        ("observe", &arm.observe),
+        ("discovery", &arm.discovery),
+        ("congestion", &arm.congestion),
+    ];
+    let named = named
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+    let words = [&arm.protocol, &arm.codec, &arm.security]
+        .into_iter()
+        .cloned();
+    let chunks = arm.chunk_bytes.map(|bytes| format!("chunks of {bytes} B"));
+    let all: Vec<String> = words
+        .chain(named)
+        .chain(chunks)
+        .filter(|w| !w.is_empty())
+        .collect();
+    all.join(", ")
 }
 
 /// Sorts and drops repetitions and empty words.
@@ -208,6 +226,20 @@ fn host(host: &Host) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_that_are_not_the_default_are_named() {
+        let arm = record::Arm {
+            protocol: "grpc".into(),
+            codec: "protobuf".into(),
+            security: "mtls".into(),
+            auth: Some("hmac".into()),
+            chunk_bytes: Some(65_536),
+            ..record::Arm::default()
+        };
+        let words = "grpc, protobuf, mtls, auth hmac, chunks of 65536 B";
+        assert_eq!(settings(&arm), words);
+    }
 
     #[test]
     fn dates_are_days_in_utc() {
