@@ -66,6 +66,13 @@ impl Lab {
         }
         // A network given as a path is known by its own name in cells and tables.
         study.networks = networks.iter().map(|n| n.link.name.clone()).collect();
+        for arm in networks
+            .iter()
+            .flat_map(|n| study.arms.iter().map(|arm| n.arm(arm)))
+        {
+            let found = self.stacks.find_server(&arm.server);
+            found.map_err(|e| named(&arm.server, e.into()))?;
+        }
         Ok(Plan::new(study, text, networks))
     }
 

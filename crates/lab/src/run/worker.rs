@@ -61,11 +61,12 @@ impl<'a> Worker<'a> {
 
     fn measure(&mut self, attempt: &Attempt<'_>) -> Result<Measured, CellError> {
         let study = &self.plan.study;
-        let network = &self.plan.networks[attempt.block.network].link;
+        let network = &self.plan.networks[attempt.block.network];
         let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
         let folder =
             |wanted: bool, kind: &str| wanted.then(|| self.options.out.join(kind).join(&name));
-        let arm = &study.arms[attempt.cell.arm];
+        let arm = &network.arm(&study.arms[attempt.cell.arm]);
+        let network = &network.link;
         let run = CellRun {
             network,
             link_seed: attempt.block.link_seed,

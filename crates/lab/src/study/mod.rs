@@ -1,5 +1,6 @@
 //! A study: one question, in one TOML file (`docs/studies.md`).
 
+mod arm_setting;
 mod behaviour;
 pub(crate) mod count;
 mod parse;

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::count::StepCount;
 use super::steps::{MAX_STEPS, RawStep};
-use super::sweep::{RawSweep, Sweep};
+use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
 use super::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, Step, Study};
 use crate::plan::workload::Slots;
@@ -122,6 +122,8 @@ impl RawStudy {
             .map(|raw| RawStep::check(raw, source))
             .collect::<Result<Vec<_>, _>>()?;
         check_workload(&workload, &arms, &self.arm, source)?;
+        let sweep = Sweep::check(self.sweep, source)?;
+        check_levels(&sweep, &arms, &self.arm, source)?;
         if let Some(percent) = &self.tail_percent {
             tail::check(percent, &workload, source)?;
         }
@@ -129,7 +131,7 @@ impl RawStudy {
             name: self.name.into_inner(),
             question: self.question,
             networks: self.networks.into_inner(),
-            sweep: Sweep::check(self.sweep, source)?,
+            sweep,
             arms,
             baseline,
             blocks: self.blocks.into_inner(),
@@ -275,6 +277,31 @@ fn check_workload(
     for (arm, raw) in arms.iter().zip(raw_arms) {
         if let Some(reason) = cannot_follow(arm, workload) {
             return Err(source.error(&raw.span(), format!("arm `{}`: {reason}", arm.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every arm can be at every level of the sweep.
+fn check_levels(
+    sweep: &Sweep,
+    arms: &[Arm],
+    raw_arms: &[Spanned<RawArm>],
+    source: &Source<'_>,
+) -> Result<(), ConfigError> {
+    for levels in sweep.combinations() {
+        for (arm, raw) in arms.iter().zip(raw_arms) {
+            let objection = match arm_at(arm, &levels) {
+                Ok(arm) => contradiction(&arm).or_else(|| arm.not_with_its_server()),
+                Err(e) => Some(e),
+            };
+            if let Some(e) = objection {
+                let at: Vec<String> = (levels.iter())
+                    .map(|level| format!("{}={}", level.setting, level.value))
+                    .collect();
+                let message = format!("arm `{}` at {}: {e}", arm.name, at.join(" "));
+                return Err(source.error(&raw.span(), message));
+            }
         }
     }
     Ok(())

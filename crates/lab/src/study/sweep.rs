@@ -1,4 +1,5 @@
-//! `[sweep]`: each network of a study at several levels of one or two of its settings.
+//! `[sweep]`: each network of a study at several levels of one or two settings, of its own or of all arms.
+//! Either way a level has a table and a baseline of its own.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,9 @@ use config::{ConfigError, Source};
 use link::{Network, OverrideError, Overrides};
 use record::Level;
 use toml::Spanned;
+
+use super::Arm;
+use super::arm_setting::{self, is_arm_setting};
 
 /// With two settings, one is the axis of a figure and the other makes its lines.
 const MAX_SETTINGS: usize = 2;
@@ -74,8 +78,8 @@ impl Sweep {
                 ));
             }
             for (i, value) in values.get_ref().iter().enumerate() {
-                let parsed = Overrides::default().set(name.get_ref(), value);
-                parsed.map_err(|e| source.error(&values.span(), format!("sweep: {e}")))?;
+                let valid = check_value(name.get_ref(), value);
+                valid.map_err(|e| source.error(&values.span(), format!("sweep: {e}")))?;
                 if values.get_ref()[..i].contains(value) {
                     return Err(source.error(
                         &values.span(),
@@ -101,8 +105,8 @@ impl Sweep {
         })
     }
 
-    /// Returns the network at each combination of levels, or as it is if there is no sweep.
-    pub(crate) fn apply(&self, base: &Network) -> Result<Vec<StudyNetwork>, OverrideError> {
+    /// Returns every combination of levels; one that is empty if there is no sweep.
+    pub(super) fn combinations(&self) -> Vec<Vec<Level>> {
         let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
         for (setting, values) in &self.settings {
             combinations = (combinations.iter())
@@ -117,17 +121,52 @@ impl Sweep {
                 })
                 .collect();
         }
-        (combinations.into_iter())
+        combinations
+    }
+
+    /// Returns the network at each combination of levels, or as it is if there is no sweep.
+    pub(crate) fn apply(&self, base: &Network) -> Result<Vec<StudyNetwork>, OverrideError> {
+        (self.combinations().into_iter())
             .map(|levels| at(base, levels))
             .collect()
     }
+}
+
+impl StudyNetwork {
+    /// Returns the arm with the levels that are settings of arms.
+    pub(crate) fn arm(&self, arm: &Arm) -> Arm {
+        // The study's parser has tried every combination.
+        arm_at(arm, &self.levels).unwrap_or_else(|_| arm.clone())
+    }
+}
+
+/// Returns the arm at these levels, or why one does not suit it.
+pub(super) fn arm_at(arm: &Arm, levels: &[Level]) -> Result<Arm, String> {
+    let mut arm = arm.clone();
+    for level in levels.iter().filter(|level| is_arm_setting(&level.setting)) {
+        arm_setting::set(&mut arm, &level.setting, &level.value)?;
+    }
+    Ok(arm)
+}
+
+fn check_value(name: &str, value: &str) -> Result<(), String> {
+    if is_arm_setting(name) {
+        let mut any = Arm::plain("", driver::protocol::Protocol::H1);
+        return arm_setting::set(&mut any, name, value);
+    }
+    (Overrides::default().set(name, value)).map_err(|e| match e {
+        OverrideError::Unknown { .. } => format!("{e}; of arms: {}", arm_setting::names()),
+        other => other.to_string(),
+    })
 }
 
 fn at(base: &Network, levels: Vec<Level>) -> Result<StudyNetwork, OverrideError> {
     let mut overrides = Overrides::default();
     let mut name = base.name.clone();
     for level in &levels {
-        overrides.set(&level.setting, &level.value)?;
+        if !is_arm_setting(&level.setting) {
+            overrides.set(&level.setting, &level.value)?;
+        }
         name += &format!(" {}={}", level.setting, level.value);
     }
     let mut link = base.clone().with_overrides(&overrides)?;
@@ -171,6 +210,24 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_arms_are_swept_too() {
+        let study = study("chain = [\"typical\", \"long\"]").unwrap();
+        let base = link::find("lan").unwrap();
+        let networks = study.sweep.apply(&base).unwrap();
+        assert_eq!(networks[1].link.name, "lan chain=long");
+        let chains = networks.iter().map(|n| n.arm(&study.arms[0]).chain.name());
+        assert_eq!(chains.collect::<Vec<_>>(), ["typical", "long"]);
+    }
+
+    #[test]
+    fn a_level_that_an_arm_cannot_have_is_refused() {
+        let refused = study("security = [\"tls\", \"none\"]").unwrap_err();
+        let expected =
+            "arm `hyper h2` at security=none: security = \"none\" is for h1 and grpc only";
+        assert!(refused.contains(expected), "{refused}");
+    }
+
+    #[test]
     fn a_study_without_a_sweep_has_its_networks_as_they_are() {
         let base = link::find("lan").unwrap();
         let networks = Sweep::default().apply(&base).unwrap();
@@ -186,6 +243,8 @@ mod tests {
             ("los = [\"1%\"]", "there is no setting `los`"),
             ("loss = [\"1\"]", "loss cannot be \"1\""),
             ("loss = []", "has no values"),
+            ("chain = [\"short\"]", "write typical or long"),
+            ("nodelay = [\"on\"]", "of arms: auth, chain"),
             ("loss = [\"1%\", \"1%\"]", "1% twice"),
             (
                 "loss = [\"1%\"]\nloss-up = [\"2%\"]",
