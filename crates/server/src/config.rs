@@ -25,6 +25,8 @@ pub struct Config {
     pub key: KeyKind,
     /// The length of the certificate chain.
     pub chain: Chain,
+    /// When the leaf of the chain is valid.
+    pub validity: Validity,
     /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients, and with `auth`
     /// `token.jwt` or `hmac.key`.
     pub credentials_dir: Option<PathBuf>,
@@ -70,6 +72,7 @@ impl Default for Config {
             names: vec!["localhost".into()],
             key: KeyKind::P256,
             chain: Chain::Typical,
+            validity: Validity::Now,
             credentials_dir: None,
             alt_svc: false,
             early_data: false,
@@ -119,6 +122,17 @@ impl Chain {
             Self::Long => 8_000,
         }
     }
+}
+
+/// When the leaf of the server's chain is valid: any client must refuse one that is not valid now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// Now.
+    Now,
+    /// The year 2020.
+    Past,
+    /// The year 2100.
+    Future,
 }
 
 /// A congestion control of quinn.

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, DnType,
-    ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256,
+    ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, PKCS_RSA_SHA256, date_time_ymd,
 };
 use rsa::pkcs8::EncodePrivateKey;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
 use crate::auth::Secret;
-use crate::config::{Chain, KeyKind};
+use crate::config::{Chain, KeyKind, Validity};
 
 const RSA_BITS: usize = 2048;
 /// An extension that clients ignore, 1 of the enterprise number for examples (RFC 5612).
@@ -73,6 +73,7 @@ impl Credentials {
         names: &[String],
         kind: KeyKind,
         chain: Chain,
+        validity: Validity,
     ) -> Result<Self, CredentialsError> {
         let root_key = key_pair(kind)?;
         // The name contains a digest of the key, because clients find an issuer by its name and
@@ -85,6 +86,14 @@ impl Credentials {
 
         let leaf_key = key_pair(kind)?;
         let mut params = leaf(names)?;
+        if let Some(year) = match validity {
+            Validity::Now => None,
+            Validity::Past => Some(2020),
+            Validity::Future => Some(2100),
+        } {
+            params.not_before = date_time_ymd(year, 1, 1);
+            params.not_after = date_time_ymd(year, 12, 31);
+        }
         let unpadded = params.signed_by(&leaf_key, &intermediate)?;
         params.custom_extensions = padding(
             (chain.bytes()).saturating_sub(unpadded.der().len() + intermediate.der().len()),

@@ -73,7 +73,7 @@ mod token;
 mod watched;
 
 pub use auth::{AuthScheme, KEY_ID};
-pub use config::{Chain, Config, Congestion, KeyKind, Limits};
+pub use config::{Chain, Config, Congestion, KeyKind, Limits, Validity};
 pub use credentials::CredentialsError;
 pub use error::ServerError;
 pub use inject::{Fault, Faults, UnknownFault};

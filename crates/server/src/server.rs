@@ -47,7 +47,8 @@ impl Server {
         if addresses.iter().all(|addresses| addresses.is_empty()) {
             return Err(ServerError::NoAddress);
         }
-        let credentials = Credentials::generate(&config.names, config.key, config.chain)?;
+        let credentials =
+            Credentials::generate(&config.names, config.key, config.chain, config.validity)?;
         let mut settings = Settings {
             key: config.key,
             chain_bytes: credentials.chain_bytes(),

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Server};
+use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Server, Validity};
 
 use crate::exit;
 use crate::out;
@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Length of the certificate chain
     #[arg(long, value_enum, default_value_t = ChainLength::Typical)]
     chain: ChainLength,
+    /// Year in which the certificate is valid: to test that clients refuse it
+    #[arg(long, value_enum, default_value_t = ValidIn::Now)]
+    valid: ValidIn,
     /// Folder for ca.pem, client.pem, client.key, and token.jwt or hmac.key, created if missing
     #[arg(long, value_name = "DIR")]
     credentials: Option<PathBuf>,
@@ -120,6 +123,15 @@ enum ChainLength {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ValidIn {
+    Now,
+    /// Expired: valid in 2020
+    Past,
+    /// Not yet valid: in 2100
+    Future,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Control {
     Cubic,
     Reno,
@@ -175,6 +187,11 @@ impl Args {
             chain: match self.chain {
                 ChainLength::Typical => Chain::Typical,
                 ChainLength::Long => Chain::Long,
+            },
+            validity: match self.valid {
+                ValidIn::Now => Validity::Now,
+                ValidIn::Past => Validity::Past,
+                ValidIn::Future => Validity::Future,
             },
             credentials_dir: self.credentials,
             alt_svc: self.alt_svc,

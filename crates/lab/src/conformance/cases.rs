@@ -50,6 +50,10 @@ pub const CASES: &[Case] = &[
          "a server certificate of another CA is rejected"),
     case("wrong-name", ALL, None, Cell(wrong_name),
          "a server certificate for another name is rejected"),
+    case("expired", ALL, None, Cell(expired),
+         "a server certificate that has expired is rejected"),
+    case("not-yet-valid", ALL, None, Cell(not_yet_valid),
+         "a server certificate that is not valid yet is rejected"),
     case("reset", ALL, None, Cell(reset),
          "an aborted body is an error; the next call works"),
     case("truncated", ALL, None, Cell(truncated),
@@ -242,6 +246,20 @@ fn wrong_ca(_: Protocol) -> Trial {
 fn wrong_name(_: Protocol) -> Trial {
     Trial {
         certificate_name: Some("another.test"),
+        ..trial([call()], checks::server_rejected)
+    }
+}
+
+fn expired(_: Protocol) -> Trial {
+    Trial {
+        server_args: vec!["--valid".into(), "past".into()],
+        ..trial([call()], checks::server_rejected)
+    }
+}
+
+fn not_yet_valid(_: Protocol) -> Trial {
+    Trial {
+        server_args: vec!["--valid".into(), "future".into()],
         ..trial([call()], checks::server_rejected)
     }
 }
