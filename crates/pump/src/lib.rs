@@ -70,5 +70,5 @@ pub use process::{Exit, Process, Spawn};
 pub use tap::{Fate, TapRecord};
 pub use window::{
     ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCounters, Interfaces, Lateness,
-    Socket, Stray, Totals, Window,
+    Sample, Socket, Stray, Timeline, Totals, Window,
 };

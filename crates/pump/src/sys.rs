@@ -125,24 +125,28 @@ pub(crate) fn tighten_timer_slack() {
 /// Keeps real-time threads off the other cores: the scheduler prefers to wake a program on the core
 /// of its waker, where it would wait behind such a thread.
 pub(crate) fn pin_to_last_core(tid: i32) -> io::Result<()> {
-    // SAFETY: a `cpu_set_t` is plain data for which zeros are valid.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = std::mem::size_of::<libc::cpu_set_t>();
-    // SAFETY: `set` is a valid out-pointer of `size` bytes.
-    check(unsafe { libc::sched_getaffinity(tid, size, &mut set) })?;
-    // SAFETY: every index is within the set.
-    let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
-    let cores: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
-    let [_, .., last] = cores[..] else {
+    restrict_cores(tid, |cores| &cores[cores.len() - 1..])
+}
+
+/// Keeps the calling thread off the last core it may run on, unless that is its only one.
+pub(crate) fn keep_off_last_core() -> io::Result<()> {
+    restrict_cores(0, |cores| &cores[..cores.len() - 1])
+}
+
+/// Restricts a thread to what `choose` returns of its cores, unless there is only one.
+fn restrict_cores(tid: i32, choose: fn(&[usize]) -> &[usize]) -> io::Result<()> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let thread = rustix::process::Pid::from_raw(tid);
+    let allowed = sched_getaffinity(thread)?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|core| allowed.is_set(*core))
+        .collect();
+    if cores.len() < 2 {
         return Ok(());
-    };
-    // SAFETY: as above, and `last` is within the set.
-    unsafe {
-        libc::CPU_ZERO(&mut set);
-        libc::CPU_SET(last, &mut set);
     }
-    // SAFETY: `set` is valid for `size` bytes; only this thread's mask changes.
-    check(unsafe { libc::sched_setaffinity(tid, size, &set) }).map(drop)
+    let mut chosen = CpuSet::new();
+    choose(&cores).iter().for_each(|core| chosen.set(*core));
+    Ok(sched_setaffinity(thread, &chosen)?)
 }
 
 /// Returns the number of cores of the machine, 1 if it cannot be read.

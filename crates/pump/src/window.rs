@@ -18,6 +18,8 @@ pub struct Window {
     pub client: Costs,
     /// Resources used by the server.
     pub server: Costs,
+    /// CPU time and memory of both over time; empty but in the window of a cell.
+    pub timeline: Timeline,
     /// CPU time of the link's threads.
     pub link_cpu_ns: u64,
     /// The part of `link_cpu_ns` spent spinning before deadlines.
@@ -171,6 +173,30 @@ pub struct Costs {
     pub peak_rss_bytes: u64,
 }
 
+/// What the processes of both endpoints used over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// One every 100 ms of the window's first ten minutes, and one at its end if it was shorter.
+    pub samples: Vec<Sample>,
+    /// CPU time that taking them cost, on another core than the link's.
+    pub sampler_cpu_ns: u64,
+}
+
+/// A moment of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// CPU time of the client's processes since the window's start.
+    pub client_cpu_ns: u64,
+    /// CPU time of the server's processes since the window's start.
+    pub server_cpu_ns: u64,
+    /// Sum of the resident sizes of the client's processes.
+    pub client_rss_bytes: u64,
+    /// Sum of the resident sizes of the server's processes.
+    pub server_rss_bytes: u64,
+}
+
 /// Packets lost outside the model. Any such loss makes a measurement unusable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignDrops {
@@ -263,6 +289,17 @@ impl Count {
     pub(crate) fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
+    }
+}
+
+impl Sample {
+    /// Returns the sample with CPU time since an earlier one.
+    pub(crate) fn since(self, earlier: &Sample) -> Sample {
+        Sample {
+            client_cpu_ns: self.client_cpu_ns.saturating_sub(earlier.client_cpu_ns),
+            server_cpu_ns: self.server_cpu_ns.saturating_sub(earlier.server_cpu_ns),
+            ..self
+        }
     }
 }
 

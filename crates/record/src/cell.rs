@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::ConnectionSettings;
+use crate::timeline::Timeline;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -312,6 +313,9 @@ pub struct Cost {
     pub startup_ns: u64,
     /// CPU of the driver outside the window.
     pub startup_cpu_ns: u64,
+    /// CPU and memory over time; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 /// What the audit measured during a cell.

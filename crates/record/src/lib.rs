@@ -30,6 +30,7 @@ mod schema;
 mod sender;
 pub mod server_log;
 mod store;
+mod timeline;
 
 pub use cell::{
     Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof, Stack, State, Wire,
@@ -44,3 +45,4 @@ pub use run::{
 pub use schema::schema;
 pub use sender::Sender;
 pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError, StoreLock};
+pub use timeline::{Sample, Timeline};

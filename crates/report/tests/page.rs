@@ -52,6 +52,22 @@ fn names_from_files_are_escaped() {
     assert!(!page.contains(['\u{1b}', '\u{202e}']));
 }
 
+#[test]
+fn every_network_and_arm_has_a_figure_over_time() {
+    let page = quickstart_page();
+    for network in ["true-metro", "4g-tether"] {
+        for arm in quickstart() {
+            let title = format!("<figcaption>{network}, {}: block 1 over time<", arm.name);
+            let measured = usize::from(arm.outcome.is_none());
+            assert_eq!(page.matches(&title).count(), measured, "{title}");
+        }
+    }
+    assert!(
+        page.contains("A sample took 200 µs of CPU"),
+        "the sampler's cost"
+    );
+}
+
 /// A browser would repair unbalanced tags silently.
 #[test]
 fn tags_are_balanced() {
@@ -84,8 +100,8 @@ fn tables_have_captions_and_headings_and_figures_have_names() {
     );
     let figures = page.matches("<figure>").count();
     assert_eq!(
-        figures, 16,
-        "on each network four forest plots, three distributions and one set of bars"
+        figures, 26,
+        "on each network four forest plots, three distributions, one set of bars and five arms over time"
     );
     assert_eq!(page.matches("role=\"img\" aria-label=").count(), figures);
 }

@@ -8,6 +8,7 @@ use record::{Audit, Cost, Wire};
 
 use super::activity::activity;
 use super::measured::{Handshake, Measured};
+use super::timeline::timeline;
 
 /// IP protocol number.
 const TCP: u8 = 6;
@@ -64,6 +65,7 @@ pub(crate) fn cost(m: &Measured) -> Cost {
         client_peak_bytes: m.peak_bytes,
         startup_ns: m.startup_ns,
         startup_cpu_ns: m.startup_cpu_ns,
+        timeline: timeline(&m.window.timeline, m.started_ns),
     }
 }
 

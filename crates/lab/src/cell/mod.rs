@@ -15,6 +15,7 @@ pub(crate) mod packets;
 pub(crate) mod process;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
+mod timeline;
 mod value_files;
 
 use std::collections::BTreeMap;

@@ -181,7 +181,7 @@ impl RequestHandler {
                     FlowRule::AnyPacket
                 };
                 self.windows
-                    .begin(&mut self.link, &self.endpoints, &self.reaper, rule)?;
+                    .begin(&mut self.link, &self.endpoints, &self.reaper, cell, rule)?;
                 done
             }
             Request::ClearEndpoints => {

@@ -9,6 +9,7 @@ mod endpoint;
 mod handler;
 mod namespaces;
 mod reaper;
+mod sampler;
 mod sockets;
 pub(crate) mod visible;
 mod window;

@@ -9,6 +9,7 @@ use link::FlowRule;
 use super::costs::{self, Usage};
 use super::endpoint::{self, Endpoint};
 use super::reaper::Reaper;
+use super::sampler::Sampler;
 use super::sockets;
 use crate::datapath::clock::wall_offset_ns;
 use crate::datapath::ledger::PacketLedger;
@@ -40,6 +41,8 @@ struct Snapshot {
 pub(super) struct WindowRecorder {
     /// The start of the current window.
     start: Option<Snapshot>,
+    /// Samples the current window, if it is a cell's.
+    sampler: Option<Sampler>,
     /// The ledgers of the last window, up first.
     last: Option<[Box<PacketLedger>; 2]>,
 }
@@ -50,6 +53,7 @@ impl WindowRecorder {
         link: &mut LinkThreads,
         endpoints: &[Endpoint; 2],
         reaper: &Reaper,
+        cell: bool,
         rule: FlowRule,
     ) -> io::Result<()> {
         if let Some(ledgers) = self.last.take() {
@@ -58,6 +62,10 @@ impl WindowRecorder {
         let mut start = snapshot(endpoints, reaper)?;
         start.at_ns = sys::monotonic_ns();
         link.begin_window(start.at_ns, rule)?;
+        self.sampler = match cell {
+            true => Some(Sampler::start(start.at_ns, endpoints, reaper)?),
+            false => None,
+        };
         self.start = Some(start);
         Ok(())
     }
@@ -72,11 +80,13 @@ impl WindowRecorder {
             .start
             .take()
             .ok_or_else(|| io::Error::other("no window has begun"))?;
+        let timeline = self.sampler.take().map(Sampler::stop);
         let ledgers = link.end_window()?;
         let mut end = snapshot(endpoints, reaper)?;
         end.at_ns = sys::monotonic_ns();
         let mut window = summarise(&start, &end, &ledgers);
         let [client, server] = endpoints;
+        window.timeline = timeline.unwrap_or_default();
         window.client_sockets = sockets::open_in(client.netns.inode()?);
         window.server_sockets = sockets::open_in(server.netns.inode()?);
         self.last = Some(ledgers);

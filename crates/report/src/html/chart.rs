@@ -62,7 +62,7 @@ pub(super) fn ecdf(title: &str, curves: &[Curve<'_>]) -> Markup {
     let legend = html! {
         @for (curve, (_, name)) in curves.iter().zip(&paths) { li { (arm(curve.index, name)) } }
     };
-    figure(title, HEIGHT, &body, &legend)
+    figure(title, [WIDTH, HEIGHT], &body, &legend)
 }
 
 /// Returns the path of a curve and its name in the legend, given its sorted known times.
@@ -112,7 +112,7 @@ pub(super) fn bars(title: &str, arms: &[Bar]) -> Markup {
         @for (i, arm) in arms.iter().enumerate() { (pair(arm, &axis, TOP + ROW * i as f64)) }
     };
     let legend = html! { li { "upper bar: first request; lower, paler bar: warm requests" } };
-    figure(title, height, &body, &legend)
+    figure(title, [WIDTH, height], &body, &legend)
 }
 
 /// Returns the bars of one arm below `top`.
@@ -218,12 +218,17 @@ pub(super) fn at(units: f64) -> String {
     format!("{units:.1}")
 }
 
-/// Returns a figure with a title and, unless it is empty, a legend.
-pub(super) fn figure(title: &str, height: f64, body: &Markup, legend: &Markup) -> Markup {
+/// Returns a figure of this width and height with a title and, unless it is empty, a legend.
+pub(super) fn figure(
+    title: &str,
+    [width, height]: [f64; 2],
+    body: &Markup,
+    legend: &Markup,
+) -> Markup {
     html! {
         figure {
             figcaption { (title) }
-            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(title) { (body) }
+            svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(title) { (body) }
             @if !legend.0.is_empty() { ul.legend { (legend) } }
         }
         "\n"

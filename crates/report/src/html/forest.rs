@@ -53,7 +53,7 @@ pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
         line.zero x1=(zero) y1=(at(TOP)) x2=(zero) y2=(at(bottom)) {}
         @for (i, row) in rows.iter().enumerate() { (drawn(row, &axis, TOP + ROW * i as f64)) }
     };
-    figure(title, height, &body, &Markup::default())
+    figure(title, [WIDTH, height], &body, &Markup::default())
 }
 
 fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {

@@ -16,6 +16,7 @@ mod network;
 mod sending;
 mod sweep;
 mod table;
+mod timeline;
 
 use maud::{DOCTYPE, PreEscaped, html};
 use record::RunData;

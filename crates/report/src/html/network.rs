@@ -10,6 +10,7 @@ use super::chart::{Bar, Curve, bars, ecdf};
 use super::forest;
 use super::sending::{sending, setup};
 use super::table::{self, table, text};
+use super::timeline::timelines;
 use crate::answer::best_words;
 use crate::cells::CellIndex;
 use crate::number::{count, duration, percent, size, with_interval};
@@ -118,6 +119,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
                 (phase_tables(network))
                 (figures(network, data, &cells, &populations))
                 (costs(network))
+                (timelines(network, &cells))
                 (setup(network))
                 (sending(network))
                 (configurations(network))

@@ -69,7 +69,7 @@ fn plot(sweep: &Sweep) -> Markup {
     let legend = html! {
         @for trend in &sweep.arms { li { (arm(trend.index, &trend.arm)) } }
     };
-    figure(&sweep.title(), HEIGHT, &body, &legend)
+    figure(&sweep.title(), [WIDTH, HEIGHT], &body, &legend)
 }
 
 /// Returns one arm's line, broken where a level has no time, with its intervals.

@@ -44,7 +44,12 @@ pub(super) fn arm(index: usize, name: &str) -> Markup {
 
 /// Returns the classes of the arm at `index` in the study: its colour and its dashes.
 pub(super) fn line_classes(index: usize) -> String {
-    format!("arm-{} dash-{}", index % COLORS, index % DASHES)
+    format!("{} dash-{}", color_class(index), index % DASHES)
+}
+
+/// Returns the class of the colour of the arm at `index` in the study.
+pub(super) fn color_class(index: usize) -> String {
+    format!("arm-{}", index % COLORS)
 }
 
 /// Returns a sample of the line that represents an arm in the figures.

@@ -287,6 +287,21 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
     }
 }
 
+/// Half a second of samples.
+fn timeline(cpu_ns: u64) -> Timeline {
+    let sample = |i: u64| Sample {
+        at_ns: i * 100_000_000,
+        client_cpu_ns: 3 * cpu_ns,
+        server_cpu_ns: 2 * cpu_ns,
+        client_rss_bytes: 8_000_000 + i * 200_000,
+        server_rss_bytes: 12_000_000,
+    };
+    Timeline {
+        samples: (1..=5).map(sample).collect(),
+        sampler_cpu_ns: 1_000_000,
+    }
+}
+
 fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cell {
     let quic = arm.protocol == "h3";
     Cell {
@@ -313,6 +328,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
             client_peak_bytes: 9_000_000,
             startup_ns: 12_000_000,
             startup_cpu_ns: 8_000_000,
+            timeline: Some(timeline(cpu_ns)),
         },
         audit: Audit {
             packets: 700,
