@@ -60,10 +60,16 @@ fn add_go_server(sandbox: &Sandbox) -> bool {
     add_server(sandbox, "go", &["stacks/go/build/server"])
 }
 
-/// As [`add_go_server`], for `envoy`.
+/// As [`add_go_server`], for `envoy` and `envoy-l4`.
 fn add_envoy(sandbox: &Sandbox) -> bool {
-    let programs = ["stacks/envoy/build/edge", "stacks/envoy/build/envoy"];
-    add_server(sandbox, "envoy", &programs)
+    let manifest =
+        std::fs::read_to_string(common::repository().join("stacks/envoy/stack.toml")).unwrap();
+    let built = common::repository().join("stacks/envoy/build");
+    let folder = sandbox.home().join("stacks/envoy");
+    std::fs::create_dir_all(&folder).unwrap();
+    let manifest = manifest.replace("{stack}/build", &built.display().to_string());
+    std::fs::write(folder.join("stack.toml"), manifest).unwrap();
+    ["edge", "envoy"].iter().all(|p| built.join(p).exists())
 }
 
 fn add_server(sandbox: &Sandbox, name: &str, programs: &[&str]) -> bool {
@@ -71,10 +77,7 @@ fn add_server(sandbox: &Sandbox, name: &str, programs: &[&str]) -> bool {
         .iter()
         .map(|program| common::repository().join(program))
         .collect();
-    let mut words: Vec<_> = programs.iter().map(|p| p.display().to_string()).collect();
-    if name == "envoy" {
-        words.push("{bin}/commute".to_owned());
-    }
+    let words: Vec<_> = programs.iter().map(|p| p.display().to_string()).collect();
     let dir = sandbox.home().join("stacks").join(name);
     std::fs::create_dir_all(&dir).unwrap();
     let manifest =
@@ -276,6 +279,97 @@ fn every_protocol_is_proven_behind_envoy() {
 }
 
 #[test]
+fn connections_are_proven_through_a_balancer_of_layer_4() {
+    let sandbox = sandbox();
+    if !add_envoy(&sandbox) {
+        testing::skip("stacks/envoy is not installed");
+        return;
+    }
+    let over_tcp = arms("").replace("[[arm]]\nstack = \"quinn\"\nprotocol = \"h3\"\n", "");
+    let study = format!("{STUDY}server = \"envoy-l4\"\n{over_tcp}{STEPS}");
+    sandbox.write("layer4.toml", &study);
+    let output = sandbox
+        .run(&["run", "layer4.toml", "--out", "run", "--no-self-test"])
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        check(cell, &output);
+        let resumed: Vec<bool> = cell.connections.iter().map(|c| c.resumed).collect();
+        // commute's server terminates TLS.
+        assert_eq!(resumed, [false, true], "{}", cell.arm);
+        for connection in &cell.connections {
+            let library = connection.server_library.as_deref().unwrap();
+            assert!(
+                library.contains(" behind Envoy 1."),
+                "{}: {library}",
+                cell.arm
+            );
+            // What its sockets tell is of loopback; Envoy's are at the link.
+            assert_eq!(connection.congestion, None, "{}", cell.arm);
+            assert!(connection.sender.is_none(), "{}", cell.arm);
+        }
+        let last = cell.connections.last().unwrap();
+        assert_eq!(
+            last.server.as_ref().unwrap().nodelay,
+            Some(true),
+            "{}",
+            cell.arm
+        );
+    }
+}
+
+#[test]
+fn plaintext_mtls_and_authentication_are_proven_behind_envoy() {
+    let sandbox = sandbox();
+    if !add_envoy(&sandbox) {
+        testing::skip("stacks/envoy is not installed");
+        return;
+    }
+    let mut study = STUDY.replace("hyper h1", "envoy grpc security none");
+    for server in ["envoy", "envoy-l4"] {
+        for (stack, protocol, key, value) in [
+            ("tonic", "grpc", "security", "none"),
+            ("hyper", "h1", "security", "none"),
+            ("tonic", "grpc", "security", "mtls"),
+            ("tonic", "grpc", "auth", "jwt"),
+            ("hyper", "h2", "auth", "hmac"),
+        ] {
+            study += &format!(
+                "[[arm]]\nname = \"{server} {protocol} {key} {value}\"\nserver = {server:?}\n\
+                 stack = {stack:?}\nprotocol = {protocol:?}\n{key} = {value:?}\n"
+            );
+        }
+    }
+    study += "[[step]]\ncall = \"echo\"\ntimes = 2\n[[step]]\nget = \"file\"\nbytes = 20000\n";
+    sandbox.write("secured.toml", &study);
+    let output = sandbox
+        .run(&["run", "secured.toml", "--out", "run", "--no-self-test"])
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let shown = format!("{}: {:?}: {output}", cell.arm, cell.outcome);
+        assert_eq!(cell.calls.len(), 3, "{shown}");
+        for call in &cell.calls {
+            assert_eq!(call.result, CallResult::Ok, "{shown}");
+            assert_eq!(call.proof, Proof::Server, "{shown}");
+            assert_eq!(
+                call.verify_ns.is_some(),
+                cell.arm.contains("auth"),
+                "{shown}"
+            );
+        }
+        for connection in &cell.connections {
+            let plaintext = cell.arm.contains("none");
+            assert_eq!(connection.tls_version.is_empty(), plaintext, "{shown}");
+            assert_eq!(connection.cipher.is_empty(), plaintext, "{shown}");
+            assert_eq!(connection.chain_bytes == 0, plaintext, "{shown}");
+        }
+    }
+}
+
+#[test]
 fn early_data_is_accepted_by_both_servers() {
     let sandbox = sandbox();
     let go = add_go_server(&sandbox);
@@ -373,6 +467,7 @@ fn another_server_for_all_arms_is_kept_when_the_run_is_extended() {
 fn servers_that_cannot_serve_the_study_are_refused() {
     let sandbox = sandbox();
     add_go_server(&sandbox);
+    add_envoy(&sandbox);
     let study = format!("{STUDY}{}{STEPS}", arms(""));
     sandbox.write("plain.toml", &study);
     sandbox.write(
@@ -391,6 +486,11 @@ fn servers_that_cannot_serve_the_study_are_refused() {
             "bbr.toml",
             "go",
             "arm `quinn h3`: the go server does not support `congestion` over HTTP/3",
+        ),
+        (
+            "plain.toml",
+            "envoy-l4",
+            "arm `quinn h3`: the envoy-l4 server does not serve h3",
         ),
         ("both.toml", "go", "this study compares servers"),
     ] {

@@ -100,6 +100,9 @@ pub struct ServerEntry {
     pub name: String,
     /// Program and arguments, with the same placeholders as a driver's.
     pub command: Vec<String>,
+    /// Protocols it serves; all unless set.
+    #[serde(default = "all_protocols")]
+    pub protocols: Vec<Protocol>,
 }
 
 /// How a driver and the lab talk to each other.
@@ -278,6 +281,10 @@ impl RunnerEntry {
     }
 }
 
+fn all_protocols() -> Vec<Protocol> {
+    vec![Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Grpc]
+}
+
 impl ServerEntry {
     /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
     pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
@@ -369,6 +376,10 @@ mod tests {
             manifest.server[0].argv("/s".as_ref(), "/b".as_ref()),
             ["/s/x"]
         );
+        assert_eq!(manifest.server[0].protocols, all_protocols());
+        let http = server("go", "[\"x\"]") + "protocols = [\"h1\", \"h2\"]\n";
+        let manifest = Manifest::parse(&http).unwrap();
+        assert_eq!(manifest.server[0].protocols, [Protocol::H1, Protocol::H2]);
         assert!(error(&server("Go", "[\"x\"]")).contains("lower-case"));
         assert!(error(&server("commute", "[\"x\"]")).contains("commute's own"));
         assert!(error(&server("go", "[]")).contains("needs a program"));

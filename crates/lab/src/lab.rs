@@ -47,8 +47,14 @@ impl Lab {
             let found = self.stacks.find(&arm.stack);
             found.map_err(|e| named(&arm.stack, e.into()))?;
             let found = self.stacks.find_server(&arm.server);
-            found.map_err(|e| named(&arm.server, e.into()))?;
-            if let Some(reason) = arm.not_with_its_server() {
+            let server = found.map_err(|e| named(&arm.server, e.into()))?;
+            let unserved = server
+                .filter(|server| !server.protocols.contains(&arm.protocol))
+                .map(|_| {
+                    let protocol = arm.protocol.name();
+                    format!("the {} server does not serve {protocol}", arm.server)
+                });
+            if let Some(reason) = unserved.or_else(|| arm.not_with_its_server()) {
                 let arm = arm.name.clone();
                 return Err(LabError::Arm {
                     file: name,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use driver::manifest::{
     Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, OWN_SERVER, Stack,
 };
+use driver::protocol::Protocol;
 
 use crate::home::Home;
 
@@ -45,6 +46,8 @@ pub struct Runner {
 pub struct Server {
     /// Program and arguments, with paths filled in.
     pub command: Vec<String>,
+    /// Protocols it serves.
+    pub protocols: Vec<Protocol>,
     /// The stack that it belongs to.
     pub folder: Folder,
 }
@@ -144,11 +147,12 @@ impl Stacks {
                 stacks.runners.insert(runner.runtime.clone(), runner);
             }
             for server in manifest.server {
-                let command = server.argv(&folder.path, &home.bin);
-                let folder = folder.clone();
-                stacks
-                    .servers
-                    .insert(server.name, Server { command, folder });
+                let found = Server {
+                    command: server.argv(&folder.path, &home.bin),
+                    protocols: server.protocols,
+                    folder: folder.clone(),
+                };
+                stacks.servers.insert(server.name, found);
             }
             stacks.folders.push(folder);
         }

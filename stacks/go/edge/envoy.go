@@ -24,36 +24,75 @@ const quicSessionTickets = "envoy.reloadable_features.quic_session_ticket_suppor
 // object is a JSON object.
 type object = map[string]any
 
-// envoyConfig returns Envoy's configuration: every address with TCP and QUIC, one backend. Sessions are
-// not resumed, since Envoy's log cannot tell whether one was.
-func envoyConfig(o options, folder, backend string) ([]byte, error) {
-	var quic, tcp []any
+// A port is one that Envoy listens on: an address, and what clients must do there.
+type port struct {
+	address    string
+	tls, mtls  bool
+	host       string
+	number     int
+	backendsAt int
+}
+
+// ports returns all that Envoy listens on. backendsAt is the position of the address that layer 4
+// passes connections on to, among those that commute serve announces.
+func (o options) ports() ([]port, error) {
+	var ports []port
 	for _, of := range []struct {
 		addresses []string
-		mtls      bool
-	}{{o.listen, false}, {o.mtlsListen, true}} {
+		port      port
+	}{
+		// First, so that they listen when those with TLS do.
+		{o.plaintextListen, port{backendsAt: 2}},
+		{o.listen, port{tls: true, backendsAt: 0}},
+		{o.mtlsListen, port{tls: true, mtls: true, backendsAt: 1}},
+	} {
 		for _, address := range of.addresses {
-			host, port, err := splitAddress(address)
+			host, number, err := splitAddress(address)
 			if err != nil {
 				return nil, err
 			}
-			quic = append(quic, quicListener(o, folder, host, port, of.mtls))
-			tcp = append(tcp, tcpListener(o, folder, host, port, of.mtls))
+			p := of.port
+			p.address, p.host, p.number = address, host, number
+			ports = append(ports, p)
 		}
 	}
-	host, port, err := splitAddress(backend)
+	return ports, nil
+}
+
+// envoyConfig returns Envoy's configuration, given where commute serve listens.
+func envoyConfig(o options, folder string, backends []string) ([]byte, error) {
+	ports, err := o.ports()
+	if err != nil {
+		return nil, err
+	}
+	resources := requestProxy
+	if o.layer == 4 {
+		resources = connectionProxy
+	}
+	listeners, clusters, err := resources(o, folder, ports, backends)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(object{
-		"static_resources": object{
-			"listeners": append(quic, tcp...),
-			"clusters":  []any{cluster(o, folder, host, port)},
-		},
+		"static_resources": object{"listeners": listeners, "clusters": clusters},
 		"layered_runtime": object{"layers": []any{object{
 			"name": "static", "static_layer": object{quicSessionTickets: true},
 		}}},
 	})
+}
+
+// requestProxy returns Envoy's listeners and clusters at layer 7: every port with TCP and, if it has TLS,
+// QUIC; one backend. Sessions are not resumed, since Envoy's log cannot tell whether one was.
+func requestProxy(o options, folder string, ports []port, backends []string) (listeners, clusters []any, err error) {
+	var tcp []any
+	for _, p := range ports {
+		if p.tls {
+			listeners = append(listeners, quicListener(o, folder, p))
+		}
+		tcp = append(tcp, tcpListener(o, folder, p))
+	}
+	host, number, err := splitAddress(backends[0])
+	return append(listeners, tcp...), []any{cluster(folder, host, number)}, err
 }
 
 func splitAddress(address string) (string, int, error) {
@@ -65,30 +104,31 @@ func splitAddress(address string) (string, int, error) {
 	return host, port, err
 }
 
-func tcpListener(o options, folder, host string, port int, mtls bool) object {
-	context := tlsContext(folder, o, mtls, "h2", "http/1.1")
+func tcpListener(o options, folder string, p port) object {
+	chain := object{"filters": http(o, folder, "AUTO", p.number)}
+	if p.tls {
+		chain["transport_socket"] = typed("envoy.transport_sockets.tls",
+			"extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+			tlsContext(folder, o, p.mtls, "h2", "http/1.1"))
+	}
 	return object{
-		"name":    "tcp " + net.JoinHostPort(host, strconv.Itoa(port)),
-		"address": socketAddress("TCP", host, port),
-		"filter_chains": []any{object{
-			"filters": http(o, folder, "AUTO", port),
-			"transport_socket": typed("envoy.transport_sockets.tls",
-				"extensions.transport_sockets.tls.v3.DownstreamTlsContext", context),
-		}},
+		"name":          "tcp " + p.address,
+		"address":       socketAddress("TCP", p.host, p.number),
+		"filter_chains": []any{chain},
 	}
 }
 
-func quicListener(o options, folder, host string, port int, mtls bool) object {
+func quicListener(o options, folder string, p port) object {
 	context := object{
-		"downstream_tls_context": tlsContext(folder, o, mtls),
+		"downstream_tls_context": tlsContext(folder, o, p.mtls),
 		"enable_early_data":      false,
 	}
 	return object{
-		"name":                "quic " + net.JoinHostPort(host, strconv.Itoa(port)),
-		"address":             socketAddress("UDP", host, port),
+		"name":                "quic " + p.address,
+		"address":             socketAddress("UDP", p.host, p.number),
 		"udp_listener_config": object{"quic_options": object{}},
 		"filter_chains": []any{object{
-			"filters": http(o, folder, "HTTP3", port),
+			"filters": http(o, folder, "HTTP3", p.number),
 			"transport_socket": typed("envoy.transport_sockets.quic",
 				"extensions.transport_sockets.quic.v3.QuicDownstreamTransport", context),
 		}},
@@ -133,11 +173,7 @@ func http(o options, folder, codec string, port int) []any {
 	manager := object{
 		"codec_type":  codec,
 		"stat_prefix": "edge",
-		"access_log": []any{typed("envoy.access_loggers.file",
-			"extensions.access_loggers.file.v3.FileAccessLog", object{
-				"path":       filepath.Join(folder, accessLog),
-				"log_format": object{"json_format": accessFormat},
-			})},
+		"access_log":  []any{logger(folder, accessFormat)},
 		// As it came: neither a Date of its own nor a Server.
 		"server_header_transformation": "PASS_THROUGH",
 		"generate_request_id":          false,
@@ -163,7 +199,7 @@ func http(o options, folder, codec string, port int) []any {
 }
 
 // cluster is commute's own server, over HTTP/2.
-func cluster(o options, folder, host string, port int) object {
+func cluster(folder, host string, port int) object {
 	protocol := object{"explicit_http_config": object{"http2_protocol_options": object{}}}
 	ca := filepath.Join(folder, backendCredentials, "ca.pem")
 	return object{
@@ -172,12 +208,7 @@ func cluster(o options, folder, host string, port int) object {
 			"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": withType(
 				"extensions.upstreams.http.v3.HttpProtocolOptions", protocol),
 		},
-		"load_assignment": object{
-			"cluster_name": "backend",
-			"endpoints": []any{object{"lb_endpoints": []any{object{
-				"endpoint": object{"address": socketAddress("TCP", host, port)},
-			}}}},
-		},
+		"load_assignment": endpoint("backend", host, port),
 		"transport_socket": typed("envoy.transport_sockets.tls",
 			"extensions.transport_sockets.tls.v3.UpstreamTlsContext", object{
 				"sni": backendName,
@@ -187,6 +218,24 @@ func cluster(o options, folder, host string, port int) object {
 				},
 			}),
 	}
+}
+
+// endpoint assigns its one address to a cluster.
+func endpoint(cluster, host string, port int) object {
+	return object{
+		"cluster_name": cluster,
+		"endpoints": []any{object{"lb_endpoints": []any{object{
+			"endpoint": object{"address": socketAddress("TCP", host, port)},
+		}}}},
+	}
+}
+
+// logger writes Envoy's log, a line of JSON in this format for each event.
+func logger(folder string, format object) object {
+	return typed("envoy.access_loggers.file", "extensions.access_loggers.file.v3.FileAccessLog", object{
+		"path":       filepath.Join(folder, accessLog),
+		"log_format": object{"json_format": format},
+	})
 }
 
 func socketAddress(protocol, host string, port int) object {

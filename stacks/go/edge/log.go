@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -96,16 +97,14 @@ func writeLog(path, folder string, chainBytes int) error {
 
 // readAccesses returns Envoy's log in the order in which requests began, on CLOCK_MONOTONIC.
 func readAccesses(path string) ([]access, error) {
-	now := time.Now()
-	offsetNs := engine.Now() - now.UnixNano()
+	offsetNs := monotonicOffsetNs()
 	var accesses []access
 	err := eachLine(path, func(line []byte) error {
 		var a access
 		if err := json.Unmarshal(line, &a); err != nil {
 			return err
 		}
-		seconds, nanos, _ := strings.Cut(a.Start, ".")
-		at, err := strconv.ParseInt(seconds+nanos, 10, 64)
+		at, err := unixNs(a.Start)
 		a.startNs = at + offsetNs
 		accesses = append(accesses, a)
 		return err
@@ -114,29 +113,53 @@ func readAccesses(path string) ([]access, error) {
 	return accesses, err
 }
 
+// monotonicOffsetNs returns CLOCK_MONOTONIC less the time since 1970.
+func monotonicOffsetNs() int64 {
+	now := time.Now()
+	return engine.Now() - now.UnixNano()
+}
+
+// unixNs reads a time as Envoy logs it, in seconds with nine decimals.
+func unixNs(start string) (int64, error) {
+	seconds, nanos, _ := strings.Cut(start, ".")
+	return strconv.ParseInt(seconds+nanos, 10, 64)
+}
+
 // readBackend returns the requests in the log of commute serve by id, in the order in which they began.
 func readBackend(path string) (map[string][]object, error) {
 	requests := map[string][]object{}
-	err := eachLine(path, func(line []byte) error {
-		var event object
-		decoder := json.NewDecoder(strings.NewReader(string(line)))
-		decoder.UseNumber() // a time does not fit into a float
-		if err := decoder.Decode(&event); err != nil {
-			return err
-		}
+	err := eachEvent(path, func(event object) error {
 		if id, has := event["id"].(json.Number); has && event["event"] == "request" {
 			requests[id.String()] = append(requests[id.String()], event)
 		}
 		return nil
 	})
-	started := func(event object) int64 {
-		ns, _ := event["start_ns"].(json.Number).Int64()
-		return ns
-	}
 	for _, of := range requests {
-		slices.SortStableFunc(of, func(a, b object) int { return cmp.Compare(started(a), started(b)) })
+		slices.SortStableFunc(of, func(a, b object) int {
+			return cmp.Compare(integer(a["start_ns"]), integer(b["start_ns"]))
+		})
 	}
 	return requests, err
+}
+
+// eachEvent reads the log of commute serve.
+func eachEvent(path string, do func(event object) error) error {
+	return eachLine(path, func(line []byte) error {
+		var event object
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		decoder.UseNumber() // a time does not fit into a float
+		if err := decoder.Decode(&event); err != nil {
+			return err
+		}
+		return do(event)
+	})
+}
+
+// integer returns the value of a field that is one, or 0.
+func integer(field any) int64 {
+	number, _ := field.(json.Number)
+	n, _ := number.Int64()
+	return n
 }
 
 func eachLine(path string, do func(line []byte) error) error {
@@ -164,9 +187,9 @@ func connectionEvent(a access, number, chainBytes int) object {
 	if alpn == "h3" {
 		transport = "quic"
 	}
-	ipVersion := 4
-	if strings.Contains(a.Peer, ":") {
-		ipVersion = 6
+	cipher := cipherName(text(a.Cipher))
+	if a.TLS == nil {
+		alpn, cipher, chainBytes = "", "", 0
 	}
 	var client any
 	if a.Subject != nil {
@@ -174,9 +197,9 @@ func connectionEvent(a access, number, chainBytes int) object {
 	}
 	return object{
 		"event": "connection", "connection": number, "at_ns": a.startNs, "transport": transport,
-		"peer_port": a.Port, "ip_version": ipVersion, "alpn": alpn,
+		"peer_port": a.Port, "ip_version": ipVersion(a.Peer), "alpn": alpn,
 		"tls_version": strings.Replace(text(a.TLS), "TLSv1.", "TLSv1_", 1),
-		"cipher":      cipherName(text(a.Cipher)), "group": groupName(text(a.Group)), "resumed": false,
+		"cipher":      cipher, "group": groupName(text(a.Group)), "resumed": false,
 		"hello_retry": false, "chain_bytes": chainBytes, "client_cert": client, "congestion": nil,
 	}
 }

@@ -96,7 +96,10 @@ impl<'a> Conformance<'a> {
                 if !wanted || !case.protocols.contains(&protocol) {
                     continue;
                 }
-                let outcome = match case.unsupported_by(driver, protocol, &hello.capabilities) {
+                let unsupported = self
+                    .unserved(protocol)
+                    .or_else(|| case.unsupported_by(driver, protocol, &hello.capabilities));
+                let outcome = match unsupported {
                     Some(reason) => Verdict::Unsupported(reason),
                     None => self.try_case(case, driver, protocol, &hello.codecs, &other),
                 };
@@ -111,6 +114,13 @@ impl<'a> Conformance<'a> {
             }
         }
         Ok(Report { hello, findings })
+    }
+
+    /// Returns why the server cannot take part with this protocol, if it cannot.
+    fn unserved(&self, protocol: Protocol) -> Option<String> {
+        let server = self.server.as_ref()?;
+        let served = server.protocols.contains(&protocol);
+        (!served).then(|| format!("the server does not serve {}", protocol.name()))
     }
 
     fn try_case(
