@@ -302,6 +302,7 @@ fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
             about: "measured elsewhere".to_owned(),
             bulk: bulk.is_some(),
             response_bytes: bulk.unwrap_or(0),
+            load: None,
         }
     };
     sizes.into_iter().map(group).collect()
@@ -322,6 +323,7 @@ fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> C
         outcome: Outcome::Clean,
         took_ns: last_ns.max().unwrap_or(0),
         calls,
+        loads: Vec::new(),
         wire: Wire::default(),
         cost: Cost::default(),
         audit: Audit::default(),

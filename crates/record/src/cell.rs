@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::ConnectionSettings;
 use crate::timeline::Timeline;
+use crate::load::Load;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,8 +29,12 @@ pub struct Cell {
     pub invocation: u32,
     /// How the cell ended.
     pub outcome: Outcome,
-    /// Every call that was planned and reached the driver, in order of id.
+    /// Every call that was planned and reached the driver, in order of id, without those of groups that
+    /// are bound by time.
     pub calls: Vec<Call>,
+    /// The groups that are bound by time, in the study's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<Load>,
     /// Bytes and packets on the wire.
     pub wire: Wire,
     /// CPU, memory and start-up time of the endpoints.
@@ -74,6 +79,14 @@ impl Cell {
     /// Returns the name of its file below `cells/`.
     pub fn file_name(&self) -> String {
         format!("{}.{}.{}.json", self.id, self.invocation, self.attempt)
+    }
+
+    /// Returns the number of calls that the driver made, including warm-ups of groups that are bound by
+    /// time.
+    pub fn made(&self) -> u64 {
+        let of_load = |load: &Load| load.calls.saturating_add(load.warmup_calls);
+        let calls = self.calls.len() as u64;
+        calls.saturating_add(self.loads.iter().map(of_load).sum())
     }
 
     /// Returns whether it contains measurements, i.e. it is clean or noisy.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cell::Cell;
-use crate::run::{FORMAT, Run};
+use crate::run::{FORMAT, Group, Run};
 
 /// Room for a hash in hex and a word, and far below the 255 bytes that a file name may have.
 const MAX_ID_BYTES: usize = 128;
@@ -273,6 +273,18 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
             "call {} has an unknown group {:?}",
             call.id, call.group
         ));
+    }
+    for load in &cell.loads {
+        let is_planned = |g: &Group| g.name == load.group && g.load.is_some();
+        if !run.groups.iter().any(is_planned) {
+            return stray(format!(
+                "{:?} is no group that is bound by time",
+                load.group
+            ));
+        }
+        if let Err(reason) = load.check() {
+            return stray(format!("group {:?}: {reason}", load.group));
+        }
     }
     let audit = &cell.audit;
     let shares = [

@@ -23,6 +23,7 @@
 mod cell;
 mod connection;
 mod data;
+mod load;
 mod merge;
 mod packets;
 mod run;
@@ -37,6 +38,7 @@ pub use cell::{
 };
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
+pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use run::{

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::load::LoadPlan;
+
 /// Version of the record format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;
 
@@ -39,8 +41,8 @@ pub struct Run {
     pub networks: Vec<Network>,
     /// Groups of calls in the workload, in order of first use.
     pub groups: Vec<Group>,
-    /// Every call of the workload as planned, in order of id; empty for imported calls, which have
-    /// no plan.
+    /// Every call of the workload as planned, in order of id, without those of groups that are bound by
+    /// time; empty for imported calls, which have no plan.
     pub calls: Vec<PlannedCall>,
     /// Every cell of the plan before sharding, in the order of running.
     pub plan: Vec<Planned>,
@@ -197,6 +199,10 @@ pub struct Group {
     pub bulk: bool,
     /// Body bytes of one response of a bulk group; 0 for other groups.
     pub response_bytes: u64,
+    /// How long its calls are made and when each starts, if that and not their number is planned. Such a
+    /// group has no planned calls, and cells have its distribution instead of its calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadPlan>,
 }
 
 /// One call of the workload, as planned: the same for every arm, whatever its client does.

@@ -289,12 +289,16 @@ pub(crate) fn requests(
     arm: &Blocks<'_>,
     baseline: &Blocks<'_>,
 ) -> Vec<(Requests, Requests)> {
+    let of_loads = |cell: &record::Cell, number: fn(&record::Load) -> u64| {
+        cell.loads.iter().map(number).sum::<u64>() as usize
+    };
     let count = |cell: &record::Cell| {
         let lost = |call: &&record::Call| call.result != record::CallResult::Ok;
         match cell.is_measured() {
             true => Requests {
-                made: cell.calls.len(),
-                failed: cell.calls.iter().filter(lost).count(),
+                made: cell.calls.len() + of_loads(cell, |load| load.calls),
+                failed: cell.calls.iter().filter(lost).count()
+                    + of_loads(cell, |load| load.calls - load.succeeded()),
             },
             false => Requests {
                 made: run.calls.len().max(1),

@@ -39,7 +39,8 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Config
                 found.entry(what.to_owned()).or_default().insert(value);
             }
         };
-        if cell.calls.iter().any(|call| call.exchange.is_some()) {
+        let encodes = cell.calls.iter().any(|call| call.exchange.is_some());
+        if encodes || cell.loads.iter().any(|load| load.encodes) {
             add("codec", arm.codec.clone());
         }
         let stack = &cell.stack;

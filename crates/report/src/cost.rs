@@ -23,7 +23,7 @@ fn energy(sources: &[Radio; 2], median: &Median<'_>) -> Option<Energy> {
                 })
                 .collect();
             let joules = energy::joules(&activity, radio).total_j();
-            (!cell.calls.is_empty()).then(|| joules / cell.calls.len() as f64)
+            (cell.made() > 0).then(|| joules / cell.made() as f64)
         })
     };
     let mut both = [by(&sources[0])?, by(&sources[1])?];
@@ -51,9 +51,8 @@ pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
         let estimate = stats::estimate(&values, Level::NINETY_FIVE)?;
         Some(Quantity::new(&estimate, unit))
     };
-    let per_request = |cell: &Cell, total: u64| {
-        (!cell.calls.is_empty()).then(|| total as f64 / cell.calls.len() as f64)
-    };
+    let per_request =
+        |cell: &Cell, total: u64| (cell.made() > 0).then(|| total as f64 / cell.made() as f64);
     Costs {
         up_bytes: median(Unit::Bytes, &|c| Some(c.wire.up_bytes as f64)),
         down_bytes: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),

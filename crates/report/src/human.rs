@@ -1,5 +1,6 @@
 //! The report for a terminal: the answer, then for each network a sentence and the table behind it.
 
+use crate::load;
 use crate::noise;
 use crate::number::{count, duration};
 use crate::phases;
@@ -93,7 +94,24 @@ impl Page {
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
         out += &self.wrapped(&interval_note(network), INDENT);
-        out + &self.phases(network)
+        out + &self.loads(network) + &self.phases(network)
+    }
+
+    /// Returns a table of rate and percentiles for each group that is bound by time.
+    fn loads(&self, network: &NetworkSummary) -> String {
+        let mut out = String::new();
+        let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+        for (i, measure) in measures.iter().enumerate() {
+            if let Some(table) = Table::of_load(&network.arms, i) {
+                out.push('\n');
+                out += &self.wrapped(&plain(&load::heading(&measure.label)), INDENT);
+                out += &table.lines(self.width, self.color);
+            }
+        }
+        if !out.is_empty() {
+            out += &self.wrapped(load::NOTE, INDENT);
+        }
+        out
     }
 
     /// Returns a table of phases for each measure that has exchanges.

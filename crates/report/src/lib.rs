@@ -4,7 +4,7 @@
 //!
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
 //!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
-//!    (`measure`, `percentiles`, `phases`), compares the arms with the baseline request by request
+//!    (`measure`, `load`, `percentiles`, `phases`), compares the arms with the baseline request by request
 //!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
 //!    (`cost`), and derives a recommendation for each network and over all (`answer`), with the words
 //!    for it (`sentence`).
@@ -33,6 +33,7 @@ mod cost;
 mod csv;
 mod html;
 mod human;
+mod load;
 mod measure;
 mod noise;
 mod number;
@@ -64,7 +65,9 @@ pub use summarise::summarise;
 pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
 };
-pub use summary::measure::{Comparison, Mean, Measure, Part, Percentile, Phases};
+pub use summary::measure::{
+    Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,
+};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };

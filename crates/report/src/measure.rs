@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use record::{Call, CallResult, Cell, Run};
+use record::{Call, CallResult, Cell, Load, Run};
 use stats::Span;
 
 use crate::by_block;
 use crate::cells::Blocks;
+use crate::load;
 use crate::phases::phases;
 use crate::population::{Population, time};
 use crate::quantity::Unit;
@@ -33,6 +34,13 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
             *errors.entry(error).or_default() += 1;
         }
     }
+    let loads = || blocks.values().filter_map(|cell| population.load(cell));
+    for load in loads() {
+        for (error, n) in &load.errors {
+            *errors.entry(error.clone()).or_default() += *n as usize;
+        }
+    }
+    let of_loads = |number: fn(&Load) -> u64| loads().map(number).sum::<u64>() as usize;
     let bits = |cell: &Cell| -> Option<Span> {
         let bytes = population
             .of(&cell.calls)
@@ -55,10 +63,12 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         part: population.part,
         label: population.label.clone(),
         decisive: population.decisive,
-        calls: calls.len(),
-        timed_out: count(|call| call.result == CallResult::TimedOut),
-        failed: count(|call| matches!(call.result, CallResult::Error { .. })),
-        retried: count(|call| call.server_hits > 1),
+        calls: calls.len() + of_loads(|load| load.calls),
+        timed_out: count(|call| call.result == CallResult::TimedOut)
+            + of_loads(|load| load.timed_out),
+        failed: count(|call| matches!(call.result, CallResult::Error { .. }))
+            + of_loads(Load::failed),
+        retried: count(|call| call.server_hits > 1) + of_loads(|load| load.retried),
         errors,
         time: by_block::median(&by_block, Unit::Ns),
         tail_percent: population.tail_percent,
@@ -67,6 +77,10 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
             false => Vec::new(),
         },
         goodput: by_block::median(&goodput, Unit::BitsPerSecond),
+        load: match population.part {
+            Part::Load => load::figures(population, blocks, run),
+            _ => None,
+        },
         phases: match by_request {
             true => phases(population, blocks),
             false => None,

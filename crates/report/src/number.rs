@@ -156,6 +156,7 @@ impl Scale {
                 ("kbit/s", 1e3),
                 ("bit/s", 1.0),
             ],
+            Unit::PerSecond => &[("/s", 1.0)],
             Unit::Joules => &[("J", 1.0), ("mJ", 1e-3)],
             Unit::Factor => &[("x", 1.0)],
         };

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Call, CallResult, Cell, Group, Position, Run};
+use record::{Call, CallResult, Cell, Group, Load, LoadPlan, Position, Run};
 use stats::Span;
 
 use crate::cells::Blocks;
+use crate::load;
 use crate::summary::measure::Part;
 
 /// One population: calls of a group that are alike by the plan, or the group as a whole. Whatever a
@@ -31,6 +32,8 @@ pub(crate) struct Population {
 enum Members {
     /// The batch of each planned call, by id.
     Planned(BTreeMap<u32, u32>),
+    /// All calls of a group that is bound by time, of which cells have the distribution.
+    Load,
     /// Imported calls have no plan: those that are first on their connection, or not, or all.
     Imported { first: Option<bool> },
 }
@@ -39,12 +42,36 @@ enum Members {
 /// are split by position and followed by the tail, if the study asks for it, and the whole. The tail
 /// is that of the last position: of warm requests, or of first ones where there are no warm ones.
 pub(crate) fn populations(run: &Run) -> Vec<Population> {
-    let small = run.groups.iter().filter(|group| !group.bulk).count();
-    let all = run.groups.iter();
-    match run.calls.is_empty() {
-        true => all.flat_map(|group| imported(group, small)).collect(),
-        false => all.flat_map(|group| planned(run, group, small)).collect(),
-    }
+    let by_call = || run.groups.iter().filter(|group| group.load.is_none());
+    let small = by_call().filter(|group| !group.bulk).count();
+    let is_imported = run.calls.is_empty() && by_call().count() == run.groups.len();
+    let of_group = |group: &Group| match &group.load {
+        Some(plan) => bound_by_time(run, group, plan),
+        None if is_imported => imported(group, small),
+        None => planned(run, group, small),
+    };
+    run.groups.iter().flat_map(of_group).collect()
+}
+
+/// Returns a group that is bound by time, and its tail if the study asks for it.
+fn bound_by_time(run: &Run, group: &Group, plan: &LoadPlan) -> Vec<Population> {
+    let all = Population {
+        group: group.name.clone(),
+        part: Part::Load,
+        label: format!("{} ({})", group.name, plan.about()),
+        decisive: true,
+        bulk: false,
+        bulk_bytes: 0,
+        tail_percent: None,
+        members: Members::Load,
+    };
+    let tail = run.tail_percent.map(|percent| Population {
+        part: Part::Tail,
+        label: format!("p{percent} of {}", all.label),
+        tail_percent: Some(percent),
+        ..all.clone()
+    });
+    [all].into_iter().chain(tail).collect()
 }
 
 fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
@@ -161,10 +188,20 @@ impl Population {
         })
     }
 
-    /// Returns those of a cell's calls that belong to it.
+    /// Returns what a cell measured of it, if it is a group that is bound by time.
+    pub(crate) fn load<'a>(&self, cell: &'a Cell) -> Option<&'a Load> {
+        match self.members {
+            Members::Load => load::of(cell, &self.group),
+            Members::Planned(_) | Members::Imported { .. } => None,
+        }
+    }
+
+    /// Returns those of a cell's calls that belong to it. Cells have none of a group that is bound by
+    /// time.
     pub(crate) fn of<'a>(&'a self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
         calls.iter().filter(|call| match &self.members {
             Members::Planned(batches) => batches.contains_key(&call.id),
+            Members::Load => false,
             Members::Imported { first } => {
                 call.group == self.group && first.is_none_or(|first| first == call.first)
             }
@@ -174,11 +211,19 @@ impl Population {
     /// Returns the times of a cell by step. The whole of a group and a percentile count as one step.
     /// Calls that a failed cell did not make count as at least the timeout.
     pub(crate) fn steps(&self, cell: &Cell, timeout_ns: u64) -> BTreeMap<u32, Span> {
-        let Members::Planned(batches) = &self.members else {
-            let calls = self.of(&cell.calls);
-            return calls
-                .map(|call| (call.id, time(call, timeout_ns)))
-                .collect();
+        let batches = match &self.members {
+            Members::Planned(batches) => batches,
+            Members::Load => {
+                let share = self.tail_percent.map_or(0.5, |percent| percent / 100.0);
+                let time = load::quantile(cell, &self.group, share, timeout_ns);
+                return time.map(|time| (0, time)).into_iter().collect();
+            }
+            Members::Imported { .. } => {
+                let calls = self.of(&cell.calls);
+                return calls
+                    .map(|call| (call.id, time(call, timeout_ns)))
+                    .collect();
+            }
         };
         if self.part == Part::Whole {
             return BTreeMap::from([(0, whole(cell, batches, timeout_ns))]);

@@ -62,6 +62,9 @@ pub enum Unit {
     /// Bits per second.
     #[serde(rename = "bit/s")]
     BitsPerSecond,
+    /// Requests per second.
+    #[serde(rename = "1/s")]
+    PerSecond,
     /// Joules.
     #[serde(rename = "J")]
     Joules,
@@ -139,6 +142,7 @@ impl Unit {
         match self {
             Unit::Ns => "ns",
             Unit::Bytes => "bytes",
+            Unit::PerSecond => "1/s",
             Unit::Joules => "J",
             Unit::BitsPerSecond => "bit/s",
             Unit::Factor => "factor",
@@ -173,6 +177,7 @@ mod tests {
         for (unit, name) in [
             (Unit::Ns, "ns"),
             (Unit::Bytes, "bytes"),
+            (Unit::PerSecond, "1/s"),
             (Unit::Joules, "J"),
             (Unit::BitsPerSecond, "bit/s"),
             (Unit::Factor, "factor"),

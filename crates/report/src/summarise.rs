@@ -146,11 +146,10 @@ impl<'a> Summariser<'a> {
             stack: arm.stack.clone(),
             protocol: arm.protocol.clone(),
             role: compare::role_of(self.run, &arm.name),
-            negotiated_protocols: distinct(
-                blocks
-                    .values()
-                    .flat_map(|c| c.calls.iter().map(|call| &call.protocol)),
-            ),
+            negotiated_protocols: distinct(blocks.values().flat_map(|cell| {
+                let of_loads = cell.loads.iter().flat_map(|load| &load.protocols);
+                cell.calls.iter().map(|call| &call.protocol).chain(of_loads)
+            })),
             transports: distinct(connections().map(|c| &c.transport)),
             connections: Spread::of(&connections_of_cells).filter(|n| n.most > 0),
             ip_versions: connections()
@@ -232,7 +231,10 @@ fn distinct<'a>(words: impl Iterator<Item = &'a String>) -> Vec<String> {
 fn weakest_proof(blocks: &Blocks<'_>) -> Option<Proof> {
     blocks
         .values()
-        .flat_map(|cell| cell.calls.iter().map(|call| call.proof))
+        .flat_map(|cell| {
+            let of_loads = cell.loads.iter().filter_map(|load| load.proof);
+            cell.calls.iter().map(|call| call.proof).chain(of_loads)
+        })
         .min()
 }
 

@@ -2,6 +2,7 @@
 
 use stats::Verdict;
 
+use crate::load;
 use crate::number::{size, with_interval};
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
@@ -133,6 +134,21 @@ impl<'a> Table<'a> {
             phases_of(arm, measure).map_or("-".into(), counts)
         });
         Some(table)
+    }
+
+    /// Returns the table of a group that is bound by time, if the measure is one.
+    pub(crate) fn of_load(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
+        let columns = load::columns(arms, measure)?.into_iter();
+        let column = |(heading, figures)| Column {
+            heading,
+            figures,
+            verdicts: vec![None; arms.len()],
+        };
+        Some(Self {
+            arms,
+            columns: columns.map(column).collect(),
+            figures_only: true,
+        })
     }
 
     /// Returns the table as lines of at most `width` characters, split into as many tables as that

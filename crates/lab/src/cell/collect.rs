@@ -1,6 +1,6 @@
 //! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use driver::manifest::Certificate;
 use driver::protocol::{Hello, Protocol, Row};
@@ -11,8 +11,9 @@ use record::{Socket, Stack};
 use super::driver_process::Exited;
 use super::error::CellError;
 use super::first_flight::first_flight_bytes;
+use super::load;
 use super::measured::{Handshake, Measured};
-use super::packets::series;
+use super::packets::{client_port_of, series};
 use super::server_process::Libraries;
 use crate::verify::proof::{Claim, prove};
 
@@ -40,16 +41,23 @@ pub(super) fn collect(
     trace(&output.rows, &output.log);
     let (calls, connections) =
         prove(claim, &output.rows, &output.log).map_err(CellError::Failed)?;
+    let (calls, loads) = load::aggregate(claim.workload, calls);
     let window = output.window;
+    let mut of_port: HashMap<u16, Vec<TapRecord>> = HashMap::new();
+    for packet in &output.tap {
+        let packets = of_port.entry(client_port_of(packet)).or_default();
+        packets.push(*packet);
+    }
     let mut ports = HashSet::new();
     let connections = connections.into_iter().map(|(mut settings, port)| {
         settings.certificate = certificate.name().to_owned();
         let library = library(&output.server_libraries, claim.protocol, &settings.alpn);
         settings.server_library = library;
-        settings.packets = series(&output.tap, port);
+        let packets = of_port.get(&port).map_or(&[][..], Vec::as_slice);
+        settings.packets = series(packets, port);
         let first_on_port = ports.insert((settings.transport.clone(), port));
         settings.first_flight_bytes = match first_on_port {
-            true => first_flight_bytes(&output.tap, port),
+            true => first_flight_bytes(packets, port),
             false => None,
         };
         settings.client = socket(&window.client_sockets, |s| s.local_port == port);
@@ -58,6 +66,7 @@ pub(super) fn collect(
     });
     Ok(Measured {
         calls,
+        loads,
         connections: connections.collect(),
         handshakes: handshakes(&output.rows),
         stack: stack_of(&output.hello),

@@ -1,11 +1,13 @@
 use driver::protocol::{Clock, Row};
 use pump::{TapRecord, Window};
 use record::server_log::ServerEvent;
-use record::{Call, ConnectionSettings, Stack};
+use record::{Call, ConnectionSettings, Load, Stack};
 
 /// A measured cell whose calls are proven, before the audit.
 pub(crate) struct Measured {
     pub(crate) calls: Vec<Call>,
+    /// The groups that are bound by time, whose calls are not among `calls`.
+    pub(crate) loads: Vec<Load>,
     /// The driver's rows, which the calls were made from.
     pub(crate) rows: Vec<Row>,
     /// The server's log, which they were checked against.

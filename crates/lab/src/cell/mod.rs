@@ -10,6 +10,7 @@ pub(crate) mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
 mod first_flight;
+mod load;
 pub(crate) mod measured;
 pub(crate) mod packets;
 pub(crate) mod process;
@@ -387,7 +388,10 @@ impl CellRun<'_> {
 
     /// Longer than the workload takes when every request times out.
     fn run_limit(&self) -> Duration {
-        let calls = self.workload.call_ids().count() as u64;
+        // When the time of a load is over, each of its requests in flight may still time out.
+        let is_planned = |id: &u32| self.workload.load_of(*id).is_none();
+        let planned = self.workload.call_ids().filter(is_planned).count();
+        let calls = (planned + self.workload.loads().count()) as u64;
         let ideal_ns = estimate_ns(self.workload, &Pipe::of(self.network));
         Duration::from_nanos(calls * self.timeout_ns + ideal_ns) + STARTUP_LIMIT
     }

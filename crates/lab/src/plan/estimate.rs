@@ -75,8 +75,12 @@ pub(crate) fn estimate_ns(workload: &Workload, pipe: &Pipe) -> u64 {
         .map(|call| (call.id, call.position))
         .collect();
     let mut json = BTreeMap::new();
-    let mut total = 0;
+    let loads = workload.loads().map(|load| load.total_ns() + pipe.rtt_ns);
+    let mut total = loads.sum();
     for at_once in workload.steps.chunk_by(start_at_once) {
+        if workload.load_of(at_once[0].id).is_some() {
+            continue;
+        }
         let (mut round_trips, mut down, mut up, mut pause_ns) = (0, 0, 0, 0);
         for step in at_once {
             let mut trips = 1;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Discovery;
-use record::{Planned, Position};
+use record::{Planned, PlannedCall, Position};
 use sha2::{Digest, Sha256};
 
 use crate::slug::slug;
@@ -84,7 +84,9 @@ impl Plan {
     pub fn new(study: Study, study_toml: String, networks: Vec<StudyNetwork>) -> Plan {
         let slots = Slots::of(&study.arms);
         let as_the_study_says = Behaviour::default();
-        let of_arm = |behaviour| Workload::of_arm(&study.workload, behaviour, slots);
+        let round_trips = networks.iter().map(|network| network.link.rtt_ns());
+        let fastest_ns = round_trips.min().unwrap_or(0);
+        let of_arm = |behaviour| Workload::of_arm(&study.workload, behaviour, slots, fastest_ns);
         let workload = of_arm(&as_the_study_says);
         let arm_workloads = (study.arms.iter())
             .map(|arm| of_arm(&arm.behaviour))
@@ -157,13 +159,20 @@ impl Plan {
         self.shard(shard).map(of_block).sum()
     }
 
+    /// Returns the planned calls as `run.json` lists them, without those that are bound by time.
+    pub fn calls(&self) -> Vec<PlannedCall> {
+        let mut calls = planned_calls(&self.workload);
+        calls.retain(|call| self.workload.load_of(call.id).is_none());
+        calls
+    }
+
     /// Returns how many arms a report compares with the baseline in each column of its tables: for
     /// every network, the populations of each group, the whole of a group of several calls, and the
     /// tail of each group if the study asks for it.
     pub fn families(&self) -> Vec<usize> {
         let arms = self.arms();
         let compared = arms.iter().filter(|arm| !arm.same_as_baseline).count() - 1;
-        let calls = planned_calls(&self.workload);
+        let calls = self.calls();
         let populations: BTreeSet<(&str, Position)> = calls
             .iter()
             .map(|call| (call.group.as_str(), call.position))
@@ -174,8 +183,9 @@ impl Plan {
             .iter()
             .filter(|group| of_group(&group.name) > 1)
             .count();
+        let loads = self.workload.loads().count();
         let tails = self.study.tail_percent.map_or(0, |_| groups.len());
-        vec![compared; self.networks.len() * (populations.len() + wholes + tails)]
+        vec![compared; self.networks.len() * (populations.len() + wholes + loads + tails)]
     }
 
     /// Returns the arms as `run.json` lists them.

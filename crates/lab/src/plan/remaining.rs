@@ -165,6 +165,7 @@ mod tests {
             invocation: 1,
             outcome,
             calls: vec![],
+            loads: vec![],
             wire: record::Wire::default(),
             cost: record::Cost::default(),
             audit: record::Audit::default(),

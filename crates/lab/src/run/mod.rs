@@ -15,7 +15,6 @@ use crate::cell::scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
-use crate::plan::calls::planned_calls;
 use crate::plan::remaining::{Done, ResumedAt, remaining};
 use crate::plan::{Block, Plan};
 
@@ -101,7 +100,7 @@ impl Lab {
             arms: self.arms(plan),
             networks: plan.networks.iter().map(network::recorded).collect(),
             groups: plan.workload.groups.clone(),
-            calls: planned_calls(&plan.workload),
+            calls: plan.calls(),
             plan: plan.cells().cloned().collect(),
             settings: Settings {
                 study_toml: plan.study_toml.clone(),

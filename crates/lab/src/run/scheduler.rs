@@ -287,6 +287,7 @@ mod tests {
                     false => Outcome::Clean,
                 },
                 calls: Vec::new(),
+                loads: Vec::new(),
                 wire: Wire::default(),
                 cost: Cost::default(),
                 audit: Audit::default(),

@@ -133,6 +133,7 @@ impl<'a> Worker<'a> {
             Outcome::Noisy { reasons }
         };
         cell.calls = m.calls;
+        cell.loads = m.loads;
         cell.connections = m.connections;
         cell.stack = m.stack;
         cell.started_ns = m.started_ns;
@@ -163,6 +164,7 @@ impl CellRunner for Worker<'_> {
             invocation: attempt.invocation,
             outcome: Outcome::Clean,
             calls: Vec::new(),
+            loads: Vec::new(),
             wire: Wire::default(),
             cost: Cost::default(),
             audit: Audit::default(),

@@ -37,6 +37,8 @@ impl StepCount {
                     ONE_EXCHANGE.times(*times)
                 }
                 Step::Stream { .. } => ONE_CALL,
+                // Its steps have a limit of their own.
+                Step::Load { request, .. } => StepCount::of(std::slice::from_ref(request)),
                 Step::Pause { .. } | Step::Reconnect(_) => ONE_STEP,
                 Step::Repeat { times, steps } => StepCount::of(steps).times(*times),
                 Step::Parallel(steps) => StepCount::of(steps),

@@ -3,6 +3,7 @@
 mod arm_setting;
 mod behaviour;
 pub(crate) mod count;
+pub(crate) mod load;
 mod parse;
 mod steps;
 mod sweep;
@@ -10,6 +11,7 @@ mod units;
 
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
+use record::LoadPlan;
 use serde::Deserialize;
 
 pub use behaviour::{Access, Behaviour, Connections};
@@ -261,6 +263,13 @@ pub enum Step {
         body: String,
         /// Messages on the stream, one in flight.
         messages: u32,
+    },
+    /// Requests for a time instead of a number of times; only at the top of a workload.
+    Load {
+        /// For how long, and when each starts.
+        plan: LoadPlan,
+        /// The step that makes one: a call, an exchange, a submission or a download.
+        request: Box<Step>,
     },
     /// A pause; connections are kept.
     Pause {

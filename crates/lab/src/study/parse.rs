@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::count::StepCount;
+use super::load::check_loads;
 use super::steps::{MAX_STEPS, RawStep};
 use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
@@ -274,6 +275,9 @@ fn check_workload(
             format!("the workload has {steps} steps; at most {MAX_STEPS}"),
         ));
     }
+    if let Some(reason) = check_loads(workload) {
+        return Err(source.error(&(0..0), reason));
+    }
     for (arm, raw) in arms.iter().zip(raw_arms) {
         if let Some(reason) = cannot_follow(arm, workload) {
             return Err(source.error(&raw.span(), format!("arm `{}`: {reason}", arm.name)));
@@ -313,6 +317,8 @@ fn cannot_follow(arm: &Arm, steps: &[Step]) -> Option<String> {
     let submits = any_step(steps, &|step| matches!(step, Step::Submit { .. }));
     if per_request && any_step(steps, &|step| matches!(step, Step::Parallel(_))) {
         Some("connections = \"per-request\" closes every connection before a request, so it does not go with parallel steps".to_owned())
+    } else if per_request && any_step(steps, &|step| matches!(step, Step::Load { .. })) {
+        Some("connections = \"per-request\" does not go with `for_s`: a driver cannot close a connection before each of a load's requests".to_owned())
     } else if per_request && matches!(arm.behaviour.access, Access::Parallel | Access::FirstAlone) {
         Some("connections = \"per-request\" closes every connection before a request, so its requests cannot overlap".to_owned())
     } else if arm.auth == Some(AuthScheme::Hmac)
@@ -333,6 +339,7 @@ fn any_step(steps: &[Step], is_wanted: &dyn Fn(&Step) -> bool) -> bool {
         is_wanted(step)
             || match step {
                 Step::Repeat { steps, .. } | Step::Parallel(steps) => any_step(steps, is_wanted),
+                Step::Load { request, .. } => is_wanted(request),
                 _ => false,
             }
     })

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use config::{ConfigError, Source};
 use driver::protocol::Reconnect;
+use record::{LoadPlan, Pace};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::units::to_ns;
-use super::{DEFAULT_BODY, Step};
+use super::{DEFAULT_BODY, Step, load};
 
 /// The most steps a study may expand to: a driver receives them in one message.
 pub(super) const MAX_STEPS: usize = 4096;
@@ -16,6 +17,8 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_BODY_BYTES: usize = 32 * 1024;
 const MAX_STREAM_MESSAGES: u64 = 100_000;
 const MAX_DEPTH: u32 = 4;
+/// What can be bound by time.
+const LOADS: &[&str] = &["call", "get", "exchange", "submit"];
 
 /// A step as written: exactly one key that names an action, and the keys that go with it.
 #[derive(Deserialize)]
@@ -36,6 +39,10 @@ pub(super) struct RawStep {
     body_bytes: Option<usize>,
     bytes: Option<u64>,
     times: Option<u32>,
+    for_s: Option<f64>,
+    warmup_s: Option<f64>,
+    outstanding: Option<u32>,
+    rate_per_s: Option<u32>,
     messages: Option<u32>,
     message: Option<String>,
     steps: Option<Vec<Spanned<RawStep>>>,
@@ -79,7 +86,7 @@ impl RawStep {
 
     /// Checks that every other key goes with the action.
     fn check_companions(&self, action: &str) -> Result<(), String> {
-        let companions: [(&str, bool, &[&str]); 7] = [
+        let companions: [(&str, bool, &[&str]); 11] = [
             ("body", self.body.is_some(), &["call", "stream"]),
             ("body_bytes", self.body_bytes.is_some(), &["call", "stream"]),
             ("bytes", self.bytes.is_some(), &["get", "put"]),
@@ -88,6 +95,10 @@ impl RawStep {
                 self.times.is_some(),
                 &["call", "get", "put", "exchange", "submit"],
             ),
+            ("for_s", self.for_s.is_some(), LOADS),
+            ("warmup_s", self.warmup_s.is_some(), LOADS),
+            ("outstanding", self.outstanding.is_some(), LOADS),
+            ("rate_per_s", self.rate_per_s.is_some(), LOADS),
             ("messages", self.messages.is_some(), &["stream"]),
             ("message", self.message.is_some(), &["exchange", "submit"]),
             ("steps", self.steps.is_some(), &["repeat", "parallel"]),
@@ -104,6 +115,47 @@ impl RawStep {
     fn times(&self) -> Result<u32, String> {
         let times = self.times.unwrap_or(1);
         in_range("times", u64::from(times), MAX_STEPS as u64).map(|()| times)
+    }
+
+    /// Returns how long requests are made and when each starts, if the step is bound by time.
+    fn load(&self) -> Result<Option<LoadPlan>, String> {
+        let pace = match (self.outstanding, self.rate_per_s) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    "`outstanding` is a closed loop and `rate_per_s` an open one: \
+                            a step has one of them"
+                        .to_owned(),
+                );
+            }
+            (None, Some(rate)) => Pace::RatePerS(rate),
+            (calls, None) => Pace::Outstanding(calls.unwrap_or(1)),
+        };
+        let Some(for_s) = self.for_s else {
+            let alone = [
+                ("warmup_s", self.warmup_s.is_some()),
+                ("outstanding", self.outstanding.is_some()),
+                ("rate_per_s", self.rate_per_s.is_some()),
+            ];
+            return match alone.iter().find(|(_, set)| *set) {
+                Some((key, _)) => Err(format!("`{key}` goes with `for_s`")),
+                None => Ok(None),
+            };
+        };
+        if self.times.is_some() {
+            return Err("`for_s` makes requests until time is over; leave out `times`".to_owned());
+        }
+        load::check(for_s, self.warmup_s.unwrap_or(0.0), pace).map(Some)
+    }
+
+    /// Returns the step that makes one of its requests.
+    fn once(self) -> RawStep {
+        RawStep {
+            for_s: None,
+            warmup_s: None,
+            outstanding: None,
+            rate_per_s: None,
+            ..self
+        }
     }
 
     fn bytes(&self, action: &str) -> Result<u64, String> {
@@ -178,6 +230,16 @@ fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<
     let fail = |message: String| source.error(&span, message);
     let action = raw.action().map_err(fail)?;
     raw.check_companions(action).map_err(fail)?;
+    if let Some(plan) = raw.load().map_err(fail)? {
+        if depth > 0 {
+            return Err(fail(
+                "`for_s` is for steps of their own, not inside repeat or parallel".to_owned(),
+            ));
+        }
+        let once = Spanned::new(span, raw.once());
+        let request = Box::new(check_step(once, source, depth)?);
+        return Ok(Step::Load { plan, request });
+    }
     let group = |name: &Option<String>| name.clone().unwrap_or_default();
     match action {
         "call" => Ok(Step::Call {

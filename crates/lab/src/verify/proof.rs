@@ -75,7 +75,7 @@ pub(crate) fn prove(
         Clock::Monotonic => claim.run_ns,
         Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
     };
-    if let Some(row) = rows.iter().find(|row| is_orphan(row, rows)) {
+    if let Some(row) = orphan(rows) {
         return Err(format!(
             "call {}: the driver claims a reused connection, but no call that opened it",
             row.id
@@ -351,10 +351,12 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Returns whether a row claims a reused connection that no row claims to have opened.
-fn is_orphan(row: &Row, rows: &[Row]) -> bool {
-    let opener = |other: &Row| other.connection == row.connection && !other.reused;
-    row.reused && !rows.iter().any(opener)
+/// Returns a row that claims a reused connection that no row claims to have opened.
+fn orphan(rows: &[Row]) -> Option<&Row> {
+    let openers = rows.iter().filter(|row| !row.reused);
+    let opened: BTreeSet<u32> = openers.map(|row| row.connection).collect();
+    let mut reusing = rows.iter().filter(|row| row.reused);
+    reusing.find(|row| !opened.contains(&row.connection))
 }
 
 /// Checks that the request was authenticated as the arm asks, and signed where the driver says so.

@@ -41,6 +41,7 @@ pub fn run(blocks: u32) -> Run {
             about: "POST /echo 26 B".into(),
             bulk: false,
             response_bytes: 26,
+            load: None,
         }],
         calls: vec![
             PlannedCall {
@@ -145,6 +146,7 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
             call(1, 300, CallResult::Ok),
             call(2, 10_000, CallResult::TimedOut),
         ],
+        loads: Vec::new(),
         wire: Wire {
             up_bytes: 2_000,
             down_bytes: 5_000,

@@ -13,6 +13,7 @@ use super::table::{self, table, text};
 use super::timeline::timelines;
 use crate::answer::best_words;
 use crate::cells::CellIndex;
+use crate::load;
 use crate::number::{count, duration, percent, size, with_interval};
 use crate::phases;
 use crate::population::{Population, populations, time};
@@ -116,6 +117,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
                 h2 { (network.name) }
                 (verdicts(network, &summary.baseline))
                 p.note { (interval_note(network)) }
+                (load_tables(network))
                 (phase_tables(network))
                 (figures(network, data, &cells, &populations))
                 (costs(network))
@@ -174,6 +176,31 @@ fn figures_of(arm: &ArmSummary, measure: &Measure) -> Markup {
             small { (with_interval(goodput)) }
         }
         @if let Some(comparison) = &measure.comparison { (verdict(comparison)) }
+    }
+}
+
+/// Returns a table of rate and percentiles for each group that is bound by time.
+fn load_tables(network: &NetworkSummary) -> Markup {
+    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    let tables: Vec<Markup> = (measures.iter().enumerate())
+        .filter_map(|(i, measure)| {
+            let columns = load::columns(&network.arms, i)?;
+            let headings = columns.iter().map(|(heading, _)| heading.as_str());
+            let headings: Vec<&str> = ["Arm"].into_iter().chain(headings).collect();
+            let row = |(arm, summary): (usize, &ArmSummary)| {
+                let figures = columns.iter().map(|(_, texts)| text(texts[arm].clone()));
+                [table::arm(arm, &summary.name)]
+                    .into_iter()
+                    .chain(figures)
+                    .collect()
+            };
+            let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+            Some(table(&load::heading(&measure.label), &headings, &rows))
+        })
+        .collect();
+    html! {
+        @for table in &tables { (table) }
+        @if !tables.is_empty() { p.note { (load::NOTE) } }
     }
 }
 
@@ -263,7 +290,8 @@ fn figures(
     populations: &[Population],
 ) -> Markup {
     let run = data.run();
-    let by_request = populations.iter().filter(|p| p.part.is_by_request());
+    let by_request =
+        (populations.iter()).filter(|p| p.part.is_by_request() && p.part != Part::Load);
     let distributions = by_request.map(|population| {
         let curves: Vec<Curve<'_>> = network
             .arms

@@ -40,6 +40,9 @@ pub struct Measure {
     pub percentiles: Vec<Percentile>,
     /// Body bytes of a bulk group over its time; absent for other groups.
     pub goodput: Option<Quantity>,
+    /// Rate and distribution of a group that is bound by time; absent for other groups and for its tail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadFigures>,
     /// The phases of exchanges; absent when the group has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
@@ -57,6 +60,34 @@ pub struct Percentile {
     pub value: Quantity,
     /// Whether it is from the calls of all blocks together.
     pub pooled: bool,
+}
+
+/// The figures of a group that is bound by time. Times are of calls that started, or in an open loop
+/// should have started, after the warm-up and before the end; in an open loop they count from the
+/// intended start. Each figure is the median over blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadFigures {
+    /// Requests that succeeded per second.
+    pub requests_per_second: Option<Quantity>,
+    /// Percentiles of the requests' times, those for which every block has enough requests.
+    pub percentiles: Vec<LoadPercentile>,
+    /// The longest time.
+    pub max: Option<Quantity>,
+    /// Requests of an open loop, over all blocks, that started more than 1 ms after their intended time;
+    /// absent for a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Cells in which a closed loop ran out of steps before its time was over.
+    pub out_of_steps: usize,
+}
+
+/// A percentile of the requests of a group that is bound by time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadPercentile {
+    /// 50, 90, 95, 99 or 99.9.
+    pub percent: f64,
+    /// The median over blocks of each block's percentile.
+    pub value: Quantity,
 }
 
 /// The phases of exchanges: means over the successful calls of the cells that count.
@@ -108,9 +139,12 @@ pub enum Part {
     First,
     /// Requests on an open connection.
     Warm,
+    /// The requests of a group that is bound by time.
+    Load,
     /// All requests together, from the first start to the last end.
     Whole,
-    /// A high percentile of the group's warm requests, or of its first ones if none is warm.
+    /// A high percentile of the group's warm requests, or of its first ones if none is warm; of a group
+    /// that is bound by time, of all.
     Tail,
 }
 
@@ -147,6 +181,7 @@ impl Part {
             Part::ColdProcess => "cold_process",
             Part::First => "first",
             Part::Warm => "warm",
+            Part::Load => "load",
             Part::Whole => "whole",
             Part::Tail => "tail",
         }
@@ -156,7 +191,7 @@ impl Part {
     /// of the tail belong to other parts too.
     pub fn is_by_request(self) -> bool {
         match self {
-            Part::ColdProcess | Part::First | Part::Warm => true,
+            Part::ColdProcess | Part::First | Part::Warm | Part::Load => true,
             Part::Whole | Part::Tail => false,
         }
     }
@@ -173,6 +208,7 @@ mod tests {
             (Part::ColdProcess, "cold_process"),
             (Part::First, "first"),
             (Part::Warm, "warm"),
+            (Part::Load, "load"),
             (Part::Whole, "whole"),
             (Part::Tail, "tail"),
         ] {

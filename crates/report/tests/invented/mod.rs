@@ -173,6 +173,7 @@ fn group(name: &str, about: &str, bulk: bool, response_bytes: u64) -> Group {
         about: about.into(),
         bulk,
         response_bytes,
+        load: None,
     }
 }
 
@@ -357,6 +358,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
         started_ns: 1,
         took_ns: 3_000_000_000,
         calls,
+        loads: Vec::new(),
     }
 }
 

@@ -35,7 +35,17 @@ pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String>
         let awaited = match step.start {
             None => last,
             Some(Start::After(id)) => by_id.get(&id).copied(),
-            Some(Start::AtNs(_)) => None,
+            Some(Start::AtNs(at_ns)) => {
+                let due_ns = claim.run_ns + at_ns;
+                if claim.clock == Clock::Monotonic && row.start_ns < due_ns {
+                    return Err(format!(
+                        "call {}: starts {} us before its time",
+                        row.id,
+                        (due_ns - row.start_ns) / 1000
+                    ));
+                }
+                None
+            }
         };
         if let Some(awaited) = awaited
             && row.start_ns + MAX_OVERLAP_NS < awaited.end_ns

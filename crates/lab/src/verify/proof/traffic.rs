@@ -104,7 +104,9 @@ impl Traffic {
         let packets = self.received.get(&key).map_or(&[][..], Vec::as_slice);
         let from = packets.partition_point(|p| p.arrival_ns < hit.start_ns);
         let end_ns = row.end_ns + CLOCK_TICK_NS;
+        // A packet departs after it has arrived, so none behind these counts.
         let received: u64 = (packets[from..].iter())
+            .take_while(|p| p.arrival_ns <= end_ns)
             .filter(|p| p.departure_ns <= end_ns)
             .map(|p| p.new_bytes)
             .sum();
