@@ -12,7 +12,7 @@ use crate::summary::NetworkSummary;
 /// No figure is shown narrower than this in CSS pixels, so that its text stays readable.
 const WIDTH: f64 = 320.0;
 const LEFT: f64 = 60.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 26.0;
 const TOP: f64 = 4.0;
 const BOTTOM: f64 = 26.0;
 /// Room for the words above each panel's curves.
