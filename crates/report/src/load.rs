@@ -67,7 +67,7 @@ pub(crate) fn figures(
     let percentile = |percent: f64| {
         let of_cell =
             |cell: &&Cell| quantile(cell, &population.group, percent / 100.0, run.timeout_ns);
-        let values: Vec<Span> = blocks.values().filter_map(|cell| of_cell(cell)).collect();
+        let values: Vec<Span> = blocks.values().filter_map(of_cell).collect();
         let value = (values.len() == blocks.len()).then(|| median(&values, Unit::Ns))??;
         Some(LoadPercentile { percent, value })
     };
