@@ -80,7 +80,8 @@ fn bundled_studies_are_valid() {
 #[test]
 fn the_documented_example_is_valid() {
     let page = include_str!("../../../../../docs/studies.md");
-    let (_, after) = page.split_once("```toml\n").unwrap();
+    let (_, section) = page.split_once("## A study of your own").unwrap();
+    let (_, after) = section.split_once("```toml\n").unwrap();
     let (example, _) = after.split_once("```").unwrap();
     Study::parse("docs/studies.md", example).unwrap();
 }
