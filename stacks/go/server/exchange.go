@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"commute/stacks/go/codec"
 	"commute/stacks/go/exchange"
 	"commute/stacks/go/message"
 	"google.golang.org/grpc"
@@ -28,15 +29,8 @@ func (s *server) exchange(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown kind of message", http.StatusNotFound)
 		return
 	}
-	contentType, contentEncoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
-	offer, found := exchange.Find(contentType, contentEncoding)
-	if !found {
-		http.Error(w, "unknown content type or encoding", http.StatusUnsupportedMediaType)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxExchangeBytes))
-	if err != nil {
-		s.failToRead(w, err)
+	offer, body, ok := s.readMessage(w, r)
+	if !ok {
 		return
 	}
 	answer, err := s.answerer.Answer(offer, kind, body)
@@ -45,12 +39,26 @@ func (s *server) exchange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.(*countedResponse).exchange = exchangeOf(answer)
-	w.Header().Set("Content-Type", contentType)
-	if contentEncoding != "" {
-		w.Header().Set("Content-Encoding", contentEncoding)
+	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" {
+		w.Header().Set("Content-Encoding", encoding)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
 	w.Write(answer.Body)
+}
+
+// readMessage returns a request's message and the codec that it names, or answers why it cannot.
+func (s *server) readMessage(w http.ResponseWriter, r *http.Request) (offer codec.Offer, body []byte, ok bool) {
+	offer, found := exchange.Find(r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"))
+	if !found {
+		http.Error(w, "unknown content type or encoding", http.StatusUnsupportedMediaType)
+		return offer, nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxExchangeBytes))
+	if err != nil {
+		s.failToRead(w, err)
+	}
+	return offer, body, err == nil
 }
 
 func exchangeOf(answer exchange.Answer) exchangeEvent {

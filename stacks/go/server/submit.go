@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
 
 	"commute/stacks/go/benchpb"
@@ -28,14 +27,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown kind of message", http.StatusNotFound)
 		return
 	}
-	offer, found := exchange.Find(r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"))
-	if !found {
-		http.Error(w, "unknown content type or encoding", http.StatusUnsupportedMediaType)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxExchangeBytes))
-	if err != nil {
-		s.failToRead(w, err)
+	offer, body, ok := s.readMessage(w, r)
+	if !ok {
 		return
 	}
 	decodeNs, err := s.answerer.Decode(offer, kind, body)
