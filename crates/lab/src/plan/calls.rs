@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use driver::protocol::{Action, Start, Step as DriverStep};
 use record::{PlannedCall, Position};
 
-use super::workload::{NOTHING, Workload};
+use super::expansion::NOTHING;
+use super::workload::Workload;
 
 /// What the calls made so far leave behind.
 struct State {

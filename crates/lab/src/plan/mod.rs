@@ -3,6 +3,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod estimate;
+pub(crate) mod expansion;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 
@@ -19,7 +20,8 @@ use crate::study::{
 };
 use calls::planned_calls;
 use estimate::{Pipe, estimate_ns};
-use workload::{Slots, Workload};
+use expansion::Slots;
+use workload::Workload;
 
 /// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
 /// Python on two cores.

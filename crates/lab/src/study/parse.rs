@@ -16,7 +16,7 @@ use super::steps::{MAX_STEPS, RawStep};
 use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
 use super::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, Step, Study};
-use crate::plan::workload::Slots;
+use crate::plan::expansion::Slots;
 use crate::slug::slug;
 
 /// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
