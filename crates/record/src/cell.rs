@@ -293,7 +293,10 @@ pub struct Wire {
     pub activity: Vec<Activity>,
 }
 
-/// The packets at the client's end of the link within 100 ms.
+/// Length of the bins in which packets are counted.
+pub const ACTIVITY_BIN_MS: u32 = 100;
+
+/// The packets at the client's end of the link within a bin of [`ACTIVITY_BIN_MS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {
     /// Start of the bin after the first step, in ms, a multiple of 100.

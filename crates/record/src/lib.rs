@@ -34,7 +34,8 @@ mod store;
 mod timeline;
 
 pub use cell::{
-    Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof, Stack, State, Wire,
+    ACTIVITY_BIN_MS, Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof,
+    Stack, State, Wire,
 };
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};

@@ -260,6 +260,7 @@ pub fn decide(families: &[Vec<Values>], unit: Unit, ranks: Ranks) -> Vec<Vec<Com
         Comparison {
             difference: Quantity::new(&decided.difference, unit),
             speedup: speedup.map(|factor| Quantity::new(&factor, Unit::Factor)),
+            // In the unit of the difference, which in a report is ns.
             margin_ns: values.margin,
             verdict: decided.verdict,
             clean_only: None,

@@ -1,12 +1,15 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use energy::{LTE, Radio, UMTS, WIFI};
-use record::Cell;
+use energy::{BIN_MS, LTE, Radio, UMTS, WIFI};
+use record::{ACTIVITY_BIN_MS, Cell};
 use stats::{Level, Span};
 
 use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::arm::{Costs, Energy};
+
+// A record's bins are those of the model.
+const _: () = assert!(ACTIVITY_BIN_MS == BIN_MS);
 
 /// A median over blocks.
 type Median<'a> = dyn Fn(Unit, &dyn Fn(&Cell) -> Option<f64>) -> Option<Quantity> + 'a;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use link::Direction;
 use pump::{Fate, TapRecord};
-use record::Activity;
+use record::{ACTIVITY_BIN_MS, Activity};
 
-const BIN_NS: u64 = energy::BIN_MS as u64 * 1_000_000;
+const BIN_NS: u64 = ACTIVITY_BIN_MS as u64 * 1_000_000;
 
 /// Returns the traffic of each bin with any, counted from `origin_ns`. The client sends a packet
 /// when it reaches the link, and receives one when it leaves that; of what the server sends, only
@@ -19,7 +19,7 @@ pub(crate) fn activity(tap: &[TapRecord], origin_ns: u64) -> Vec<Activity> {
             (Direction::Down, Fate::Delivered) => packet.departure_ns,
             (Direction::Down, _) => continue,
         };
-        let at_ms = (at_ns.saturating_sub(origin_ns) / BIN_NS) as u32 * energy::BIN_MS;
+        let at_ms = (at_ns.saturating_sub(origin_ns) / BIN_NS) as u32 * ACTIVITY_BIN_MS;
         let bin = bins.entry(at_ms).or_insert(Activity {
             at_ms,
             ..Activity::default()
@@ -41,25 +41,13 @@ pub(crate) fn activity(tap: &[TapRecord], origin_ns: u64) -> Vec<Activity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::packets;
 
     fn packet(direction: Direction, arrival_ms: u64, departure_ms: u64, fate: Fate) -> TapRecord {
         TapRecord {
             arrival_ns: arrival_ms * 1_000_000,
             departure_ns: departure_ms * 1_000_000,
-            seq: 0,
-            ack: 0,
-            ip_bytes: 100,
-            src_port: 1,
-            dst_port: 2,
-            payload_bytes: 0,
-            protocol: 6,
-            tcp_flags: 0,
-            first_byte: 0,
-            direction,
-            fate,
-            ip_version: 4,
-            ecn: 0,
-            stray: false,
+            ..packets::tests::packet(direction, 1, 100, fate)
         }
     }
 

@@ -40,10 +40,15 @@ pub(crate) fn client_port_of(packet: &TapRecord) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn packet(direction: Direction, port: u16, ip_bytes: u16, fate: Fate) -> TapRecord {
+    pub(in crate::cell) fn packet(
+        direction: Direction,
+        port: u16,
+        ip_bytes: u16,
+        fate: Fate,
+    ) -> TapRecord {
         let (src_port, dst_port) = match direction {
             Direction::Up => (port, 443),
             Direction::Down => (443, port),
