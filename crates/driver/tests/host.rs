@@ -48,6 +48,7 @@ fn deadline() -> Instant {
 fn setup() -> Setup {
     Setup {
         url: "https://a:1".into(),
+        origins: std::collections::BTreeMap::new(),
         warmup_url: None,
         ca_file: "ca.pem".into(),
         client_cert_file: None,
@@ -72,6 +73,7 @@ fn steps() -> Vec<Step> {
         group: 1,
         until: None,
         cancel_after_ns: None,
+        origin: None,
         action: Action::Get { bytes: 1 },
     }]
 }
@@ -301,6 +303,7 @@ fn sending_ends_at_the_deadline() {
         group: 1,
         until: None,
         cancel_after_ns: None,
+        origin: None,
         action: call,
     }];
     let error = host

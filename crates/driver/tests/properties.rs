@@ -55,12 +55,13 @@ fn step() -> impl Strategy<Value = Step> {
         start(),
         until,
         any::<u32>(),
-        any::<Option<u64>>(),
+        any::<(Option<u64>, Option<String>)>(),
     );
     (head, action()).prop_map(
-        |((id, start, until, group, cancel_after_ns), action)| Step {
+        |((id, start, until, group, (cancel_after_ns, origin)), action)| Step {
             until,
             cancel_after_ns,
+            origin,
             id,
             start,
             group,
@@ -97,6 +98,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                 warmup_calls: None,
                 observe: None,
                 discovery: None,
+                origins: values.clone(),
                 values,
                 schema_file: file,
             },
@@ -211,6 +213,7 @@ proptest! {
             group: 1,
             until: None,
             cancel_after_ns: None,
+            origin: None,
             action: Action::Exchange { message: "big-7".into(), kind: "Big".into() },
         }];
         let row = Row {

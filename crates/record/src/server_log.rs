@@ -75,6 +75,9 @@ pub struct RequestEvent {
     pub method: String,
     /// Path and query as sent.
     pub path: String,
+    /// `:authority` or `Host` as sent; absent if the request had neither, or the server does not log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
     /// CLOCK_MONOTONIC when the head had been read.
     pub start_ns: u64,
     /// CLOCK_MONOTONIC when the response had been handed to the transport or had failed.

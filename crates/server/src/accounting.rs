@@ -43,6 +43,7 @@ struct Head {
     protocol: &'static str,
     method: String,
     path: String,
+    authority: Option<String>,
     start_ns: u64,
     early_data: bool,
 }
@@ -75,6 +76,7 @@ impl RequestAccounting {
                 protocol: head::protocol(head),
                 method: head.method.to_string(),
                 path: path.to_owned(),
+                authority: head::authority(head).map(str::to_owned),
                 start_ns: monotonic_ns(),
                 early_data,
             },
@@ -140,6 +142,7 @@ impl RequestAccounting {
             protocol,
             method,
             path,
+            authority,
             start_ns,
             early_data,
         } = &self.0.head;
@@ -154,6 +157,7 @@ impl RequestAccounting {
             protocol: (*protocol).to_owned(),
             method: method.clone(),
             path: path.clone(),
+            authority: authority.clone(),
             start_ns: *start_ns,
             end_ns: monotonic_ns(),
             early_data: *early_data,

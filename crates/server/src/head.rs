@@ -25,6 +25,13 @@ pub(crate) fn has_host(head: &request::Parts) -> bool {
     head.version != Version::HTTP_11 || head.headers.get_all(HOST).iter().count() == 1
 }
 
+/// Returns `:authority`, or else the `Host` header, as sent.
+pub(crate) fn authority(head: &request::Parts) -> Option<&str> {
+    let host = || head.headers.get(HOST)?.to_str().ok();
+    let sent = head.uri.authority().map(|authority| authority.as_str());
+    sent.or_else(host)
+}
+
 /// Returns the protocol by its name in the log.
 pub(crate) fn protocol(head: &request::Parts) -> &'static str {
     match head.version {

@@ -167,6 +167,9 @@ func (a *grpcAccounting) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		if ids := event.Header.Get(requestID); len(ids) == 1 {
 			call.event.ID = parseID(ids[0])
 		}
+		if names := event.Header.Get(":authority"); len(names) == 1 {
+			call.event.Authority = names[0]
+		}
 	case *stats.InPayload:
 		call.request.add(contentOf(event.Payload))
 	case *stats.OutPayload:

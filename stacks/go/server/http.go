@@ -129,6 +129,7 @@ func (s *server) account(next http.Handler) http.Handler {
 			Protocol:   [...]string{1: "http/1.1", 2: "h2", 3: "h3"}[r.ProtoMajor],
 			Method:     r.Method,
 			Path:       r.RequestURI,
+			Authority:  r.Host,
 			StartNs:    engine.Now(),
 			EarlyData:  r.TLS != nil && !r.TLS.HandshakeComplete,
 		}

@@ -36,6 +36,7 @@ type requestEvent struct {
 	Protocol       string  `json:"protocol"`
 	Method         string  `json:"method"`
 	Path           string  `json:"path"`
+	Authority      string  `json:"authority,omitempty"`
 	StartNs        int64   `json:"start_ns"`
 	EndNs          int64   `json:"end_ns"`
 	EarlyData      bool    `json:"early_data"`

@@ -1,19 +1,65 @@
 //! The open connections of a stack, and which call uses which.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use driver::protocol::{CallError, Reconnect};
+use driver::protocol::{CallError, Reconnect, Setup};
 
-use crate::stack::Stack;
+use crate::stack::{Stack, StackError};
 use crate::trace::Trace;
 
-/// A stack and its open connections.
+/// The pools of all origins. They share nothing but the numbers of their connections: none of these
+/// libraries uses a connection for another name than the one that it was opened for.
+pub(crate) struct Pools<S: Stack> {
+    /// Of `setup.url`.
+    first: Pool<S>,
+    /// Of `setup.origins`.
+    named: BTreeMap<String, Pool<S>>,
+}
+
+impl<S: Stack> Pools<S> {
+    pub(crate) fn new(setup: &Setup) -> Result<Self, StackError> {
+        let first = Pool::new(S::new(setup)?);
+        let pool = |(name, url): (&String, &String)| {
+            let of_origin = Setup {
+                url: url.clone(),
+                ..setup.clone()
+            };
+            let pool = Pool {
+                opened: Rc::clone(&first.opened),
+                ..Pool::new(S::new(&of_origin)?)
+            };
+            Ok((name.clone(), pool))
+        };
+        let named = setup.origins.iter().map(pool).collect::<Result<_, _>>()?;
+        Ok(Self { first, named })
+    }
+
+    /// Returns the pool of the origin that a step names.
+    pub(crate) fn of(&self, origin: Option<&str>) -> Result<&Pool<S>, StackError> {
+        let Some(name) = origin else {
+            return Ok(&self.first);
+        };
+        let unknown = || StackError::Failed(format!("setup has no origin {name:?}"));
+        self.named.get(name).ok_or_else(unknown)
+    }
+
+    /// Closes every connection to every origin. The next ones are opened in `mode`.
+    pub(crate) async fn reconnect(&self, mode: Reconnect) {
+        for pool in self.named.values().chain([&self.first]) {
+            pool.reconnect(mode).await;
+        }
+    }
+}
+
+/// A stack and its open connections to one origin.
 pub(crate) struct Pool<S: Stack> {
     stack: S,
     /// How the next connections are opened.
     mode: Cell<Reconnect>,
-    opened: Cell<u32>,
+    /// How many connections have been opened, to all origins.
+    opened: Rc<Cell<u32>>,
     /// The connection of a stack that shares one. The lock is held while it is being opened, so
     /// that other calls wait.
     shared: tokio::sync::Mutex<Option<Rc<Numbered<S>>>>,
@@ -41,7 +87,7 @@ impl<S: Stack> Pool<S> {
         Self {
             stack,
             mode: Cell::new(Reconnect::Cold),
-            opened: Cell::new(0),
+            opened: Rc::new(Cell::new(0)),
             shared: tokio::sync::Mutex::new(None),
             idle: RefCell::default(),
         }

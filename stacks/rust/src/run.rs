@@ -15,19 +15,19 @@ use crate::auth::Auth;
 use crate::call_error::{cancelled_error, timeout_error};
 use crate::channel::ReplySink;
 use crate::exchange::{Exchanger, Source};
-use crate::pool::Pool;
+use crate::pool::{Pool, Pools};
 use crate::schedule::{Ready, Schedule};
 use crate::stack::{Stack, StackError};
 use crate::trace::{Phase, Trace};
 
 /// A run whose requests are prepared.
 pub(crate) struct Run<'a, S: Stack> {
-    pool: &'a Pool<S>,
+    pools: &'a Pools<S>,
     exchanger: &'a Exchanger,
     auth: Option<&'a Auth>,
     steps: &'a [Step],
     /// By step; none for steps that are not calls.
-    calls: Vec<Option<PreparedCall<S>>>,
+    calls: Vec<Option<PreparedCall<'a, S>>>,
     timeout_ns: u64,
     schedule: RefCell<Schedule>,
     /// The steps that start with the run.
@@ -35,7 +35,9 @@ pub(crate) struct Run<'a, S: Stack> {
 }
 
 /// The parts of a call that are made before the run starts.
-struct PreparedCall<S: Stack> {
+struct PreparedCall<'a, S: Stack> {
+    /// Of the origin that the call goes to.
+    pool: &'a Pool<S>,
     request: S::Request,
     /// In an exchange or a submission: the source of its message. The request has no body yet.
     message: Option<MessageSource>,
@@ -61,7 +63,7 @@ enum Form {
 impl<'a, S: Stack> Run<'a, S> {
     /// Checks the steps and makes every request.
     pub(crate) fn prepare(
-        pool: &'a Pool<S>,
+        pools: &'a Pools<S>,
         exchanger: &'a Exchanger,
         auth: Option<&'a Auth>,
         steps: &'a [Step],
@@ -93,13 +95,18 @@ impl<'a, S: Stack> Run<'a, S> {
                     }
                     _ => None,
                 };
+                let pool = pools.of(step.origin.as_deref())?;
                 let request = pool.stack().prepare(step.id, call)?;
-                Ok(Some(PreparedCall { request, message }))
+                Ok(Some(PreparedCall {
+                    pool,
+                    request,
+                    message,
+                }))
             }
         };
         let calls = steps.iter().map(prepare).collect::<Result<_, _>>()?;
         Ok(Self {
-            pool,
+            pools,
             exchanger,
             auth,
             steps,
@@ -152,7 +159,7 @@ impl<'a, S: Stack> Run<'a, S> {
         match (&self.calls[index], &step.action) {
             (Some(prepared), _) => (index, Some(self.call(step, prepared).await)),
             (None, Action::Reconnect { mode }) => {
-                self.pool.reconnect(*mode).await;
+                self.pools.reconnect(*mode).await;
                 (index, None)
             }
             (None, Action::Pause { ns }) => {
@@ -163,7 +170,7 @@ impl<'a, S: Stack> Run<'a, S> {
         }
     }
 
-    async fn call(&self, step: &Step, prepared: &PreparedCall<S>) -> Trace {
+    async fn call(&self, step: &Step, prepared: &PreparedCall<'_, S>) -> Trace {
         let trace = Trace::new(step.id);
         let cancel_ns = step.cancel_after_ns.filter(|&ns| ns < self.timeout_ns);
         let limit = Duration::from_nanos(cancel_ns.unwrap_or(self.timeout_ns));
@@ -185,11 +192,12 @@ impl<'a, S: Stack> Run<'a, S> {
     /// decodes the response.
     async fn exchange_or_send(
         &self,
-        prepared: &PreparedCall<S>,
+        prepared: &PreparedCall<'_, S>,
         trace: &Trace,
     ) -> Result<(), CallError> {
+        let pool = prepared.pool;
         let Some(MessageSource { source, form }) = &prepared.message else {
-            return self.send(&prepared.request, trace).await;
+            return self.send(pool, &prepared.request, trace).await;
         };
         let (sent, messages) = match form {
             Form::Parts(bytes) => (None, self.exchanger.encode_parts(source, *bytes, trace)),
@@ -199,9 +207,9 @@ impl<'a, S: Stack> Run<'a, S> {
                 (answered.then_some(message), vec![body])
             }
         };
-        let stack = self.pool.stack();
+        let stack = pool.stack();
         let request = stack.with_messages(&prepared.request, self.exchanger.codec(), messages);
-        self.send(&request, trace).await?;
+        self.send(pool, &request, trace).await?;
         match sent {
             None => Ok(()),
             Some(sent) => {
@@ -211,26 +219,31 @@ impl<'a, S: Stack> Run<'a, S> {
         }
     }
 
-    async fn send(&self, request: &S::Request, trace: &Trace) -> Result<(), CallError> {
+    async fn send(
+        &self,
+        pool: &Pool<S>,
+        request: &S::Request,
+        trace: &Trace,
+    ) -> Result<(), CallError> {
         let proven = self.auth.map(|auth| {
-            let proven = self.pool.stack().with_proof(request, auth);
+            let proven = pool.stack().with_proof(request, auth);
             if auth.signs() {
                 trace.stamp(Phase::Signed);
             }
             proven
         });
         let request = proven.as_ref().unwrap_or(request);
-        let conn = self.pool.acquire(trace).await?;
-        let outcome = self.pool.stack().call(conn.get(), request, trace).await;
+        let conn = pool.acquire(trace).await?;
+        let outcome = pool.stack().call(conn.get(), request, trace).await;
         // Once more: early data is sent before the handshake's outcome is known.
-        self.pool.describe(&conn, trace);
+        pool.describe(&conn, trace);
         // A response with an error status is still a complete response.
         if outcome
             .as_ref()
             .err()
             .is_none_or(|error| error.kind == ErrorKind::Status)
         {
-            self.pool.release(conn);
+            pool.release(conn);
         }
         outcome
     }

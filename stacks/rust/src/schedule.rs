@@ -134,6 +134,7 @@ mod tests {
             group: 0,
             until: None,
             cancel_after_ns: None,
+            origin: None,
             action: Action::Pause { ns: 0 },
         };
         starts.iter().enumerate().map(step).collect()

@@ -8,7 +8,7 @@ use driver::protocol::{Action, CallError, Reconnect, Reply, Request, RequestErro
 use crate::auth::Auth;
 use crate::channel::{ReplySink, RequestReader, open};
 use crate::exchange::Exchanger;
-use crate::pool::Pool;
+use crate::pool::{Pool, Pools};
 use crate::run::Run;
 use crate::stack::{Stack, StackError};
 use crate::trace::Trace;
@@ -62,7 +62,7 @@ pub fn converse<S: Stack>(
             }
         }
         if let Some(session) = session {
-            session.pool.reconnect(Reconnect::Cold).await;
+            session.pools.reconnect(Reconnect::Cold).await;
         }
         Ok(())
     })
@@ -70,7 +70,7 @@ pub fn converse<S: Stack>(
 
 /// A stack that has been set up.
 struct Session<S: Stack> {
-    pool: Pool<S>,
+    pools: Pools<S>,
     exchanger: Exchanger,
     auth: Option<Auth>,
     timeout_ns: u64,
@@ -87,7 +87,7 @@ impl<S: Stack> Session<S> {
         }
         let exchanger = Exchanger::new(&setup, &hello)?;
         let auth = setup.auth.as_ref().map(Auth::read).transpose()?;
-        let pool = Pool::new(S::new(&setup)?);
+        let pools = Pools::new(&setup)?;
         if let Some(url) = &setup.warmup_url {
             let warmup = Setup {
                 url: url.clone(),
@@ -96,7 +96,7 @@ impl<S: Stack> Session<S> {
             warm_up(S::new(&warmup)?, setup.warmup_calls.unwrap_or(1)).await?;
         }
         Ok(Self {
-            pool,
+            pools,
             exchanger,
             auth,
             timeout_ns: setup.timeout_ns,
@@ -105,7 +105,7 @@ impl<S: Stack> Session<S> {
 
     async fn run(&self, steps: &[Step], replies: &mut dyn ReplySink) -> io::Result<()> {
         let auth = self.auth.as_ref();
-        match Run::prepare(&self.pool, &self.exchanger, auth, steps, self.timeout_ns) {
+        match Run::prepare(&self.pools, &self.exchanger, auth, steps, self.timeout_ns) {
             Ok(run) => run.follow(replies).await,
             Err(error) => replies.send(error_reply(error)),
         }

@@ -98,6 +98,8 @@ pub enum Capability {
     Submit,
     /// Steps that are not started after a given time.
     Until,
+    /// Calls to several origins.
+    Origins,
 }
 
 impl Capability {
@@ -119,6 +121,7 @@ impl Capability {
             Self::Hmac => "hmac",
             Self::Submit => "submit",
             Self::Until => "until",
+            Self::Origins => "origins",
         }
     }
 }

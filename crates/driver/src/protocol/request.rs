@@ -38,6 +38,10 @@ pub struct Setup {
     /// Origin under measurement, `https://name:port`; `http://` only for drivers with the capability
     /// `plaintext`, over `h1` and `grpc`. The driver must not contact it before `run`.
     pub url: String,
+    /// Further origins under measurement, each like `url`, by the name that steps use. Only sent to
+    /// drivers with the capability `origins`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, String>,
     /// Second origin, off the measured path, for warming up the runtime; absent when the study
     /// wants a cold process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,6 +150,9 @@ pub struct Step {
     /// capability `cancel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_after_ns: Option<u64>,
+    /// The name of the origin that the call goes to, one of `setup.origins`; absent: `setup.url`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// What the step does.
     #[serde(flatten)]
     pub action: Action,

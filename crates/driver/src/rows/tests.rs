@@ -13,6 +13,7 @@ fn step(id: u32, group: u32, action: Action) -> Step {
         group,
         until: None,
         cancel_after_ns: None,
+        origin: None,
         action,
     }
 }

@@ -462,6 +462,7 @@ fn steps(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
         group: 1,
         until: None,
         cancel_after_ns: None,
+        origin: None,
         action,
     };
     (1..).zip(actions).map(step).collect()

@@ -222,6 +222,7 @@ impl Expansion {
             group: 1,
             until: None,
             cancel_after_ns: None,
+            origin: None,
             action,
         });
         self.workload.group_of.push(group);

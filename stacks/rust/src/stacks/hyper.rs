@@ -66,6 +66,7 @@ impl Stack for Hyper {
                 Capability::Hmac,
                 Capability::Submit,
                 Capability::Until,
+                Capability::Origins,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),

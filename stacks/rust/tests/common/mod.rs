@@ -103,6 +103,7 @@ pub fn deadline() -> Instant {
 pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
     Setup {
         url: url.into(),
+        origins: BTreeMap::new(),
         warmup_url: None,
         ca_file: ca_file.into(),
         client_cert_file: None,
@@ -128,6 +129,7 @@ pub fn sequential(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
         group: 1,
         until: None,
         cancel_after_ns: None,
+        origin: None,
         action,
     };
     actions.into_iter().enumerate().map(step).collect()

@@ -43,6 +43,7 @@ pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
         protocol: "h2".into(),
         method: "POST".into(),
         path: "/echo".into(),
+        authority: Some("origin.test:8443".into()),
         start_ns,
         end_ns: start_ns + 10,
         early_data: false,

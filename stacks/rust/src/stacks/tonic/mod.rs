@@ -94,6 +94,7 @@ impl Stack for Tonic {
                 Capability::Hmac,
                 Capability::Submit,
                 Capability::Until,
+                Capability::Origins,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
