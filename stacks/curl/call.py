@@ -54,7 +54,7 @@ class Call(polling.Call):
             curl.setopt(curl.UPLOAD, 1)
             curl.setopt(curl.INFILESIZE_LARGE, len(body))
             curl.setopt(curl.READFUNCTION, BytesIO(body).read)
-        curl.setopt(curl.URL, setup["url"] + path)
+        curl.setopt(curl.URL, session.origin_of(step) + path)
         curl.setopt(curl.HTTPHEADER, headers)
         curl.setopt(curl.USERAGENT, "")
         curl.setopt(curl.CAINFO, setup["ca_file"])

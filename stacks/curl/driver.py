@@ -29,7 +29,8 @@ class Driver:
             "stack_version": f"{versions['libcurl']}, {engines}",
             "tls": f"OpenSSL {versions['OpenSSL']}",
             "protocols": list(HTTP_VERSIONS), "codecs": list(CODECS),
-            "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel", "plaintext", "jwt"],
+            "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel", "plaintext", "jwt",
+                             "origins"],
             "clock": "monotonic", "resolution_ns": 1000,
             "phases": {phase: f"libcurl {counter}" for phase, counter in {
                 "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",
@@ -89,7 +90,7 @@ def warm_up(setup):
 
 
 class Session(polling.Session):
-    """One origin, its connections and its tickets. libcurl itself enforces `timeout_ns`."""
+    """All origins, with their connections and tickets in common. libcurl itself enforces `timeout_ns`."""
 
     def __init__(self, setup):
         self.setup = setup
@@ -116,8 +117,14 @@ class Session(polling.Session):
         return [Call(self, step, early) if is_call(step) else None
                 for step, early in zip(steps, early_data(steps))]
 
+    def origin_of(self, step):
+        """Returns the URL that a call goes to."""
+        return self.setup["origins"][step["origin"]] if step.get("origin") else self.setup["url"]
+
     def refuse_step(self, step):
         kind = step["step"]
+        if step.get("origin") and step["origin"] not in (self.setup.get("origins") or {}):
+            raise Failed(f"setup has no origin {step['origin']!r}")
         if kind == "exchange":
             if self.messages is None:
                 raise Failed("setup named no schema_file")

@@ -33,12 +33,14 @@ type Hello struct {
 
 // Setup names the origin, and how to connect to it.
 type Setup struct {
-	URL            string `json:"url"`
-	WarmupURL      string `json:"warmup_url"`
-	WarmupCalls    *int   `json:"warmup_calls"`
-	CAFile         string `json:"ca_file"`
-	ClientCertFile string `json:"client_cert_file"`
-	ClientKeyFile  string `json:"client_key_file"`
+	URL string `json:"url"`
+	// Origins maps the names of further origins to their URLs.
+	Origins        map[string]string `json:"origins"`
+	WarmupURL      string            `json:"warmup_url"`
+	WarmupCalls    *int              `json:"warmup_calls"`
+	CAFile         string            `json:"ca_file"`
+	ClientCertFile string            `json:"client_cert_file"`
+	ClientKeyFile  string            `json:"client_key_file"`
 	// Auth is nil if requests need not prove who sends them.
 	Auth       *auth.Setting `json:"auth"`
 	Protocol   string        `json:"protocol"`
@@ -64,6 +66,7 @@ type Step struct {
 	Ns            int64             `json:"ns"`
 	Mode          string            `json:"mode"`
 	CancelAfterNs int64             `json:"cancel_after_ns"`
+	Origin        string            `json:"origin"` // empty: Setup.URL
 	Message       string            `json:"message"`
 	MessageKind   string            `json:"kind"`
 	ChunkBytes    uint64            `json:"chunk_bytes"` // of a submit; 0: one message

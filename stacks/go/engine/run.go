@@ -13,41 +13,64 @@ import (
 	"commute/stacks/go/exchange"
 )
 
-// A session is a library configured for one origin, with its connections and tickets.
+// A session is a library configured for every origin of a setup, with its connections and tickets.
 type session struct {
-	library     Library
+	origins     map[string]*endpoint // by the name in steps
 	timeout     time.Duration
 	exchanges   *exchange.Source
 	credential  *auth.Credential // nil if requests need not prove who sends them
 	counter     connectionCounter
 	allocations allocationCounter
 	mu          sync.Mutex
-	pool        *pool
 }
 
-func newSession(library Library, timeoutNs int64) *session {
-	s := &session{library: library, timeout: time.Duration(timeoutNs)}
+// An endpoint is a library configured for one origin, and its connections to that. None of these
+// libraries uses a connection for another host than the one that it was opened for, so that nothing is
+// lost by keeping the origins apart.
+type endpoint struct {
+	library Library
+	pool    *pool
+}
+
+func newSession(libraries map[string]Library, timeoutNs int64) *session {
+	s := &session{origins: map[string]*endpoint{}, timeout: time.Duration(timeoutNs)}
+	for name, library := range libraries {
+		s.origins[name] = &endpoint{library: library}
+	}
 	s.reconnect(Cold)
 	return s
 }
 
-// reconnect closes every connection; new ones are opened in mode.
+// reconnect closes every connection to every origin; new ones are opened in mode.
 func (s *session) reconnect(mode string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pool != nil {
-		s.pool.retire()
-	}
-	s.pool = &pool{ConnectionPool: s.library.NewPool(mode), counter: &s.counter}
-	if s.library.Multiplexes() {
-		s.pool.gate = &gate{}
+	for _, origin := range s.origins {
+		if origin.pool != nil {
+			origin.pool.retire()
+		}
+		origin.pool = &pool{ConnectionPool: origin.library.NewPool(mode), counter: &s.counter}
+		if origin.library.Multiplexes() {
+			origin.pool.gate = &gate{}
+		}
 	}
 }
 
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pool.retire()
+	for _, origin := range s.origins {
+		origin.pool.retire()
+	}
+}
+
+// makeRequest makes the request of a call with the library of its origin.
+func (s *session) makeRequest(step Step) (Request, error) {
+	origin, known := s.origins[step.Origin]
+	if !known {
+		return nil, fmt.Errorf("setup has no origin %q", step.Origin)
+	}
+	return origin.library.Prepare(step)
 }
 
 // call makes one call, from the application's request for it to its end. An exchange includes
@@ -57,7 +80,7 @@ func (s *session) call(step Step, request Request, x *exchange.Exchange) *Call {
 	count := s.allocations.begin()
 	defer func() { call.row.AllocatedBytes, call.row.Allocations = s.allocations.end(count) }()
 	s.mu.Lock()
-	call.pool = s.pool
+	call.pool = s.origins[step.Origin].pool
 	call.pool.enter()
 	s.mu.Unlock()
 	defer call.pool.leave()
@@ -132,9 +155,9 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 			if s.credential != nil && s.credential.Signs() {
 				return nil, &Unsupported{"step stream", "a bidirectional stream cannot be signed"}
 			}
-			r.requests[index], err = s.library.Prepare(step)
+			r.requests[index], err = s.makeRequest(step)
 		case "call", "get", "put":
-			r.requests[index], err = s.library.Prepare(step)
+			r.requests[index], err = s.makeRequest(step)
 		case "exchange", "submit":
 			r.requests[index], r.exchanges[index], err = s.prepareExchange(step, stack)
 		case "reconnect":
@@ -166,7 +189,7 @@ func (s *session) prepareExchange(step Step, stack Stack) (Request, *exchange.Ex
 	if err != nil {
 		return nil, nil, err
 	}
-	request, err := s.library.Prepare(step)
+	request, err := s.makeRequest(step)
 	return request, x, err
 }
 

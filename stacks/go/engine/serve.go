@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -123,11 +124,11 @@ func (d *driver) setUp(setup Setup) error {
 			return fmt.Errorf("warm-up: %w", err)
 		}
 	}
-	library, err := d.stack.Open(setup)
+	libraries, err := d.openAll(setup)
 	if err != nil {
 		return err
 	}
-	d.session = newSession(library, setup.TimeoutNs)
+	d.session = newSession(libraries, setup.TimeoutNs)
 	if setup.Auth != nil {
 		if d.session.credential, err = auth.Read(*setup.Auth); err != nil {
 			return err
@@ -135,6 +136,22 @@ func (d *driver) setUp(setup Setup) error {
 	}
 	d.session.exchanges, err = exchange.New(setup.Codec, setup.Values)
 	return err
+}
+
+// openAll configures the library for every origin, by the name in steps.
+func (d *driver) openAll(setup Setup) (map[string]Library, error) {
+	urls := map[string]string{"": setup.URL}
+	maps.Copy(urls, setup.Origins)
+	libraries := map[string]Library{}
+	for name, url := range urls {
+		setup.URL = url
+		library, err := d.stack.Open(setup)
+		if err != nil {
+			return nil, err
+		}
+		libraries[name] = library
+	}
+	return libraries, nil
 }
 
 func (d *driver) check(setup Setup) error {
@@ -168,7 +185,7 @@ func (d *driver) warmUp(setup Setup) error {
 	if err != nil {
 		return err
 	}
-	session := newSession(library, setup.TimeoutNs)
+	session := newSession(map[string]Library{"": library}, setup.TimeoutNs)
 	defer session.close()
 	step := Step{Kind: "get", Bytes: 1}
 	request, err := library.Prepare(step)

@@ -3,14 +3,19 @@ package commute.driver;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
+import java.util.TreeMap;
 import org.json.JSONException;
 import org.json.JSONObject;
 
 /** A {@code setup} request: the origin, how to connect to it, and the messages. */
 public final class Setup {
     public final String url;
+    /** The URLs of further origins, by the name in steps. */
+    public final Map<String, String> origins;
     public final String host;
     public final int port;
     public final String protocol;
@@ -47,6 +52,7 @@ public final class Setup {
             }
         }
         url = request.getString("url");
+        origins = origins(request.optJSONObject("origins"), info);
         host = URI.create(url).getHost();
         port = URI.create(url).getPort();
         if (host == null || port < 0) {
@@ -73,6 +79,7 @@ public final class Setup {
 
     private Setup(Setup other, String url) {
         this.url = url;
+        origins = Collections.emptyMap();
         host = URI.create(url).getHost();
         port = URI.create(url).getPort();
         protocol = other.protocol;
@@ -94,7 +101,7 @@ public final class Setup {
     }
 
     /** Returns the same setup for another origin, where requests need no proof. */
-    Setup withUrl(String otherUrl) {
+    public Setup withUrl(String otherUrl) {
         return new Setup(this, otherUrl);
     }
 
@@ -106,6 +113,21 @@ public final class Setup {
             read.put(name, known);
         }
         return known;
+    }
+
+    private static Map<String, String> origins(JSONObject urls, StackInfo info) throws JSONException, UnsupportedRequestException {
+        Map<String, String> origins = new TreeMap<>();
+        if (urls == null) {
+            return origins;
+        }
+        if (!info.capabilities.contains("origins")) {
+            throw new UnsupportedRequestException("origins", "this driver does not support them for " + info.stack);
+        }
+        for (Iterator<String> names = urls.keys(); names.hasNext();) {
+            String name = names.next();
+            origins.put(name, urls.getString(name));
+        }
+        return origins;
     }
 
     private static Auth auth(JSONObject auth, StackInfo info, File credentials) throws JSONException, IOException, UnsupportedRequestException {

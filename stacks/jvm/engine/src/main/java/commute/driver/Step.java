@@ -20,6 +20,8 @@ public final class Step {
     public final Message message;
     /** Of a submit: the most bytes of its payload in each part; 0: one message. */
     public final int chunkBytes;
+    /** The name of the call's origin in the setup; null: the setup's URL. */
+    public final String origin;
     final long group;
     final long pauseNs;
     final Stack.Reconnect mode;
@@ -43,6 +45,10 @@ public final class Step {
         chunkBytes = kind == Kind.SUBMIT ? step.optInt("chunk_bytes", 0) : 0;
         if (chunkBytes > 0 && !info.protocols.contains("grpc")) {
             throw new UnsupportedRequestException("step submit", "only gRPC sends a message in parts");
+        }
+        origin = step.isNull("origin") ? null : step.getString("origin");
+        if (origin != null && !setup.origins.containsKey(origin)) {
+            throw new JSONException("setup has no origin \"" + origin + "\"");
         }
         pauseNs = kind == Kind.PAUSE ? step.getLong("ns") : 0;
         mode = kind == Kind.RECONNECT ? mode(step.getString("mode"), info) : null;

@@ -8,6 +8,8 @@ import commute.driver.Step;
 import commute.driver.RecordingTrustManager;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** grpc-java over one of its transports. */
@@ -30,17 +32,54 @@ final class GrpcStack implements Stack {
         return new GrpcSession(setup, transports);
     }
 
-    /** One origin. Its channel has at most one connection, which the first call opens. */
+    /** A channel for each origin; channels never share a connection. */
     private static final class GrpcSession implements Session {
         private final Setup setup;
-        private final Transport transport;
-        private final RecordingTrustManager trustManager;
         private final AtomicInteger opened = new AtomicInteger();
-        private ConnectionTracker tracker;
-        private ManagedChannel channel;
+        private final Origin first;
+        private final Map<String, Origin> named = new TreeMap<>();
 
         GrpcSession(Setup setup, Transport.Factory transports) throws Exception {
             this.setup = setup;
+            first = new Origin(setup, transports, opened);
+            for (Map.Entry<String, String> origin : setup.origins.entrySet()) {
+                named.put(origin.getKey(), new Origin(setup.withUrl(origin.getValue()), transports, opened));
+            }
+        }
+
+        @Override
+        public void reconnect(Reconnect mode) throws Exception {
+            first.reconnect(mode);
+            for (Origin origin : named.values()) {
+                origin.reconnect(mode);
+            }
+        }
+
+        @Override
+        public Call prepare(Step step) throws Exception {
+            Origin origin = step.origin == null ? first : named.get(step.origin);
+            return new GrpcCall(setup.auth, step, () -> origin.channel, () -> origin.tracker);
+        }
+
+        @Override
+        public void close() {
+            first.close();
+            named.values().forEach(Origin::close);
+        }
+    }
+
+    /** One origin. Its channel has at most one connection, which the first call opens. */
+    private static final class Origin {
+        private final Setup setup;
+        private final Transport transport;
+        private final RecordingTrustManager trustManager;
+        private final AtomicInteger opened;
+        private ConnectionTracker tracker;
+        private ManagedChannel channel;
+
+        Origin(Setup setup, Transport.Factory transports, AtomicInteger opened) throws Exception {
+            this.setup = setup;
+            this.opened = opened;
             trustManager = new RecordingTrustManager(new Credentials(setup).trustManager());
             transport = transports.create(setup, trustManager);
             open(Reconnect.COLD);
@@ -59,19 +98,12 @@ final class GrpcStack implements Stack {
                     .build();
         }
 
-        @Override
-        public void reconnect(Reconnect mode) throws Exception {
+        void reconnect(Reconnect mode) throws Exception {
             channel.shutdown();
             open(mode);
         }
 
-        @Override
-        public Call prepare(Step step) throws Exception {
-            return new GrpcCall(setup.auth, step, () -> channel, () -> tracker);
-        }
-
-        @Override
-        public void close() {
+        void close() {
             channel.shutdownNow();
             transport.close();
         }

@@ -32,7 +32,7 @@ import okhttp3.internal.http2.ConnectionShutdownException;
 import okhttp3.internal.http2.StreamResetException;
 import okio.BufferedSink;
 
-/** One origin. The client owns the connections, its SSLContext the tickets. */
+/** All origins, as one client of an app. The client owns the connections, its SSLContext the tickets. */
 final class OkHttpSession implements Stack.Session {
     private final Setup setup;
     private final Credentials credentials;
@@ -78,25 +78,26 @@ final class OkHttpSession implements Stack.Session {
 
     @Override
     public Stack.Call prepare(Step step) {
+        String origin = step.origin == null ? setup.url : setup.origins.get(step.origin);
         Request.Builder request = new Request.Builder()
                 .header("x-commute-id", Long.toString(step.id))
                 .header("accept-encoding", step.message == null ? "identity" : step.message.contentEncoding);
         switch (step.kind) {
             case CALL:
                 byte[] body = step.body.getBytes(StandardCharsets.UTF_8);
-                return new OkHttpCall(request, "POST", "/echo", new BytesBody("application/json", body, body.length), null);
+                return new OkHttpCall(request, "POST", origin + "/echo", new BytesBody("application/json", body, body.length), null);
             case EXCHANGE:
             case SUBMIT:
                 if (step.message.isCompressed()) {
                     request.header("content-encoding", step.message.contentEncoding);
                 }
                 String route = step.kind == Step.Kind.EXCHANGE ? "/exchange/" : "/submit/";
-                return new OkHttpCall(request, "POST", route + step.message.kind, null, step.message);
+                return new OkHttpCall(request, "POST", origin + route + step.message.kind, null, step.message);
             case PUT:
                 byte[] file = Seeded.atLeast(step.bytes);
-                return new OkHttpCall(request, "PUT", "/upload", new BytesBody("application/octet-stream", file, step.bytes), null);
+                return new OkHttpCall(request, "PUT", origin + "/upload", new BytesBody("application/octet-stream", file, step.bytes), null);
             default:
-                return new OkHttpCall(request, "GET", "/bytes/" + step.bytes, null, null);
+                return new OkHttpCall(request, "GET", origin + "/bytes/" + step.bytes, null, null);
         }
     }
 
@@ -119,10 +120,10 @@ final class OkHttpSession implements Stack.Session {
         private Trace trace;
         private Call call;
 
-        OkHttpCall(Request.Builder request, String method, String path, BytesBody body, Message message) {
+        OkHttpCall(Request.Builder request, String method, String url, BytesBody body, Message message) {
             this.request = request;
             this.method = method;
-            url = HttpUrl.get(setup.url + path);
+            this.url = HttpUrl.get(url);
             this.body = body;
             this.message = message;
         }

@@ -23,7 +23,7 @@ public final class OkHttpStack implements Stack {
     public StackInfo info() throws Exception {
         return new StackInfo("OkHttp", version, tls)
                 .protocols("h1", "h2")
-                .capabilities("mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit")
+                .capabilities("mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "origins")
                 .phase("dns", "EventListener.dnsEnd")
                 .phase("connect", "EventListener.secureConnectStart, which follows the TCP connect; without TLS connectEnd")
                 .phase("tls", "EventListener.secureConnectEnd")
@@ -34,6 +34,7 @@ public final class OkHttpStack implements Stack {
                 .setting("pool", "5 idle connections for 5 min (default)")
                 .setting("h2 receive window", "16 MiB per stream and per connection (default)")
                 .setting("h2 connections", "calls that start while the first connection is being opened open their own, and all but one are discarded")
+                .setting("h2 coalescing", "a call uses the connection of another name with the same address, port and certificate (default)")
                 .setting("h2 pings", "none (default)")
                 .setting("dispatcher", "no limit on calls per host (default: " + new Dispatcher().getMaxRequestsPerHost() + ")")
                 .setting("retries", "retryOnConnectionFailure(false)")
