@@ -195,9 +195,11 @@ fn settings(arm: &record::Arm) -> String {
         .into_iter()
         .cloned();
     let chunks = arm.chunk_bytes.map(|bytes| format!("chunks of {bytes} B"));
+    let origins = (arm.origins.iter()).map(|(name, at)| format!("origin {name} {at}"));
     let all: Vec<String> = words
         .chain(named)
         .chain(chunks)
+        .chain(origins)
         .filter(|w| !w.is_empty())
         .collect();
     all.join(", ")
@@ -235,9 +237,10 @@ mod tests {
             security: "mtls".into(),
             auth: Some("hmac".into()),
             chunk_bytes: Some(65_536),
+            origins: [("files".into(), "own-server".into())].into(),
             ..record::Arm::default()
         };
-        let words = "grpc, protobuf, mtls, auth hmac, chunks of 65536 B";
+        let words = "grpc, protobuf, mtls, auth hmac, chunks of 65536 B, origin files own-server";
         assert_eq!(settings(&arm), words);
     }
 

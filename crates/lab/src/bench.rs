@@ -4,9 +4,17 @@ use std::path::{Path, PathBuf};
 use pump::{Bench, BenchError, BenchOptions, Confinement, Init};
 
 use crate::lab::Lab;
+use crate::study::origins::MAX_ORIGINS;
 
-/// The server's host name on every bench; the client's hosts file has it.
-pub(crate) const SERVER_NAME: &str = "origin.test";
+/// The host names of origins on every bench, that of the first and those of further ones; the client's
+/// hosts file has them, all with the server's addresses.
+pub(crate) const ORIGIN_NAMES: [&str; 1 + MAX_ORIGINS] = [
+    "origin.test",
+    "origin-1.test",
+    "origin-2.test",
+    "origin-3.test",
+    "origin-4.test",
+];
 /// What drivers and codec runners may be and use when the lab runs as root.
 pub const CONFINEMENT: Confinement = Confinement {
     // Linux's overflow user, usually called nobody.
@@ -43,7 +51,7 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
             program: exe.to_owned(),
             args: vec!["bench-init".into()],
         },
-        names: vec![SERVER_NAME.to_owned()],
+        names: ORIGIN_NAMES.map(str::to_owned).to_vec(),
         jobs: jobs as u32,
         visible: Vec::new(),
         writable: Vec::new(),

@@ -144,6 +144,10 @@ pub struct Arm {
     /// Over gRPC, the payload's bytes in each part of a submitted message; absent for one message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_bytes: Option<u64>,
+    /// By name, where the origins besides the first were: `same-server` or `own-server`; empty if
+    /// every request went to the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, String>,
     /// A caveat that every result of this arm must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,

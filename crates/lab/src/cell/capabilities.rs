@@ -35,6 +35,11 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
             Capability::Until,
             "stop at a time",
         ),
+        (
+            steps.iter().any(|s| s.origin.is_some()),
+            Capability::Origins,
+            "several origins",
+        ),
         (cancels, Capability::Cancel, "cancel a request"),
         (arm.observe.is_some(), Capability::Observe, "observe"),
         (
@@ -100,6 +105,10 @@ mod tests {
             times: 1,
         }]);
         assert_eq!(missing_capability(&hello, &arm, &call.steps), None);
+        let mut elsewhere = call.clone();
+        elsewhere.steps[0].origin = Some("files".into());
+        let reason = missing_capability(&hello, &arm, &elsewhere.steps).unwrap();
+        assert_eq!(reason, "several origins: hyper does not offer it");
         arm.auth = Some(AuthScheme::Jwt);
         let reason = missing_capability(&hello, &arm, &call.steps).unwrap();
         assert_eq!(reason, "auth jwt: hyper does not offer it");

@@ -1,6 +1,6 @@
 //! Gathers what a cell measured: proven calls, connection settings, costs of start-up.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use driver::manifest::Certificate;
 use driver::protocol::{Hello, Protocol, Row};
@@ -15,7 +15,7 @@ use super::load;
 use super::measured::{Handshake, Measured};
 use super::packets::{client_port_of, series};
 use super::server_process::Libraries;
-use crate::verify::proof::{Claim, prove};
+use crate::verify::proof::{Claim, Destination, prove};
 
 /// Everything that a cell's run produced, after both processes have ended.
 pub(super) struct RunOutput {
@@ -27,7 +27,9 @@ pub(super) struct RunOutput {
     /// CLOCK_MONOTONIC when the steps were sent.
     pub(super) run_ns: u64,
     pub(super) took_ns: u64,
+    /// Of all servers.
     pub(super) log: Vec<ServerEvent>,
+    pub(super) destinations: BTreeMap<Option<String>, Destination>,
     pub(super) server_libraries: Libraries,
     pub(super) driver: Exited,
 }

@@ -16,6 +16,7 @@ pub(crate) mod packets;
 pub(crate) mod process;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
+mod servers;
 mod timeline;
 mod value_files;
 
@@ -45,6 +46,7 @@ use exclusion::{Access, Permit};
 use measured::Measured;
 use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
+use servers::Servers;
 
 pub(crate) use driver_process::CLOSE_LIMIT;
 pub(crate) use process::STARTUP_LIMIT;
@@ -77,7 +79,7 @@ pub(crate) struct CellRun<'a> {
 
 /// Server and driver, started and set up.
 struct Prepared {
-    server: ServerProcess,
+    servers: Servers,
     driver: DriverProcess,
     /// The driver's hello, or why it cannot measure this cell.
     hello: Result<Hello, CellError>,
@@ -114,7 +116,7 @@ impl CellRun<'_> {
             .and_then(|prepared| self.drive(bench, prepared, access, permit));
         // Whatever happened, nothing of this cell may send packets into the next one.
         let cleared = bench.clear_endpoints();
-        let output = output?;
+        let mut output = output?;
         self.captures.keep_of_server(&scratch.server())?;
         let left = cleared?;
         if !left.is_empty() {
@@ -123,7 +125,10 @@ impl CellRun<'_> {
                 left.join(", ")
             )));
         }
-        let claim = self.claim(output.hello.clock, output.run_ns, &output.tap);
+        let claim = Claim {
+            destinations: std::mem::take(&mut output.destinations),
+            ..self.claim(output.hello.clock, output.run_ns, &output.tap)
+        };
         collect(output, &claim, key)
     }
 
@@ -141,7 +146,7 @@ impl CellRun<'_> {
         bench.set_congestion(congestion)?;
         let mut options = self.server_options(key);
         (options.args).extend(self.captures.server_args(&scratch.server()));
-        let server = ServerProcess::start(bench, exe, &scratch.server(), &options)?;
+        let servers = Servers::start(bench, exe, &scratch.server(), &options, &self.arm.origins)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
             0 => None,
@@ -155,13 +160,13 @@ impl CellRun<'_> {
         let mut driver = match DriverProcess::start(bench, stack, scratch.home()) {
             Ok(driver) => driver,
             Err(e) => {
-                server.stop()?;
+                servers.stop()?;
                 return Err(e);
             }
         };
-        let hello = self.set_up(&mut driver, &server, warmup_server, scratch);
+        let hello = self.set_up(&mut driver, &servers, warmup_server, scratch);
         Ok(Prepared {
-            server,
+            servers,
             driver,
             hello,
         })
@@ -207,7 +212,7 @@ impl CellRun<'_> {
     fn set_up(
         &self,
         driver: &mut DriverProcess,
-        server: &ServerProcess,
+        servers: &Servers,
         warmup_server: Option<ServerProcess>,
         scratch: &Scratch,
     ) -> Result<Hello, CellError> {
@@ -216,7 +221,7 @@ impl CellRun<'_> {
         if let Some(reason) = missing_capability(&hello, self.arm, &self.workload.steps) {
             return Err(CellError::Unsupported(reason));
         }
-        let setup = self.setup(server, warmup_server.as_ref(), scratch)?;
+        let setup = self.setup(servers, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(server) = warmup_server {
             server.stop()?;
@@ -238,7 +243,7 @@ impl CellRun<'_> {
         permit: Permit<'_>,
     ) -> Result<RunOutput, CellError> {
         let Prepared {
-            server,
+            servers,
             mut driver,
             hello,
         } = prepared;
@@ -251,8 +256,9 @@ impl CellRun<'_> {
         });
         // Whatever happened, both processes end before the next cell.
         let driver = driver.stop()?;
-        let server_libraries = server.libraries().clone();
-        let log = server.stop()?;
+        let server_libraries = servers.libraries().clone();
+        let destinations = servers.destinations(self.arm.security);
+        let log = servers.stop()?;
         let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
         Ok(RunOutput {
             hello,
@@ -263,6 +269,7 @@ impl CellRun<'_> {
             run_ns: steps.run_ns,
             took_ns: steps.took_ns,
             log,
+            destinations,
             server_libraries,
             driver,
         })
@@ -304,6 +311,7 @@ impl CellRun<'_> {
             codec: self.arm.codec.name(),
             auth: self.arm.auth.map(AuthScheme::name),
             discovery: self.arm.discovery,
+            destinations: BTreeMap::new(),
             clock,
             run_ns,
             rtt_ns: self.network.rtt_ns(),
@@ -316,11 +324,12 @@ impl CellRun<'_> {
 
     fn setup(
         &self,
-        server: &ServerProcess,
+        servers: &Servers,
         warmup_server: Option<&ServerProcess>,
         scratch: &Scratch,
     ) -> Result<Setup, CellError> {
         let security = self.arm.security;
+        let server = servers.first();
         let hand_over = |name: &str| {
             let copy = scratch.hand_over(&server.credentials().join(name));
             let path = copy.map_err(|e| CellError::io(name, &e))?;
@@ -349,6 +358,7 @@ impl CellRun<'_> {
         };
         let mut setup = Setup {
             url: server.url(security),
+            origins: servers.urls(security),
             warmup_url: None,
             warmup_calls: None,
             ca_file: hand_over("ca.pem")?,
@@ -368,12 +378,15 @@ impl CellRun<'_> {
             values,
             schema_file,
         };
-        if let Some(other) = warmup_server {
+        if servers.all().chain(warmup_server).count() > 1 {
             let bundle = scratch.server().join("bundle.pem");
-            let handed = ServerProcess::write_ca_bundle([server, other], &bundle)
+            let all = servers.all().chain(warmup_server);
+            let handed = ServerProcess::write_ca_bundle(all, &bundle)
                 .and_then(|()| scratch.hand_over(&bundle));
             let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
             setup.ca_file = handed.display().to_string();
+        }
+        if let Some(other) = warmup_server {
             setup.warmup_url = Some(other.url(match security {
                 Security::Mtls => Security::Tls,
                 other => other,

@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::error::CellError;
 use super::process::{ProcessLog, STARTUP_LIMIT, finish};
-use crate::bench::SERVER_NAME;
+use crate::bench::ORIGIN_NAMES;
 use crate::study::Security;
 
 /// The name of a server on the client's loopback, which every hosts file has.
@@ -47,8 +47,12 @@ pub(crate) struct ServerOptions {
     pub(crate) other: Option<OtherServer>,
     /// More arguments for the server.
     pub(crate) args: Vec<String>,
-    /// The name its certificate is for; none for the name that drivers ask for.
+    /// The name its certificate is for; none for those that drivers ask for.
     pub(crate) certificate_name: Option<String>,
+    /// Index of the origin that it serves in [`ORIGIN_NAMES`].
+    pub(crate) origin: usize,
+    /// Indices of further origins that it serves.
+    pub(crate) more_origins: Vec<usize>,
     /// Kind of all keys.
     pub(crate) key: Certificate,
     pub(crate) location: Location,
@@ -78,6 +82,7 @@ pub(crate) enum Location {
 pub(crate) struct ServerProcess {
     process: Process,
     location: Location,
+    origin: usize,
     credentials: PathBuf,
     log: PathBuf,
     stderr_log: ProcessLog,
@@ -107,16 +112,21 @@ impl ServerProcess {
         let (stderr_log, stderr) = ProcessLog::open()?;
         let (ready, stdout) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|e| CellError::io("pipe", &e.into()))?;
-        let (side, host, addresses) = match options.location {
-            Location::Remote => (Side::Server, SERVER_NAME, bench.facts().server.all()),
-            Location::ClientLoopback => (Side::Client, LOOPBACK_NAME, LOOPBACK),
+        let (side, addresses) = match options.location {
+            Location::Remote => (Side::Server, bench.facts().server.all()),
+            Location::ClientLoopback => (Side::Client, LOOPBACK),
         };
-        let name = options.certificate_name.as_deref().unwrap_or(host);
         let (program, mut args) = command(exe, options.other.as_ref());
-        args.extend(["--json", "--threads", "1", "--name", name].map(Into::into));
+        args.extend(["--json", "--threads", "1"].map(Into::into));
+        for name in options.certificate_names() {
+            args.extend(["--name".into(), name.into()]);
+        }
         args.extend(["--key".into(), options.key.name().into()]);
         for address in addresses {
-            let at = |port| SocketAddr::new(address, port).to_string().into();
+            let at = |first| {
+                let port = port(first, options.origin);
+                SocketAddr::new(address, port).to_string().into()
+            };
             args.extend([
                 "--listen".into(),
                 at(PORT),
@@ -152,6 +162,7 @@ impl ServerProcess {
             process,
             libraries: ready.libraries,
             location: options.location,
+            origin: options.origin,
             credentials,
             log,
             stderr_log,
@@ -178,8 +189,8 @@ impl ServerProcess {
     }
 
     /// Writes the root certificates of several servers to one file.
-    pub(crate) fn write_ca_bundle(
-        servers: [&ServerProcess; 2],
+    pub(crate) fn write_ca_bundle<'a>(
+        servers: impl Iterator<Item = &'a ServerProcess>,
         file: &Path,
     ) -> std::io::Result<()> {
         let mut bundle = Vec::new();
@@ -199,18 +210,23 @@ impl ServerProcess {
         &self.libraries
     }
 
-    /// Returns the origin that drivers are sent to.
+    /// Returns the URL of the origin that it serves.
     pub(crate) fn url(&self, security: Security) -> String {
-        let (scheme, port) = match security {
+        self.url_of(self.origin, security)
+    }
+
+    /// Returns its URL by the name of this origin.
+    pub(crate) fn url_of(&self, origin: usize, security: Security) -> String {
+        let (scheme, first) = match security {
             Security::Tls => ("https", PORT),
             Security::Mtls => ("https", MTLS_PORT),
             Security::None => ("http", PLAINTEXT_PORT),
         };
         let name = match self.location {
-            Location::Remote => SERVER_NAME,
+            Location::Remote => ORIGIN_NAMES[origin],
             Location::ClientLoopback => LOOPBACK_NAME,
         };
-        format!("{scheme}://{name}:{port}")
+        format!("{scheme}://{name}:{}", port(first, self.origin))
     }
 
     /// Ends the server, which completes its log, and reads that. A server that ended by itself, or
@@ -237,6 +253,25 @@ impl ServerProcess {
         }
         read_log(&log).map_err(CellError::Lab)
     }
+}
+
+impl ServerOptions {
+    fn certificate_names(&self) -> Vec<&str> {
+        match (&self.certificate_name, self.location) {
+            (Some(name), _) => vec![name],
+            (None, Location::ClientLoopback) => vec![LOOPBACK_NAME],
+            (None, Location::Remote) => [&self.origin]
+                .into_iter()
+                .chain(&self.more_origins)
+                .map(|origin| ORIGIN_NAMES[*origin])
+                .collect(),
+        }
+    }
+}
+
+/// Returns the port of an origin's own server, where the first origin's has this one.
+fn port(first: u16, origin: usize) -> u16 {
+    first + origin as u16
 }
 
 /// Returns a server's program and its first arguments.

@@ -3,7 +3,7 @@ use driver::protocol::{Capability, Codec, Discovery, Protocol, Setup, Step};
 use super::evidence::Evidence;
 use crate::cell::scratch::Scratch;
 use crate::stacks::Driver;
-use crate::study::{AuthScheme, Security};
+use crate::study::{AuthScheme, Placement, Security};
 
 /// One conformance case.
 pub struct Case {
@@ -38,6 +38,8 @@ pub(super) struct Trial {
     pub(super) certificate_name: Option<&'static str>,
     pub(super) security: Security,
     pub(super) auth: Option<AuthScheme>,
+    /// The origins besides the first, by name.
+    pub(super) origins: &'static [(&'static str, Placement)],
     pub(super) discovery: Option<Discovery>,
     pub(super) observe: Option<&'static str>,
     pub(super) warmup_calls: u32,

@@ -9,7 +9,7 @@ use super::case::{Case, OtherCredentials, Trial};
 use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use crate::study::{AuthScheme, DEFAULT_BODY, Security};
+use crate::study::{AuthScheme, DEFAULT_BODY, Placement, Security};
 
 use Protocol::{Grpc, H1, H2, H3};
 
@@ -92,6 +92,8 @@ pub const CASES: &[Case] = &[
          "every request is signed, and so are the chunks of gRPC client streams"),
     case("until", ALL, Some(Capability::Until), Cell(until),
          "calls whose time is over are left out"),
+    case("origins", ALL, Some(Capability::Origins), Cell(origins),
+         "each call goes to its origin: another name of the server, or another server"),
     case("alt-svc", &[H3], Some(Capability::AltSvc), Cell(alt_svc),
          "HTTP/2 until Alt-Svc is received, then HTTP/3"),
 ];
@@ -119,6 +121,7 @@ fn plain(_: Protocol) -> Trial {
         certificate_name: None,
         security: Security::Tls,
         auth: None,
+        origins: &[],
         discovery: None,
         observe: None,
         warmup_calls: 0,
@@ -429,6 +432,32 @@ fn until(_: Protocol) -> Trial {
         after: 1,
         ns: 3_600 * SECOND_NS,
     });
+    trial
+}
+
+/// The proof compares the origin of each step with the log that its request is in.
+fn origins(_: Protocol) -> Trial {
+    let cold = || reconnect(Reconnect::Cold);
+    let mut trial = trial(
+        [
+            call(),
+            call(),
+            get(LARGE),
+            call(),
+            cold(),
+            call(),
+            call(),
+            call(),
+        ],
+        checks::all_answered,
+    );
+    trial.origins = &[
+        ("name", Placement::SameServer),
+        ("server", Placement::OwnServer),
+    ];
+    for (id, origin) in [(2, "name"), (3, "server"), (7, "server"), (8, "name")] {
+        trial.steps[id - 1].origin = Some(origin.to_owned());
+    }
     trial
 }
 

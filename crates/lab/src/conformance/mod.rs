@@ -184,6 +184,9 @@ impl<'a> Conformance<'a> {
             discovery: trial.discovery,
             observe: trial.observe.map(Into::into),
             warmup_calls: trial.warmup_calls,
+            origins: (trial.origins.iter())
+                .map(|(name, at)| ((*name).to_owned(), *at))
+                .collect(),
             ..plain
         };
         let other = self.server.as_ref().map(|server| OtherServer {

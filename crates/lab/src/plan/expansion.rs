@@ -44,6 +44,8 @@ pub(super) struct Expansion {
     loads: usize,
     /// What a request takes at least.
     fastest_ns: u64,
+    /// The name of the origin that requests go to; none for the first.
+    origin: Option<String>,
 }
 
 impl Expansion {
@@ -65,6 +67,7 @@ impl Expansion {
             slots,
             loads: loads.count(),
             fastest_ns,
+            origin: None,
         };
         expansion.sequence(steps);
         expansion.workload
@@ -157,6 +160,11 @@ impl Expansion {
                 self.calls(start, g, 1, || action.clone());
             }
             Step::Load { plan, request } => self.load(plan, request),
+            Step::At { origin, step } => {
+                self.origin = Some(origin.clone());
+                self.single(step, start);
+                self.origin = None;
+            }
             Step::Pause { ns } => self.push(start, None, Action::Pause { ns: *ns }),
             Step::Reconnect(mode) => {
                 let mode = self.behaviour.reconnect(*mode);
@@ -222,7 +230,7 @@ impl Expansion {
             group: 1,
             until: None,
             cancel_after_ns: None,
-            origin: None,
+            origin: self.origin.clone().filter(|_| action.is_call()),
             action,
         });
         self.workload.group_of.push(group);
@@ -269,6 +277,7 @@ mod tests {
     use super::*;
     use crate::plan::workload::encoded_message;
     use crate::study::count::StepCount;
+    use crate::study::{Origins, Placement};
 
     pub(super) fn call(times: u32) -> Step {
         Step::Call {
@@ -382,6 +391,37 @@ mod tests {
             mode: Reconnect::Resume,
         };
         assert_eq!(arms[0].steps[0].action, resume);
+    }
+
+    #[test]
+    fn requests_go_to_the_origins_that_the_arm_has() {
+        let at_files = Step::At {
+            origin: "files".into(),
+            step: Box::new(call(2)),
+        };
+        let slots = Slots {
+            reconnect: true,
+            pause: false,
+        };
+        let workload = Workload::of_arm(
+            &[call(1), at_files, call(1)],
+            &Behaviour::default(),
+            slots,
+            0,
+        );
+        let origins = |workload: &Workload| -> Vec<bool> {
+            let calls = workload.steps.iter().filter(|step| step.action.is_call());
+            calls
+                .map(|step| step.origin.as_deref() == Some("files"))
+                .collect()
+        };
+        assert_eq!(origins(&workload), [false, true, true, false]);
+        let others = workload.steps.iter().filter(|s| !s.action.is_call());
+        assert!(others.clone().all(|step| step.origin.is_none()));
+        let two = Origins::from([("files".to_owned(), Placement::SameServer)]);
+        assert_eq!(workload.clone().at_origins(&two), workload);
+        let one = workload.at_origins(&Origins::new());
+        assert_eq!(origins(&one), [false; 4]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Plan {
         let of_arm = |behaviour| Workload::of_arm(&study.workload, behaviour, slots, fastest_ns);
         let workload = of_arm(&as_the_study_says);
         let arm_workloads = (study.arms.iter())
-            .map(|arm| of_arm(&arm.behaviour))
+            .map(|arm| of_arm(&arm.behaviour).at_origins(&arm.origins))
             .collect();
         let mut blocks = Vec::new();
         for number in 0..study.blocks {
@@ -218,6 +218,9 @@ impl Plan {
                 access: (a.behaviour.access != Access::Sequential)
                     .then(|| a.behaviour.access.name()),
                 chunk_bytes: a.behaviour.chunk_bytes,
+                origins: (a.origins.iter())
+                    .map(|(name, at)| (name.clone(), at.name().to_owned()))
+                    .collect(),
                 caveat: (a.security == Security::None).then(|| PLAINTEXT.to_owned()),
                 same_as_baseline: a.name != baseline.name
                     && crate::study::Arm {

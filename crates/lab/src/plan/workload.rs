@@ -4,7 +4,7 @@ use driver::protocol::{Action, Step as DriverStep};
 use record::LoadPlan;
 
 use super::expansion::{Expansion, Slots};
-use crate::study::{Behaviour, Step};
+use crate::study::{Behaviour, Origins, Step};
 
 /// An expanded workload: the driver's steps, and the group of each call.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,14 @@ impl Workload {
         fastest_ns: u64,
     ) -> Workload {
         Expansion::of(steps, behaviour, slots, fastest_ns)
+    }
+
+    /// Sends requests to origins that an arm does not have to the first.
+    pub(crate) fn at_origins(mut self, origins: &Origins) -> Workload {
+        for step in &mut self.steps {
+            (step.origin).take_if(|name| !origins.contains_key(name.as_str()));
+        }
+        self
     }
 
     /// Takes the steps as they are, all in one group.

@@ -113,7 +113,7 @@ fn groups(step: &Step) -> Box<dyn Iterator<Item = &str> + '_> {
         | Step::Get { group, .. }
         | Step::Put { group, .. }
         | Step::Stream { group, .. } => Box::new(std::iter::once(group.as_str())),
-        Step::Load { request, .. } => groups(request),
+        Step::Load { request: step, .. } | Step::At { step, .. } => groups(step),
         Step::Repeat { steps, .. } | Step::Parallel(steps) => {
             Box::new(steps.iter().flat_map(groups))
         }

@@ -4,6 +4,7 @@ mod arm_setting;
 mod behaviour;
 pub(crate) mod count;
 pub(crate) mod load;
+pub(crate) mod origins;
 mod parse;
 mod steps;
 mod sweep;
@@ -15,6 +16,7 @@ use record::LoadPlan;
 use serde::Deserialize;
 
 pub use behaviour::{Access, Behaviour, Connections};
+pub use origins::{Origins, Placement};
 pub use sweep::{StudyNetwork, Sweep};
 
 /// The request body of the game-api study: 13 digits of milliseconds, 26 bytes in all.
@@ -89,6 +91,8 @@ pub struct Arm {
     pub discovery: Option<Discovery>,
     /// What the arm does otherwise than the workload says.
     pub behaviour: Behaviour,
+    /// The origins besides the first; steps to any other go to the first.
+    pub origins: Origins,
 }
 
 impl Arm {
@@ -111,6 +115,7 @@ impl Arm {
             observe: None,
             discovery: None,
             behaviour: Behaviour::default(),
+            origins: Origins::new(),
         }
     }
 }
@@ -270,6 +275,13 @@ pub enum Step {
         plan: LoadPlan,
         /// The step that makes one: a call, an exchange, a submission or a download.
         request: Box<Step>,
+    },
+    /// A request to another origin than the first.
+    At {
+        /// The origin's name.
+        origin: String,
+        /// The request.
+        step: Box<Step>,
     },
     /// A pause; connections are kept.
     Pause {

@@ -12,6 +12,7 @@ use toml::Spanned;
 
 use super::count::StepCount;
 use super::load::check_loads;
+use super::origins::{self, ArmOrigins, RawOrigins};
 use super::steps::{MAX_STEPS, RawStep};
 use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
@@ -62,6 +63,8 @@ struct RawStudy {
     /// The default for arms that do not set their own.
     key: Option<Certificate>,
     #[serde(default)]
+    origins: RawOrigins,
+    #[serde(default)]
     sweep: RawSweep,
     #[serde(default)]
     arm: Vec<Spanned<RawArm>>,
@@ -108,6 +111,7 @@ struct RawArm {
     #[serde(default)]
     access: Access,
     chunk_bytes: Option<u64>,
+    origins: Option<ArmOrigins>,
 }
 
 fn default_security() -> Security {
@@ -119,9 +123,13 @@ impl RawStudy {
         self.check_head(source)?;
         let arms = self.checked_arms(source)?;
         let baseline = self.baseline_of(&arms, source)?;
+        let names: Vec<&str> = (self.origins.keys())
+            .map(|n| n.get_ref().as_str())
+            .collect();
         let workload = (self.step.into_iter())
-            .map(|raw| RawStep::check(raw, source))
+            .map(|raw| RawStep::check(raw, &names, source))
             .collect::<Result<Vec<_>, _>>()?;
+        origins::check(&self.origins, &workload, source)?;
         check_workload(&workload, &arms, &self.arm, source)?;
         let sweep = Sweep::check(self.sweep, source)?;
         check_levels(&sweep, &arms, &self.arm, source)?;
@@ -198,7 +206,10 @@ impl RawStudy {
         let mut arms: Vec<Arm> = Vec::new();
         for raw in &self.arm {
             let arm = raw.get_ref().to_arm(self);
-            if let Some(e) = contradiction(&arm).or_else(|| arm.not_with_its_server()) {
+            let wrong = contradiction(&arm)
+                .or_else(|| arm.not_with_its_server())
+                .or_else(|| origins::contradiction(&arm));
+            if let Some(e) = wrong {
                 return Err(source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)));
             }
             if arm.name.chars().count() > MAX_NAME_CHARS || arm.name.chars().any(char::is_control) {
@@ -340,6 +351,7 @@ fn any_step(steps: &[Step], is_wanted: &dyn Fn(&Step) -> bool) -> bool {
             || match step {
                 Step::Repeat { steps, .. } | Step::Parallel(steps) => any_step(steps, is_wanted),
                 Step::Load { request, .. } => is_wanted(request),
+                Step::At { step, .. } => is_wanted(step),
                 _ => false,
             }
     })
@@ -373,6 +385,7 @@ impl RawArm {
                 access: self.access,
                 chunk_bytes: self.chunk_bytes,
             },
+            origins: origins::of_arm(&study.origins, self.origins),
             stack: plain.stack,
             protocol: plain.protocol,
         }

@@ -45,13 +45,18 @@ pub(super) struct RawStep {
     rate_per_s: Option<u32>,
     messages: Option<u32>,
     message: Option<String>,
+    origin: Option<String>,
     steps: Option<Vec<Spanned<RawStep>>>,
 }
 
 impl RawStep {
-    /// Checks a step and the steps inside it.
-    pub(super) fn check(raw: Spanned<RawStep>, source: &Source<'_>) -> Result<Step, ConfigError> {
-        check_step(raw, source, 0)
+    /// Checks a step and the steps inside it; `origins` are the names that it may go to.
+    pub(super) fn check(
+        raw: Spanned<RawStep>,
+        origins: &[&str],
+        source: &Source<'_>,
+    ) -> Result<Step, ConfigError> {
+        check_step(raw, origins, source, 0)
     }
 
     /// The one key that names an action.
@@ -86,7 +91,7 @@ impl RawStep {
 
     /// Checks that every other key goes with the action.
     fn check_companions(&self, action: &str) -> Result<(), String> {
-        let companions: [(&str, bool, &[&str]); 11] = [
+        let companions: [(&str, bool, &[&str]); 12] = [
             ("body", self.body.is_some(), &["call", "stream"]),
             ("body_bytes", self.body_bytes.is_some(), &["call", "stream"]),
             ("bytes", self.bytes.is_some(), &["get", "put"]),
@@ -101,6 +106,11 @@ impl RawStep {
             ("rate_per_s", self.rate_per_s.is_some(), LOADS),
             ("messages", self.messages.is_some(), &["stream"]),
             ("message", self.message.is_some(), &["exchange", "submit"]),
+            (
+                "origin",
+                self.origin.is_some(),
+                &["call", "get", "put", "stream", "exchange", "submit"],
+            ),
             ("steps", self.steps.is_some(), &["repeat", "parallel"]),
         ];
         match (companions.iter()).find(|(_, set, with)| *set && !with.contains(&action)) {
@@ -224,9 +234,14 @@ fn is_submittable(name: &wire::Name) -> bool {
     matches!(name, wire::Name::Diag { .. })
 }
 
-fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<Step, ConfigError> {
+fn check_step(
+    raw: Spanned<RawStep>,
+    origins: &[&str],
+    source: &Source<'_>,
+    depth: u32,
+) -> Result<Step, ConfigError> {
     let span = raw.span();
-    let raw = raw.into_inner();
+    let mut raw = raw.into_inner();
     let fail = |message: String| source.error(&span, message);
     let action = raw.action().map_err(fail)?;
     raw.check_companions(action).map_err(fail)?;
@@ -236,9 +251,20 @@ fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<
                 "`for_s` is for steps of their own, not inside repeat or parallel".to_owned(),
             ));
         }
+        if raw.origin.is_some() {
+            return Err(fail("`origin` does not go with `for_s`".to_owned()));
+        }
         let once = Spanned::new(span, raw.once());
-        let request = Box::new(check_step(once, source, depth)?);
+        let request = Box::new(check_step(once, origins, source, depth)?);
         return Ok(Step::Load { plan, request });
+    }
+    if let Some(origin) = raw.origin.take() {
+        if !origins.contains(&origin.as_str()) {
+            let hint = config::did_you_mean(&origin, origins.iter().copied());
+            return Err(fail(format!("there is no origin `{origin}`{hint}")));
+        }
+        let step = Box::new(check_step(Spanned::new(span, raw), origins, source, depth)?);
+        return Ok(Step::At { origin, step });
     }
     let group = |name: &Option<String>| name.clone().unwrap_or_default();
     match action {
@@ -280,11 +306,11 @@ fn check_step(raw: Spanned<RawStep>, source: &Source<'_>, depth: u32) -> Result<
         "repeat" => {
             let times = raw.repeat.unwrap_or_default();
             in_range("repeat", u64::from(times), MAX_STEPS as u64).map_err(fail)?;
-            let steps = inner_steps("repeat", raw.steps, &span, source, depth)?;
+            let steps = inner_steps("repeat", raw.steps, &span, origins, source, depth)?;
             Ok(Step::Repeat { times, steps })
         }
         _ => {
-            let steps = inner_steps("parallel", raw.steps, &span, source, depth)?;
+            let steps = inner_steps("parallel", raw.steps, &span, origins, source, depth)?;
             if !steps.iter().all(runs_in_parallel) {
                 return Err(fail(
                     "parallel takes call, get, put, exchange and submit only".to_owned(),
@@ -299,6 +325,7 @@ fn inner_steps(
     action: &str,
     steps: Option<Vec<Spanned<RawStep>>>,
     span: &Range<usize>,
+    origins: &[&str],
     source: &Source<'_>,
     depth: u32,
 ) -> Result<Vec<Step>, ConfigError> {
@@ -311,16 +338,17 @@ fn inner_steps(
         return fail(format!("{action} needs `steps`"));
     }
     (steps.into_iter())
-        .map(|step| check_step(step, source, depth + 1))
+        .map(|step| check_step(step, origins, source, depth + 1))
         .collect()
 }
 
 fn runs_in_parallel(step: &Step) -> bool {
-    use Step::{Call, Exchange, Get, Put, Submit};
-    matches!(
-        step,
-        Call { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. }
-    )
+    use Step::{At, Call, Exchange, Get, Put, Submit};
+    match step {
+        At { step, .. } => runs_in_parallel(step),
+        Call { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. } => true,
+        _ => false,
+    }
 }
 
 fn in_range(key: &str, value: u64, max: u64) -> Result<(), String> {

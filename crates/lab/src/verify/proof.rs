@@ -6,11 +6,12 @@
 
 mod clock;
 mod log;
+mod origin;
 mod request;
 mod timing;
 mod traffic;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row, Step};
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
@@ -22,6 +23,7 @@ use log::Log;
 use request::PlannedRequests;
 use timing::Openers;
 
+pub(crate) use origin::{CONNECTIONS_PER_SERVER, Destination};
 pub(crate) use timing::highest_bps;
 pub(crate) use traffic::Traffic;
 
@@ -35,6 +37,8 @@ pub(crate) struct Claim<'a> {
     pub(crate) auth: Option<&'a str>,
     /// How HTTP/3 is discovered, if it is not forced; until then HTTP/2 is right.
     pub(crate) discovery: Option<Discovery>,
+    /// Where the requests of each origin must arrive, by the name in steps; empty if there is only one.
+    pub(crate) destinations: BTreeMap<Option<String>, Destination>,
     pub(crate) clock: Clock,
     /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(crate) run_ns: u64,
@@ -144,6 +148,7 @@ impl<'a> Log<'a> {
             },
         };
         if let Some(hit) = hit {
+            origin::check(claim, row, hit)?;
             let connection = self.check_connection(claim, row, hit)?;
             if checks.openers.includes(row) {
                 let previous_ns = self.previous_on_port(connection);

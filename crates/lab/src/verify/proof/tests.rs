@@ -88,6 +88,7 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         auth: None,
         clock: Clock::Monotonic,
         discovery: None,
+        destinations: Default::default(),
         run_ns: 1_000,
         rtt_ns: 400,
         down_bps: None,

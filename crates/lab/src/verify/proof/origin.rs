@@ -1,0 +1,98 @@
+//! Checks that each request arrived at the origin that its step names.
+
+use driver::protocol::Row;
+use record::server_log::RequestEvent;
+
+use super::Claim;
+
+/// In the joined log of several servers, connection `n` of server `s`, counted from 0, has the number
+/// `s * CONNECTIONS_PER_SERVER + n`.
+pub(crate) const CONNECTIONS_PER_SERVER: u64 = 1_000_000;
+
+/// Where the requests of an origin must arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Destination {
+    /// `name:port`.
+    pub(crate) authority: String,
+    /// The number of its server, from 0.
+    pub(crate) server: u64,
+}
+
+/// Checks which server saw the request, and under which name if the server logs that.
+pub(super) fn check(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    let id = row.id;
+    let origin = claim.step(id).and_then(|step| step.origin.clone());
+    let Some(expected) = claim.destinations.get(&origin) else {
+        return Ok(());
+    };
+    let should = &expected.authority;
+    if hit.connection / CONNECTIONS_PER_SERVER != expected.server {
+        return Err(format!(
+            "call {id}: should go to {should}, another server saw it"
+        ));
+    }
+    match &hit.authority {
+        Some(saw) if !saw.eq_ignore_ascii_case(should) => Err(format!(
+            "call {id}: should go to {should}, the server saw it for {saw}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::server_log::ServerEvent;
+
+    use super::super::tests::{claim, request, row};
+    use super::*;
+    use crate::plan::workload::Workload;
+    use crate::study::Step;
+
+    fn seen(connection: u64, authority: Option<&str>) -> RequestEvent {
+        let ServerEvent::Request(mut hit) = request(1, 1_400) else {
+            unreachable!()
+        };
+        hit.connection = connection;
+        hit.authority = authority.map(str::to_owned);
+        hit
+    }
+
+    #[test]
+    fn a_request_must_arrive_at_the_origin_of_its_step() {
+        let call = Step::Call {
+            group: "echo".into(),
+            body: "{}".into(),
+            times: 1,
+        };
+        let workload = Workload::expand(&[Step::At {
+            origin: "files".into(),
+            step: Box::new(call),
+        }]);
+        let mut claim = claim(&workload);
+        let row = row(1, 1_100);
+        let elsewhere = seen(1, Some("origin.test:8443"));
+        assert_eq!(check(&claim, &row, &elsewhere), Ok(()));
+        let files = Destination {
+            authority: "origin-1.test:8444".into(),
+            server: 1,
+        };
+        claim.destinations = [(Some("files".to_owned()), files)].into();
+        let second = CONNECTIONS_PER_SERVER + 1;
+        for (hit, expected) in [
+            (seen(second, Some("Origin-1.test:8444")), Ok(())),
+            (seen(second, None), Ok(())),
+            (
+                seen(1, Some("origin-1.test:8444")),
+                Err("call 1: should go to origin-1.test:8444, another server saw it"),
+            ),
+            (
+                seen(second, Some("origin.test:8443")),
+                Err(
+                    "call 1: should go to origin-1.test:8444, the server saw it for origin.test:8443",
+                ),
+            ),
+        ] {
+            assert_eq!(check(&claim, &row, &hit), expected.map_err(str::to_owned));
+        }
+    }
+}
