@@ -4,11 +4,12 @@
 
 mod common;
 
-use common::Sandbox;
+use common::command::CommandOutput;
 use common::study::{SMALL_STUDY, assert_complete, counted_cells};
+use common::{Sandbox, users};
 
-/// Kernel threads, and what was used before the first and after the last sample, are in no sample.
-const SEEN_SHARE_MIN: f64 = 0.3;
+/// The samples are taken a little apart from the readings of the whole.
+const SEEN_SHARE_MIN: f64 = 0.8;
 
 #[test]
 fn cell_of_a_second_has_about_ten_samples_that_add_up_to_its_cost() {
@@ -20,9 +21,10 @@ fn cell_of_a_second_has_about_ten_samples_that_add_up_to_its_cost() {
         "get = \"file\"\nbytes = 1250000",
     );
     sandbox.write("second.toml", &study);
-    sandbox
-        .run(&["run", "second.toml", "--out", "run", "--no-self-test"])
-        .exits_with(0);
+    // An ordinary user sees no kernel threads, which are part of a cell's cost but of no sample.
+    let user = *users().last().unwrap();
+    let args = ["run", "second.toml", "--out", "run", "--no-self-test"];
+    CommandOutput::of(sandbox.commute_as(user, &args)).exits_with(0);
     let data = sandbox.records("run");
     assert_complete(&data);
     for cell in counted_cells(&data) {
