@@ -28,12 +28,16 @@ class Engine:
         quic = self.protocol == "h3"
         hint = quic and not setup.get("discovery")
         origin = urlsplit(setup["url"])
-        idle = {"QUIC": {"idle_connection_timeout_seconds": SHORT_IDLE_S}}
+        # Where a path loses much, Cronet moves QUIC to another port. A debug check of this build aborts
+        # then ("Fails to find on path connection IDs"), and takes the app with it.
+        options = {"allow_port_migration": False}
+        if early_data:
+            options["idle_connection_timeout_seconds"] = SHORT_IDLE_S
         self.handle = shim.engine_open(library.EngineOptions(
             quic=quic,
             hint_host=origin.hostname.encode() if hint else None,
             hint_port=origin.port or 443,
-            experimental=json.dumps(idle if early_data else {}).encode(),
+            experimental=json.dumps({"QUIC": options}).encode(),
             accept_any_certificate=quic))
         if not self.handle:
             raise Failed("Cronet did not start its engine")

@@ -22,6 +22,7 @@ SETTINGS = {
     "h2": "QUIC off",
     "h3": "QUIC hint for the origin; Cronet opens TCP beside it, and falls back to it",
     "h3 by Alt-Svc": "QUIC on, no hint",
+    "port migration": "off (Cronet ships on): a debug check of this build aborts in it",
     "silent retries": "as shipped: on, after a kept connection proved dead",
     "cache": "none, as shipped",
     "proxy": "none: the environment's are removed",
