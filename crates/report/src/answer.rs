@@ -40,9 +40,15 @@ pub(crate) fn recommend(
     let decisive: Vec<usize> = (0..populations.len())
         .filter(|&i| populations[i].decisive && baseline.measures[i].time.is_some())
         .collect();
+    // Without TLS an arm is a control, whatever its times.
+    let is_control = |name: &str| {
+        let mut arms = run.arms.iter();
+        arms.any(|arm| arm.name == name && arm.security == "none")
+    };
     let rivals: Vec<&ArmSummary> = arms
         .iter()
         .filter(|arm| arm.role == Role::Arm && arm.comparisons().next().is_some())
+        .filter(|arm| !is_control(&arm.name))
         .collect();
     let eligible: Vec<&ArmSummary> = rivals
         .iter()
@@ -58,7 +64,13 @@ pub(crate) fn recommend(
     let pairs = contest.pairs(&candidates);
     let verdicts = compare_pairs(run, cells, populations, network, &pairs);
     let table: Vec<((usize, &str, &str), Verdict)> = pairs.into_iter().zip(verdicts).collect();
-    let needs = contest.needs(&table);
+    let mut needs = contest.needs(&table);
+    // A baseline without TLS is named only where nothing else is as fast.
+    for need in &mut needs {
+        if need.best.iter().any(|name| !is_control(name)) {
+            need.best.retain(|name| !is_control(name));
+        }
+    }
     let verdict =
         |arm: &ArmSummary, i: usize| arm.measures[i].comparison.as_ref().map(|c| c.verdict);
     let verdicts: Vec<Option<Verdict>> = rivals

@@ -74,6 +74,24 @@ fn less_reliable_arm_is_not_recommended() {
 
 /// One failure in 160 requests may be chance.
 #[test]
+fn arm_without_tls_is_never_recommended() {
+    let tls = data(&quickstart(), &["true-metro"], 10, 1);
+    let faster = "quinn h3".to_owned();
+    let best = |data: &RunData| -> Vec<String> {
+        let needs = summarise(data).networks[0].needs.clone();
+        needs.into_iter().flat_map(|need| need.best).collect()
+    };
+    assert!(best(&tls).contains(&faster));
+    let mut run = tls.run().clone();
+    for arm in run.arms.iter_mut().filter(|arm| arm.name == faster) {
+        arm.security = "none".into();
+    }
+    let plaintext = RunData::new(run, tls.cells().to_vec()).unwrap();
+    assert!(!best(&plaintext).contains(&faster));
+    assert!(!human(&summarise(&plaintext), 100, false).contains("Use quinn"));
+}
+
+#[test]
 fn single_failure_does_not_make_an_arm_less_reliable() {
     let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = unsplit.cells().to_vec();
