@@ -3,7 +3,7 @@
 #                            quickstart-native.toml where OkHttp and Cronet cannot be installed
 #   QUICK=1                  six blocks only, the fewest for a verdict
 #   SEED=7                   another seed, which gives other losses
-#   JOBS=1                   one cell at a time instead of two; it takes about 9 minutes
+#   JOBS=1                   one cell at a time instead of two; `make run` takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
@@ -67,7 +67,7 @@ codecs:
 conformance:
 	$(CARGO) build --workspace --bins
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
-	$(TARGET)/debug/commute stacks check $(STACKS) --expect docs/stacks-matrix
+	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
 
 # Regenerating the committed Go code must change nothing; protoc is the one of stacks/grpc-core.
 generated:

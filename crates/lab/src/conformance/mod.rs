@@ -50,13 +50,21 @@ pub struct Conformance<'a> {
     bench: Bench,
     network: Network,
     gate: MeasurementGate,
+    /// How many suites share the machine.
+    jobs: usize,
     /// Another server to run the cases against.
     server: Option<Server>,
 }
 
 impl<'a> Conformance<'a> {
-    /// Starts a bench, for cases against the server of this name.
-    pub fn start(lab: &'a Lab, server: &str) -> Result<Conformance<'a>, LabError> {
+    /// Starts `jobs` suites for as many threads, each with a bench of its own, for cases against the
+    /// server of this name. They do not wait for each other as a run's cells do: the few cases that judge
+    /// times leave 2 ms or more.
+    pub fn start(
+        lab: &'a Lab,
+        server: &str,
+        jobs: usize,
+    ) -> Result<Vec<Conformance<'a>>, LabError> {
         let server = lab.stacks.find_server(server)?.cloned();
         if let Some(reason) = server.as_ref().and_then(Server::missing) {
             return Err(LabError::NoServer(reason));
@@ -65,13 +73,18 @@ impl<'a> Conformance<'a> {
             delay_ns: ONE_WAY_NS,
             ..PathSpec::default()
         };
-        Ok(Conformance {
-            lab,
-            bench: bench::start_for_drivers(lab, 1)?,
-            network: network::symmetric("conformance", path),
-            gate: MeasurementGate::default(),
-            server,
-        })
+        let network = network::symmetric("conformance", path);
+        let suite = |_| -> Result<Conformance<'a>, LabError> {
+            Ok(Conformance {
+                lab,
+                bench: bench::start_for_drivers(lab, jobs)?,
+                network: network.clone(),
+                gate: MeasurementGate::default(),
+                jobs,
+                server: server.clone(),
+            })
+        };
+        (0..jobs).map(suite).collect()
     }
 
     /// Tries all cases, or the one named `only`, and calls `observer` with each finding.
@@ -220,7 +233,7 @@ impl<'a> Conformance<'a> {
         let exe = &self.lab.exe;
         let measured = run.measure(&mut self.bench, driver, exe, &access);
         if let Err(CellError::Bench(_)) = &measured
-            && let Ok(new) = bench::start_for_drivers(self.lab, 1)
+            && let Ok(new) = bench::start_for_drivers(self.lab, self.jobs)
         {
             self.bench = new;
         }

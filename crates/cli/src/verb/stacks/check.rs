@@ -1,10 +1,13 @@
 //! `commute stacks check`: runs the conformance suite on drivers and writes the matrix.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use lab::{Conformance, Driver, Finding, Lab, Matrix, Verdict};
+use lab::{Conformance, Driver, Finding, Lab, Matrix, Report, Verdict};
 
 use super::selected;
 use crate::{exit, out, progress};
@@ -32,6 +35,9 @@ pub(super) struct Args {
     /// cases that were not run are kept
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Check N drivers in parallel
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -59,26 +65,16 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     if !names.is_empty() || paths.is_empty() {
         drivers.extend(selected(lab, &names)?);
     }
-    let mut suite = Conformance::start(lab, &args.server).map_err(crate::home::classify)?;
+    let jobs = usize::from(args.jobs).min(drivers.len());
+    let suites = Conformance::start(lab, &args.server, jobs).map_err(crate::home::classify)?;
     let mut matrix = Matrix::default();
     let mut missing = Vec::new();
-    for (index, driver) in drivers.iter().enumerate() {
+    let results = examine(suites, &drivers, args.case.as_deref());
+    for (driver, result) in drivers.iter().zip(results) {
         let name = &driver.entry.name;
-        let position = format!("[{}/{}]", index + 1, drivers.len());
-        let status = progress::status();
-        let result = suite.examine(driver, args.case.as_deref(), &|finding| {
-            show(&status, &position, finding);
-        });
-        status.finish_and_clear();
         match result {
-            Ok(report) => {
-                out::note!("{position} {name}: {} cases", report.findings.len());
-                matrix.add(name, &report.hello, report.findings);
-            }
-            Err(reason) => {
-                out::note!("{name}: NOT TESTED: {reason}");
-                missing.push((name.as_str(), reason));
-            }
+            Ok(report) => matrix.add(name, &report.hello, report.findings),
+            Err(reason) => missing.push((name.as_str(), reason)),
         }
     }
     let selected_names: Vec<&str> = drivers.iter().map(|d| d.entry.name.as_str()).collect();
@@ -108,6 +104,45 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         matrix.write(dir)?;
     }
     Ok(if passed { exit::PASS } else { exit::THRESHOLD })
+}
+
+/// Tries the cases on all drivers, each suite on a thread of its own, and returns the results in the
+/// order of the drivers.
+fn examine(
+    suites: Vec<Conformance>,
+    drivers: &[&Driver],
+    only: Option<&str>,
+) -> Vec<Result<Report, String>> {
+    let status = progress::status();
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for mut suite in suites {
+            let (status, next, results) = (&status, &next, &results);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(driver) = drivers.get(index) else {
+                        break;
+                    };
+                    let position = format!("[{}/{}]", index + 1, drivers.len());
+                    let result =
+                        suite.examine(driver, only, &|finding| show(status, &position, finding));
+                    let line = match &result {
+                        Ok(report) => format!("{} cases", report.findings.len()),
+                        Err(reason) => format!("NOT TESTED: {reason}"),
+                    };
+                    progress::print(status, &format!("{position} {}: {line}", driver.entry.name));
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results.push((index, result));
+                }
+            });
+        }
+    });
+    status.finish_and_clear();
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Shows the case that was tried last; failures stay on lines of their own.
