@@ -3,7 +3,7 @@
 //!
 //! A number that is known by its bounds only, e.g. because requests timed out, is written as
 //! `low..high`, with an infinite bound left out. A block without the value is empty. Times are in ns,
-//! bytes in bytes; `margin` is in the unit of the difference, `speedup` a factor.
+//! bytes in bytes, energies in J; `margin` is in the unit of the difference, `speedup` a factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,14 @@ const MEDIAN: &str = "median";
 const DIFFERENCE: &str = "difference";
 const SPEEDUP: &str = "speedup";
 
-/// Decimals that are kept: of times and bytes, tenths; a block's median lies between two of them.
-const DECIMALS: i32 = 1;
+/// Returns the decimals that are kept: of times and bytes, tenths, since a block's median lies between
+/// two of them; of energies, tenths of a mJ.
+fn decimals(kind: Kind) -> i32 {
+    match kind {
+        Kind::Time | Kind::Bytes | Kind::Part => 1,
+        Kind::Energy => 4,
+    }
+}
 
 /// Decimals of factors that are kept.
 const FACTOR_DECIMALS: i32 = 5;
@@ -53,13 +59,14 @@ pub(crate) fn write(all: &ByBlock) -> String {
     };
     for (place, by_block) in &all.medians {
         row(place, ["", MEDIAN, ""], &|b| {
-            Some(span(by_block.get(&b)?, DECIMALS))
+            Some(span(by_block.get(&b)?, decimals(place.kind)))
         });
     }
     for ((place, other), values) in &all.pairs {
-        let margin = number(values.margin, DECIMALS);
+        let margin = number(values.margin, decimals(place.kind));
         row(place, [other, DIFFERENCE, &margin], &|b| {
-            Some(span(&values.blocks.get(&b)?.difference, DECIMALS))
+            let difference = values.blocks.get(&b)?.difference;
+            Some(span(&difference, decimals(place.kind)))
         });
         row(place, [other, SPEEDUP, ""], &|b| {
             Some(span(&values.blocks.get(&b)?.speedup?, FACTOR_DECIMALS))
@@ -219,6 +226,8 @@ mod tests {
         let medians = BTreeMap::from([(0, Span::exact(1_234_567.5)), (2, at_least)]);
         all.medians
             .insert(place(Kind::Time, "first request"), medians);
+        let joules = BTreeMap::from([(1, Span::exact(0.0312))]);
+        all.medians.insert(place(Kind::Energy, "LTE"), joules);
         let value = |difference, speedup| BlockValue {
             difference,
             speedup,

@@ -23,11 +23,13 @@ type Columns<'a> = BTreeMap<(&'a str, &'a str), Vec<Asked<'a>>>;
 impl Decided {
     /// Decides all comparisons. Those of times with the baseline are those of the run's report and
     /// get its verdicts. Pairs without the baseline are decided apart from them, and so are bytes and
-    /// parts of requests, and `across`, the places whose measures differ.
+    /// parts of requests, and `across`, the places whose measures differ. The run's margin is `margin_ns`,
+    /// if its study set one.
     pub(crate) fn new(
         all: &ByBlock,
         baseline: &str,
         across: &[(Place, Place)],
+        margin_ns: Option<u64>,
         ranks: Ranks,
     ) -> Decided {
         // What is decided together: with the baseline or not, and the kind of values.
@@ -52,7 +54,7 @@ impl Decided {
         }
         let values: Vec<Vec<Values>> = across
             .iter()
-            .map(|(arm, other)| vec![unpaired(all, arm, other)])
+            .map(|(arm, other)| vec![unpaired(all, arm, other, margin_ns)])
             .collect();
         let comparisons = report::decide(&values, Unit::Ns, ranks);
         let keys = across.iter().cloned();
@@ -114,7 +116,7 @@ impl Decided {
 
 /// Returns the values of two places of different requests: block by block, because they share machine
 /// and minute, but not request by request.
-fn unpaired(all: &ByBlock, arm: &Place, other: &Place) -> Values {
+fn unpaired(all: &ByBlock, arm: &Place, other: &Place, margin_ns: Option<u64>) -> Values {
     let (Some(arm), Some(other)) = (all.medians.get(arm), all.medians.get(other)) else {
         return Values::default();
     };
@@ -129,7 +131,7 @@ fn unpaired(all: &ByBlock, arm: &Place, other: &Place) -> Values {
     let others: Vec<Span> = other.values().copied().collect();
     let median = stats::median(&others).map_or(0.0, |median| median.lo);
     Values {
-        margin: stats::default_margin_ns(median),
+        margin: margin_ns.map_or(stats::default_margin_ns(median), |ns| ns as f64),
         blocks: arm.iter().filter_map(value).collect(),
     }
 }
@@ -195,7 +197,7 @@ mod tests {
         };
         let mut all = ByBlock::default();
         all.pairs.insert((place("h3"), "h2".into()), values);
-        let decided = Decided::new(&all, "h2", &[], Ranks::Fixed);
+        let decided = Decided::new(&all, "h2", &[], None, Ranks::Fixed);
         let h3 = decided.comparison(&place("h3"), "h2").unwrap();
         let h2 = decided.comparison(&place("h2"), "h3").unwrap();
         assert_eq!((h3.verdict, h2.verdict), (Verdict::Faster, Verdict::Slower));
@@ -233,10 +235,14 @@ mod tests {
         all.medians.insert(place("h2"), times(200.0));
         all.medians.insert(warm.clone(), times(100.0));
         let across = [(place("h2"), warm)];
-        let decided = Decided::new(&all, "h2", &across, Ranks::Fixed);
+        let decided = Decided::new(&all, "h2", &across, None, Ranks::Fixed);
         let found = decided.across(&across[0].0, &across[0].1).unwrap();
         assert_eq!(found.verdict, Verdict::Slower);
         assert_eq!(found.difference.value, Some(100e6));
         assert_eq!(found.margin_ns, 0.05 * 103.5e6);
+        // A study on a fast network sets its own, as its report has it.
+        let decided = Decided::new(&all, "h2", &across, Some(500_000), Ranks::Fixed);
+        let found = decided.across(&across[0].0, &across[0].1).unwrap();
+        assert_eq!(found.margin_ns, 500_000.0);
     }
 }

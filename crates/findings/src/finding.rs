@@ -300,7 +300,7 @@ impl Ours {
         }
         let ranks = report::ranks(run.looked_at_results);
         Ok(Ours {
-            decided: Decided::new(&values, &run.baseline, &across, ranks),
+            decided: Decided::new(&values, &run.baseline, &across, run.margin_ns, ranks),
             run,
         })
     }
@@ -338,6 +338,11 @@ impl Ours {
             size,
             outcome,
         }
+    }
+
+    /// Returns the median over blocks of an arm.
+    pub(crate) fn median(&self, place: &Place) -> Option<&Quantity> {
+        self.decided.median(place)
     }
 
     fn is_invalid(&self, network: &str) -> bool {

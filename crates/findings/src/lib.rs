@@ -18,6 +18,7 @@
 mod blocks;
 mod chart;
 mod claims;
+mod cost;
 mod decided;
 mod fill;
 mod finding;

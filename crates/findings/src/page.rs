@@ -4,6 +4,7 @@ use config::ConfigError;
 use report::{AaCheck, Quantity, cells_line, count, duration, percent, with_interval};
 
 use crate::claims::Claim;
+use crate::cost;
 use crate::finding::{Answer, CLAIMS, Finding, files};
 use crate::outcome::Outcome;
 use crate::published::digits;
@@ -19,6 +20,7 @@ const MADE: &str = "<!-- Made by `commute findings`. Edit claims.toml instead. -
 pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     let claims = &finding.claims;
     let runs = || finding.ours.values().map(|ours| &ours.run);
+    let ours = finding.ours.values();
     let mut text = format!(
         "{MADE}# {}\n\nRepeats [{}]({}). ",
         plain(&claims.title),
@@ -51,9 +53,10 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     for (i, claim) in claims.claims.iter().enumerate() {
         text += &section(finding, claim, i + 1)?;
     }
-    for run in runs() {
-        text += &method(run);
-        text += &arms(run);
+    for ours in ours {
+        text += &method(&ours.run);
+        text += &arms(&ours.run);
+        text += &cost::section(ours);
     }
     text += &repeat(finding);
     text += &not_repeated(finding);

@@ -37,6 +37,9 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
     /// Blocks planned on each network.
     pub(crate) blocks: u32,
+    /// The largest difference that counts as none, if the study sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) margin_ns: Option<u64>,
     /// Whether blocks were added after results could be read, which makes intervals wider.
     pub(crate) looked_at_results: bool,
     /// The command that repeats it; absent where the study's file is unknown.
@@ -115,6 +118,7 @@ impl Run {
             hosts: distinct(data.headers().iter().map(|header| host(&header.host))),
             seed: run.seed,
             blocks: run.blocks,
+            margin_ns: run.margin_ns,
             looked_at_results: run.settings.until_decided || run.settings.extended,
             repeat: summary.repeat.clone(),
             self_test: (passed, summary.self_test.len()),
@@ -165,11 +169,11 @@ fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {
             asked: asked.map_or_else(String::new, settings),
             client: shown(&CLIENT),
             server: shown(&SERVER),
-            caveats: distinct(everywhere().flat_map(|arm| {
+            caveats: one_of_each_kind(distinct(everywhere().flat_map(|arm| {
                 let compared = arm.measures.iter().filter_map(|m| m.comparison.as_ref());
                 let found = compared.flat_map(|comparison| comparison.caveats.clone());
                 arm.caveat.clone().into_iter().chain(found)
-            })),
+            }))),
             calls,
             lost,
         }
@@ -211,6 +215,27 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     distinct.into_iter().collect()
 }
 
+/// Keeps one of the caveats that differ in their figures only, as those of different networks do: they are
+/// alike up to their first colon.
+fn one_of_each_kind(caveats: Vec<String>) -> Vec<String> {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    let kind = |caveat: &str| caveat.split(':').next().unwrap_or_default().to_owned();
+    for caveat in caveats {
+        match kinds
+            .iter_mut()
+            .find(|(kept, _)| kind(kept) == kind(&caveat))
+        {
+            Some((_, more)) => *more += 1,
+            None => kinds.push((caveat, 0)),
+        }
+    }
+    let words = |(caveat, more): (String, usize)| match more {
+        0 => caveat,
+        more => format!("{caveat} (and {more} more like this)"),
+    };
+    kinds.into_iter().map(words).collect()
+}
+
 /// Returns the day in UTC of a time since the Unix epoch.
 fn date(unix_ns: u64) -> String {
     match OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)) {
@@ -242,6 +267,15 @@ mod tests {
         };
         let words = "grpc, protobuf, mtls, auth hmac, chunks of 65536 B, origin files own-server";
         assert_eq!(settings(&arm), words);
+    }
+
+    #[test]
+    fn caveats_that_differ_in_figures_only_are_told_once() {
+        let caveats = ["waits: 1 ms", "waits: 2 ms", "plaintext"].map(str::to_owned);
+        assert_eq!(
+            one_of_each_kind(caveats.to_vec()),
+            ["waits: 1 ms (and 1 more like this)", "plaintext"]
+        );
     }
 
     #[test]

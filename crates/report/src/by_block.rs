@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use energy::Radio;
 use record::{Cell, Run, RunData};
 use stats::{Differences, Family, Level, Ranks, Span};
 
 use crate::cells::{Blocks, CellIndex};
 use crate::compare::{self, ERROR, role_of};
+use crate::cost::{RADIOS, joules_per_request};
 use crate::phases::Split;
 use crate::population::populations;
 use crate::quantity::{Quantity, Unit};
@@ -15,7 +17,7 @@ use crate::summary::arm::Role;
 use crate::summary::measure::Comparison;
 
 /// The measure of [`Kind::Bytes`].
-const BYTES: &str = "bytes on the wire";
+pub const BYTES: &str = "bytes on the wire";
 
 /// The largest difference in bytes that still counts as no difference, as a share of the other arm's:
 /// repeated headers and acknowledgements alone vary by about as much.
@@ -35,11 +37,14 @@ pub enum Kind {
     Bytes,
     /// The time that a part of an exchange takes, e.g. its encoding: the mean of a cell, ns.
     Part,
+    /// What a request costs the radio by a model of it, J. Not compared: two models differ by more than
+    /// most arms do.
+    Energy,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::Time, Kind::Bytes, Kind::Part];
+    pub const ALL: [Kind; 4] = [Kind::Time, Kind::Bytes, Kind::Part, Kind::Energy];
 
     /// Returns the name used in files.
     pub fn name(self) -> &'static str {
@@ -47,6 +52,7 @@ impl Kind {
             Kind::Time => "time",
             Kind::Bytes => "bytes",
             Kind::Part => "part",
+            Kind::Energy => "energy",
         }
     }
 
@@ -55,6 +61,7 @@ impl Kind {
         match self {
             Kind::Time | Kind::Part => Unit::Ns,
             Kind::Bytes => Unit::Bytes,
+            Kind::Energy => Unit::Joules,
         }
     }
 }
@@ -84,7 +91,8 @@ pub struct Place {
     pub kind: Kind,
     /// The network's name.
     pub network: String,
-    /// The label of the measure: [`crate::Measure::label`] of a time, e.g. `encode, GROUP` of a part.
+    /// The label of the measure: [`crate::Measure::label`] of a time, e.g. `encode, GROUP` of a part
+    /// and `LTE by SOURCE` of an energy.
     pub measure: String,
     /// The arm's name.
     pub arm: String,
@@ -127,7 +135,7 @@ impl ByBlock {
                 for arm in arms.iter().filter(|arm| !of(arm).is_empty()) {
                     all.medians.insert(place(arm), of(arm));
                 }
-                for (arm, other) in &pairs {
+                for (arm, other) in pairs.iter().filter(|_| cost.kind != Kind::Energy) {
                     let values = cost.compare(&of(arm), &of(other));
                     if !values.blocks.is_empty() {
                         all.pairs.insert((place(arm), (*other).to_owned()), values);
@@ -173,7 +181,8 @@ struct Cost<'a> {
     of: CellValue<'a>,
 }
 
-/// Returns what cells cost: bytes, and for each group of exchanges the parts that its codec takes.
+/// Returns what cells cost: bytes, energy by every model, and for each group of exchanges the parts that
+/// its codec takes.
 fn costs(run: &Run) -> Vec<Cost<'_>> {
     let mut costs = Vec::new();
     // Where time decides how many requests there are, the faster arm sends more bytes.
@@ -185,6 +194,12 @@ fn costs(run: &Run) -> Vec<Cost<'_>> {
             of: Box::new(|cell| Some((cell.wire.up_bytes + cell.wire.down_bytes) as f64)),
         });
     }
+    costs.extend(RADIOS.iter().flatten().map(|radio| Cost {
+        kind: Kind::Energy,
+        label: energy_label(radio.name, radio.source),
+        margin: 0.0,
+        of: Box::new(|cell| joules_per_request(cell, radio)),
+    }));
     let parts: [(&str, Part); 2] = [("encode", |s| s.encode_ns), ("decode", |s| s.decode_ns)];
     for group in &run.groups {
         costs.extend(parts.map(|(name, part)| Cost {
@@ -195,6 +210,19 @@ fn costs(run: &Run) -> Vec<Cost<'_>> {
         }));
     }
     costs
+}
+
+fn energy_label(radio: &str, source: &str) -> String {
+    format!("{radio} by {source}")
+}
+
+/// Returns the radios of [`Kind::Energy`], each with the labels of its models.
+pub fn energy_labels() -> Vec<(&'static str, Vec<String>)> {
+    let labels = |models: &[Radio; 2]| {
+        let label = |model: &Radio| energy_label(model.name, model.source);
+        (models[0].name, models.iter().map(label).collect())
+    };
+    RADIOS.iter().map(labels).collect()
 }
 
 /// Returns the mean over the successful exchanges of a group, if there are any.

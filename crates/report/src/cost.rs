@@ -8,27 +8,31 @@ use crate::cells::Blocks;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::arm::{Costs, Energy};
 
+/// The radios of the model, each by two sources.
+pub(crate) const RADIOS: [[Radio; 2]; 3] = [LTE, UMTS, WIFI];
+
 // A record's bins are those of the model.
 const _: () = assert!(ACTIVITY_BIN_MS == BIN_MS);
 
 /// A median over blocks.
 type Median<'a> = dyn Fn(Unit, &dyn Fn(&Cell) -> Option<f64>) -> Option<Quantity> + 'a;
 
+/// Returns what a request of a cell cost a radio, by the model; 0 where its packets were not recorded.
+pub(crate) fn joules_per_request(cell: &Cell, radio: &Radio) -> Option<f64> {
+    let activity: Vec<energy::Activity> = (cell.wire.activity.iter())
+        .map(|bin| energy::Activity {
+            at_ms: bin.at_ms,
+            up_bytes: bin.up_bytes,
+            down_bytes: bin.down_bytes,
+        })
+        .collect();
+    let joules = energy::joules(&activity, radio).total_j();
+    (cell.made() > 0).then(|| joules / cell.made() as f64)
+}
+
 /// Returns the energy per request of a radio that both sources describe.
 fn energy(sources: &[Radio; 2], median: &Median<'_>) -> Option<Energy> {
-    let by = |radio: &Radio| {
-        median(Unit::Joules, &|cell| {
-            let activity: Vec<energy::Activity> = (cell.wire.activity.iter())
-                .map(|bin| energy::Activity {
-                    at_ms: bin.at_ms,
-                    up_bytes: bin.up_bytes,
-                    down_bytes: bin.down_bytes,
-                })
-                .collect();
-            let joules = energy::joules(&activity, radio).total_j();
-            (cell.made() > 0).then(|| joules / cell.made() as f64)
-        })
-    };
+    let by = |radio: &Radio| median(Unit::Joules, &|cell| joules_per_request(cell, radio));
     let mut both = [by(&sources[0])?, by(&sources[1])?];
     both.sort_by(|a, b| {
         a.value
@@ -63,7 +67,7 @@ pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
         client_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.client_cpu_ns)),
         server_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.server_cpu_ns)),
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
-        energy: [LTE, UMTS, WIFI]
+        energy: RADIOS
             .iter()
             .filter_map(|sources| energy(sources, &median))
             .collect(),

@@ -53,7 +53,9 @@ mod table;
 mod text;
 mod wording;
 
-pub use by_block::{BlockValue, ByBlock, Kind, Place, Values, decide, median};
+pub use by_block::{
+    BYTES, BlockValue, ByBlock, Kind, Place, Values, decide, energy_labels, median,
+};
 pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::csv;

@@ -7,7 +7,9 @@ mod invented;
 use std::collections::BTreeMap;
 
 use invented::{data, quickstart};
-use report::{ByBlock, Kind, Role, Unit, Values, decide, median, summarise};
+use report::{
+    ArmSummary, ByBlock, Kind, Role, Unit, Values, decide, energy_labels, median, summarise,
+};
 use stats::{Ranks, Span, Verdict};
 
 #[test]
@@ -98,4 +100,42 @@ fn any_two_arms_and_their_bytes_can_be_compared() {
     assert_eq!(bytes.verdict, Verdict::Faster);
     let first = &decide(&[vec![values("first request")]], Unit::Ns, Ranks::Fixed)[0][0];
     assert_eq!(first.verdict, Verdict::Faster);
+}
+
+#[test]
+fn energies_are_those_of_the_report_and_are_not_compared() {
+    let unsplit = data(&quickstart(), &["lan"], 8, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for cell in &mut cells {
+        let bin = |at_ms| record::Activity {
+            at_ms,
+            down_bytes: 1_000 * u64::from(cell.block + 1),
+            ..record::Activity::default()
+        };
+        cell.wire.activity = vec![bin(0), bin(700)];
+    }
+    let data = record::RunData::new(unsplit.run().clone(), cells).unwrap();
+    let (summary, by_block) = (summarise(&data), ByBlock::of(&data, &[]));
+    let arms = summary.networks[0].arms.iter();
+    let measured = |arm: &&ArmSummary| arm.role != Role::Repeat && arm.costs.memory.is_some();
+    for arm in arms.filter(measured) {
+        for ((radio, labels), energy) in energy_labels().iter().zip(&arm.costs.energy) {
+            assert_eq!((*radio, labels.len()), (energy.radio.as_str(), 2));
+            for label in labels {
+                let place = report::Place {
+                    kind: Kind::Energy,
+                    network: "lan".into(),
+                    measure: label.clone(),
+                    arm: arm.name.clone(),
+                };
+                let blocks: Vec<Span> = by_block.medians[&place].values().copied().collect();
+                assert_eq!(blocks.len(), 8);
+                let found = median(&blocks, Unit::Joules).unwrap();
+                assert!(found == energy.least || found == energy.most, "{found:?}");
+            }
+        }
+        assert_eq!(arm.costs.energy.len(), 3);
+    }
+    let energies = (by_block.pairs.keys()).filter(|(place, _)| place.kind == Kind::Energy);
+    assert_eq!(energies.count(), 0);
 }
