@@ -1,6 +1,7 @@
 //! What the server reads from a request's head, over every protocol.
 
 use http::header::{CONTENT_TYPE, HOST};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Version, request};
 
 /// The header (gRPC: metadata) that carries the request's id.
@@ -28,7 +29,7 @@ pub(crate) fn has_host(head: &request::Parts) -> bool {
 /// Returns `:authority`, or else the `Host` header, as sent.
 pub(crate) fn authority(head: &request::Parts) -> Option<&str> {
     let host = || head.headers.get(HOST)?.to_str().ok();
-    let sent = head.uri.authority().map(|authority| authority.as_str());
+    let sent = head.uri.authority().map(Authority::as_str);
     sent.or_else(host)
 }
 
