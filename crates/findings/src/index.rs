@@ -3,6 +3,7 @@
 
 use config::ConfigError;
 use report::{Advice, Need, count};
+use stats::Verdict;
 
 use crate::PAGE;
 use crate::finding::{CLAIMS, Finding, Ours};
@@ -97,7 +98,7 @@ fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
     let rival = need.best.iter().find(|arm| *arm != baseline);
     let compared = rival.and_then(|arm| ours.with_baseline(&network.name, &need.label, arm));
     let mut words = match &compared {
-        Some(c) if !need.best.contains(baseline) => {
+        Some(c) if c.verdict == Verdict::Faster => {
             let gain = c.speedup.as_ref().map(factor).unwrap_or_default();
             format!(
                 "{gain} as fast as {baseline}, {}",
