@@ -35,7 +35,7 @@ use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
 use crate::study::{Arm, AuthScheme, Security};
-use crate::verify::proof::{Claim, Traffic, highest_bps};
+use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capability;
 use captures::Captures;
 use collect::{RunOutput, collect};
@@ -125,10 +125,8 @@ impl CellRun<'_> {
                 left.join(", ")
             )));
         }
-        let claim = Claim {
-            destinations: std::mem::take(&mut output.destinations),
-            ..self.claim(output.hello.clock, output.run_ns, &output.tap)
-        };
+        let destinations = std::mem::take(&mut output.destinations);
+        let claim = self.claim(destinations, output.hello.clock, output.run_ns, &output.tap);
         collect(output, &claim, key)
     }
 
@@ -304,14 +302,20 @@ impl CellRun<'_> {
         })
     }
 
-    fn claim(&self, clock: Clock, run_ns: u64, tap: &[TapRecord]) -> Claim<'_> {
+    fn claim(
+        &self,
+        destinations: BTreeMap<Option<String>, Destination>,
+        clock: Clock,
+        run_ns: u64,
+        tap: &[TapRecord],
+    ) -> Claim<'_> {
         Claim {
             workload: self.workload,
             protocol: self.arm.protocol,
             codec: self.arm.codec.name(),
             auth: self.arm.auth.map(AuthScheme::name),
             discovery: self.arm.discovery,
-            destinations: BTreeMap::new(),
+            destinations,
             clock,
             run_ns,
             rtt_ns: self.network.rtt_ns(),
@@ -378,10 +382,10 @@ impl CellRun<'_> {
             values,
             schema_file,
         };
-        if servers.all().chain(warmup_server).count() > 1 {
+        let all: Vec<&ServerProcess> = servers.all().chain(warmup_server).collect();
+        if all.len() > 1 {
             let bundle = scratch.server().join("bundle.pem");
-            let all = servers.all().chain(warmup_server);
-            let handed = ServerProcess::write_ca_bundle(all, &bundle)
+            let handed = ServerProcess::write_ca_bundle(&all, &bundle)
                 .and_then(|()| scratch.hand_over(&bundle));
             let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
             setup.ca_file = handed.display().to_string();

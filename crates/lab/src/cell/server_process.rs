@@ -189,10 +189,7 @@ impl ServerProcess {
     }
 
     /// Writes the root certificates of several servers to one file.
-    pub(crate) fn write_ca_bundle<'a>(
-        servers: impl Iterator<Item = &'a ServerProcess>,
-        file: &Path,
-    ) -> std::io::Result<()> {
+    pub(crate) fn write_ca_bundle(servers: &[&ServerProcess], file: &Path) -> std::io::Result<()> {
         let mut bundle = Vec::new();
         for server in servers {
             bundle.extend(fs::read(server.credentials.join("ca.pem"))?);

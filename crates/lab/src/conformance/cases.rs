@@ -1,5 +1,7 @@
 //! The table of cases, and the cell of each.
 
+mod security;
+
 use driver::protocol::{
     Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step, Until,
 };
@@ -9,7 +11,10 @@ use super::case::{Case, OtherCredentials, Trial};
 use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use crate::study::{AuthScheme, DEFAULT_BODY, Placement, Security};
+use crate::study::{DEFAULT_BODY, Placement, Security};
+use security::{
+    expired, hmac, jwt, mtls, mtls_none, mtls_wrong, not_yet_valid, plaintext, wrong_ca, wrong_name,
+};
 
 use Protocol::{Grpc, H1, H2, H3};
 
@@ -210,63 +215,6 @@ fn early_refused(protocol: Protocol) -> Trial {
     }
 }
 
-fn mtls(_: Protocol) -> Trial {
-    Trial {
-        security: Security::Mtls,
-        ..trial([call(), call()], checks::client_identified)
-    }
-}
-
-fn mtls_wrong(_: Protocol) -> Trial {
-    Trial {
-        security: Security::Mtls,
-        amend_setup: |setup, other| {
-            setup.client_cert_file = Some(other.path("client.pem"));
-            setup.client_key_file = Some(other.path("client.key"));
-        },
-        ..trial([call()], checks::nothing_served)
-    }
-}
-
-fn mtls_none(_: Protocol) -> Trial {
-    Trial {
-        security: Security::Mtls,
-        amend_setup: |setup, _| {
-            setup.client_cert_file = None;
-            setup.client_key_file = None;
-        },
-        ..trial([call()], checks::nothing_served)
-    }
-}
-
-fn wrong_ca(_: Protocol) -> Trial {
-    Trial {
-        amend_setup: |setup, other| setup.ca_file = other.path("ca.pem"),
-        ..trial([call()], checks::server_rejected)
-    }
-}
-
-fn wrong_name(_: Protocol) -> Trial {
-    Trial {
-        certificate_name: Some("another.test"),
-        ..trial([call()], checks::server_rejected)
-    }
-}
-
-fn expired(_: Protocol) -> Trial {
-    Trial {
-        server_args: vec!["--valid".into(), "past".into()],
-        ..trial([call()], checks::server_rejected)
-    }
-}
-
-fn not_yet_valid(_: Protocol) -> Trial {
-    Trial {
-        server_args: vec!["--valid".into(), "future".into()],
-        ..trial([call()], checks::server_rejected)
-    }
-}
-
 /// Returns a trial whose first call fails on demand; the second must not.
 fn faulty(fault: &str, first: Action, check: fn(&Evidence<'_>) -> Result<(), String>) -> Trial {
     Trial {
@@ -393,32 +341,6 @@ fn submit(protocol: Protocol) -> Trial {
         steps: steps(submission(protocol)),
         ..trial([], checks::submitted)
     }
-}
-
-fn plaintext(_: Protocol) -> Trial {
-    Trial {
-        security: Security::None,
-        ..trial([call(), get(LARGE), call()], checks::without_tls)
-    }
-}
-
-/// Every kind of request, as far as the driver can make it.
-fn proven(protocol: Protocol, auth: AuthScheme) -> Trial {
-    let put = |bytes| Action::Put { bytes };
-    let actions = vec![call(), get(LARGE), put(LARGE), put(0), call()];
-    Trial {
-        auth: Some(auth),
-        steps: steps(actions),
-        ..plain(protocol)
-    }
-}
-
-fn jwt(protocol: Protocol) -> Trial {
-    proven(protocol, AuthScheme::Jwt)
-}
-
-fn hmac(protocol: Protocol) -> Trial {
-    proven(protocol, AuthScheme::Hmac)
 }
 
 fn until(_: Protocol) -> Trial {
