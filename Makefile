@@ -3,7 +3,8 @@
 #                            quickstart-native.toml where OkHttp and Cronet cannot be installed
 #   QUICK=1                  six blocks only, the fewest for a verdict
 #   SEED=7                   another seed, which gives other losses
-#   JOBS=1                   one cell at a time instead of two; `make run` takes about 9 minutes
+#   JOBS=1                   one cell at a time instead of two, and in `make conformance` one driver;
+#                            `make run` then takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
