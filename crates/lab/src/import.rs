@@ -126,9 +126,13 @@ pub fn import(
                 )));
             }
             Some(_) => {}
-            None => arms.push(row.as_arm()),
+            None => {
+                distinct("arm", &row.arm, arms.iter().map(|arm| &arm.name)).map_err(wrong)?;
+                arms.push(row.as_arm());
+            }
         }
         if !networks.contains(&row.network) {
+            distinct("network", &row.network, &networks).map_err(wrong)?;
             networks.push(row.network.clone());
         }
         let key = (row.network.clone(), row.block, row.arm.clone());
@@ -268,6 +272,21 @@ impl ImportedCall {
             allocations: None,
             exchange: self.exchange(),
         }
+    }
+}
+
+/// Cells are files named by the slugs of network and arm, so two names must not share one.
+fn distinct<'a>(
+    what: &str,
+    name: &str,
+    others: impl IntoIterator<Item = &'a String>,
+) -> Result<(), String> {
+    let mut others = others.into_iter();
+    match others.find(|other| slug(other) == slug(name)) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "{what} `{name}` has the same letters and digits as `{other}`; rename one of them"
+        )),
     }
 }
 
@@ -416,6 +435,25 @@ mod tests {
         other.baseline = Some("ios h4".into());
         let refused = import(&rows(TWO), &other).unwrap_err().to_string();
         assert!(refused.contains("did you mean `ios h2`"), "{refused}");
+    }
+
+    #[test]
+    fn names_differ_in_letters_or_digits() {
+        for (from, to, what) in [
+            ("ios h3", "iOS-H2", "arm `iOS-H2`"),
+            (
+                "train\",\"arm\":\"ios h3",
+                "Train!\",\"arm\":\"ios h3",
+                "network `Train!`",
+            ),
+        ] {
+            let text = TWO.replace(from, to);
+            let refused = import(&rows(&text), &options()).unwrap_err().to_string();
+            assert!(
+                refused.starts_with(&format!("line 2: {what} has the same")),
+                "{refused}"
+            );
+        }
     }
 
     #[test]
