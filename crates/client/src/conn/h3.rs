@@ -1,0 +1,242 @@
+//! HTTP/3 over quinn.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ::h3::client::SendRequest;
+use ::h3::error::{Code, StreamError};
+use bytes::{Buf, Bytes};
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
+use route::{Fault, PathSample, Replay};
+
+use super::{Exchange, Failure, Opened, Target, cut_off};
+use crate::actor::{Event, Message};
+use crate::response::Part;
+use crate::tls::Tls;
+
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
+/// quinn-proto gives a connection up whose stream has more than 1024 gaps; a window of 2 MiB has
+/// no more packets.
+const STREAM_WINDOW: VarInt = VarInt::from_u32(2 << 20);
+const WINDOW: u32 = 6 << 20;
+
+/// A connection; its endpoint has one socket, which a nudge replaces.
+pub(crate) struct Conn {
+    quic: quinn::Connection,
+    endpoint: Endpoint,
+    requests: Requests,
+    local_is_v6: bool,
+    window: u32,
+}
+
+type Requests = SendRequest<h3_quic::OpenStreams, Bytes>;
+
+pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
+    let began = Instant::now();
+    let local_is_v6 = target.address.is_ipv6();
+    let endpoint = Endpoint::client(unspecified(local_is_v6)).map_err(|_| Fault::Connect)?;
+    let crypto = QuicClientConfig::try_from(tls.quic()).map_err(|_| Fault::Handshake)?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    config.transport_config(Arc::new(transport()));
+    let connecting = endpoint.connect_with(config, target.address, &target.origin.host);
+    let mut connecting = connecting.map_err(|_| Fault::Connect)?;
+    if connecting.handshake_data().await.is_ok() {
+        let (conn, rtt) = (target.id, began.elapsed());
+        target
+            .messages
+            .send(Message::Event(Event::Heard {
+                conn,
+                rtt,
+                at: None,
+            }))
+            .ok();
+    }
+    let quic = connecting.await.map_err(|error| handshake_fault(&error))?;
+    let tls = Instant::now();
+    let transport = h3_quic::Connection::new(quic.clone());
+    let (mut driver, requests) = ::h3::client::new(transport)
+        .await
+        .map_err(|_| Fault::Protocol)?;
+    let (messages, conn, watched) = (target.messages, target.id, quic.clone());
+    tokio::spawn(async move {
+        driver.wait_idle().await;
+        let fault = close_fault(&watched.closed().await);
+        messages
+            .send(Message::Event(Event::Closed { conn, fault }))
+            .ok();
+    });
+    let local_port = endpoint.local_addr().map_or(0, |address| address.port());
+    let conn = Conn {
+        quic,
+        endpoint,
+        requests,
+        local_is_v6,
+        window: WINDOW,
+    };
+    Ok(Opened {
+        conn: super::Conn::H3(conn),
+        local_port,
+        tls,
+    })
+}
+
+impl Conn {
+    /// Sends a request and reports its response.
+    pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
+        let (requests, quic) = (self.requests.clone(), self.quic.clone());
+        async move {
+            match run(&exchange, requests, &quic).await {
+                Ok(bytes) => exchange.done(bytes),
+                Err(failure) => exchange.failed(&failure),
+            }
+        }
+    }
+
+    pub(crate) fn sample(&self) -> PathSample {
+        let stats = self.quic.stats();
+        // quinn tells no variation; a quarter is what it has after a few equal samples.
+        let (srtt, rttvar) = (stats.path.rtt, stats.path.rtt / 4);
+        PathSample {
+            received: stats.udp_rx.datagrams,
+            srtt,
+            rttvar,
+        }
+    }
+
+    /// Raises the window by a byte, which makes quinn send MAX_DATA.
+    pub(crate) fn probe(&mut self) {
+        self.window += 1;
+        self.quic.set_receive_window(VarInt::from_u32(self.window));
+    }
+
+    pub(crate) fn nudge(&self) {
+        let socket = UdpSocket::bind(unspecified(self.local_is_v6));
+        if let Err(error) = socket.and_then(|socket| self.endpoint.rebind(socket)) {
+            tracing::debug!("no new port: {error}");
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        self.quic.close(H3_NO_ERROR, b"");
+    }
+}
+
+async fn run(
+    exchange: &Exchange,
+    mut requests: Requests,
+    quic: &quinn::Connection,
+) -> Result<u64, Failure> {
+    let fault = |error: &StreamError| stream_failure(error, quic);
+    let head = http::Request::from_parts((*exchange.head).clone(), ());
+    let mut stream = requests.send_request(head).await.map_err(|error| Failure {
+        replay: Replay::Safe,
+        ..fault(&error)
+    })?;
+    if !exchange.body.is_empty() {
+        stream
+            .send_data(exchange.body.clone())
+            .await
+            .map_err(|error| fault(&error))?;
+    }
+    stream.finish().await.map_err(|error| fault(&error))?;
+    exchange.sent();
+    let response = stream
+        .recv_response()
+        .await
+        .map_err(|error| fault(&error))?;
+    let (head, ()) = response.into_parts();
+    let expected = length(&head);
+    let body = exchange.head(head);
+    let mut bytes = 0;
+    loop {
+        let failure = match stream.recv_data().await {
+            Ok(Some(mut chunk)) => {
+                let chunk = chunk.copy_to_bytes(chunk.remaining());
+                bytes += chunk.len() as u64;
+                if body.send(Part::Data(chunk)).await.is_err() {
+                    // The app let go of the response; its guard cancels the request.
+                    return Ok(bytes);
+                }
+                continue;
+            }
+            // h3 leaves this check to its caller (RFC 9114 section 4.1.2).
+            Ok(None) if expected.is_some_and(|expected| expected != bytes) => {
+                Failure::after_sending(Fault::Protocol)
+            }
+            Ok(None) => {
+                body.send(Part::End).await.ok();
+                return Ok(bytes);
+            }
+            Err(error) => fault(&error),
+        };
+        cut_off(&body, &failure).await;
+        return Err(failure);
+    }
+}
+
+fn length(head: &http::response::Parts) -> Option<u64> {
+    head.headers
+        .get(http::header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = Duration::from_secs(30).try_into();
+    transport
+        .stream_receive_window(STREAM_WINDOW)
+        .receive_window(VarInt::from_u32(WINDOW))
+        .max_idle_timeout(idle.ok());
+    transport
+}
+
+fn unspecified(v6: bool) -> SocketAddr {
+    if v6 {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    }
+}
+
+fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
+    if let Some(reason) = quic.close_reason() {
+        return Failure::after_sending(close_fault(&reason));
+    }
+    match error {
+        // RFC 9114 section 4.1.1: the server has done nothing.
+        StreamError::RemoteTerminate { code, .. } if *code == Code::H3_REQUEST_REJECTED => {
+            Failure::before_sending(Fault::Reset)
+        }
+        StreamError::RemoteClosing { .. } => Failure::before_sending(Fault::Reset),
+        StreamError::RemoteTerminate { .. } => Failure::after_sending(Fault::Reset),
+        _ => Failure::after_sending(Fault::Protocol),
+    }
+}
+
+fn close_fault(error: &ConnectionError) -> Fault {
+    match error {
+        ConnectionError::VersionMismatch | ConnectionError::TransportError(_) => Fault::Protocol,
+        _ => Fault::Reset,
+    }
+}
+
+/// Whose fault a failed handshake is. TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000
+/// section 20.1); 42 to 49 are about certificates (RFC 8446 section 6.2), and those raised here
+/// are about the server's.
+fn handshake_fault(error: &ConnectionError) -> Fault {
+    match error {
+        ConnectionError::TransportError(error) => match u64::from(error.code) {
+            0x12a..=0x131 => Fault::Certificate,
+            _ => Fault::Handshake,
+        },
+        ConnectionError::TimedOut => Fault::Connect,
+        ConnectionError::Reset | ConnectionError::LocallyClosed => Fault::Connect,
+        _ => Fault::Handshake,
+    }
+}

@@ -1,0 +1,189 @@
+//! Connections: opened over QUIC or TCP, and one request and response at a time on them.
+
+mod h3;
+mod tcp;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
+use tokio::sync::mpsc;
+
+use crate::actor::{Event, Message};
+use crate::response::Part;
+use crate::tls::Tls;
+
+/// Pieces of a body that wait for the app.
+const BODY_PIECES: usize = 4;
+
+/// An open connection.
+pub(crate) enum Conn {
+    H3(h3::Conn),
+    Tcp(tcp::Conn),
+}
+
+/// An open connection with what is known of its opening.
+pub(crate) struct Opened {
+    pub(crate) conn: Conn,
+    pub(crate) local_port: u16,
+    pub(crate) tls: Instant,
+}
+
+/// Where to open a connection, and who is told.
+pub(crate) struct Target {
+    pub(crate) id: ConnId,
+    pub(crate) origin: Origin,
+    pub(crate) address: SocketAddr,
+    pub(crate) over: Transport,
+    pub(crate) messages: mpsc::UnboundedSender<Message>,
+}
+
+/// A request for one connection.
+pub(crate) struct Exchange {
+    pub(crate) call: CallId,
+    pub(crate) conn: ConnId,
+    pub(crate) head: Arc<http::request::Parts>,
+    pub(crate) body: Bytes,
+    pub(crate) messages: mpsc::UnboundedSender<Message>,
+}
+
+/// Why an exchange failed.
+pub(crate) struct Failure {
+    pub(crate) fault: Fault,
+    pub(crate) replay: Replay,
+}
+
+impl Conn {
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self {
+            Self::H3(_) => Protocol::H3,
+            Self::Tcp(conn) => conn.protocol(),
+        }
+    }
+
+    /// Starts an exchange as a task of its own, which reports what happens.
+    pub(crate) fn start(&self, exchange: Exchange) -> tokio::task::AbortHandle {
+        let task = match self {
+            Self::H3(conn) => tokio::spawn(conn.exchange(exchange)),
+            Self::Tcp(conn) => tokio::spawn(conn.exchange(exchange)),
+        };
+        task.abort_handle()
+    }
+
+    pub(crate) fn sample(&mut self) -> PathSample {
+        match self {
+            Self::H3(conn) => conn.sample(),
+            Self::Tcp(conn) => conn.sample(),
+        }
+    }
+
+    /// Sends something that the peer must acknowledge.
+    pub(crate) fn probe(&mut self) {
+        match self {
+            Self::H3(conn) => conn.probe(),
+            // HTTP/2's pings are sent by themselves; a TCP connection with data under way repeats
+            // it until it is acknowledged.
+            Self::Tcp(_) => {}
+        }
+    }
+
+    /// Sends from a new port.
+    pub(crate) fn nudge(&mut self) {
+        if let Self::H3(conn) = self {
+            conn.nudge();
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        if let Self::H3(conn) = self {
+            conn.close();
+        }
+    }
+}
+
+/// Opens a connection and reports its progress, and later its end.
+pub(crate) async fn open(target: Target, tls: Tls) {
+    let (id, messages) = (target.id, target.messages.clone());
+    let opened = match target.over {
+        Transport::Quic => h3::open(target, &tls).await,
+        Transport::Tcp => tcp::open(target, &tls).await,
+    };
+    let event = match opened {
+        Ok(opened) => Event::Opened {
+            conn: id,
+            opened: Box::new(opened),
+        },
+        Err(fault) => Event::Closed { conn: id, fault },
+    };
+    messages.send(Message::Event(event)).ok();
+}
+
+impl Exchange {
+    /// Reports the request sent.
+    fn sent(&self) {
+        let (call, conn, at) = (self.call, self.conn, Instant::now());
+        self.report(Event::Sent { call, conn, at });
+    }
+
+    /// Reports the head of the response; returns where its body goes.
+    fn head(&self, head: http::response::Parts) -> mpsc::Sender<Part> {
+        let (sender, body) = mpsc::channel(BODY_PIECES);
+        let (call, conn, at) = (self.call, self.conn, Instant::now());
+        self.report(Event::Head {
+            call,
+            conn,
+            at,
+            head: Box::new(head),
+            body,
+        });
+        sender
+    }
+
+    fn done(&self, bytes: u64) {
+        let (call, conn) = (self.call, self.conn);
+        self.report(Event::Done { call, conn, bytes });
+    }
+
+    fn failed(&self, failure: &Failure) {
+        let (call, conn) = (self.call, self.conn);
+        let &Failure { fault, replay } = failure;
+        self.report(Event::Failed {
+            call,
+            conn,
+            fault,
+            replay,
+        });
+    }
+
+    fn report(&self, event: Event) {
+        self.messages.send(Message::Event(event)).ok();
+    }
+}
+
+impl Failure {
+    /// Nothing was sent.
+    fn before_sending(fault: Fault) -> Self {
+        Self {
+            fault,
+            replay: Replay::Safe,
+        }
+    }
+
+    fn after_sending(fault: Fault) -> Self {
+        Self {
+            fault,
+            replay: Replay::MayHaveActed,
+        }
+    }
+}
+
+/// The failure of a body whose head the app already has.
+async fn cut_off(body: &mpsc::Sender<Part>, failure: &Failure) {
+    let error = crate::Error::Failed {
+        fault: failure.fault,
+        may_have_acted: true,
+    };
+    body.send(Part::Failed(error)).await.ok();
+}

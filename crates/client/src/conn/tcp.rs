@@ -1,0 +1,237 @@
+//! HTTP/2 and HTTP/1.1 over rustls and TCP.
+
+use std::error::Error as _;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderValue, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use route::{Fault, PathSample, Protocol, Replay};
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio_rustls::TlsConnector;
+
+use super::{Exchange, Failure, Opened, Target, cut_off};
+use crate::actor::{Event, Message};
+use crate::response::Part;
+use crate::tcp_info;
+use crate::tls::Tls;
+
+/// An HTTP/2 connection with requests under way is asked for a sign of life this often.
+const PING: Duration = Duration::from_secs(3);
+/// Data that is not acknowledged for so long ends the connection.
+const USER_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) struct Conn {
+    sender: Sender,
+    /// The same socket, for what the kernel knows of it.
+    socket: OwnedFd,
+    heard: tcp_info::Heard,
+}
+
+#[derive(Clone)]
+enum Sender {
+    /// The router gives the connection to one request at a time.
+    H1(Arc<Mutex<http1::SendRequest<Full<Bytes>>>>),
+    H2(http2::SendRequest<Full<Bytes>>),
+}
+
+pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
+    let began = Instant::now();
+    let tcp = TcpStream::connect(target.address)
+        .await
+        .map_err(|_| Fault::Connect)?;
+    let (conn, at) = (target.id, Instant::now());
+    let heard = Event::Heard {
+        conn,
+        rtt: at - began,
+        at: Some(at),
+    };
+    target.messages.send(Message::Event(heard)).ok();
+    let options = socket2::SockRef::from(&tcp);
+    // Without these it would be slower, and slower to notice that it is dead.
+    options.set_tcp_nodelay(true).ok();
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    options.set_tcp_user_timeout(Some(USER_TIMEOUT)).ok();
+    let local_port = tcp.local_addr().map_or(0, |address| address.port());
+    let socket = tcp
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|_| Fault::Connect)?;
+    let name = ServerName::try_from(target.origin.host.to_string());
+    let name = name.map_err(|_| Fault::Name)?;
+    let stream = TlsConnector::from(tls.tcp()).connect(name, tcp).await;
+    let stream = stream.map_err(|error| handshake_fault(&error))?;
+    let tls = Instant::now();
+    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let io = TokioIo::new(stream);
+    let (messages, conn) = (target.messages, target.id);
+    let ended = move || {
+        let event = Event::Closed {
+            conn,
+            fault: Fault::Reset,
+        };
+        messages.send(Message::Event(event)).ok();
+    };
+    let sender = if h2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PING);
+        let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
+        tokio::spawn(async move {
+            driver.await.ok();
+            ended();
+        });
+        Sender::H2(sender)
+    } else {
+        let (sender, driver) = http1::handshake(io).await.map_err(|_| Fault::Protocol)?;
+        tokio::spawn(async move {
+            driver.await.ok();
+            ended();
+        });
+        Sender::H1(Arc::new(Mutex::new(sender)))
+    };
+    let conn = Conn {
+        sender,
+        socket,
+        heard: tcp_info::Heard::default(),
+    };
+    Ok(Opened {
+        conn: super::Conn::Tcp(conn),
+        local_port,
+        tls,
+    })
+}
+
+impl Conn {
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self.sender {
+            Sender::H1(_) => Protocol::H1,
+            Sender::H2(_) => Protocol::H2,
+        }
+    }
+
+    /// Sends a request and reports its response.
+    pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
+        let sender = self.sender.clone();
+        async move {
+            match run(&exchange, sender).await {
+                Ok(bytes) => exchange.done(bytes),
+                Err(failure) => exchange.failed(&failure),
+            }
+        }
+    }
+
+    pub(crate) fn sample(&mut self) -> PathSample {
+        self.heard.sample(self.socket.as_fd())
+    }
+}
+
+async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
+    let body = Full::new(exchange.body.clone());
+    let mut request = http::Request::from_parts((*exchange.head).clone(), body);
+    let response = match sender {
+        Sender::H1(sender) => {
+            to_origin_form(&mut request);
+            let mut sender = sender.lock().await;
+            sender
+                .ready()
+                .await
+                .map_err(|_| Failure::before_sending(Fault::Reset))?;
+            let response = sender.send_request(request);
+            exchange.sent();
+            response.await
+        }
+        Sender::H2(mut sender) => {
+            sender
+                .ready()
+                .await
+                .map_err(|_| Failure::before_sending(Fault::Reset))?;
+            let response = sender.send_request(request);
+            exchange.sent();
+            response.await
+        }
+    };
+    let response = response.map_err(|error| failure(&error))?;
+    let (head, incoming) = response.into_parts();
+    let body = exchange.head(head);
+    match receive(incoming, &body).await {
+        Ok(bytes) => Ok(bytes),
+        Err(error) => {
+            let failure = failure(&error);
+            cut_off(&body, &failure).await;
+            Err(failure)
+        }
+    }
+}
+
+/// Passes a body on to the app.
+async fn receive(
+    mut incoming: Incoming,
+    body: &tokio::sync::mpsc::Sender<Part>,
+) -> Result<u64, hyper::Error> {
+    let mut bytes = 0;
+    while let Some(frame) = incoming.frame().await {
+        if let Ok(chunk) = frame?.into_data() {
+            bytes += chunk.len() as u64;
+            if body.send(Part::Data(chunk)).await.is_err() {
+                // The app let go of the response; its guard cancels the request.
+                return Ok(bytes);
+            }
+        }
+    }
+    body.send(Part::End).await.ok();
+    Ok(bytes)
+}
+
+/// Moves the authority from the URI to `Host` (RFC 9112 sections 3.2 and 3.2.1).
+fn to_origin_form<B>(request: &mut http::Request<B>) {
+    let uri = std::mem::take(request.uri_mut()).into_parts();
+    if let Some(authority) = &uri.authority
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
+    *request.uri_mut() = uri.path_and_query.map(Uri::from).unwrap_or_default();
+}
+
+fn failure(error: &hyper::Error) -> Failure {
+    let reason = error
+        .source()
+        .and_then(|source| source.downcast_ref::<h2::Error>());
+    let reason = reason.and_then(h2::Error::reason);
+    // RFC 9113 section 8.7: the server has done nothing.
+    let refused = reason == Some(h2::Reason::REFUSED_STREAM);
+    let replay = if error.is_canceled() || refused {
+        Replay::Safe
+    } else {
+        Replay::MayHaveActed
+    };
+    let protocol = error.is_parse() || reason == Some(h2::Reason::PROTOCOL_ERROR);
+    let fault = if protocol {
+        Fault::Protocol
+    } else {
+        Fault::Reset
+    };
+    Failure { fault, replay }
+}
+
+fn handshake_fault(error: &std::io::Error) -> Fault {
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(_)) => Fault::Certificate,
+        Some(_) => Fault::Handshake,
+        None => Fault::Connect,
+    }
+}

@@ -1,0 +1,244 @@
+//! The engine that an app holds, and how it is made.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use http::{Method, Uri};
+use route::{CallId, Network, Origin, Policy, Switches};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::actor::{Actor, Message};
+use crate::memory::MemoryFile;
+use crate::request::Request;
+use crate::tls::{Identity, Tls, Trust};
+
+/// Sends requests by the fastest route. Cheap to clone; the clones are one engine, which ends
+/// with the last of them.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    messages: mpsc::UnboundedSender<Message>,
+    calls: AtomicU64,
+    policy: Policy,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What an engine is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    policy: Policy,
+    hints: Vec<Origin>,
+    memory: Option<PathBuf>,
+    trust: Trust,
+    identity: Option<Identity>,
+    resolve: Vec<(String, Vec<IpAddr>)>,
+}
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The roots contain no certificate.
+    #[error("the roots contain no certificate")]
+    NoRoots,
+    /// A PEM file is not one.
+    #[error("PEM: {0:?}")]
+    Pem(rustls::pki_types::pem::Error),
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+    /// The platform gives no thread, socket or random numbers.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl From<rustls::pki_types::pem::Error> for BuildError {
+    fn from(error: rustls::pki_types::pem::Error) -> Self {
+        Self::Pem(error)
+    }
+}
+
+impl Engine {
+    /// Begins an engine with the defaults.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Begins a request, e.g. `engine.request(Method::GET, "https://api.example/v1/list")`.
+    pub fn request(&self, method: Method, url: &str) -> Request<'_> {
+        Request::new(self, method, url, self.inner.policy)
+    }
+
+    /// Begins a GET request.
+    pub fn get(&self, url: &str) -> Request<'_> {
+        self.request(Method::GET, url)
+    }
+
+    /// Tells that the default network is another one, or that there is none.
+    pub fn network(&self, network: Option<Network>) {
+        self.tell(Message::Network(network));
+    }
+
+    /// Sets what the app allows. Older generations do not replace newer ones.
+    pub fn switches(&self, switches: Switches) {
+        self.tell(Message::Switches(switches));
+    }
+
+    /// Tells that a request which failed here worked without the engine. If that happens often,
+    /// the engine turns itself off.
+    pub fn worked_without(&self) {
+        self.tell(Message::PlainWorked);
+    }
+
+    /// Closes all connections and forgets all TLS sessions, but nothing that was learnt.
+    pub async fn disconnect(&self) {
+        let (done, ended) = oneshot::channel();
+        self.tell(Message::Disconnect(done));
+        // An engine that has ended has no connections.
+        ended.await.ok();
+    }
+
+    /// Says in words what is known of the origin of a URL, and what a request would do.
+    pub async fn explain(&self, url: &str) -> String {
+        let (reply, answer) = oneshot::channel();
+        match origin_of(url) {
+            Ok((origin, _)) => self.tell(Message::Explain(origin, reply)),
+            Err(error) => return error,
+        }
+        answer
+            .await
+            .unwrap_or_else(|_| "the engine has ended".to_owned())
+    }
+
+    pub(crate) fn next_call(&self) -> CallId {
+        CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn tell(&self, message: Message) {
+        // An engine that has ended answers no request; each notices by itself.
+        self.inner.messages.send(message).ok();
+    }
+
+    pub(crate) fn messages(&self) -> mpsc::UnboundedSender<Message> {
+        self.inner.messages.clone()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.messages.send(Message::End).ok();
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            thread.join().ok();
+        }
+    }
+}
+
+impl Builder {
+    /// How requests are routed, unless they say otherwise.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// This origin speaks HTTP/3 on the port of its URLs: `https://api.example`.
+    pub fn hint_h3(mut self, url: &str) -> Self {
+        self.hints
+            .extend(origin_of(url).ok().map(|(origin, _)| origin));
+        self
+    }
+
+    /// Keeps what is learnt in this folder, so that the next process knows it.
+    pub fn memory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.memory = Some(folder.into());
+        self
+    }
+
+    /// Whose certificates are accepted.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Shows this certificate to servers that ask for one.
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    /// Uses these addresses for a name instead of asking for it.
+    pub fn resolve(mut self, name: &str, addresses: Vec<IpAddr>) -> Self {
+        self.resolve.push((name.to_ascii_lowercase(), addresses));
+        self
+    }
+
+    /// Makes the engine and starts its thread.
+    pub fn build(self) -> Result<Engine, BuildError> {
+        let tls = Tls::new(&self.trust, self.identity.as_ref())?;
+        let memory = self.memory.map(MemoryFile::new);
+        let (messages, inbox) = mpsc::unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let salt = crate::memory::random_salt()?;
+        let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolve);
+        let hints = self.hints;
+        let thread = std::thread::Builder::new()
+            .name("commute".to_owned())
+            .spawn(move || {
+                // A panic ends the engine and no more: every request notices that it has ended.
+                let run = AssertUnwindSafe(|| runtime.block_on(actor.run(inbox, hints)));
+                std::panic::catch_unwind(run).ok();
+            })?;
+        let (calls, thread) = (AtomicU64::new(1), Mutex::new(Some(thread)));
+        let inner = Inner {
+            messages,
+            calls,
+            policy: self.policy,
+            thread,
+        };
+        Ok(Engine {
+            inner: Arc::new(inner),
+        })
+    }
+}
+
+/// Splits `https://host:port/path?query` into origin and URL.
+pub(crate) fn origin_of(url: &str) -> Result<(Origin, Uri), String> {
+    let uri: Uri = url
+        .parse()
+        .map_err(|error| format!("{url:?} is not a URL: {error}"))?;
+    match (uri.scheme_str(), uri.host()) {
+        (Some("https"), Some(host)) => {
+            let host = host.trim_matches(['[', ']']);
+            Ok((Origin::new(host, uri.port_u16().unwrap_or(443)), uri))
+        }
+        _ => Err(format!("{url:?} is not an https URL")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_of_urls() {
+        let origin = |url: &str| origin_of(url).map(|(origin, _)| origin);
+        assert_eq!(
+            origin("https://API.example/x?y"),
+            Ok(Origin::new("api.example", 443))
+        );
+        assert_eq!(origin("https://[::1]:8443"), Ok(Origin::new("::1", 8443)));
+        for wrong in ["http://a.example", "a.example", "https://", "https://a b"] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
+}

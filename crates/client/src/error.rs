@@ -1,0 +1,28 @@
+//! Why a request has no response.
+
+use route::{Fault, Why};
+
+/// Why a request has no response, or its body no end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The URL or a header is not one.
+    #[error("{0}")]
+    Invalid(String),
+    /// No route led to a response.
+    #[error("{fault}{}", if *.may_have_acted { "; the server may have acted on the request" } else { "" })]
+    Failed {
+        /// What went wrong last.
+        fault: Fault,
+        /// Whether the server may have acted on the request. If not, it is safe to ask again.
+        may_have_acted: bool,
+    },
+    /// The request's time limit passed.
+    #[error("no response within the time limit")]
+    TimedOut,
+    /// This engine does not take the request; the app's own client may.
+    #[error("not by this engine: {0}")]
+    Plain(Why),
+    /// The engine has ended.
+    #[error("the engine has ended")]
+    Ended,
+}

@@ -1,0 +1,42 @@
+//! An HTTP client that takes the fastest route: HTTP/3, HTTP/2 or HTTP/1.1, by measurement.
+//!
+//! ```no_run
+//! # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = client::Engine::builder().hint_h3("https://api.example").build()?;
+//! let response = engine.get("https://api.example/v1/list").send().await?;
+//! println!("{} {}", response.status(), response.report().why);
+//! let body = response.bytes(1 << 20).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered (by a
+//! hint or by `Alt-Svc`), so a network that blocks UDP costs 10 ms once. Later ones take the
+//! connection that is open; if both are, the one that was faster for requests of their kind. What
+//! decides is the crate [`route`], whose documentation has the rules; this crate does what it says.
+//!
+//! The futures need no runtime of their own: all I/O happens on the engine's thread.
+//!
+//! # What it does not do
+//!
+//! Redirects, cookies, caches, proxies and decompression are left to the app. Bodies of requests
+//! are held in memory. A response is not resumed on another connection once its head has come.
+
+mod actor;
+mod conn;
+mod engine;
+mod error;
+mod memory;
+mod report;
+mod request;
+mod response;
+mod tcp_info;
+mod tls;
+
+pub use engine::{BuildError, Builder, Engine};
+pub use error::Error;
+pub use report::{Phases, Report};
+pub use request::Request;
+pub use response::Response;
+pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};
+pub use tls::{Identity, Trust};

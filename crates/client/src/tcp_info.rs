@@ -1,0 +1,77 @@
+//! Whether anything came on a TCP connection, by what the kernel tells.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use route::PathSample;
+
+/// Counts the samples between which a segment came.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    count: u64,
+    last: Option<Instant>,
+}
+
+/// What the kernel tells.
+struct Info {
+    /// Since the last segment.
+    silent_for: Duration,
+    rtt: Duration,
+    rttvar: Duration,
+}
+
+impl Heard {
+    pub(crate) fn sample(&mut self, socket: BorrowedFd<'_>) -> PathSample {
+        let info = read(socket).unwrap_or(Info {
+            // Where the kernel tells nothing, a connection is never suspected.
+            silent_for: Duration::ZERO,
+            rtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+        });
+        let came = Instant::now().checked_sub(info.silent_for);
+        // The kernel counts in milliseconds, so the same segment may seem to move by one.
+        let newer = |last: Instant| came.is_some_and(|came| came > last + Duration::from_millis(5));
+        if self.last.is_none_or(newer) {
+            self.count += 1;
+            self.last = came;
+        }
+        PathSample {
+            received: self.count,
+            srtt: info.rtt,
+            rttvar: info.rttvar,
+        }
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn read(socket: BorrowedFd<'_>) -> Option<Info> {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: all-zero bytes are a valid `tcp_info`, which consists of integers.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+    // SAFETY: the pointers are to `info` and `length`, which outlive the call, and `length` is the
+    // size of `info`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    (result == 0).then(|| {
+        let silent_ms = info.tcpi_last_data_recv.min(info.tcpi_last_ack_recv);
+        Info {
+            silent_for: Duration::from_millis(u64::from(silent_ms)),
+            rtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
+            rttvar: Duration::from_micros(u64::from(info.tcpi_rttvar)),
+        }
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn read(_: BorrowedFd<'_>) -> Option<Info> {
+    None
+}

@@ -1,0 +1,397 @@
+//! The life of a request: placed on a connection or waiting for one, sent, perhaps sent again,
+//! and ended exactly once.
+
+use std::time::Duration;
+
+use crate::alt_svc::{self, AltSvc};
+use crate::command::Command;
+use crate::conn::{Call, Conn, ConnState, Copy};
+use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
+use crate::learn::{BULK_BYTES, Class, SMALL_BYTES, Verdict};
+use crate::router::{MAX_CALLS, Router};
+use crate::why::Why;
+
+/// A request is sent again at most so often if the peer cannot have acted on it.
+const MAX_SAFE_RETRIES: u8 = 3;
+/// And so often if it may have acted, and acting twice does no harm.
+const MAX_RETRIES: u8 = 2;
+/// Marks kinds of rates, so that they are not compared with times.
+const RATE: u64 = 1 << 63;
+
+impl Router {
+    pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
+        if self.calls.contains_key(&id) {
+            return;
+        }
+        self.all_calls = self.all_calls.saturating_add(1);
+        let call = Call {
+            origin: origin.clone(),
+            ask,
+            copies: Vec::new(),
+            delivered: false,
+            may_have_acted: false,
+            retries: 0,
+            teaches: !ask.urgent,
+            why: Why::Opening,
+        };
+        let full = self.calls.len() >= MAX_CALLS;
+        self.calls.insert(id, call);
+        if full {
+            self.fail(id, Fault::TooMany);
+        } else {
+            self.place(id);
+        }
+    }
+
+    pub(crate) fn on_cancel(&mut self, id: CallId) {
+        let Some(call) = self.calls.remove(&id) else {
+            return;
+        };
+        for copy in &call.copies {
+            self.order(Command::Withdraw {
+                call: id,
+                conn: copy.conn,
+            });
+            self.left(id, copy.conn);
+        }
+        if let Some(site) = self.sites.get_mut(&call.origin) {
+            site.waiting.retain(|waiting| *waiting != id);
+        }
+    }
+
+    /// Sends a request, or lets it wait for a connection.
+    pub(crate) fn place(&mut self, id: CallId) {
+        let Some(call) = self.calls.get(&id) else {
+            return;
+        };
+        let (origin, ask) = (call.origin.clone(), call.ask);
+        let off = if !self.switches.engine {
+            Some(Why::EngineOff)
+        } else if self.trip.tripped() {
+            Some(Why::Tripped)
+        } else {
+            None
+        };
+        if let Some(why) = off {
+            self.calls.remove(&id);
+            return self.order(Command::Plain { call: id, why });
+        }
+        if self.network.is_none() {
+            return self.fail(id, Fault::Offline);
+        }
+        let free = |over| {
+            self.allows(ask.policy, over)
+                .then(|| self.free_conn(&origin, over))
+        };
+        let (quic, tcp) = (
+            free(Transport::Quic).flatten(),
+            free(Transport::Tcp).flatten(),
+        );
+        match (quic, tcp) {
+            (Some(quic), Some(tcp)) => {
+                let (over, why) = self.choose(&origin, &ask);
+                let conn = if over == Transport::Quic { quic } else { tcp };
+                self.send(id, conn, why);
+            }
+            (Some(conn), None) => {
+                self.send(id, conn, self.why_only(&origin, &ask, Transport::Quic));
+            }
+            (None, Some(conn)) => {
+                self.send(id, conn, self.why_only(&origin, &ask, Transport::Tcp));
+            }
+            (None, None) => self.wait(id, &origin, ask.policy),
+        }
+    }
+
+    /// Whether a request with this policy may go over this transport.
+    pub(crate) fn allows(&self, policy: Policy, over: Transport) -> bool {
+        match (policy, over) {
+            (Policy::H3, Transport::Tcp) | (Policy::H2, Transport::Quic) => false,
+            (Policy::Adaptive | Policy::Race, Transport::Quic) => self.h3_is_on(),
+            _ => true,
+        }
+    }
+
+    /// Both transports have a connection: goes by what was learnt.
+    fn choose(&mut self, origin: &Origin, ask: &Ask) -> (Transport, Why) {
+        if ask.policy == Policy::Race {
+            return (Transport::Quic, Why::WonRace(Transport::Quic));
+        }
+        let now = self.now;
+        let explores = self.switches.explore && ask.replayable && !ask.urgent;
+        let Some(row) = self.current_row(origin) else {
+            return (Transport::Quic, Why::CannotTell(Transport::Quic));
+        };
+        let class = Class::of_size(ask.bytes.unwrap_or(0));
+        let usual_s = row.kinds.usual_s(ask.kind);
+        let learnt = row.learnt(class);
+        let verdict = learnt.verdict(class, usual_s, now);
+        // Large bodies are not sent the slow way to learn.
+        if explores
+            && class == Class::Small
+            && let Some(over) = learnt.explore(verdict, now)
+        {
+            return (over, Why::Exploring(over));
+        }
+        match verdict {
+            Verdict::Faster(over, low, high) => {
+                let counts = Transport::ALL.map(|over| learnt.of(over).count() as u32);
+                (
+                    over,
+                    Why::Faster {
+                        over,
+                        class,
+                        low,
+                        high,
+                        counts,
+                    },
+                )
+            }
+            Verdict::NoDifference => {
+                let over = Transport::Quic;
+                (over, Why::NoDifference { over, class })
+            }
+            Verdict::CannotTell => {
+                let over = learnt.leaning();
+                (over, Why::CannotTell(over))
+            }
+        }
+    }
+
+    /// Only one transport has a connection: says what keeps the other one away, if anything does.
+    fn why_only(&self, origin: &Origin, ask: &Ask, over: Transport) -> Why {
+        match (ask.policy, over) {
+            (Policy::H2 | Policy::H3, _) => Why::Pinned(over),
+            (_, Transport::Tcp) => self.why_not_quic(origin).unwrap_or(Why::OnlyOpen(over)),
+            (_, Transport::Quic) => Why::OnlyOpen(over),
+        }
+    }
+
+    pub(crate) fn send(&mut self, id: CallId, conn_id: ConnId, why: Why) {
+        let now = self.now;
+        let (Some(call), Some(conn)) = (self.calls.get_mut(&id), self.conns.get_mut(&conn_id))
+        else {
+            return;
+        };
+        // Beside others its time tells less of the transport than of them.
+        call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
+        call.why = why;
+        call.copies.push(Copy {
+            conn: conn_id,
+            sent: now,
+            head: None,
+        });
+        conn.calls.insert(id);
+        let begins = conn.watch.deadline().is_none();
+        conn.watch.begin(now);
+        self.order(Command::Send {
+            call: id,
+            conn: conn_id,
+        });
+        if begins {
+            self.sample(conn_id);
+        }
+    }
+
+    pub(crate) fn on_head(&mut self, id: CallId, conn_id: ConnId, alt_svc: &[u8]) {
+        let now = self.now;
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let Some(copy) = call.copies.iter_mut().find(|copy| copy.conn == conn_id) else {
+            return;
+        };
+        copy.head.get_or_insert(now);
+        let origin = call.origin.clone();
+        let first = !std::mem::replace(&mut call.delivered, true);
+        let others: Vec<ConnId> = call
+            .copies
+            .iter()
+            .map(|copy| copy.conn)
+            .filter(|conn| *conn != conn_id)
+            .collect();
+        call.copies.retain(|copy| copy.conn == conn_id);
+        self.on_offer(&origin, alt_svc);
+        if let Some(conn) = self.conns.get_mut(&conn_id) {
+            conn.watch.heard(now);
+        }
+        if first {
+            self.order(Command::Deliver {
+                call: id,
+                conn: conn_id,
+            });
+        }
+        for other in others {
+            self.order(Command::Withdraw {
+                call: id,
+                conn: other,
+            });
+            self.lost_hedge(other, conn_id);
+            self.left(id, other);
+        }
+    }
+
+    pub(crate) fn on_done(&mut self, id: CallId, conn_id: ConnId, bytes: u64) {
+        let delivered = self.calls.get(&id).is_some_and(|call| {
+            call.delivered && call.copies.iter().any(|copy| copy.conn == conn_id)
+        });
+        if !delivered {
+            return;
+        }
+        let Some(call) = self.calls.remove(&id) else {
+            return;
+        };
+        self.trip.call();
+        if let Some(conn) = self.conns.get_mut(&conn_id) {
+            conn.watch.heard(self.now);
+        }
+        if let (Some(copy), Some(conn)) = (call.copies.first(), self.conns.get(&conn_id)) {
+            let over = conn.over;
+            self.learn(&call, *copy, over, bytes);
+        }
+        self.left(id, conn_id);
+        self.open_to_learn(&call);
+    }
+
+    pub(crate) fn on_failed(&mut self, id: CallId, conn_id: ConnId, fault: Fault, replay: Replay) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let before = call.copies.len();
+        call.copies.retain(|copy| copy.conn != conn_id);
+        if call.copies.len() == before {
+            return;
+        }
+        call.may_have_acted |= replay == Replay::MayHaveActed;
+        let alone = call.copies.is_empty();
+        let safe = !call.may_have_acted && call.retries < MAX_SAFE_RETRIES;
+        let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
+        let again = alone && !call.delivered && (safe || harmless) && fault != Fault::Certificate;
+        if again {
+            call.retries += 1;
+        }
+        let (origin, teaches) = (call.origin.clone(), call.teaches);
+        let class = Class::of_size(call.ask.bytes.unwrap_or(0));
+        call.teaches = false;
+        if let Some(conn) = self.conns.get_mut(&conn_id) {
+            let over = conn.over;
+            if conn.state == ConnState::Ready(Protocol::H1) {
+                conn.state = ConnState::Draining;
+            }
+            if teaches && !again {
+                self.learn_failure(&origin, class, over);
+            }
+        }
+        self.left(id, conn_id);
+        if again {
+            self.place(id);
+        } else if alone {
+            self.fail(id, fault);
+        }
+    }
+
+    /// A request has left a connection.
+    pub(crate) fn left(&mut self, id: CallId, conn_id: ConnId) {
+        let Some(conn) = self.conns.get_mut(&conn_id) else {
+            return;
+        };
+        conn.calls.remove(&id);
+        if !conn.calls.is_empty() {
+            return;
+        }
+        conn.watch.end();
+        let (origin, state) = (conn.origin.clone(), conn.state);
+        match state {
+            ConnState::Draining => self.close(conn_id),
+            ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),
+            ConnState::Ready(_) | ConnState::Opening => {}
+        }
+    }
+
+    /// Places the requests that wait for a connection to an origin.
+    pub(crate) fn place_waiting(&mut self, origin: &Origin) {
+        let waiting = match self.sites.get_mut(origin) {
+            Some(site) => std::mem::take(&mut site.waiting),
+            None => return,
+        };
+        for id in waiting {
+            self.place(id);
+        }
+    }
+
+    pub(crate) fn place_waiting_everywhere(&mut self) {
+        for origin in self.sites.keys().cloned().collect::<Vec<_>>() {
+            self.place_waiting(&origin);
+        }
+    }
+
+    fn learn(&mut self, call: &Call, copy: Copy, over: Transport, bytes: u64) {
+        let now = self.now;
+        let (kind, teaches) = (call.ask.kind, call.teaches);
+        let size = bytes.max(call.ask.bytes.unwrap_or(0));
+        let Some(row) = self.current_row(&call.origin) else {
+            return;
+        };
+        row.done = row.done.saturating_add(1);
+        let body_time = copy
+            .head
+            .map(|head| now.since(head))
+            .filter(|time| !time.is_zero());
+        if !teaches {
+            return;
+        }
+        if size <= SMALL_BYTES {
+            let time_s = now.since(copy.sent).as_secs_f64();
+            let residual = row.kinds.residual(kind, time_s, now);
+            row.learnt(Class::Small).observe(over, Some(residual), now);
+        } else if bytes >= BULK_BYTES
+            && let Some(time) = body_time
+        {
+            let per_byte_s = time.as_secs_f64() / bytes as f64;
+            let residual = row.kinds.residual(kind | RATE, per_byte_s, now);
+            row.learnt(Class::Bulk).observe(over, Some(residual), now);
+        }
+    }
+
+    fn learn_failure(&mut self, origin: &Origin, class: Class, over: Transport) {
+        let now = self.now;
+        if let Some(row) = self.current_row(origin) {
+            row.learnt(class).observe(over, None, now);
+        }
+    }
+
+    fn on_offer(&mut self, origin: &Origin, field: &[u8]) {
+        if field.is_empty() {
+            return;
+        }
+        let (digest, now) = (self.book.digest(origin), self.now);
+        match alt_svc::parse(field, origin.port) {
+            AltSvc::Silent => {}
+            AltSvc::Clear => self.book.withdraw_offer(digest),
+            AltSvc::H3 { port, max_age } => self.book.set_offer(digest, port, max_age, now),
+        }
+    }
+
+    pub(crate) fn on_hint(&mut self, origin: &Origin, port: u16) {
+        let digest = self.book.digest(origin);
+        if port != 0 {
+            self.book
+                .set_offer(digest, port, alt_svc::LONGEST_MAX_AGE, self.now);
+        }
+    }
+
+    /// Whether another request may be hedged: at most one in twenty, and one more.
+    pub(crate) fn may_hedge(&self) -> bool {
+        self.hedges <= self.all_calls / 20
+    }
+
+    /// How long a connection took to open, for the record.
+    pub(crate) fn learn_cold(&mut self, conn: &Conn, took: Duration) {
+        let (now, over) = (self.now, conn.over);
+        let origin = conn.origin.clone();
+        if let Some(row) = self.current_row(&origin) {
+            let residual = row.kinds.residual(u64::MAX, took.as_secs_f64(), now);
+            row.learnt(Class::Cold).observe(over, Some(residual), now);
+        }
+    }
+}

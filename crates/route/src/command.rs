@@ -1,0 +1,86 @@
+//! What the router wants done.
+
+use std::net::SocketAddr;
+
+use crate::event::{CallId, ConnId, Fault, Origin, QueryId, Transport};
+use crate::why::Why;
+
+/// What to ask a name server for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// A and AAAA.
+    Addresses,
+    /// HTTPS (RFC 9460).
+    Https,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Ask for a name; answered by [`Event::Resolved`](crate::Event::Resolved).
+    Resolve {
+        /// The question's number.
+        query: QueryId,
+        /// The name is its host.
+        origin: Origin,
+        /// What to ask for.
+        records: Records,
+    },
+    /// Open a connection; answered by `Heard`, then `Ready` or `Closed`.
+    Open {
+        /// Its number.
+        conn: ConnId,
+        /// Whose certificate it must show.
+        origin: Origin,
+        /// Where to.
+        address: SocketAddr,
+        /// Over what.
+        over: Transport,
+    },
+    /// Close a connection, or give up opening it. Nothing is expected to answer.
+    Close(ConnId),
+    /// Send a request there. A second one while the first is under way is a hedge: the response
+    /// that [`Command::Deliver`] names is the app's.
+    Send {
+        /// The request.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+    },
+    /// Give the app the response on this connection.
+    Deliver {
+        /// The request.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+    },
+    /// Cancel the request on this connection only.
+    Withdraw {
+        /// The request.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+    },
+    /// The request is over, without a response.
+    Fail {
+        /// The request.
+        call: CallId,
+        /// Why.
+        fault: Fault,
+        /// Whether the peer may have acted on it.
+        may_have_acted: bool,
+    },
+    /// The request is over here; the app's own client may send it.
+    Plain {
+        /// The request.
+        call: CallId,
+        /// Why.
+        why: Why,
+    },
+    /// Answer with [`Event::Path`](crate::Event::Path).
+    Sample(ConnId),
+    /// Send something that the peer must acknowledge.
+    Probe(ConnId),
+    /// Send from a new local port, in case a middlebox forgot the old one.
+    Nudge(ConnId),
+}

@@ -1,0 +1,165 @@
+//! Connections, requests and origins as the router keeps them: values, no sockets.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::book::Digest;
+use crate::event::{Ask, CallId, ConnId, NetworkId, Origin, Policy, Protocol, QueryId, Transport};
+use crate::moment::Moment;
+use crate::race::{Mode, Race};
+use crate::watch::Watch;
+use crate::why::Why;
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Conn {
+    pub(crate) origin: Origin,
+    pub(crate) network: NetworkId,
+    pub(crate) over: Transport,
+    pub(crate) address: IpAddr,
+    pub(crate) state: ConnState,
+    pub(crate) opened: Moment,
+    /// Whether the peer sent anything.
+    pub(crate) heard: bool,
+    /// The first RTT.
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) calls: BTreeSet<CallId>,
+    pub(crate) watch: Watch,
+    /// Whether a sample was asked for and has not come.
+    pub(crate) sampling: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnState {
+    Opening,
+    Ready(Protocol),
+    /// Takes no more requests.
+    Draining,
+}
+
+impl Conn {
+    /// Whether it can take a request now.
+    pub(crate) fn is_free(&self) -> bool {
+        let has_room = match self.state {
+            ConnState::Ready(Protocol::H1) => self.calls.is_empty(),
+            ConnState::Ready(_) => true,
+            ConnState::Opening | ConnState::Draining => false,
+        };
+        has_room && !self.watch.is_silent()
+    }
+
+    /// Whether it works: it is open, and nothing that it owes is late.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.state != ConnState::Opening && !self.watch.is_silent()
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) origin: Origin,
+    pub(crate) ask: Ask,
+    /// Where it was sent and is not withdrawn.
+    pub(crate) copies: Vec<Copy>,
+    /// Whether the app has the head of a response.
+    pub(crate) delivered: bool,
+    /// Whether a copy may have reached the server.
+    pub(crate) may_have_acted: bool,
+    /// How often it was sent again.
+    pub(crate) retries: u8,
+    /// Whether its time tells something: it was sent at once, once, beside no other.
+    pub(crate) teaches: bool,
+    pub(crate) why: Why,
+}
+
+/// A request on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) conn: ConnId,
+    pub(crate) sent: Moment,
+    pub(crate) head: Option<Moment>,
+}
+
+/// An origin for which something is under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub(crate) digest: Digest,
+    /// Requests that wait for a connection.
+    pub(crate) waiting: VecDeque<CallId>,
+    pub(crate) lookup: Option<Lookup>,
+    pub(crate) races: Vec<SiteRace>,
+}
+
+/// Questions to the name service before a race.
+#[derive(Clone, Debug)]
+pub(crate) struct Lookup {
+    pub(crate) addresses_query: QueryId,
+    pub(crate) https_query: Option<QueryId>,
+    /// The addresses, and until when to wait for the HTTPS record.
+    pub(crate) found: Option<(Vec<IpAddr>, Moment)>,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a race is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Requests that wait, the first of them with this policy.
+    Calls(Policy),
+    /// A second connection over this transport, for which no request waits.
+    Second(Transport),
+}
+
+/// A race of an origin.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteRace {
+    pub(crate) race: Race,
+    pub(crate) purpose: Purpose,
+    pub(crate) network: NetworkId,
+    /// QUIC failed with this weight, and whether the peer ever answered; not yet judged.
+    pub(crate) quic_failure: Option<(u8, bool)>,
+}
+
+impl Site {
+    pub(crate) fn new(digest: Digest) -> Self {
+        let (waiting, races) = Default::default();
+        Self {
+            digest,
+            waiting,
+            lookup: None,
+            races,
+        }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.lookup.is_none() && self.races.is_empty()
+    }
+
+    /// Whether something is under way that may give a request with this policy a connection.
+    pub(crate) fn serves(&self, policy: Policy) -> bool {
+        let looks = self
+            .lookup
+            .as_ref()
+            .is_some_and(|lookup| match lookup.purpose {
+                Purpose::Calls(of) => {
+                    of == policy || of == Policy::Adaptive && policy == Policy::Race
+                }
+                Purpose::Second(_) => false,
+            });
+        looks || self.races.iter().any(|race| race.serves(policy))
+    }
+}
+
+impl SiteRace {
+    pub(crate) fn serves(&self, policy: Policy) -> bool {
+        let open = self.race.winner.is_none();
+        match policy {
+            Policy::H3 => self.race.tries(Transport::Quic),
+            Policy::H2 => open && self.race.tries(Transport::Tcp),
+            Policy::Adaptive | Policy::Race => {
+                // One lane that is left of a pinned race would do, but TCP must be beside QUIC.
+                open && self.race.mode != Mode::Only(Transport::Quic)
+            }
+        }
+    }
+}

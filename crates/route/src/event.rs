@@ -1,0 +1,278 @@
+//! What the router is told.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::switches::Switches;
+
+/// Where requests go: the host and port of an `https` URL.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// Host name in lower case, or an IP address.
+    pub host: Arc<str>,
+    /// TCP port of the URL.
+    pub port: u16,
+}
+
+/// A request, from when it is asked for until it ends. The caller numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+/// A connection, from the first packet of the attempt to open it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// A question to the name service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueryId(pub u64);
+
+/// A network as the platform tells networks apart, e.g. a digest of operator or gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkId(pub [u8; 16]);
+
+/// A network that the device uses by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The network.
+    pub id: NetworkId,
+    /// Whether data costs money there; nothing is opened just to learn.
+    pub metered: bool,
+}
+
+/// TCP or QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// HTTP/3.
+    Quic,
+    /// HTTP/2 or HTTP/1.1.
+    Tcp,
+}
+
+/// The version of HTTP on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// One request at a time.
+    H1,
+    /// RFC 9113.
+    H2,
+    /// RFC 9114.
+    H3,
+}
+
+/// How a request may be routed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// By what was learnt.
+    #[default]
+    Adaptive,
+    /// By races alone: whichever connection is ready first, and HTTP/3 if both are.
+    Race,
+    /// HTTP/3 only.
+    H3,
+    /// TCP only.
+    H2,
+}
+
+/// What the router needs to know of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Whether it may be sent twice: an idempotent method (RFC 9110 section 9.2.2), or an
+    /// `Idempotency-Key`, and a body that can be produced again.
+    pub replayable: bool,
+    /// Bytes of the larger body, if known.
+    pub bytes: Option<u64>,
+    /// Requests of one kind are compared with each other: a digest of the app's label, or of
+    /// method and size.
+    pub kind: u64,
+    /// Whether it must not be used to learn.
+    pub urgent: bool,
+    /// How it may be routed.
+    pub policy: Policy,
+}
+
+/// What a name server answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Addresses in the order of preference (RFC 6724); none if the name has none.
+    Addresses(Vec<IpAddr>),
+    /// Whether an HTTPS record offers `h3`, and on which port (RFC 9460).
+    H3(Option<u16>),
+}
+
+/// Why a connection or a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Fault {
+    /// The name could not be resolved.
+    #[error("the name could not be resolved")]
+    Name,
+    /// Refused, unreachable or silent.
+    #[error("no connection")]
+    Connect,
+    /// A TLS alert, a version that is not spoken, or a close during the handshake.
+    #[error("the handshake failed")]
+    Handshake,
+    /// The certificate was refused. No other route is tried.
+    #[error("the certificate was refused")]
+    Certificate,
+    /// The connection broke or the request was reset.
+    #[error("the connection broke")]
+    Reset,
+    /// The peer broke the protocol.
+    #[error("the peer broke the protocol")]
+    Protocol,
+    /// The device has no network.
+    #[error("there is no network")]
+    Offline,
+    /// More requests at a time than are kept.
+    #[error("too many requests at a time")]
+    TooMany,
+}
+
+/// Whether a request that failed may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// The peer cannot have acted: nothing was written, or it said so (RFC 9113 section 8.7,
+    /// RFC 9114 section 4.1.1).
+    Safe,
+    /// The peer may have acted.
+    MayHaveActed,
+}
+
+/// What a transport knows of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSample {
+    /// Datagrams or segments received since the connection began.
+    pub received: u64,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Its variation.
+    pub rttvar: Duration,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The deadline passed.
+    Time,
+    /// The app set its switches.
+    Switches(Switches),
+    /// The default network is another one, or there is none.
+    Network(Option<Network>),
+    /// The app says that the origin speaks HTTP/3 on this port.
+    Hint {
+        /// Whose.
+        origin: &'a Origin,
+        /// UDP port.
+        port: u16,
+    },
+    /// A request.
+    Call {
+        /// Not yet in use.
+        id: CallId,
+        /// Where to.
+        origin: &'a Origin,
+        /// What it is.
+        ask: Ask,
+    },
+    /// The app no longer waits, or a time-out passed.
+    Cancel(CallId),
+    /// A name server answered; `None` if it failed.
+    Resolved {
+        /// The question.
+        query: QueryId,
+        /// The answer.
+        answer: Option<Answer>,
+    },
+    /// The peer's first packet came: TCP is connected, or QUIC's handshake goes on.
+    Heard {
+        /// The connection.
+        conn: ConnId,
+        /// From the first packet sent until then.
+        rtt: Duration,
+    },
+    /// The handshake is done, the certificate accepted, and the protocol agreed on.
+    Ready {
+        /// The connection.
+        conn: ConnId,
+        /// What it speaks.
+        protocol: Protocol,
+    },
+    /// A connection failed to open, broke or was closed. Calls on it fail by their own events.
+    Closed {
+        /// The connection.
+        conn: ConnId,
+        /// Why.
+        fault: Fault,
+    },
+    /// The peer takes no more requests on it.
+    GoAway(ConnId),
+    /// The head of a response came.
+    Head {
+        /// The request.
+        call: CallId,
+        /// The connection that it came on.
+        conn: ConnId,
+        /// The value of `Alt-Svc`, or nothing.
+        alt_svc: &'a [u8],
+    },
+    /// A response is complete.
+    Done {
+        /// The request.
+        call: CallId,
+        /// The connection that it came on.
+        conn: ConnId,
+        /// Bytes of the response's body.
+        bytes: u64,
+    },
+    /// A request failed on this connection.
+    Failed {
+        /// The request.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+        /// Why.
+        fault: Fault,
+        /// Whether the peer may have acted.
+        replay: Replay,
+    },
+    /// The answer to [`Command::Sample`](crate::Command::Sample).
+    Path {
+        /// The connection.
+        conn: ConnId,
+        /// Its path.
+        sample: PathSample,
+    },
+    /// A request that failed here worked without the engine.
+    PlainWorked,
+}
+
+impl Origin {
+    /// The origin of `https://host:port`.
+    pub fn new(host: &str, port: u16) -> Self {
+        let host = host.to_ascii_lowercase().into();
+        Self { host, port }
+    }
+}
+
+impl Transport {
+    /// Both, HTTP/3's first.
+    pub const ALL: [Self; 2] = [Self::Quic, Self::Tcp];
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Quic => Self::Tcp,
+            Self::Tcp => Self::Quic,
+        }
+    }
+}
+
+impl std::fmt::Display for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Quic => "HTTP/3",
+            Self::Tcp => "HTTP/2",
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! What the router knows of an origin, in words.
+
+use std::fmt::Write as _;
+
+use crate::event::{Origin, Transport};
+use crate::learn::{Class, Verdict};
+use crate::router::Router;
+use crate::why::Why;
+
+impl Router {
+    /// Says what is known of an origin on this network and what a request would do, a line each.
+    pub fn explain(&self, origin: &Origin) -> String {
+        let mut text = format!("{}:{}\n", origin.host, origin.port);
+        let Some(network) = self.network_id() else {
+            return text + "  there is no network\n";
+        };
+        let open = Transport::ALL.map(|over| {
+            let conns = self.conns.values();
+            conns
+                .filter(|conn| conn.origin == *origin && conn.over == over && conn.is_alive())
+                .count()
+        });
+        say(
+            &mut text,
+            format_args!("open: {} by HTTP/3, {} by TCP", open[0], open[1]),
+        );
+        match self.why_not_quic(origin) {
+            Some(why) => say(&mut text, format_args!("{why}")),
+            None => say(&mut text, format_args!("HTTP/3 may be used")),
+        }
+        let digest = self.book.digest(origin);
+        let Some(row) = self.book.rows.get(&(network, digest)) else {
+            say(
+                &mut text,
+                format_args!("nothing is known of it on this network"),
+            );
+            return text;
+        };
+        if let Some(rtt) = row.rtt {
+            say(
+                &mut text,
+                format_args!("round trip: {:.1} ms", rtt.as_secs_f64() * 1e3),
+            );
+        }
+        for class in Class::ALL {
+            let learnt = &row.learnt[class as usize];
+            let counts = Transport::ALL.map(|over| learnt.of(over).count() as u32);
+            let why = match learnt.verdict(class, None, self.now) {
+                Verdict::Faster(over, low, high) => Why::Faster {
+                    over,
+                    class,
+                    low,
+                    high,
+                    counts,
+                },
+                Verdict::NoDifference => Why::NoDifference {
+                    over: Transport::Quic,
+                    class,
+                },
+                Verdict::CannotTell => {
+                    let [quic, tcp] = counts;
+                    say(
+                        &mut text,
+                        format_args!(
+                            "{class}: cannot tell yet ({quic} by HTTP/3, {tcp} by HTTP/2)"
+                        ),
+                    );
+                    continue;
+                }
+            };
+            say(&mut text, format_args!("{why}"));
+        }
+        text
+    }
+}
+
+fn say(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "  {line}").expect("a string takes it");
+}

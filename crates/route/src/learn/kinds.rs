@@ -1,0 +1,96 @@
+//! How long requests of each kind take, whatever carries them.
+
+use std::collections::BTreeMap;
+
+use crate::moment::Moment;
+
+/// Kinds that are kept; the least recently used goes first.
+pub(crate) const MAX_KINDS: usize = 32;
+/// A kind's reference is the mean of as many first requests. It must not follow later ones: it
+/// would come to the transport in use, and the difference from the other one would be forgotten.
+const REFERENCE: u32 = 3;
+
+/// A reference for ln(time) per kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kinds {
+    kinds: BTreeMap<u64, Kind>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    count: u32,
+    reference: f64,
+    used: Moment,
+}
+
+impl Kinds {
+    /// Returns ln(`time`) less the reference of its kind.
+    pub(crate) fn residual(&mut self, kind: u64, time_s: f64, now: Moment) -> f64 {
+        let log = time_s.max(1e-9).ln();
+        if !self.kinds.contains_key(&kind) && self.kinds.len() >= MAX_KINDS {
+            let oldest = self.kinds.iter().min_by_key(|(_, kind)| kind.used);
+            if let Some((&oldest, _)) = oldest {
+                self.kinds.remove(&oldest);
+            }
+        }
+        let row = self.kinds.entry(kind).or_insert(Kind {
+            count: 0,
+            reference: log,
+            used: now,
+        });
+        let residual = log - row.reference;
+        if row.count < REFERENCE {
+            row.count += 1;
+            row.reference += residual / f64::from(row.count);
+        }
+        row.used = now;
+        residual
+    }
+
+    /// The usual time of a kind in seconds, if it was seen.
+    pub(crate) fn usual_s(&self, kind: u64) -> Option<f64> {
+        self.kinds.get(&kind).map(|row| row.reference.exp())
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.kinds.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_residual_is_the_log_of_the_ratio_to_the_usual_time() {
+        let mut kinds = Kinds::default();
+        assert_eq!(kinds.residual(1, 0.1, Moment::from_ns(0)), 0.0);
+        assert!((kinds.residual(1, 0.2, Moment::from_ns(1)).exp() - 2.0).abs() < 1e-12);
+        assert_eq!(kinds.usual_s(2), None);
+    }
+
+    #[test]
+    fn a_reference_does_not_follow_the_transport_in_use() {
+        let mut kinds = Kinds::default();
+        for i in 0..100 {
+            let time_s = if i < 4 { 0.1 } else { 0.2 };
+            kinds.residual(1, time_s, Moment::from_ns(i));
+        }
+        let (slow, fast) = (
+            kinds.residual(1, 0.2, Moment::from_ns(100)),
+            kinds.residual(1, 0.1, Moment::from_ns(101)),
+        );
+        assert!(((slow - fast).exp() - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn kinds_are_bounded() {
+        let mut kinds = Kinds::default();
+        for kind in 0..100 {
+            kinds.residual(kind, 0.1, Moment::from_ns(kind));
+        }
+        assert_eq!(kinds.len(), MAX_KINDS);
+        assert!(kinds.usual_s(99).is_some() && kinds.usual_s(0).is_none());
+    }
+}

@@ -1,0 +1,53 @@
+//! Which transport is faster here, learnt from requests as they come.
+//!
+//! What is compared is how much longer or shorter a request took than others of its kind, so that
+//! requests to slow endpoints and large ones do not count against the transport that happened to
+//! carry them. The estimates are discounted, so old ones fade; the words are the lab's: faster,
+//! slower, no difference, cannot tell.
+
+mod choose;
+mod estimate;
+mod kinds;
+
+pub(crate) use choose::{Learnt, Verdict};
+pub(crate) use estimate::Estimate;
+pub(crate) use kinds::Kinds;
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Opening a connection, until it is ready.
+    Cold,
+    /// A request with small bodies on an open connection.
+    Small,
+    /// The rate of a large body.
+    Bulk,
+}
+
+/// Bodies up to this size make a request small.
+pub(crate) const SMALL_BYTES: u64 = 32 << 10;
+/// Bodies from this size on make it bulk. What lies between teaches nothing.
+pub(crate) const BULK_BYTES: u64 = 256 << 10;
+
+impl Class {
+    pub(crate) const ALL: [Self; 3] = [Self::Cold, Self::Small, Self::Bulk];
+
+    /// The class whose verdict a request of this size goes by.
+    pub(crate) fn of_size(bytes: u64) -> Self {
+        if bytes >= BULK_BYTES {
+            Self::Bulk
+        } else {
+            Self::Small
+        }
+    }
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Cold => "opening a connection",
+            Self::Small => "small requests",
+            Self::Bulk => "large bodies",
+        })
+    }
+}

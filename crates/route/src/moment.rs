@@ -1,0 +1,39 @@
+//! Time as an argument.
+
+use std::ops::Add;
+use std::time::Duration;
+
+/// A moment on the caller's monotonic clock, in ns since the engine began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(u64);
+
+/// Seconds since 1970 by the wall clock, for what outlives the process. It may be wrong and may
+/// jump, so nothing that it dates is trusted beyond a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WallSeconds(pub u64);
+
+impl Moment {
+    /// The moment `ns` after the engine began.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds since the engine began.
+    pub const fn ns(self) -> u64 {
+        self.0
+    }
+
+    /// Time since `earlier`; zero if that is not earlier.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Self;
+
+    fn add(self, wait: Duration) -> Self {
+        let ns = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(ns))
+    }
+}

@@ -1,0 +1,432 @@
+//! Opening connections: names, races, and what their outcome says of HTTP/3.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::book::Row;
+use crate::command::{Command, Records};
+use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, SiteRace};
+use crate::event::{
+    Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport,
+};
+use crate::race::{Mode, Race};
+use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
+use crate::standing::{Trial, Udp};
+use crate::watch::Watch;
+
+/// How long addresses wait for an HTTPS record (Happy Eyeballs v3, section 4.2).
+const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
+/// Requests after which a second connection is opened to learn.
+const LEARN_AFTER: u32 = 3;
+
+impl Router {
+    /// A request waits for a connection; makes sure that one will come.
+    pub(crate) fn wait(&mut self, id: CallId, origin: &Origin, policy: Policy) {
+        let site = self.site(origin);
+        site.waiting.push_back(id);
+        if site.serves(policy) || policy != Policy::H3 && self.is_full(origin) {
+            return;
+        }
+        self.look_up(origin, Purpose::Calls(policy));
+    }
+
+    /// Whether as many connections to it are open as may be; a request waits until one is free.
+    fn is_full(&self, origin: &Origin) -> bool {
+        let network = self.network_id();
+        let to_origin = self.conns.values().filter(|conn| {
+            conn.origin == *origin
+                && Some(conn.network) == network
+                && conn.state == ConnState::Ready(Protocol::H1)
+                && conn.is_alive()
+        });
+        to_origin.count() >= MAX_H1_CONNS
+    }
+
+    fn look_up(&mut self, origin: &Origin, purpose: Purpose) {
+        if self.network.is_none() {
+            return;
+        }
+        let addresses_query = self.next_query();
+        let (digest, now) = (self.book.digest(origin), self.now);
+        let asks_https = self.config.https_records && self.book.offer(digest, now).is_none();
+        let https_query = asks_https.then(|| self.next_query());
+        // A lookup for a second connection gives way to one that requests wait for.
+        self.site(origin).lookup = Some(Lookup {
+            addresses_query,
+            https_query,
+            found: None,
+            purpose,
+        });
+        if let Some(query) = https_query {
+            let (origin, records) = (origin.clone(), Records::Https);
+            self.order(Command::Resolve {
+                query,
+                origin,
+                records,
+            });
+        }
+        let (origin, records) = (origin.clone(), Records::Addresses);
+        self.order(Command::Resolve {
+            query: addresses_query,
+            origin,
+            records,
+        });
+    }
+
+    pub(crate) fn on_resolved(&mut self, query: QueryId, answer: Option<Answer>) {
+        let now = self.now;
+        let asked =
+            |lookup: &Lookup| lookup.addresses_query == query || lookup.https_query == Some(query);
+        let mut sites = self.sites.iter_mut();
+        let Some((origin, site)) = sites.find(|(_, site)| site.lookup.as_ref().is_some_and(asked))
+        else {
+            return;
+        };
+        let (origin, digest) = (origin.clone(), site.digest);
+        let Some(lookup) = &mut site.lookup else {
+            return;
+        };
+        if lookup.https_query == Some(query) {
+            lookup.https_query = None;
+            if let Some(Answer::H3(Some(port))) = answer {
+                self.book
+                    .set_offer(digest, port, crate::alt_svc::LONGEST_MAX_AGE, now);
+            }
+        } else if let Some(Answer::Addresses(addresses)) = answer
+            && !addresses.is_empty()
+        {
+            lookup.found = Some((addresses, now + RESOLUTION_DELAY));
+        } else {
+            let purpose = lookup.purpose;
+            site.lookup = None;
+            self.fail_waiting(&origin, purpose, Fault::Name);
+        }
+    }
+
+    /// Goes on with whatever is due.
+    pub(crate) fn on_time(&mut self) {
+        let now = self.now;
+        for origin in self.sites.keys().cloned().collect::<Vec<_>>() {
+            self.begin_race(&origin);
+            let overdue: Vec<ConnId> = match self.sites.get(&origin) {
+                Some(site) => site
+                    .races
+                    .iter()
+                    .flat_map(|race| race.race.overdue(now))
+                    .collect(),
+                None => continue,
+            };
+            for conn in overdue {
+                self.order(Command::Close(conn));
+                self.on_closed(conn, Fault::Connect);
+            }
+            self.run_races(&origin);
+        }
+        let due = self
+            .conns
+            .iter()
+            .filter(|(_, conn)| !conn.sampling && conn.watch.is_due(now));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.sample(id);
+        }
+    }
+
+    /// Begins a race once the addresses are there and the HTTPS record has come or is late.
+    fn begin_race(&mut self, origin: &Origin) {
+        let (now, Some(network)) = (self.now, self.network_id()) else {
+            return;
+        };
+        let Some(site) = self.sites.get_mut(origin) else {
+            return;
+        };
+        let may_begin = |lookup: &mut Lookup| {
+            let late = lookup
+                .found
+                .as_ref()
+                .is_some_and(|(_, until)| *until <= now);
+            lookup.found.is_some() && (lookup.https_query.is_none() || late)
+        };
+        let Some(lookup) = site.lookup.take_if(may_begin) else {
+            return;
+        };
+        let (digest, purpose) = (site.digest, lookup.purpose);
+        let addresses: Vec<IpAddr> = lookup.found.map(|(found, _)| found).unwrap_or_default();
+        let offer = self.book.offer(digest, now);
+        let mode = match purpose {
+            Purpose::Second(over) => Mode::Only(over),
+            Purpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
+        };
+        let quic_port = offer.unwrap_or(origin.port);
+        let port_of = |over| {
+            if over == Transport::Quic {
+                quic_port
+            } else {
+                origin.port
+            }
+        };
+        let race = Race::new(now, mode, &addresses, port_of);
+        let race = SiteRace {
+            race,
+            purpose,
+            network,
+            quic_failure: None,
+        };
+        self.site(origin).races.push(race);
+    }
+
+    /// Starts the attempts that are due, and ends races that are over.
+    fn run_races(&mut self, origin: &Origin) {
+        let now = self.now;
+        let races = match self.sites.get_mut(origin) {
+            Some(site) => std::mem::take(&mut site.races),
+            None => return,
+        };
+        let (mut lost, mut ended) = (Vec::new(), false);
+        for mut race in races {
+            while let Some((over, address)) = race.race.next_attempt(now) {
+                self.make_room();
+                let id = ConnId(self.next_id());
+                let conn = Conn {
+                    origin: origin.clone(),
+                    network: race.network,
+                    over,
+                    address: address.ip(),
+                    state: ConnState::Opening,
+                    opened: now,
+                    heard: false,
+                    rtt: None,
+                    calls: Default::default(),
+                    watch: Watch::new(),
+                    sampling: false,
+                };
+                self.conns.insert(id, conn);
+                race.race.began(id, over, now);
+                let origin = origin.clone();
+                self.order(Command::Open {
+                    conn: id,
+                    origin,
+                    address,
+                    over,
+                });
+            }
+            self.judge(origin, &mut race);
+            let over = race.race.is_over();
+            ended |= over;
+            if !over {
+                self.site(origin).races.push(race);
+            } else if race.race.winner.is_none() {
+                let fault = race.race.fault.unwrap_or(Fault::Connect);
+                lost.push((race.purpose, fault));
+            }
+        }
+        for (purpose, fault) in lost {
+            self.fail_waiting(origin, purpose, fault);
+        }
+        if ended {
+            // What waited for the transport that lost needs a race of its own.
+            self.place_waiting(origin);
+        }
+    }
+
+    /// Closes the idle connection that was opened first, if there are too many.
+    fn make_room(&mut self) {
+        if self.conns.len() >= MAX_CONNS {
+            let mut idle = self
+                .conns
+                .iter()
+                .filter(|(_, conn)| conn.calls.is_empty() && conn.state != ConnState::Opening);
+            if let Some(id) = idle.next().map(|(id, _)| *id) {
+                self.close(id);
+            }
+        }
+    }
+
+    pub(crate) fn on_heard(&mut self, id: ConnId, rtt: Duration) {
+        let now = self.now;
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        (conn.heard, conn.rtt) = (true, Some(rtt));
+        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
+        if over == Transport::Quic {
+            self.book.network(network, now).udp = Udp::Works;
+        }
+        for race in &mut self.site(&origin).races {
+            race.race.heard(id, rtt, now);
+        }
+    }
+
+    pub(crate) fn on_ready(&mut self, id: ConnId, protocol: Protocol) {
+        let now = self.now;
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        if conn.state != ConnState::Opening {
+            return;
+        }
+        conn.state = ConnState::Ready(protocol);
+        let conn = conn.clone();
+        let (origin, over) = (conn.origin.clone(), conn.over);
+        self.learn_cold(&conn, now.since(conn.opened));
+        let rtt = conn.rtt;
+        let digest = self.book.digest(&origin);
+        let network = self.book.network(conn.network, now);
+        network.rtt = rtt.or(network.rtt);
+        let row = self.book.row(conn.network, digest, now);
+        row.rtt = rtt.or(row.rtt);
+        if over == Transport::Quic {
+            row.trial = Trial::Works;
+            self.book.network(conn.network, now).udp = Udp::Works;
+        }
+        let mut given_up = Vec::new();
+        for race in &mut self.site(&origin).races {
+            if race.race.has(id) {
+                given_up.extend(race.race.ready(id, over));
+            }
+        }
+        for other in given_up {
+            self.close(other);
+        }
+        if protocol == Protocol::H1 {
+            self.open_siblings(&conn);
+        }
+        self.place_waiting(&origin);
+        self.hedge_silent(&origin);
+    }
+
+    /// Opens connections like this one for the requests that wait: it carries only one at a time.
+    fn open_siblings(&mut self, conn: &Conn) {
+        let Some(first) = self.sites.get(&conn.origin).and_then(|site| {
+            let id = site.waiting.iter().find(|id| self.calls.contains_key(id))?;
+            Some(self.calls[id].ask.policy)
+        }) else {
+            return;
+        };
+        let (now, port) = (self.now, conn.origin.port);
+        let open = self.conns.values().filter(|other| {
+            other.origin == conn.origin && other.network == conn.network && other.over == conn.over
+        });
+        let room = MAX_H1_CONNS.saturating_sub(open.count());
+        let site = self.site(&conn.origin);
+        let wanted = site.waiting.len().saturating_sub(1);
+        for _ in 0..wanted.min(room) {
+            let race = Race::new(now, Mode::Only(Transport::Tcp), &[conn.address], |_| port);
+            let (purpose, network) = (Purpose::Calls(first), conn.network);
+            site.races.push(SiteRace {
+                race,
+                purpose,
+                network,
+                quic_failure: None,
+            });
+        }
+    }
+
+    pub(crate) fn on_closed(&mut self, id: ConnId, fault: Fault) {
+        let now = self.now;
+        let Some(conn) = self.conns.remove(&id) else {
+            return;
+        };
+        if conn.state != ConnState::Opening {
+            return;
+        }
+        let origin = conn.origin.clone();
+        let refused = fault == Fault::Certificate;
+        let mut failed = None;
+        for race in &mut self.site(&origin).races {
+            if !race.race.has(id) {
+                continue;
+            }
+            race.race.failed(id, fault, now);
+            if conn.over == Transport::Quic && !refused {
+                let weight = if fault == Fault::Handshake { 3 } else { 1 };
+                race.quic_failure = Some((weight, conn.heard));
+            }
+            failed = Some(race.purpose);
+        }
+        // A certificate that was refused is an answer, not an obstacle to be walked around.
+        if let (true, Some(purpose)) = (refused, failed) {
+            self.abandon(&origin, purpose);
+        }
+    }
+
+    fn abandon(&mut self, origin: &Origin, purpose: Purpose) {
+        let site = self.site(origin);
+        let (ended, rest) = std::mem::take(&mut site.races)
+            .into_iter()
+            .partition(|race| race.purpose == purpose && race.race.winner.is_none());
+        site.races = rest;
+        let ended: Vec<SiteRace> = ended;
+        for id in ended
+            .iter()
+            .flat_map(|race| race.race.running())
+            .collect::<Vec<_>>()
+        {
+            self.close(id);
+        }
+        self.fail_waiting(origin, purpose, Fault::Certificate);
+    }
+
+    /// Fails the requests that a race was for, and lets the others have one of their own.
+    fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
+        let Purpose::Calls(policy) = purpose else {
+            return self.place_waiting(origin);
+        };
+        let waiting = std::mem::take(&mut self.site(origin).waiting);
+        let policy_of = |call: Option<&Call>| call.map(|call| call.ask.policy);
+        let (fails, others): (Vec<CallId>, Vec<CallId>) = waiting
+            .into_iter()
+            .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
+        for id in fails {
+            self.fail(id, fault);
+        }
+        for id in others {
+            self.place(id);
+        }
+    }
+
+    /// After some requests a second connection is opened, over the other transport, so that the
+    /// two can be compared.
+    pub(crate) fn open_to_learn(&mut self, call: &Call) {
+        let metered = self.network.is_none_or(|network| network.metered);
+        if call.ask.policy != Policy::Adaptive || metered || !self.switches.explore {
+            return;
+        }
+        let origin = &call.origin;
+        if self.why_not_quic(origin).is_some() || !self.sites_allow_another(origin) {
+            return;
+        }
+        let open = |over| self.free_conn(origin, over).is_some();
+        let missing = match Transport::ALL.map(open) {
+            [true, false] => Transport::Tcp,
+            [false, true] => Transport::Quic,
+            _ => return,
+        };
+        let Some(row) = self.current_row(origin) else {
+            return;
+        };
+        if row.done >= LEARN_AFTER && !std::mem::replace(&mut row.opened_to_learn, true) {
+            self.look_up(origin, Purpose::Second(missing));
+        }
+    }
+
+    /// Opens a connection over this transport, unless one is on its way.
+    pub(crate) fn open_second(&mut self, origin: &Origin, over: Transport) {
+        let tries = |race: &SiteRace| race.race.tries(over);
+        let site = self.site(origin);
+        if site.lookup.is_none() && !site.races.iter().any(tries) {
+            self.look_up(origin, Purpose::Second(over));
+        }
+    }
+
+    fn sites_allow_another(&self, origin: &Origin) -> bool {
+        self.sites
+            .get(origin)
+            .is_none_or(|site| site.lookup.is_none() && site.races.is_empty())
+    }
+
+    pub(crate) fn current_row(&mut self, origin: &Origin) -> Option<&mut Row> {
+        let (network, now) = (self.network_id()?, self.now);
+        let digest = self.book.digest(origin);
+        Some(self.book.row(network, digest, now))
+    }
+}

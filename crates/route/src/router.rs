@@ -1,0 +1,226 @@
+//! The router: events in, commands out.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::book::Book;
+use crate::command::Command;
+use crate::conn::{Call, Conn, ConnState, Site};
+use crate::event::{CallId, ConnId, Event, Fault, Network, NetworkId, Origin, QueryId, Transport};
+use crate::moment::Moment;
+use crate::switches::{Switches, Trip, bucket};
+use crate::why::Why;
+
+/// Requests at a time.
+pub const MAX_CALLS: usize = 512;
+/// Connections at a time, of all origins.
+pub const MAX_CONNS: usize = 64;
+/// Connections to one origin that speak HTTP/1.1, which carry one request each.
+pub const MAX_H1_CONNS: usize = 6;
+
+/// What does not change while a router lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Whether to ask for HTTPS records before a race.
+    pub https_records: bool,
+    /// Random bytes of this installation; the memory file keeps them.
+    pub salt: [u8; 16],
+}
+
+/// Decides which connection each request takes. It does nothing itself: after each
+/// [`Router::handle`] do what [`Router::poll`] returns until that is nothing, then sleep until
+/// [`Router::deadline`] or the next event.
+#[derive(Clone, Debug)]
+pub struct Router {
+    pub(crate) config: Config,
+    pub(crate) now: Moment,
+    pub(crate) network: Option<Network>,
+    pub(crate) switches: Switches,
+    pub(crate) trip: Trip,
+    pub(crate) book: Book,
+    pub(crate) sites: BTreeMap<Origin, Site>,
+    pub(crate) conns: BTreeMap<ConnId, Conn>,
+    pub(crate) calls: BTreeMap<CallId, Call>,
+    pub(crate) hedges: u32,
+    pub(crate) all_calls: u32,
+    pub(crate) commands: VecDeque<Command>,
+    ids: u64,
+}
+
+impl Router {
+    /// Creates a router that knows nothing and is on an unnamed network.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            now: Moment::default(),
+            network: Some(Network {
+                id: NetworkId([0; 16]),
+                metered: false,
+            }),
+            switches: Switches::default(),
+            trip: Trip::default(),
+            book: Book::new(config.salt),
+            sites: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            hedges: 0,
+            all_calls: 0,
+            commands: VecDeque::new(),
+            ids: 0,
+        }
+    }
+
+    /// Takes notice of an event. A moment before the last one counts as the last one; an event
+    /// that names nothing known is ignored.
+    pub fn handle(&mut self, event: Event<'_>, now: Moment) {
+        self.now = self.now.max(now);
+        match event {
+            Event::Time => {}
+            Event::Switches(switches) => {
+                if switches.generation >= self.switches.generation {
+                    self.switches = switches;
+                }
+            }
+            Event::Network(network) => self.on_network(network),
+            Event::Hint { origin, port } => self.on_hint(origin, port),
+            Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
+            Event::Cancel(call) => self.on_cancel(call),
+            Event::Resolved { query, answer } => self.on_resolved(query, answer),
+            Event::Heard { conn, rtt } => self.on_heard(conn, rtt),
+            Event::Ready { conn, protocol } => self.on_ready(conn, protocol),
+            Event::Closed { conn, fault } => self.on_closed(conn, fault),
+            Event::GoAway(conn) => self.drain(conn),
+            Event::Head {
+                call,
+                conn,
+                alt_svc,
+            } => self.on_head(call, conn, alt_svc),
+            Event::Done { call, conn, bytes } => self.on_done(call, conn, bytes),
+            Event::Failed {
+                call,
+                conn,
+                fault,
+                replay,
+            } => {
+                self.on_failed(call, conn, fault, replay);
+            }
+            Event::Path { conn, sample } => self.on_path(conn, sample),
+            Event::PlainWorked => self.trip.worked_without(),
+        }
+        self.on_time();
+        self.sites.retain(|_, site| !site.is_idle());
+    }
+
+    /// Returns the next thing to do.
+    pub fn poll(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+
+    /// Returns when to call [`Router::handle`] with [`Event::Time`], if nothing happens before.
+    pub fn deadline(&self) -> Option<Moment> {
+        let lookups = self.sites.values().filter_map(|site| site.lookup.as_ref());
+        let answers = lookups.filter_map(|lookup| lookup.found.as_ref().map(|(_, until)| *until));
+        let races = self.sites.values().flat_map(|site| &site.races);
+        let races = races.filter_map(|race| race.race.deadline());
+        let conns = self.conns.values().filter(|conn| !conn.sampling);
+        let watches = conns.filter_map(|conn| conn.watch.deadline());
+        answers.chain(races).chain(watches).min()
+    }
+
+    /// Returns why a request takes the route it takes, while it lives.
+    pub fn why(&self, call: CallId) -> Option<Why> {
+        self.calls.get(&call).map(|call| call.why)
+    }
+
+    pub(crate) fn order(&mut self, command: Command) {
+        self.commands.push_back(command);
+    }
+
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+
+    pub(crate) fn next_query(&mut self) -> QueryId {
+        QueryId(self.next_id())
+    }
+
+    /// The current network's number; connections are opened on no other.
+    pub(crate) fn network_id(&self) -> Option<NetworkId> {
+        self.network.map(|network| network.id)
+    }
+
+    /// Whether HTTP/3 is switched on for this installation.
+    pub(crate) fn h3_is_on(&self) -> bool {
+        bucket(&self.config.salt, "h3") < self.switches.h3_percent
+    }
+
+    pub(crate) fn site(&mut self, origin: &Origin) -> &mut Site {
+        let digest = self.book.digest(origin);
+        self.sites
+            .entry(origin.clone())
+            .or_insert_with(|| Site::new(digest))
+    }
+
+    /// The default network is another one: connections of the old one take no more requests, and
+    /// those that are not open yet are given up.
+    fn on_network(&mut self, network: Option<Network>) {
+        let before = self.network_id();
+        self.network = network;
+        if self.network_id() == before {
+            return;
+        }
+        for site in self.sites.values_mut() {
+            site.races.clear();
+            if network.is_none() {
+                site.lookup = None;
+            }
+        }
+        for id in self.conns.keys().copied().collect::<Vec<_>>() {
+            self.drain(id);
+        }
+        self.place_waiting_everywhere();
+    }
+
+    /// Lets a connection end: no new requests, and closed once it has none.
+    pub(crate) fn drain(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        if conn.state == ConnState::Opening {
+            self.order(Command::Close(id));
+            return self.on_closed(id, Fault::Connect);
+        }
+        conn.state = ConnState::Draining;
+        if conn.calls.is_empty() {
+            self.close(id);
+        }
+    }
+
+    pub(crate) fn close(&mut self, id: ConnId) {
+        if self.conns.remove(&id).is_some() {
+            self.order(Command::Close(id));
+        }
+    }
+
+    /// A connection for a request: one that is open, on this network, over this transport.
+    pub(crate) fn free_conn(&self, origin: &Origin, over: Transport) -> Option<ConnId> {
+        let network = self.network_id()?;
+        let mut conns = self.conns.iter().rev();
+        let fits = |conn: &Conn| {
+            conn.origin == *origin && conn.over == over && conn.network == network && conn.is_free()
+        };
+        conns.find(|(_, conn)| fits(conn)).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn fail(&mut self, id: CallId, fault: Fault) {
+        if let Some(call) = self.calls.remove(&id) {
+            self.trip.call();
+            let may_have_acted = call.may_have_acted;
+            self.order(Command::Fail {
+                call: id,
+                fault,
+                may_have_acted,
+            });
+        }
+    }
+}

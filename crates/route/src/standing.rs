@@ -1,0 +1,140 @@
+//! Whether HTTP/3 can be used: for an origin on a network, and on a network at all.
+
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// First wait after a failure; doubled each time up to [`MAX_BACKOFF`].
+const BACKOFF: Duration = Duration::from_secs(1);
+/// Longest wait after failures.
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(300);
+/// First time for which UDP counts as blocked; doubled each time up to [`MAX_SILENCE`].
+const SILENCE: Duration = Duration::from_secs(60);
+/// Longest time for which UDP counts as blocked.
+pub(crate) const MAX_SILENCE: Duration = Duration::from_secs(3_600);
+/// As many attempts without a packet while TCP worked mean that UDP is blocked.
+const SILENT_TRIES: u8 = 3;
+
+/// HTTP/3 to one origin on one network, as far as it was tried there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trial {
+    /// Not tried.
+    #[default]
+    Untried,
+    /// It worked the last time.
+    Works,
+    /// It failed where TCP worked, `times` in a row, and is not tried before `until`.
+    Broken { times: u8, until: Moment },
+}
+
+impl Trial {
+    /// It failed while TCP worked. A handshake that was refused (`weight` 3) is less likely to
+    /// work soon than one that was not answered (`weight` 1).
+    pub(crate) fn fail(&mut self, weight: u8, now: Moment) {
+        let before = self.times();
+        let times = before.saturating_add(weight).min(20);
+        let wait = BACKOFF.saturating_mul(1 << u32::from(times - 1).min(16));
+        let until = now + wait.min(MAX_BACKOFF);
+        *self = Self::Broken { times, until };
+    }
+
+    pub(crate) fn times(self) -> u8 {
+        match self {
+            Self::Broken { times, .. } => times,
+            Self::Untried | Self::Works => 0,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_broken(self, now: Moment) -> bool {
+        matches!(self, Self::Broken { until, .. } if now < until)
+    }
+
+    /// Whether it failed and may be tried again, beside TCP.
+    pub(crate) fn on_probation(self, now: Moment) -> bool {
+        matches!(self, Self::Broken { until, .. } if now >= until)
+    }
+}
+
+/// UDP on one network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Udp {
+    /// No packet came so far; `tries` attempts had no answer while TCP worked.
+    #[default]
+    Unknown,
+    /// Attempts without an answer while TCP worked.
+    Unanswered { tries: u8, times: u8 },
+    /// A packet came.
+    Works,
+    /// Blocked, for the `times`-th time, until then.
+    Silent { times: u8, until: Moment },
+}
+
+impl Udp {
+    /// An attempt had no answer at all, while TCP worked.
+    pub(crate) fn unanswered(&mut self, now: Moment) {
+        let (tries, times) = match *self {
+            // It did work here: one origin's silence says nothing about the network.
+            Self::Works => (1, 0),
+            Self::Unknown => (1, 0),
+            Self::Unanswered { tries, times } => (tries + 1, times),
+            Self::Silent { times, .. } => (SILENT_TRIES, times),
+        };
+        *self = if tries >= SILENT_TRIES {
+            let wait = SILENCE.saturating_mul(1 << u32::from(times).min(6));
+            let until = now + wait.min(MAX_SILENCE);
+            let times = times.saturating_add(1);
+            Self::Silent { times, until }
+        } else {
+            Self::Unanswered { tries, times }
+        };
+    }
+
+    pub(crate) fn is_silent(self, now: Moment) -> bool {
+        matches!(self, Self::Silent { until, .. } if now < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: u64) -> Moment {
+        Moment::from_ns(s * 1_000_000_000)
+    }
+
+    #[test]
+    fn backoff_doubles_to_five_minutes() {
+        let mut trial = Trial::Works;
+        let mut waits = Vec::new();
+        for _ in 0..11 {
+            trial.fail(1, at(0));
+            let Trial::Broken { until, .. } = trial else {
+                unreachable!()
+            };
+            waits.push(until.since(at(0)).as_secs());
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        for _ in 0..300 {
+            trial.fail(3, at(0));
+        }
+        assert!(trial.is_broken(at(299)) && trial.on_probation(at(300)));
+    }
+
+    #[test]
+    fn udp_is_blocked_after_three_silent_tries_for_longer_each_time() {
+        let mut udp = Udp::Unknown;
+        for _ in 0..2 {
+            udp.unanswered(at(0));
+            assert!(!udp.is_silent(at(0)));
+        }
+        udp.unanswered(at(0));
+        assert!(udp.is_silent(at(59)) && !udp.is_silent(at(60)));
+        udp.unanswered(at(60));
+        assert!(udp.is_silent(at(179)) && !udp.is_silent(at(180)));
+        for _ in 0..300 {
+            udp.unanswered(at(180));
+        }
+        assert!(udp.is_silent(at(3_779)) && !udp.is_silent(at(3_780)));
+    }
+}

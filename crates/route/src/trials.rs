@@ -1,0 +1,120 @@
+//! Whether to try HTTP/3, how much earlier or later than TCP, and what a race's outcome says of it.
+
+use std::time::Duration;
+
+use crate::conn::SiteRace;
+use crate::event::{NetworkId, Origin, Policy, Transport};
+use crate::learn::{Class, Verdict};
+use crate::race::Mode;
+use crate::router::Router;
+use crate::standing::{Trial, Udp};
+use crate::why::Why;
+
+/// TCP starts as much later where QUIC is offered, but it is not known whether UDP passes.
+const UNTRIED_DELAY: Duration = Duration::from_millis(10);
+/// The other transport's delay while no RTT is known (Happy Eyeballs v3, section 6), and its
+/// bounds.
+const UNKNOWN_DELAY: Duration = Duration::from_millis(250);
+const MIN_DELAY: Duration = Duration::from_millis(100);
+const MAX_DELAY: Duration = Duration::from_secs(2);
+
+impl Router {
+    /// Which transport goes first, and how much later the other one starts.
+    pub(crate) fn mode(
+        &mut self,
+        origin: &Origin,
+        network: NetworkId,
+        policy: Policy,
+        offered: bool,
+    ) -> Mode {
+        match policy {
+            Policy::H3 => return Mode::Only(Transport::Quic),
+            Policy::H2 => return Mode::Only(Transport::Tcp),
+            Policy::Adaptive | Policy::Race => {}
+        }
+        if !offered || self.why_not_quic(origin).is_some() {
+            return Mode::Only(Transport::Tcp);
+        }
+        let now = self.now;
+        let (udp, network_rtt) = {
+            let row = self.book.network(network, now);
+            (row.udp, row.rtt)
+        };
+        let digest = self.book.digest(origin);
+        let row = self.book.row(network, digest, now);
+        let known = row.rtt.or(network_rtt).map(|rtt| rtt.mul_f64(1.5));
+        let delay = known.unwrap_or(UNKNOWN_DELAY).clamp(MIN_DELAY, MAX_DELAY);
+        let cold = row.learnt(Class::Cold).verdict(Class::Cold, None, now);
+        if row.trial.on_probation(now) {
+            Mode::First(Transport::Tcp, UNTRIED_DELAY)
+        } else if policy == Policy::Adaptive && matches!(cold, Verdict::Faster(Transport::Tcp, ..))
+        {
+            Mode::First(Transport::Tcp, delay)
+        } else if row.trial == Trial::Works || udp == Udp::Works {
+            Mode::First(Transport::Quic, delay)
+        } else {
+            Mode::First(Transport::Quic, UNTRIED_DELAY)
+        }
+    }
+
+    /// Why HTTP/3 is not tried now, if it is not.
+    pub(crate) fn why_not_quic(&self, origin: &Origin) -> Option<Why> {
+        let (now, network) = (self.now, self.network_id()?);
+        let digest = self.book.digest(origin);
+        if !self.h3_is_on() {
+            return Some(Why::SwitchedOff);
+        }
+        if self
+            .book
+            .offers
+            .get(&digest)
+            .is_none_or(|offer| offer.until <= now)
+        {
+            return Some(Why::NotOffered);
+        }
+        let trial = self.book.rows.get(&(network, digest)).map(|row| row.trial);
+        if let Some(Trial::Broken { times, until }) = trial
+            && now < until
+        {
+            return Some(Why::Broken {
+                times,
+                retry_in: until.since(now),
+            });
+        }
+        let worked_here = trial == Some(Trial::Works);
+        let silent = self
+            .book
+            .networks
+            .get(&network)
+            .is_some_and(|row| row.udp.is_silent(now));
+        (silent && !worked_here).then_some(Why::UdpSilent)
+    }
+
+    /// QUIC failed in this race: it is broken if TCP to the same origin works. If nothing works,
+    /// the network is at fault.
+    pub(crate) fn judge(&mut self, origin: &Origin, race: &mut SiteRace) {
+        if race.race.tries(Transport::Quic) {
+            return;
+        }
+        let tcp_works = self.conns.values().any(|conn| {
+            conn.origin == *origin
+                && conn.network == race.network
+                && conn.over == Transport::Tcp
+                && conn.is_alive()
+        });
+        if !tcp_works {
+            return;
+        }
+        let Some((weight, heard)) = race.quic_failure.take() else {
+            return;
+        };
+        let (now, digest) = (self.now, self.book.digest(origin));
+        self.book
+            .row(race.network, digest, now)
+            .trial
+            .fail(weight, now);
+        if !heard {
+            self.book.network(race.network, now).udp.unanswered(now);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Watches a connection that owes a response: does its path still live?
+//!
+//! Waiting for a response is silent, too, so silence is *asked*: what is sent then must be
+//! acknowledged, whatever the server is doing. Only if that has no answer the path is suspect.
+
+use std::time::Duration;
+
+use crate::event::PathSample;
+use crate::moment::Moment;
+
+/// A path is asked after at least this long.
+const MIN_SILENCE: Duration = Duration::from_millis(500);
+/// How long after an answered probe the next one is sent.
+const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
+/// RTT before any sample (RFC 9002, section 6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// The peer's delay of acknowledgements (RFC 9000, section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// Time between nudges; doubled after [`QUICK_NUDGES`] up to [`MAX_NUDGE`].
+const NUDGE: Duration = Duration::from_secs(1);
+const QUICK_NUDGES: u32 = 5;
+const MAX_NUDGE: Duration = Duration::from_secs(8);
+
+/// What to do about a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing yet.
+    Wait,
+    /// Send a probe.
+    Probe,
+    /// The path is silent: nudge it, and look for another way.
+    Nudge,
+}
+
+/// The watch over one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    state: State,
+    sample: PathSample,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No response is awaited.
+    Idle,
+    /// One is; the path is looked at `at`, for the `answered`-th time after an answered probe.
+    Awaited { at: Moment, answered: usize },
+    /// A probe was sent; its answer is looked for `at`.
+    Probed { at: Moment, answered: usize },
+    /// It had no answer; the next nudge is due `at`.
+    Silent { at: Moment, nudges: u32 },
+}
+
+impl Watch {
+    pub(crate) const fn new() -> Self {
+        let (received, srtt, rttvar) = (0, INITIAL_RTT, Duration::from_nanos(166_500_000));
+        Self {
+            state: State::Idle,
+            sample: PathSample {
+                received,
+                srtt,
+                rttvar,
+            },
+        }
+    }
+
+    /// The probe time-out (RFC 9002, section 6.2.1).
+    pub(crate) fn pto(&self) -> Duration {
+        self.sample.srtt + 4 * self.sample.rttvar + MAX_ACK_DELAY
+    }
+
+    /// A response is awaited from now on.
+    pub(crate) fn begin(&mut self, now: Moment) {
+        if self.state == State::Idle {
+            let at = now + self.silence();
+            self.state = State::Awaited { at, answered: 0 };
+        }
+    }
+
+    /// No response is awaited any more.
+    pub(crate) fn end(&mut self) {
+        self.state = State::Idle;
+    }
+
+    /// Something came: the path lives.
+    pub(crate) fn heard(&mut self, now: Moment) {
+        if self.state != State::Idle {
+            let at = now + self.silence();
+            self.state = State::Awaited { at, answered: 0 };
+        }
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self.state, State::Silent { .. })
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        match self.state {
+            State::Idle => None,
+            State::Awaited { at, .. } | State::Probed { at, .. } | State::Silent { at, .. } => {
+                Some(at)
+            }
+        }
+    }
+
+    /// Whether a sample is needed to go on.
+    pub(crate) fn is_due(&self, now: Moment) -> bool {
+        self.deadline().is_some_and(|at| at <= now)
+    }
+
+    /// Goes on with a fresh sample.
+    pub(crate) fn look(&mut self, sample: PathSample, now: Moment) -> Step {
+        let came = sample.received > self.sample.received;
+        self.sample = sample;
+        if !self.is_due(now) {
+            return Step::Wait;
+        }
+        match self.state {
+            State::Idle => Step::Wait,
+            State::Awaited { .. } if came => {
+                self.heard(now);
+                Step::Wait
+            }
+            State::Awaited { answered, .. } => {
+                let at = now + self.silence();
+                self.state = State::Probed { at, answered };
+                Step::Probe
+            }
+            State::Probed { answered, .. } if came => {
+                let pause = PAUSES[answered.min(PAUSES.len() - 1)];
+                let at = now + Duration::from_secs(pause);
+                self.state = State::Awaited {
+                    at,
+                    answered: answered + 1,
+                };
+                Step::Wait
+            }
+            State::Probed { .. } => self.nudge(0, now),
+            State::Silent { .. } if came => {
+                self.heard(now);
+                Step::Wait
+            }
+            State::Silent { nudges, .. } => self.nudge(nudges, now),
+        }
+    }
+
+    fn nudge(&mut self, nudges: u32, now: Moment) -> Step {
+        let doublings = nudges.saturating_sub(QUICK_NUDGES - 1).min(3);
+        let at = now + (NUDGE * (1 << doublings)).min(MAX_NUDGE);
+        self.state = State::Silent {
+            at,
+            nudges: nudges.saturating_add(1),
+        };
+        Step::Nudge
+    }
+
+    fn silence(&self) -> Duration {
+        MIN_SILENCE.max(2 * self.pto())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Moment {
+        Moment::from_ns(ms * 1_000_000)
+    }
+
+    fn sample(received: u64) -> PathSample {
+        let (srtt, rttvar) = (Duration::from_millis(50), Duration::from_millis(5));
+        PathSample {
+            received,
+            srtt,
+            rttvar,
+        }
+    }
+
+    /// Steps of a watch whose path receives a packet at each of `packets_ms`.
+    fn steps(answers_probes: bool, until_ms: u64) -> Vec<(u64, Step)> {
+        let mut watch = Watch::new();
+        watch.look(sample(1), at(0));
+        watch.begin(at(0));
+        let (mut received, mut steps) = (1, Vec::new());
+        while let Some(due) = watch.deadline().filter(|due| *due <= at(until_ms)) {
+            let step = watch.look(sample(received), due);
+            if step != Step::Wait {
+                steps.push((due.ns() / 1_000_000, step));
+            }
+            if step == Step::Probe && answers_probes {
+                received += 1;
+            }
+        }
+        steps
+    }
+
+    #[test]
+    fn a_slow_server_is_probed_ever_more_rarely_and_never_suspected() {
+        let probes: Vec<u64> = steps(true, 60_000).iter().map(|(ms, _)| *ms).collect();
+        assert!(
+            steps(true, 60_000)
+                .iter()
+                .all(|(_, step)| *step == Step::Probe)
+        );
+        // Half a second of silence, half until the answer is looked for, then 1, 2, 4, 8, 15 s.
+        assert_eq!(probes, [500, 2_000, 4_500, 9_000, 17_500, 33_000, 48_500]);
+    }
+
+    #[test]
+    fn a_silent_path_is_suspected_after_a_second_and_nudged() {
+        let steps = steps(false, 30_000);
+        assert_eq!(steps[0], (500, Step::Probe));
+        let nudges: Vec<u64> = steps[1..].iter().map(|(ms, _)| ms / 1_000).collect();
+        assert_eq!(nudges, [1, 2, 3, 4, 5, 6, 8, 12, 20, 28]);
+    }
+
+    #[test]
+    fn a_packet_ends_suspicion() {
+        let mut watch = Watch::new();
+        watch.look(sample(1), at(0));
+        watch.begin(at(0));
+        watch.look(sample(1), at(500));
+        assert_eq!(watch.look(sample(1), at(1_000)), Step::Nudge);
+        assert!(watch.is_silent());
+        assert_eq!(watch.look(sample(2), at(2_000)), Step::Wait);
+        assert!(!watch.is_silent());
+        watch.end();
+        assert_eq!(watch.deadline(), None);
+    }
+}

@@ -1,0 +1,524 @@
+//! A world in virtual time for a router: networks, servers and an app that asks.
+//!
+//! It does what the router commands and checks on the way what must hold whatever happens:
+//! commands name only what lives, and no request is sent twice that must not be.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::time::Duration;
+
+use route::{
+    Answer, Ask, CallId, Command, Config, ConnId, Event, Fault, Moment, Origin, PathSample, Policy,
+    Protocol, QueryId, Replay, Router, Transport, Why,
+};
+
+/// SplitMix64: small, and the same everywhere.
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Even between 0 and 1.
+    pub fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// About normal, with mean 0 and deviation 1.
+    pub fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.share()).sum::<f64>() - 6.0
+    }
+}
+
+/// What UDP or TCP does on the way to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Free,
+    /// Nothing comes through, in either direction.
+    Blocked,
+    /// Nothing comes through from then on.
+    DiesAt(Moment),
+    /// The peer refuses at once.
+    Refused,
+    /// The handshake fails after an RTT.
+    BadHandshake,
+    /// The certificate is not accepted.
+    BadCertificate,
+}
+
+/// How a server answers over one transport.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    pub way: Way,
+    /// Median time of a small request on an open connection, in ms, and its spread in ln units.
+    pub median_ms: f64,
+    pub spread: f64,
+    /// Of requests this share stalls for three seconds.
+    pub stalls: f64,
+    /// Of requests this share is reset.
+    pub resets: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct World {
+    pub router: Router,
+    pub now: Moment,
+    pub rtt: Duration,
+    pub quic: Server,
+    pub tcp: Server,
+    pub protocol: Protocol,
+    pub rng: Rng,
+    pub calls: BTreeMap<CallId, Log>,
+    pub conns: BTreeMap<ConnId, Socket>,
+    /// Connections that were ever opened, by transport.
+    pub opened: BTreeMap<Transport, u32>,
+    pub nudges: u32,
+    /// Share of QUIC and TCP handshakes whose first flight is lost and repeated a second later.
+    pub lost_first_flights: f64,
+    events: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
+    count: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Log {
+    pub ask: Ask,
+
+    pub sends: Vec<(Moment, ConnId)>,
+    /// Whether every send so far failed in a way that lets it be repeated.
+    pub repeatable: bool,
+    pub delivered: Option<ConnId>,
+    pub ended: Option<(Moment, End)>,
+    pub why: Option<Why>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Done(Transport),
+    Failed(Fault),
+    Plain,
+    Cancelled,
+}
+
+#[derive(Clone, Debug)]
+pub struct Socket {
+    pub over: Transport,
+    pub origin: Origin,
+    pub ready: bool,
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    Resolved(u64),
+    Heard(u64),
+    Ready(u64),
+    Closed(u64, Fault),
+    Head(u64, u64),
+    Done(u64, u64),
+    Reset(u64, u64),
+    Packet(u64),
+}
+
+pub fn origin() -> Origin {
+    Origin::new("api.example", 443)
+}
+
+pub fn ask() -> Ask {
+    Ask {
+        replayable: true,
+        bytes: Some(1_000),
+        kind: 1,
+        urgent: false,
+        policy: Policy::Adaptive,
+    }
+}
+
+impl Server {
+    pub const fn of(way: Way, median_ms: f64) -> Self {
+        Self {
+            way,
+            median_ms,
+            spread: 0.1,
+            stalls: 0.0,
+            resets: 0.0,
+        }
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, rtt_ms: u64, quic: Server, tcp: Server) -> Self {
+        Self {
+            router: Router::new(Config {
+                salt: [3; 16],
+                ..Config::default()
+            }),
+            now: Moment::from_ns(0),
+            rtt: Duration::from_millis(rtt_ms),
+            quic,
+            tcp,
+            protocol: Protocol::H2,
+            rng: Rng(seed),
+            calls: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            opened: BTreeMap::new(),
+            nudges: 0,
+            lost_first_flights: 0.0,
+            events: BinaryHeap::new(),
+            count: 0,
+        }
+    }
+
+    pub fn handle(&mut self, event: Event<'_>) {
+        self.router.handle(event, self.now);
+        while let Some(command) = self.router.poll() {
+            self.obey(command);
+        }
+        if let Some(deadline) = self.router.deadline() {
+            assert!(
+                deadline > self.now,
+                "what is due at {deadline:?} was not done"
+            );
+        }
+        assert!(self.router_is_bounded());
+    }
+
+    pub fn hint(&mut self) {
+        self.handle(Event::Hint {
+            origin: &origin(),
+            port: 443,
+        });
+    }
+
+    /// Asks, and returns the request's number.
+    pub fn ask(&mut self, ask: Ask) -> CallId {
+        let id = CallId(self.calls.len() as u64 + 1);
+        let log = Log {
+            ask,
+
+            sends: Vec::new(),
+            repeatable: true,
+            delivered: None,
+            ended: None,
+            why: None,
+        };
+        self.calls.insert(id, log);
+        self.handle(Event::Call {
+            id,
+            origin: &origin(),
+            ask,
+        });
+        id
+    }
+
+    pub fn cancel(&mut self, id: CallId) {
+        let log = self.calls.get_mut(&id).expect("it was asked");
+        if log.ended.is_none() {
+            log.ended = Some((self.now, End::Cancelled));
+        }
+        self.handle(Event::Cancel(id));
+    }
+
+    /// Asks and lets time pass until it ends. Returns how long that took.
+    pub fn ask_and_wait(&mut self, ask: Ask) -> (Duration, End) {
+        let (id, asked) = (self.ask(ask), self.now);
+        let limit = asked + Duration::from_secs(120);
+        while self.calls[&id].ended.is_none() && self.now < limit {
+            assert!(
+                self.step(limit),
+                "nothing will happen any more, and {id:?} waits"
+            );
+        }
+        let (at, end) = self.calls[&id]
+            .ended
+            .expect("a request ends within two minutes");
+        (at.since(asked), end)
+    }
+
+    pub fn rest(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+        self.now = self.now.max(until);
+    }
+
+    /// Lets the next thing happen, if it does before `until`.
+    pub fn step(&mut self, until: Moment) -> bool {
+        let event = self.events.peek().map(|Reverse((at, ..))| *at);
+        let deadline = self.router.deadline();
+        let Some(next) = event
+            .into_iter()
+            .chain(deadline)
+            .min()
+            .filter(|at| *at <= until)
+        else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        if event == Some(next) {
+            if let Some(Reverse((_, _, happening))) = self.events.pop() {
+                self.happen(happening);
+            }
+        } else {
+            self.handle(Event::Time);
+        }
+        true
+    }
+
+    fn router_is_bounded(&self) -> bool {
+        self.conns.len() <= route::MAX_CONNS + 12
+    }
+
+    fn server(&self, over: Transport) -> Server {
+        match over {
+            Transport::Quic => self.quic,
+            Transport::Tcp => self.tcp,
+        }
+    }
+
+    /// Whether packets pass at this moment.
+    fn passes(&self, over: Transport, at: Moment) -> bool {
+        match self.server(over).way {
+            Way::Free | Way::BadHandshake | Way::BadCertificate => true,
+            Way::DiesAt(death) => at < death,
+            Way::Blocked | Way::Refused => false,
+        }
+    }
+
+    fn later(&mut self, wait: Duration, happening: Happening) {
+        self.count += 1;
+        self.events
+            .push(Reverse((self.now + wait, self.count, happening)));
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Resolve { query, .. } => {
+                self.later(Duration::from_millis(1), Happening::Resolved(query.0));
+            }
+            Command::Open {
+                conn, origin, over, ..
+            } => self.open(conn, origin, over),
+            Command::Close(conn) => {
+                assert!(
+                    self.conns.remove(&conn).is_some(),
+                    "{conn:?} is closed twice"
+                );
+            }
+            Command::Send { call, conn } => self.send(call, conn),
+            Command::Deliver { call, conn } => {
+                let log = self.calls.get_mut(&call).expect("it was asked");
+                assert_eq!(
+                    log.delivered.replace(conn),
+                    None,
+                    "{call:?} is delivered twice"
+                );
+                assert!(log.ended.is_none());
+                log.why = self.router.why(call);
+            }
+            Command::Withdraw { call, conn } => self.forget(call, conn),
+            Command::Fail { call, fault, .. } => self.end(call, End::Failed(fault)),
+            Command::Plain { call, .. } => self.end(call, End::Plain),
+            Command::Sample(conn) => {
+                let socket = &self.conns[&conn];
+                let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);
+                let sample = PathSample {
+                    received,
+                    srtt,
+                    rttvar,
+                };
+                self.handle(Event::Path { conn, sample });
+            }
+            Command::Probe(conn) | Command::Nudge(conn) => {
+                self.nudges += u32::from(matches!(command, Command::Nudge(_)));
+                let over = self.conns[&conn].over;
+                if self.passes(over, self.now) {
+                    self.later(self.rtt, Happening::Packet(conn.0));
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, conn: ConnId, origin: Origin, over: Transport) {
+        let socket = Socket {
+            over,
+            origin,
+            ready: false,
+            received: 0,
+        };
+        assert!(self.conns.insert(conn, socket).is_none());
+        *self.opened.entry(over).or_default() += 1;
+        let done = if over == Transport::Quic {
+            self.rtt
+        } else {
+            2 * self.rtt
+        };
+        let late = self.rng.share() < self.lost_first_flights;
+        let repeated = if late {
+            Duration::from_secs(1)
+        } else {
+            Duration::ZERO
+        };
+        let (rtt, done, id) = (self.rtt + repeated, done + repeated, conn.0);
+        match self.server(over).way {
+            Way::Refused => self.later(rtt, Happening::Closed(id, Fault::Connect)),
+            Way::BadHandshake => self.later(rtt, Happening::Closed(id, Fault::Handshake)),
+            Way::BadCertificate => self.later(done, Happening::Closed(id, Fault::Certificate)),
+            Way::Free | Way::Blocked | Way::DiesAt(_) => {
+                if self.passes(over, self.now) {
+                    self.later(rtt, Happening::Heard(id));
+                    self.later(done, Happening::Ready(id));
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, call: CallId, conn: ConnId) {
+        let socket = &self.conns[&conn];
+        assert!(
+            socket.ready,
+            "{call:?} is sent on a connection that is not open"
+        );
+        let over = socket.over;
+        let log = self.calls.get_mut(&call).expect("it was asked");
+        assert!(log.ended.is_none(), "{call:?} is sent after its end");
+        let again = !log.sends.is_empty();
+        assert!(
+            !again || log.ask.replayable || log.repeatable,
+            "{call:?} must not be sent twice"
+        );
+        log.repeatable = false;
+        log.sends.push((self.now, conn));
+        if !self.passes(over, self.now) {
+            return;
+        }
+        let server = self.server(over);
+        let mut ms = server.median_ms * (server.spread * self.rng.normal()).exp();
+        if self.rng.share() < server.stalls {
+            ms += 3_000.0;
+        }
+        let wait = Duration::from_secs_f64(ms / 1e3);
+        if self.rng.share() < server.resets {
+            self.later(wait, Happening::Reset(call.0, conn.0));
+        } else {
+            self.later(wait.mul_f64(0.99), Happening::Head(call.0, conn.0));
+            self.later(wait, Happening::Done(call.0, conn.0));
+        }
+    }
+
+    fn end(&mut self, call: CallId, end: End) {
+        let log = self.calls.get_mut(&call).expect("it was asked");
+        assert_eq!(
+            log.ended.replace((self.now, end)),
+            None,
+            "{call:?} ends twice"
+        );
+    }
+
+    /// What was to happen to a request on a connection will not.
+    fn forget(&mut self, call: CallId, conn: ConnId) {
+        let of = |happening: &Happening| match happening {
+            Happening::Head(a, b) | Happening::Done(a, b) | Happening::Reset(a, b) => {
+                (*a, *b) == (call.0, conn.0)
+            }
+            _ => false,
+        };
+        self.events
+            .retain(|Reverse((_, _, happening))| !of(happening));
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        let alive = |id: u64| self.conns.contains_key(&ConnId(id));
+        let gone = match &happening {
+            Happening::Resolved(_) => false,
+            Happening::Heard(id) | Happening::Ready(id) | Happening::Packet(id) => !alive(*id),
+            Happening::Closed(id, _) => !alive(*id),
+            Happening::Head(_, id) | Happening::Done(_, id) | Happening::Reset(_, id) => {
+                // A response that was on its way when the path died does not arrive.
+                !alive(*id) || !self.passes(self.conns[&ConnId(*id)].over, self.now)
+            }
+        };
+        if gone {
+            return;
+        }
+        match happening {
+            Happening::Resolved(query) => {
+                let addresses = vec!["192.0.2.1".parse().expect("an address")];
+                let answer = Some(Answer::Addresses(addresses));
+                self.handle(Event::Resolved {
+                    query: QueryId(query),
+                    answer,
+                });
+            }
+            Happening::Heard(id) => {
+                let (conn, rtt) = (self.received(id), self.rtt);
+                self.handle(Event::Heard { conn, rtt });
+            }
+            Happening::Ready(id) => {
+                let conn = self.received(id);
+                let socket = self.conns.get_mut(&conn).expect("it is alive");
+                socket.ready = true;
+                let quic = socket.over == Transport::Quic;
+                let protocol = if quic { Protocol::H3 } else { self.protocol };
+                self.handle(Event::Ready { conn, protocol });
+            }
+            Happening::Closed(id, fault) => {
+                self.conns.remove(&ConnId(id));
+                self.handle(Event::Closed {
+                    conn: ConnId(id),
+                    fault,
+                });
+            }
+            Happening::Head(call, id) => {
+                let conn = self.received(id);
+                self.handle(Event::Head {
+                    call: CallId(call),
+                    conn,
+                    alt_svc: b"",
+                });
+            }
+            Happening::Done(call, id) => {
+                let (conn, call) = (self.received(id), CallId(call));
+                let over = self.conns[&conn].over;
+                assert_eq!(self.calls[&call].delivered, Some(conn));
+                self.end(call, End::Done(over));
+                self.handle(Event::Done {
+                    call,
+                    conn,
+                    bytes: 1_000,
+                });
+            }
+            Happening::Reset(call, id) => {
+                let (conn, call) = (self.received(id), CallId(call));
+                let safe = self.rng.share() < 0.5;
+                let replay = if safe {
+                    Replay::Safe
+                } else {
+                    Replay::MayHaveActed
+                };
+                let log = self.calls.get_mut(&call).expect("it was asked");
+                log.repeatable = safe;
+                self.handle(Event::Failed {
+                    call,
+                    conn,
+                    fault: Fault::Reset,
+                    replay,
+                });
+            }
+            Happening::Packet(id) => {
+                self.received(id);
+            }
+        }
+    }
+
+    fn received(&mut self, id: u64) -> ConnId {
+        if let Some(socket) = self.conns.get_mut(&ConnId(id)) {
+            socket.received += 1;
+        }
+        ConnId(id)
+    }
+}

@@ -1,0 +1,178 @@
+//! Whatever happens, a request ends exactly once, and what must not be repeated is not.
+//! The world checks the rest on the way (`common/mod.rs`).
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use common::{End, Server, Way, World, ask};
+use proptest::prelude::*;
+use route::{Ask, CallId, Event, Moment, Network, NetworkId, Policy, Protocol, Switches};
+
+#[derive(Clone, Debug)]
+enum Act {
+    Ask(Ask),
+    Cancel(usize),
+    Rest(u64),
+    Network(Option<u8>),
+    Switch(u8, bool),
+    GoAway,
+    Hint,
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    prop_oneof![
+        3 => Just(Way::Free),
+        1 => Just(Way::Blocked),
+        1 => Just(Way::Refused),
+        1 => Just(Way::BadHandshake),
+        1 => Just(Way::BadCertificate),
+        2 => (0..60_000_u64).prop_map(|ms| Way::DiesAt(Moment::from_ns(ms * 1_000_000))),
+    ]
+}
+
+fn server() -> impl Strategy<Value = Server> {
+    (way(), 1.0..500.0_f64, 0.0..0.1_f64, 0.0..0.3_f64).prop_map(
+        |(way, median_ms, stalls, resets)| Server {
+            stalls,
+            resets,
+            ..Server::of(way, median_ms)
+        },
+    )
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let policy = prop_oneof![
+        4 => Just(Policy::Adaptive),
+        1 => Just(Policy::Race),
+        1 => Just(Policy::H2),
+        1 => Just(Policy::H3),
+    ];
+    let asked = (any::<bool>(), policy, 0..4_u64, any::<bool>());
+    prop_oneof![
+        8 => asked.prop_map(|(replayable, policy, kind, urgent)| {
+            Act::Ask(Ask { replayable, policy, kind, urgent, ..ask() })
+        }),
+        1 => any::<usize>().prop_map(Act::Cancel),
+        6 => (0..5_000_u64).prop_map(Act::Rest),
+        1 => proptest::option::of(0..3_u8).prop_map(Act::Network),
+        1 => (0..=100_u8, any::<bool>()).prop_map(|(percent, engine)| Act::Switch(percent, engine)),
+        1 => Just(Act::GoAway),
+        1 => Just(Act::Hint),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_request_ends_exactly_once(
+        seed in any::<u64>(),
+        rtt_ms in 1..400_u64,
+        quic in server(),
+        tcp in server(),
+        one_at_a_time in any::<bool>(),
+        acts in proptest::collection::vec(act(), 1..80),
+    ) {
+        let mut world = World::new(seed, rtt_ms, quic, tcp);
+        world.protocol = if one_at_a_time { Protocol::H1 } else { Protocol::H2 };
+        for act in acts {
+            match act {
+                Act::Ask(ask) => {
+                    world.ask(ask);
+                }
+                Act::Cancel(n) if !world.calls.is_empty() => {
+                    world.cancel(CallId((n % world.calls.len()) as u64 + 1));
+                }
+                Act::Cancel(_) => {}
+                Act::Rest(ms) => world.rest(Duration::from_millis(ms)),
+                Act::Network(id) => {
+                    let network = id.map(|id| Network { id: NetworkId([id; 16]), metered: id == 0 });
+                    world.handle(Event::Network(network));
+                }
+                Act::Switch(h3_percent, engine) => {
+                    let switches = Switches { engine, h3_percent, ..Switches::default() };
+                    world.handle(Event::Switches(switches));
+                }
+                Act::GoAway => {
+                    if let Some(conn) = world.conns.keys().next().copied() {
+                        world.handle(Event::GoAway(conn));
+                    }
+                }
+                Act::Hint => world.hint(),
+            }
+        }
+        // Long enough for every race to end; what still waits was sent on a path that died.
+        world.rest(Duration::from_secs(120));
+        let waiting: Vec<CallId> = world
+            .calls
+            .iter()
+            .filter(|(_, log)| log.ended.is_none())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &waiting {
+            prop_assert!(!world.calls[id].sends.is_empty(), "{id:?} waits for nothing");
+        }
+        for id in waiting {
+            world.cancel(id);
+        }
+        prop_assert!(world.calls.values().all(|log| log.ended.is_some()));
+        // Without requests nothing is watched, so the router does not wake the device.
+        world.rest(Duration::from_secs(600));
+        prop_assert_eq!(world.router.deadline(), None);
+        prop_assert!(world.conns.len() <= route::MAX_CONNS);
+    }
+
+    #[test]
+    fn a_healthy_network_loses_no_request(
+        seed in any::<u64>(),
+        rtt_ms in 1..400_u64,
+        quic_ms in 1.0..500.0_f64,
+        tcp_ms in 1.0..500.0_f64,
+        asks in proptest::collection::vec(0..2_000_u64, 1..60),
+    ) {
+        let (quic, tcp) = (Server::of(Way::Free, quic_ms), Server::of(Way::Free, tcp_ms));
+        let mut world = World::new(seed, rtt_ms, quic, tcp);
+        world.hint();
+        for wait_ms in asks {
+            world.ask(ask());
+            world.rest(Duration::from_millis(wait_ms));
+        }
+        world.rest(Duration::from_secs(60));
+        for log in world.calls.values() {
+            prop_assert!(matches!(log.ended, Some((_, End::Done(_)))), "{:?}", log);
+            prop_assert_eq!(log.sends.len(), 1);
+        }
+    }
+
+    #[test]
+    fn any_bytes_may_be_recalled(file in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let mut router = route::Router::new(route::Config::default());
+        router.recall(&file, route::WallSeconds(1_800_000_000));
+    }
+
+    #[test]
+    fn any_bytes_may_be_an_alt_svc_field(field in proptest::collection::vec(any::<u8>(), 0..600), port in any::<u16>()) {
+        route::alt_svc::parse(&field, port);
+    }
+}
+
+#[test]
+fn a_thousand_races_over_a_lossy_network_break_nothing() {
+    // 10 % of first flights are lost. They are repeated after a second, so the handshake is late
+    // but not silent.
+    let broken = (0..1_000).filter(|seed| {
+        let server = Server::of(Way::Free, 100.0);
+        let mut world = World::new(*seed, 100, server, server);
+        world.lost_first_flights = 0.1;
+        world.hint();
+        world.ask_and_wait(ask());
+        world.rest(Duration::from_secs(30));
+        world
+            .router
+            .explain(&common::origin())
+            .contains("failed here")
+    });
+    assert_eq!(broken.count(), 0);
+}

@@ -1,0 +1,169 @@
+//! How much adapting costs against the better of the two pinned policies, in virtual time.
+//!
+//! Each environment runs with many seeds. *Oracle* is the policy, HTTP/3 or HTTP/2, whose mean is
+//! lower for the same requests; regret is the adaptive policy's mean less that.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use common::{Server, Way, World, ask};
+use route::{Ask, Policy};
+
+const SEEDS: u64 = 200;
+const CALLS: usize = 200;
+/// Ranges of requests, from 1; each with a row in the table.
+const RANGES: [(usize, usize); 5] = [(1, 1), (2, 5), (6, 20), (21, 100), (101, 200)];
+
+struct Environment {
+    name: &'static str,
+    rtt_ms: u64,
+    quic: Server,
+    tcp: Server,
+    /// From this request on the two are exchanged.
+    exchanged_at: Option<usize>,
+}
+
+fn server(median_ms: f64, spread: f64, stalls: f64) -> Server {
+    Server {
+        spread,
+        stalls,
+        ..Server::of(Way::Free, median_ms)
+    }
+}
+
+fn environments() -> Vec<Environment> {
+    let of = |name, rtt_ms, quic, tcp| Environment {
+        name,
+        rtt_ms,
+        quic,
+        tcp,
+        exchanged_at: None,
+    };
+    vec![
+        of(
+            "equal",
+            50,
+            server(60.0, 0.05, 0.0),
+            server(60.0, 0.05, 0.0),
+        ),
+        of(
+            "equal, wide",
+            50,
+            server(60.0, 0.5, 0.0),
+            server(60.0, 0.5, 0.0),
+        ),
+        of(
+            "HTTP/3 faster by a third",
+            50,
+            server(60.0, 0.1, 0.0),
+            server(80.0, 0.1, 0.0),
+        ),
+        of(
+            "HTTP/2 faster by a third",
+            50,
+            server(80.0, 0.1, 0.0),
+            server(60.0, 0.1, 0.0),
+        ),
+        of(
+            "HTTP/2 faster by 10 %, wide",
+            50,
+            server(110.0, 0.4, 0.0),
+            server(100.0, 0.4, 0.0),
+        ),
+        of(
+            "HTTP/2 stalls at 5 %",
+            100,
+            server(110.0, 0.1, 0.0),
+            server(105.0, 0.1, 0.05),
+        ),
+        of(
+            "server takes ten RTTs",
+            50,
+            server(550.0, 0.3, 0.0),
+            server(540.0, 0.3, 0.0),
+        ),
+        of(
+            "UDP blocked",
+            50,
+            Server::of(Way::Blocked, 60.0),
+            server(60.0, 0.1, 0.0),
+        ),
+        Environment {
+            exchanged_at: Some(100),
+            ..of(
+                "exchanged after 100",
+                50,
+                server(60.0, 0.1, 0.0),
+                server(120.0, 0.1, 0.0),
+            )
+        },
+    ]
+}
+
+/// Mean time of each request in ms.
+fn means(environment: &Environment, policy: Policy) -> Vec<f64> {
+    let mut sums = vec![0.0; CALLS];
+    for seed in 0..SEEDS {
+        let (quic, tcp) = (environment.quic, environment.tcp);
+        let mut world = World::new(seed, environment.rtt_ms, quic, tcp);
+        world.hint();
+        for (i, sum) in sums.iter_mut().enumerate() {
+            if Some(i) == environment.exchanged_at {
+                (world.quic, world.tcp) = (world.tcp, world.quic);
+            }
+            let (time, _) = world.ask_and_wait(Ask { policy, ..ask() });
+            *sum += time.as_secs_f64() * 1e3;
+            world.rest(Duration::from_millis(500));
+        }
+    }
+    sums.iter().map(|sum| sum / SEEDS as f64).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn adapting_costs_little_and_less_with_each_request() {
+    let mut table = String::from("environment | requests | oracle ms | regret ms | regret %\n");
+    let mut late_regrets = Vec::new();
+    for environment in environments() {
+        let blocked = environment.quic.way == Way::Blocked;
+        let adaptive = means(&environment, Policy::Adaptive);
+        let h2 = means(&environment, Policy::H2);
+        let h3 = if blocked {
+            h2.clone()
+        } else {
+            means(&environment, Policy::H3)
+        };
+        for (from, to) in RANGES {
+            let of = |means: &[f64]| mean(&means[from - 1..to]);
+            let oracle = of(&h2).min(of(&h3));
+            let regret = of(&adaptive) - oracle;
+            let percent = 100.0 * regret / oracle;
+            writeln!(
+                table,
+                "{} | {from}-{to} | {oracle:.1} | {regret:+.1} | {percent:+.1}",
+                environment.name
+            )
+            .expect("a string takes it");
+            if from == 101 {
+                late_regrets.push((environment.name, regret, percent));
+            }
+        }
+    }
+    testing::golden(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regret.golden"),
+        &table,
+    );
+    for (name, regret_ms, percent) in late_regrets {
+        // Where one request in twenty stalls for thirty times as long, a look at the slower
+        // transport costs 150 ms on average, and a few looks among a hundred are 7 %.
+        let limit_percent = if name.contains("stalls") { 10.0 } else { 5.0 };
+        let small = regret_ms <= 5.0 || percent <= limit_percent;
+        assert!(small, "{name}: {regret_ms} ms, {percent} %");
+    }
+}
