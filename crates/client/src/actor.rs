@@ -172,10 +172,9 @@ impl Actor {
     pub(crate) async fn run(
         mut self,
         mut inbox: mpsc::UnboundedReceiver<Message>,
-        hints: Vec<Origin>,
+        hints: Vec<(Origin, u16)>,
     ) {
-        for origin in hints {
-            let port = origin.port;
+        for (origin, port) in hints {
             self.handle(route::Event::Hint {
                 origin: &origin,
                 port,

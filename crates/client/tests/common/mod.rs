@@ -1,0 +1,150 @@
+//! The server on loopback, and a UDP path in front of it that can fail.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use client::{Builder, Engine, Trust};
+use record::server_log::{RequestEvent, ServerEvent};
+use server::{Config, Server};
+use tempfile::TempDir;
+use tokio::net::UdpSocket;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub struct TestServer {
+    pub address: SocketAddr,
+    pub folder: TempDir,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), server::ServerError>>,
+}
+
+pub async fn start(config: Config) -> TestServer {
+    let folder = tempfile::tempdir().unwrap();
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let config = Config {
+        listen: vec![loopback],
+        credentials_dir: Some(folder.path().to_owned()),
+        log: Some(File::create(folder.path().join("log")).unwrap()),
+        ..config
+    };
+    let server = Server::bind(config).await.unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let address = server.addresses()[0];
+    let task = tokio::spawn(server.run(async {
+        stopped.await.ok();
+    }));
+    TestServer {
+        address,
+        folder,
+        stop,
+        task,
+    }
+}
+
+impl TestServer {
+    pub fn url(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.address.port())
+    }
+
+    /// An engine's builder that trusts this server.
+    pub fn trusting(&self) -> Builder {
+        let roots = fs::read(self.folder.path().join("ca.pem")).unwrap();
+        let address = vec![self.address.ip()];
+        Engine::builder()
+            .trust(Trust::Roots(roots))
+            .resolve("localhost", address)
+    }
+
+    /// Shuts the server down; returns the requests that it logged.
+    pub async fn stop(self) -> Vec<RequestEvent> {
+        self.stop.send(()).unwrap();
+        self.task.await.unwrap().unwrap();
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+        let events = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        events
+            .filter_map(|event| match event {
+                ServerEvent::Request(request) => Some(request),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Forwards UDP to a server, as a router with a NAT does.
+pub struct Path {
+    pub port: u16,
+    state: Arc<AtomicU8>,
+}
+
+const OPEN: u8 = 0;
+const DEAD: u8 = 1;
+const FORGETFUL: u8 = 2;
+
+impl Path {
+    pub async fn to(server: SocketAddr) -> Self {
+        let outside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = outside.local_addr().unwrap().port();
+        let state = Arc::new(AtomicU8::new(OPEN));
+        tokio::spawn(forward(outside, server, Arc::clone(&state)));
+        Self { port, state }
+    }
+
+    /// Nothing comes through any more.
+    pub fn die(&self) {
+        self.state.store(DEAD, Ordering::Relaxed);
+    }
+
+    /// Packets of ports that were in use so far are dropped in both directions; new ones pass.
+    pub fn forget(&self) {
+        self.state.store(FORGETFUL, Ordering::Relaxed);
+    }
+}
+
+async fn forward(outside: UdpSocket, server: SocketAddr, state: Arc<AtomicU8>) {
+    let outside = Arc::new(outside);
+    let mut inside: Vec<(SocketAddr, Arc<UdpSocket>)> = Vec::new();
+    let mut forgotten = 0;
+    let mut was = OPEN;
+    let mut packet = vec![0; 2_048];
+    loop {
+        let (length, from) = outside.recv_from(&mut packet).await.unwrap();
+        let now = state.load(Ordering::Relaxed);
+        if now == FORGETFUL && was != FORGETFUL {
+            forgotten = inside.len();
+        }
+        was = now;
+        let known = inside.iter().position(|(client, _)| *client == from);
+        if now == DEAD || known.is_some_and(|index| index < forgotten) {
+            continue;
+        }
+        let socket = match known {
+            Some(index) => Arc::clone(&inside[index].1),
+            None => {
+                let socket = Arc::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap());
+                inside.push((from, Arc::clone(&socket)));
+                let (back, state) = (Arc::clone(&socket), Arc::clone(&state));
+                let (outside, is_old) = (Arc::clone(&outside), now == OPEN);
+                tokio::spawn(async move {
+                    let mut packet = vec![0; 2_048];
+                    loop {
+                        let (length, _) = back.recv_from(&mut packet).await.unwrap();
+                        let dead = match state.load(Ordering::Relaxed) {
+                            OPEN => false,
+                            FORGETFUL => is_old,
+                            _ => true,
+                        };
+                        if !dead {
+                            outside.send_to(&packet[..length], from).await.unwrap();
+                        }
+                    }
+                });
+                socket
+            }
+        };
+        socket.send_to(&packet[..length], server).await.unwrap();
+    }
+}

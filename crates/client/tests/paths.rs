@@ -1,0 +1,165 @@
+//! UDP that is blocked, dies, or forgets a port, with real packets.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use client::{Error, Policy, Protocol};
+use common::{Path, start};
+use http::Method;
+use server::Config;
+use tokio::net::UdpSocket;
+
+const MIB: usize = 1 << 20;
+const ECHO: &str = r#"{"start_ts":1}"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn udp_without_answers_does_not_keep_a_request_from_tcp() {
+    let server = start(Config::default()).await;
+    let sink = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = sink.local_addr().unwrap().port();
+    let health = server.url("/health");
+    let engine = server.trusting().hint_h3_on(&health, port).build().unwrap();
+    for _ in 0..5 {
+        let response = engine.get(&health).send().await.unwrap();
+        assert_eq!(
+            response.report().protocol,
+            Protocol::H2,
+            "{}",
+            response.report().why
+        );
+    }
+    // The attempt ends after ten seconds; from then on HTTP/3 counts as broken here.
+    tokio::time::sleep(Duration::from_millis(10_500)).await;
+    let explained = engine.explain(&health).await;
+    assert!(
+        explained.contains("HTTP/3 failed here where HTTP/2 worked"),
+        "{explained}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_on_a_path_that_dies_is_sent_again_over_tcp() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let health = server.url("/health");
+    let engine = server
+        .trusting()
+        .hint_h3_on(&health, path.port)
+        .build()
+        .unwrap();
+    let first = engine.get(&health).send().await.unwrap();
+    assert_eq!(first.report().protocol, Protocol::H3);
+    first.bytes(MIB).await.unwrap();
+    path.die();
+    let asked = Instant::now();
+    let rescued = engine.get(&health).send().await.unwrap();
+    let report = rescued.report().clone();
+    assert_eq!(
+        (report.protocol, report.attempts),
+        (Protocol::H2, 2),
+        "{}",
+        report.why
+    );
+    // Half a second of silence and half a second for the probe's answer must pass.
+    assert!(
+        asked.elapsed() >= Duration::from_millis(900),
+        "{:?}",
+        asked.elapsed()
+    );
+    rescued.bytes(MIB).await.unwrap();
+    let next = engine.get(&health).send().await.unwrap();
+    assert_eq!(next.report().attempts, 1);
+    drop(engine);
+    let log = server.stop().await;
+    assert_eq!(log.len(), 3, "the second request arrived once: by TCP");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_must_not_be_repeated_is_not() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/echo");
+    let engine = server
+        .trusting()
+        .hint_h3_on(&url, path.port)
+        .build()
+        .unwrap();
+    let post = || engine.request(Method::POST, &url).body(ECHO);
+    post().send().await.unwrap().bytes(MIB).await.unwrap();
+    path.die();
+    let lost = post()
+        .time_limit(Duration::from_secs(4))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(lost, Error::TimedOut);
+    drop(engine);
+    assert_eq!(server.stop().await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nudge_saves_a_connection_whose_port_was_forgotten() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/echo");
+    let engine = server
+        .trusting()
+        .hint_h3_on(&url, path.port)
+        .build()
+        .unwrap();
+    let post = || {
+        engine
+            .request(Method::POST, &url)
+            .policy(Policy::H3)
+            .body(ECHO)
+    };
+    let before = post().send().await.unwrap();
+    before.bytes(MIB).await.unwrap();
+    path.forget();
+    let after = post()
+        .time_limit(Duration::from_secs(10))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!((after.report().attempts, after.report().reused), (1, true));
+    assert_eq!(after.status(), 200);
+    drop(engine);
+    let log = server.stop().await;
+    assert_eq!(log.len(), 2);
+    assert_eq!(
+        log[0].connection, log[1].connection,
+        "the connection moved, it was not opened anew"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_learnt_outlives_the_process_and_damage_does_not_stop_it() {
+    let server = start(Config {
+        alt_svc: true,
+        ..Config::default()
+    })
+    .await;
+    let (health, memory) = (server.url("/health"), tempfile::tempdir().unwrap());
+    let engine = || server.trusting().memory(memory.path()).build().unwrap();
+    let protocol = async |engine: client::Engine| {
+        let response = engine.get(&health).send().await.unwrap();
+        let protocol = response.report().protocol;
+        response.bytes(MIB).await.unwrap();
+        protocol
+    };
+    assert_eq!(protocol(engine()).await, Protocol::H2);
+    assert_eq!(
+        protocol(engine()).await,
+        Protocol::H3,
+        "Alt-Svc was remembered"
+    );
+    let file = memory.path().join("route.v1");
+    std::fs::write(&file, b"CMTR\0\x01 and no more").unwrap();
+    assert_eq!(protocol(engine()).await, Protocol::H2);
+    assert!(memory.path().join("route.bad").exists());
+    assert_eq!(protocol(engine()).await, Protocol::H3);
+    // A folder that cannot be written to: a file is in its place.
+    let engine = server.trusting().memory(&file).build().unwrap();
+    assert_eq!(protocol(engine).await, Protocol::H2);
+}

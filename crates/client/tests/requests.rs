@@ -1,0 +1,273 @@
+//! Requests over every protocol, against the server on loopback.
+
+mod common;
+
+use std::time::Duration;
+
+use client::{Error, Fault, Policy, Protocol};
+use common::start;
+use http::Method;
+use server::Config;
+use sha2::{Digest, Sha256};
+
+const MIB: usize = 1 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_arrive_whole_in_both_directions_over_both_transports() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let upload: Vec<u8> = (0..3 * MIB).map(|i| (i * 31) as u8).collect();
+    for (policy, protocol) in [(Policy::H2, Protocol::H2), (Policy::H3, Protocol::H3)] {
+        let request = engine
+            .request(Method::PUT, &server.url("/upload"))
+            .policy(policy);
+        let response = request.body(upload.clone()).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.report().protocol, protocol);
+        response.bytes(MIB).await.unwrap();
+        let request = engine.get(&server.url("/bytes/3000000")).policy(policy);
+        let response = request.send().await.unwrap();
+        let report = response.report().clone();
+        assert!(
+            report.reused
+                && report.phases.tls_ns.is_none()
+                && report.phases.first_byte_ns.is_some()
+        );
+        let limited = engine
+            .get(&server.url("/bytes/3000000"))
+            .policy(policy)
+            .send()
+            .await
+            .unwrap();
+        assert!(limited.bytes(2_999_999).await.is_err());
+        assert_eq!(response.bytes(3_000_000).await.unwrap().len(), 3_000_000);
+    }
+    drop(engine);
+    let log = server.stop().await;
+    let digest: String = Sha256::digest(&upload)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let uploads: Vec<_> = log
+        .iter()
+        .filter(|request| request.path == "/upload")
+        .collect();
+    assert_eq!(uploads.len(), 2);
+    for request in uploads {
+        let seen = serde_json::to_string(request).unwrap();
+        assert!(seen.contains(&digest), "{seen}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hint_leads_to_http_3_at_once_and_alt_svc_later() {
+    let server = start(Config {
+        alt_svc: true,
+        ..Config::default()
+    })
+    .await;
+    let health = server.url("/health");
+    let hinted = server.trusting().hint_h3(&health).build().unwrap();
+    let first = hinted.get(&health).send().await.unwrap();
+    assert_eq!(
+        first.report().protocol,
+        Protocol::H3,
+        "{}",
+        first.report().why
+    );
+    let told = server.trusting().build().unwrap();
+    let mut protocols = Vec::new();
+    for _ in 0..12 {
+        let response = told.get(&health).send().await.unwrap();
+        protocols.push(response.report().protocol);
+        response.bytes(MIB).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(protocols[0], Protocol::H2);
+    assert!(protocols.contains(&Protocol::H3), "{protocols:?}");
+    let explained = told.explain(&health).await;
+    assert!(
+        explained.contains("open: 1 by HTTP/3, 1 by TCP"),
+        "{explained}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_requests_at_once_all_end() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let mut tasks = Vec::new();
+    for _ in 0..64 {
+        let (engine, url) = (engine.clone(), server.url("/bytes/20000"));
+        tasks.push(tokio::spawn(async move {
+            let mut bytes = 0;
+            for _ in 0..16 {
+                bytes += engine
+                    .get(&url)
+                    .send()
+                    .await
+                    .unwrap()
+                    .bytes(MIB)
+                    .await
+                    .unwrap()
+                    .len();
+            }
+            bytes
+        }));
+    }
+    let mut bytes = 0;
+    for task in tasks {
+        bytes += task.await.unwrap();
+    }
+    assert_eq!(bytes, 1_024 * 20_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_requests_leave_nothing_behind() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let large = server.url("/bytes/3000000");
+    for i in 0..200_u64 {
+        let policy = if i % 2 == 0 { Policy::H2 } else { Policy::H3 };
+        // At moments spread over the whole exchange, which takes some ms.
+        let patience = Duration::from_micros(i * 37 % 8_000);
+        let get = async {
+            let response = engine.get(&large).policy(policy).send().await?;
+            response.bytes(4 * MIB).await
+        };
+        tokio::time::timeout(patience, get).await.ok();
+    }
+    // Both connections still work, and no request counts as one of the 512 at a time.
+    for policy in [Policy::H2, Policy::H3] {
+        let response = engine.get(&large).policy(policy).send().await.unwrap();
+        assert_eq!(response.bytes(4 * MIB).await.unwrap().len(), 3_000_000);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_authority_is_refused_over_both_transports() {
+    let (server, other) = (
+        start(Config::default()).await,
+        start(Config::default()).await,
+    );
+    for policy in [Policy::H2, Policy::H3, Policy::Adaptive] {
+        let engine = other.trusting().hint_h3(&server.url("/")).build().unwrap();
+        let refused = engine
+            .get(&server.url("/health"))
+            .policy(policy)
+            .send()
+            .await
+            .unwrap_err();
+        let expected = Error::Failed {
+            fault: Fault::Certificate,
+            may_have_acted: false,
+        };
+        assert_eq!(refused, expected, "{policy:?}");
+    }
+    assert!(server.stop().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_name_is_refused_over_both_transports() {
+    let config = Config {
+        names: vec!["other.example".into()],
+        ..Config::default()
+    };
+    let server = start(config).await;
+    for policy in [Policy::H2, Policy::H3] {
+        let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+        let refused = engine
+            .get(&server.url("/health"))
+            .policy(policy)
+            .send()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::Failed {
+                    fault: Fault::Certificate,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_the_server_are_errors() {
+    use server::Fault::{Reset, Stall, Truncate};
+    let faults = [(1, Reset), (2, Truncate), (3, Stall)].into();
+    let server = start(Config {
+        faults,
+        ..Config::default()
+    })
+    .await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let url = server.url("/bytes/100000");
+    for policy in [Policy::H2, Policy::H3] {
+        let get = async |id: u32, limit: Duration| {
+            let request = engine
+                .get(&url)
+                .policy(policy)
+                .header("x-commute-id", id.to_string());
+            request
+                .time_limit(limit)
+                .send()
+                .await?
+                .bytes(MIB)
+                .await
+                .map(|body| body.len())
+        };
+        let long = Duration::from_secs(20);
+        let reset = get(1, long).await.expect_err("it is reset");
+        assert!(
+            matches!(
+                reset,
+                Error::Failed {
+                    may_have_acted: true,
+                    ..
+                }
+            ),
+            "{policy:?} {reset}"
+        );
+        let truncated = get(2, long).await.expect_err("it is cut off");
+        assert!(
+            matches!(truncated, Error::Failed { .. }),
+            "{policy:?} {truncated}"
+        );
+        let stalled = get(3, Duration::from_millis(300)).await;
+        assert_eq!(stalled, Err(Error::TimedOut), "{policy:?}");
+        assert_eq!(get(4, long).await.unwrap(), 100_000, "{policy:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_a_reason() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().build().unwrap();
+    for url in ["", "http://localhost/", "https://", "ftp://a.example"] {
+        let refused = engine.get(url).send().await.unwrap_err();
+        assert!(matches!(refused, Error::Invalid(_)), "{url}: {refused}");
+    }
+    let refused = engine
+        .get(&server.url("/"))
+        .header("a b", "c")
+        .send()
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, Error::Invalid(_)), "{refused}");
+    let unknown = engine
+        .get("https://name.invalid/")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        unknown,
+        Error::Failed {
+            fault: Fault::Name,
+            may_have_acted: false
+        }
+    );
+}
