@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use crate::conn::{self, Conn, Exchange, Opened, Target};
 use crate::error::Error;
 use crate::memory::MemoryFile;
-use crate::report::{Phases, Report};
+use crate::report::{Phases, Progress, Report};
 use crate::response::{Part, Response};
 use crate::tls::Tls;
 
@@ -43,6 +43,7 @@ pub(crate) struct Submission {
     pub(crate) body: Bytes,
     pub(crate) limit: Option<Duration>,
     pub(crate) asked: Instant,
+    pub(crate) progress: Progress,
     pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
 }
 
@@ -110,6 +111,7 @@ struct Call {
     head: Arc<http::request::Parts>,
     body: Bytes,
     asked: Instant,
+    progress: Progress,
     reply: Option<oneshot::Sender<Result<Response, Error>>>,
     ending: Arc<OnceLock<Error>>,
     copies: HashMap<ConnId, Sending>,
@@ -131,6 +133,7 @@ struct Slot {
     conn: Option<Conn>,
     origin: Origin,
     local_port: u16,
+    resumed: bool,
     used: bool,
     resolved: Option<Instant>,
     connected: Option<Instant>,
@@ -235,6 +238,7 @@ impl Actor {
             body,
             limit,
             asked,
+            progress,
             reply,
         } = submission;
         let limit = limit.map(|limit| {
@@ -249,6 +253,7 @@ impl Actor {
             head: Arc::new(head),
             body,
             asked,
+            progress,
             reply: Some(reply),
             ending: Arc::default(),
             copies: HashMap::new(),
@@ -300,6 +305,7 @@ impl Actor {
                 };
                 let protocol = opened.conn.protocol();
                 (slot.local_port, slot.tls) = (opened.local_port, Some(opened.tls));
+                slot.resumed = opened.resumed;
                 slot.conn = Some(opened.conn);
                 self.handle(route::Event::Ready { conn, protocol });
             }
@@ -489,6 +495,7 @@ impl Actor {
             resolved: self.resolved.get(&origin).copied(),
             origin,
             local_port: 0,
+            resumed: false,
             used: false,
             connected: None,
             tls: None,
@@ -520,27 +527,44 @@ impl Actor {
             head: None,
         };
         call.copies.insert(conn_id, sending);
+        if let (Some(report), Some(call)) = (self.report(id, conn_id), self.calls.get(&id)) {
+            call.progress.set(report);
+        }
     }
 
     fn deliver(&mut self, id: CallId, conn_id: ConnId) {
-        let why = self.router.why(id);
-        let (Some(call), Some(slot)) = (self.calls.get_mut(&id), self.conns.get(&conn_id)) else {
+        let Some(report) = self.report(id, conn_id) else {
             return;
         };
-        let Some(sending) = call.copies.get_mut(&conn_id) else {
+        let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
-        let (Some((at, head, body)), Some(reply)) = (sending.head.take(), call.reply.take()) else {
-            return;
-        };
+        let head = call
+            .copies
+            .get_mut(&conn_id)
+            .and_then(|sending| sending.head.take());
+        if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
+            call.progress.set(report.clone());
+            let response = Response::new(head, body, Arc::clone(&call.ending), report);
+            // Whoever asked may have gone; then the response's guard cancels.
+            reply.send(Ok(response)).ok();
+        }
+    }
+
+    /// How a request fares on a connection.
+    fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
+        let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
+        let sending = call.copies.get(&conn_id)?;
         let since = |at: Option<Instant>| {
             let after = at?.checked_duration_since(call.asked)?;
             u64::try_from(after.as_nanos()).ok()
         };
-        let report = Report {
+        Some(Report {
             protocol: slot.conn.as_ref().map_or(Protocol::H2, Conn::protocol),
-            why: why.unwrap_or(Why::Opening),
-            reused: sending.reused,
+            why: self.router.why(id).unwrap_or(Why::Opening),
+            connection: conn_id.0,
+            reused: sending.reused || slot.tls.is_some_and(|at| at < call.asked),
+            resumed: slot.resumed,
             local_port: slot.local_port,
             attempts: call.attempts,
             phases: Phases {
@@ -548,12 +572,9 @@ impl Actor {
                 connect_ns: since(slot.connected),
                 tls_ns: since(slot.tls),
                 request_sent_ns: since(sending.sent),
-                first_byte_ns: since(Some(at)),
+                first_byte_ns: since(sending.head.as_ref().map(|(at, ..)| *at)),
             },
-        };
-        let response = Response::new(head, body, Arc::clone(&call.ending), report);
-        // Whoever asked may have gone; then the response's guard cancels.
-        reply.send(Ok(response)).ok();
+        })
     }
 
     fn refuse(&mut self, id: CallId, error: Error) {

@@ -47,6 +47,9 @@ pub enum BuildError {
     /// The roots contain no certificate.
     #[error("the roots contain no certificate")]
     NoRoots,
+    /// The roots cannot be used.
+    #[error("roots: {0}")]
+    Roots(String),
     /// A PEM file is not one.
     #[error("PEM: {0:?}")]
     Pem(rustls::pki_types::pem::Error),

@@ -35,7 +35,7 @@ mod tls;
 
 pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
-pub use report::{Phases, Report};
+pub use report::{Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
 pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};

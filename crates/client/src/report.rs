@@ -1,6 +1,26 @@
 //! What a response's way was.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use route::{Protocol, Why};
+
+/// How a request fares, for those who want to know even if it has no response.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Mutex<Option<Report>>>);
+
+impl Progress {
+    /// Returns the report so far; nothing before the request was sent.
+    pub fn report(&self) -> Option<Report> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn set(&self, report: Report) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }
+}
 
 /// How a response came.
 #[derive(Clone, Debug)]
@@ -9,8 +29,12 @@ pub struct Report {
     pub protocol: Protocol,
     /// Why this connection.
     pub why: Why,
-    /// Whether the connection had been opened for an earlier request.
+    /// The connection's number in this engine.
+    pub connection: u64,
+    /// Whether the connection was open before the request was asked for.
     pub reused: bool,
+    /// Whether its handshake resumed a TLS session.
+    pub resumed: bool,
     /// The connection's local port.
     pub local_port: u16,
     /// How often the request was sent.

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::actor::{Message, Submission};
 use crate::engine::{Engine, origin_of};
 use crate::error::Error;
+use crate::report::Progress;
 use crate::response::{Guard, Response};
 
 /// A request before it is sent.
@@ -27,6 +28,7 @@ pub struct Request<'a> {
     idempotent: Option<bool>,
     policy: Policy,
     limit: Option<Duration>,
+    progress: Progress,
 }
 
 impl<'a> Request<'a> {
@@ -43,6 +45,7 @@ impl<'a> Request<'a> {
             idempotent: None,
             policy,
             limit: None,
+            progress: Progress::default(),
         }
     }
 
@@ -102,6 +105,12 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Reports here, too, how the request fares.
+    pub fn progress(mut self, progress: &Progress) -> Self {
+        self.progress = progress.clone();
+        self
+    }
+
     /// Sends the request and waits for the head of the response. Dropping the future cancels it.
     pub async fn send(self) -> Result<Response, Error> {
         let (origin, uri) = origin_of(&self.url).map_err(Error::Invalid)?;
@@ -122,7 +131,8 @@ impl<'a> Request<'a> {
         let id = self.engine.next_call();
         let (reply, response) = oneshot::channel();
         let guard = Guard::new(id, self.engine.messages());
-        let (body, limit, asked) = (self.body, self.limit, Instant::now());
+        let (body, limit, progress) = (self.body, self.limit, self.progress);
+        let asked = Instant::now();
         let submission = Submission {
             id,
             origin,
@@ -131,6 +141,7 @@ impl<'a> Request<'a> {
             body,
             limit,
             asked,
+            progress,
             reply,
         };
         self.engine.tell(Message::Submit(Box::new(submission)));

@@ -1,10 +1,13 @@
 //! Whom the engine trusts, and who it is.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use crate::engine::BuildError;
 
@@ -33,6 +36,7 @@ pub struct Identity {
 pub(crate) struct Tls {
     tcp: Arc<ClientConfig>,
     quic: Arc<ClientConfig>,
+    over_quic: Arc<CountingVerifier>,
 }
 
 impl Tls {
@@ -50,24 +54,38 @@ impl Tls {
             return Err(BuildError::NoRoots);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots);
-        let config = match identity {
-            None => builder.with_no_client_auth(),
-            Some(identity) => {
-                let key = PrivateKeyDer::from_pem_slice(&identity.key_pem)?;
-                builder.with_client_auth_cert(certificates(&identity.chain_pem)?, key)?
-            }
-        };
-        let of = |alpn: &[&[u8]]| {
-            let mut config = config.clone();
+        let inner = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone());
+        let inner = inner
+            .build()
+            .map_err(|error| BuildError::Roots(error.to_string()))?;
+        let verified = AtomicU64::new(0);
+        let over_quic = Arc::new(CountingVerifier {
+            inner: Arc::clone(&inner),
+            verified,
+        });
+        let of = |alpn: &[&[u8]], verifier: Arc<dyn ServerCertVerifier>| {
+            let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+                .with_safe_default_protocol_versions()?
+                .dangerous()
+                .with_custom_certificate_verifier(verifier);
+            let mut config = match identity {
+                None => builder.with_no_client_auth(),
+                Some(identity) => {
+                    let key = PrivateKeyDer::from_pem_slice(&identity.key_pem)?;
+                    builder.with_client_auth_cert(certificates(&identity.chain_pem)?, key)?
+                }
+            };
             config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
             config.resumption = rustls::client::Resumption::in_memory_sessions(256);
-            Arc::new(config)
+            Ok::<_, BuildError>(Arc::new(config))
         };
-        let (tcp, quic) = (of(&[b"h2", b"http/1.1"]), of(&[b"h3"]));
-        Ok(Self { tcp, quic })
+        let tcp = of(&[b"h2", b"http/1.1"], inner)?;
+        let quic = of(&[b"h3"], Arc::clone(&over_quic) as _)?;
+        Ok(Self {
+            tcp,
+            quic,
+            over_quic,
+        })
     }
 
     /// The same without any ticket.
@@ -78,7 +96,17 @@ impl Tls {
             Arc::new(config)
         };
         let (tcp, quic) = (fresh(&self.tcp), fresh(&self.quic));
-        Self { tcp, quic }
+        let over_quic = Arc::clone(&self.over_quic);
+        Self {
+            tcp,
+            quic,
+            over_quic,
+        }
+    }
+
+    /// Returns the number of chains verified in QUIC's handshakes so far.
+    pub(crate) fn verified_over_quic(&self) -> u64 {
+        self.over_quic.verified.load(Ordering::Relaxed)
     }
 
     pub(crate) fn tcp(&self) -> Arc<ClientConfig> {
@@ -87,6 +115,52 @@ impl Tls {
 
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.quic)
+    }
+}
+
+/// rustls' own verifier, which also counts the chains that it is given.
+#[derive(Debug)]
+struct CountingVerifier {
+    inner: Arc<WebPkiServerVerifier>,
+    verified: AtomicU64,
+}
+
+impl ServerCertVerifier for CountingVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verified.fetch_add(1, Ordering::Relaxed);
+        self.inner
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
     }
 }
 

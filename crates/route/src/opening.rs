@@ -6,9 +6,7 @@ use std::time::Duration;
 use crate::book::Row;
 use crate::command::{Command, Records};
 use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, SiteRace};
-use crate::event::{
-    Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport,
-};
+use crate::event::{Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport};
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
 use crate::standing::{Trial, Udp};

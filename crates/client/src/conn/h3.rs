@@ -41,6 +41,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let crypto = QuicClientConfig::try_from(tls.quic()).map_err(|_| Fault::Handshake)?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(Arc::new(transport()));
+    let verified = tls.verified_over_quic();
     let connecting = endpoint.connect_with(config, target.address, &target.origin.host);
     let mut connecting = connecting.map_err(|_| Fault::Connect)?;
     if connecting.handshake_data().await.is_ok() {
@@ -55,6 +56,9 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
             .ok();
     }
     let quic = connecting.await.map_err(|error| handshake_fault(&error))?;
+    // A handshake that verifies no chain has resumed a session (RFC 8446 section 2.2); quinn offers
+    // no other way to find out.
+    let resumed = tls.verified_over_quic() == verified;
     let tls = Instant::now();
     let transport = h3_quic::Connection::new(quic.clone());
     let (mut driver, requests) = ::h3::client::new(transport)
@@ -79,6 +83,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     Ok(Opened {
         conn: super::Conn::H3(conn),
         local_port,
+        resumed,
         tls,
     })
 }

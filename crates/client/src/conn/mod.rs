@@ -28,6 +28,7 @@ pub(crate) enum Conn {
 pub(crate) struct Opened {
     pub(crate) conn: Conn,
     pub(crate) local_port: u16,
+    pub(crate) resumed: bool,
     pub(crate) tls: Instant,
 }
 

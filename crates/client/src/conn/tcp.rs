@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use route::{Fault, PathSample, Protocol, Replay};
+use rustls::HandshakeKind;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -70,6 +71,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let stream = TlsConnector::from(tls.tcp()).connect(name, tcp).await;
     let stream = stream.map_err(|error| handshake_fault(&error))?;
     let tls = Instant::now();
+    let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let io = TokioIo::new(stream);
     let (messages, conn) = (target.messages, target.id);
@@ -108,6 +110,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     Ok(Opened {
         conn: super::Conn::Tcp(conn),
         local_port,
+        resumed,
         tls,
     })
 }
