@@ -102,6 +102,7 @@ impl<S: Stack> Pool<S> {
         let conn = if self.stack.shares_connection() {
             let mut shared = self.shared.lock().await;
             match shared.take().filter(|open| self.is_usable(open)) {
+                Some(open) if self.stack.chooses_connections() => Rc::clone(shared.insert(open)),
                 Some(open) => Rc::clone(shared.insert(mark_reused(open, trace))),
                 None => Rc::clone(shared.insert(self.open(trace).await?)),
             }
@@ -118,6 +119,9 @@ impl<S: Stack> Pool<S> {
 
     /// Copies what is known about the connection into the call's row.
     pub(crate) fn describe(&self, conn: &PooledConn<S>, trace: &Trace) {
+        if self.stack.chooses_connections() {
+            return;
+        }
         let info = self.stack.conn_info(conn.get());
         trace.edit(|row| {
             row.connection = conn.0.number;

@@ -30,6 +30,12 @@ pub trait Stack: Sized + 'static {
     /// Reports whether one connection carries all calls, concurrent ones included.
     fn shares_connection(&self) -> bool;
 
+    /// Reports whether [`call`](Self::call) itself writes each row's connection, because it chooses one
+    /// by itself.
+    fn chooses_connections(&self) -> bool {
+        false
+    }
+
     /// Makes the request of a step that [is a call](Action::is_call).
     fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, StackError>;
 

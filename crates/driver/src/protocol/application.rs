@@ -17,6 +17,9 @@ pub enum Protocol {
     H3,
     /// gRPC over HTTP/2 over TLS.
     Grpc,
+    /// HTTP/1.1, HTTP/2 or HTTP/3 over TLS, as the client decides for each request. Rows, server and
+    /// records name the one that was spoken.
+    Auto,
 }
 
 impl Protocol {
@@ -27,6 +30,7 @@ impl Protocol {
             Self::H2 => "h2",
             Self::H3 => "h3",
             Self::Grpc => "grpc",
+            Self::Auto => "auto",
         }
     }
 }

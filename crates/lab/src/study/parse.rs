@@ -405,8 +405,11 @@ fn contradiction(arm: &Arm) -> Option<String> {
         Protocol::Grpc if codec != "protobuf" => {
             Some("gRPC always uses Protobuf here; leave `codec` out".to_owned())
         }
-        _ if arm.discovery.is_some() && arm.protocol != Protocol::H3 => {
-            Some("`discovery` says how HTTP/3 is found; use it with protocol = \"h3\"".to_owned())
+        _ if arm.discovery.is_some() && !matches!(arm.protocol, Protocol::H3 | Protocol::Auto) => {
+            Some(
+                "`discovery` says how HTTP/3 is found; use it with protocol = \"h3\" or \"auto\""
+                    .to_owned(),
+            )
         }
         _ if arm.protocol != Protocol::H3
             && (arm.packet_threshold.is_some() || arm.time_threshold.is_some()) =>
@@ -426,7 +429,7 @@ fn contradiction(arm: &Arm) -> Option<String> {
         _ if arm.observe.as_deref().is_some_and(bad_frames) => {
             Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
         }
-        Protocol::H2 | Protocol::H3 if arm.security == Security::None => Some(
+        Protocol::H2 | Protocol::H3 | Protocol::Auto if arm.security == Security::None => Some(
             "security = \"none\" is for h1 and grpc only: no client has HTTP/2 or HTTP/3 without TLS"
                 .to_owned(),
         ),

@@ -126,7 +126,7 @@ impl<'a> PlannedRequests<'a> {
                 },
                 body: self.grpc_body(&step.action),
             },
-            Protocol::H1 | Protocol::H2 | Protocol::H3 => {
+            Protocol::H1 | Protocol::H2 | Protocol::H3 | Protocol::Auto => {
                 let (method, path, body) = match &step.action {
                     Action::Call { body } => {
                         ("POST", "/echo".to_owned(), Some(Body::of(body.as_bytes())))
