@@ -217,6 +217,7 @@ impl Actor {
             Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
             Message::PlainWorked => self.handle(route::Event::PlainWorked),
             Message::Explain(origin, reply) => {
+                self.handle(route::Event::Time);
                 // Whoever asked may have gone.
                 reply.send(self.router.explain(&origin)).ok();
             }

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use crate::event::{Origin, Transport};
 use crate::learn::{Class, Verdict};
 use crate::router::Router;
+use crate::standing::Trial;
 use crate::why::Why;
 
 impl Router {
-    /// Says what is known of an origin on this network and what a request would do, a line each.
+    /// Says what is known of an origin on this network and what a request would do, a line each,
+    /// as of the last event.
     pub fn explain(&self, origin: &Origin) -> String {
         let mut text = format!("{}:{}\n", origin.host, origin.port);
         let Some(network) = self.network_id() else {
@@ -24,9 +26,12 @@ impl Router {
             &mut text,
             format_args!("open: {} by HTTP/3, {} by TCP", open[0], open[1]),
         );
-        match self.why_not_quic(origin) {
-            Some(why) => say(&mut text, format_args!("{why}")),
-            None => say(&mut text, format_args!("HTTP/3 may be used")),
+        say(
+            &mut text,
+            format_args!("HTTP/3 here: {}", self.standing(origin)),
+        );
+        if let Some(why) = self.why_not_quic(origin) {
+            say(&mut text, format_args!("{why}"));
         }
         let digest = self.book.digest(origin);
         let Some(row) = self.book.rows.get(&(network, digest)) else {
@@ -71,6 +76,26 @@ impl Router {
             say(&mut text, format_args!("{why}"));
         }
         text
+    }
+}
+
+impl Router {
+    /// The state of HTTP/3 to an origin on this network, by the names of `docs/client.md`.
+    fn standing(&self, origin: &Origin) -> &'static str {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let offer = self.book.offers.get(&digest);
+        if offer.is_none_or(|offer| offer.until <= now) {
+            return "unknown";
+        }
+        let row = self
+            .network_id()
+            .and_then(|id| self.book.rows.get(&(id, digest)));
+        match row.map(|row| row.trial) {
+            None | Some(Trial::Untried) => "untried",
+            Some(Trial::Works) => "works",
+            Some(trial) if trial.on_probation(now) => "on probation",
+            Some(Trial::Broken { .. }) => "broken",
+        }
     }
 }
 

@@ -113,7 +113,7 @@ fn if_nothing_answers_the_network_is_at_fault() {
     assert_eq!(end, End::Failed(Fault::Connect));
     assert!((10_000..11_000).contains(&ms), "{ms}");
     let state = world.router.explain(&origin());
-    assert!(state.contains("HTTP/3 may be used"), "{state}");
+    assert!(state.contains("HTTP/3 here: untried"), "{state}");
 }
 
 #[test]

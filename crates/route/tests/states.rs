@@ -1,0 +1,124 @@
+//! Takes a router through each transition that `docs/client.md` names.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use common::{Server, Way, World, ask, origin};
+use route::{Event, Fault, Moment};
+
+const TABLE: &str = include_str!("../../../docs/client.md");
+
+fn world(quic: Way, tcp: Way) -> World {
+    World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
+}
+
+fn state(world: &mut World) -> String {
+    world.handle(Event::Time);
+    let explained = world.router.explain(&origin());
+    let line = explained
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("HTTP/3 here: "));
+    line.expect("it says the state").to_owned()
+}
+
+/// A world in which HTTP/3 is in the state `from`.
+fn begin(from: &str, quic: Way, tcp: Way) -> World {
+    let mut world = world(quic, tcp);
+    match from {
+        "unknown" => {}
+        "untried" => world.hint(),
+        "works" => {
+            world.quic.way = Way::Free;
+            world.hint();
+            world.ask_and_wait(ask());
+            world.quic.way = quic;
+        }
+        "broken" | "on probation" => {
+            (world.quic.way, world.tcp.way) = (Way::BadHandshake, Way::Free);
+            world.hint();
+            world.ask_and_wait(ask());
+            if from == "on probation" {
+                world.rest(Duration::from_secs(5));
+            }
+            lose_connections(&mut world);
+            (world.quic.way, world.tcp.way) = (quic, tcp);
+        }
+        other => panic!("no way to the state {other}"),
+    }
+    assert_eq!(state(&mut world), from);
+    world
+}
+
+fn lose_connections(world: &mut World) {
+    for conn in world.conns.keys().copied().collect::<Vec<_>>() {
+        world.conns.remove(&conn);
+        world.handle(Event::Closed {
+            conn,
+            fault: Fault::Reset,
+        });
+    }
+}
+
+/// Lets happen what the table says.
+fn happen(from: &str, when: &str) -> World {
+    let race = |quic, tcp| {
+        let mut world = begin(from, quic, tcp);
+        world.ask_and_wait(ask());
+        world
+    };
+    match when {
+        "a hint, an HTTPS record or `Alt-Svc` offers it" => {
+            let mut world = begin(from, Way::Free, Way::Free);
+            world.hint();
+            world
+        }
+        "a connection is ready" => {
+            let mut world = race(Way::Free, Way::Free);
+            world.rest(Duration::from_secs(1));
+            world
+        }
+        "QUIC failed, TCP works" => {
+            let mut world = race(Way::BadHandshake, Way::Free);
+            world.rest(Duration::from_secs(1));
+            world
+        }
+        "QUIC failed, and TCP failed, too" => race(Way::Blocked, Way::Blocked),
+        "QUIC fell silent, TCP answered the request" => {
+            race(Way::DiesAt(Moment::from_ns(1)), Way::Free)
+        }
+        "its time passed" => {
+            let mut world = begin(from, Way::Free, Way::Free);
+            world.rest(Duration::from_secs(5));
+            world
+        }
+        other => panic!("nothing here makes this happen: {other}"),
+    }
+}
+
+#[test]
+fn every_transition_of_the_table_happens() {
+    let rows = TABLE
+        .lines()
+        .skip_while(|line| !line.starts_with("| from |"))
+        .skip(2);
+    let mut count = 0;
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [from, when, to] = cells[..] else {
+            panic!("not three columns: {row}");
+        };
+        assert_eq!(state(&mut happen(from, when)), to, "{row}");
+        count += 1;
+    }
+    assert!(count >= 8, "the table was not found");
+}
+
+#[test]
+fn a_second_failure_breaks_it_for_longer() {
+    let world = happen("on probation", "QUIC failed, TCP works");
+    let explained = world.router.explain(&origin());
+    // A refused handshake counts three: 4 s, then 32 s.
+    assert!(explained.contains("next try in 3"), "{explained}");
+}
