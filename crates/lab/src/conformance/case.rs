@@ -63,6 +63,16 @@ impl OtherCredentials {
 }
 
 impl Case {
+    /// Whether the case is one for this protocol. A client that chooses by itself must pass what it must
+    /// pass over HTTP/2 and HTTP/3 alike.
+    pub(super) fn applies_to(&self, protocol: Protocol) -> bool {
+        let has = |protocol| self.protocols.contains(&protocol);
+        match protocol {
+            Protocol::Auto => has(Protocol::H2) && has(Protocol::H3),
+            _ => has(protocol),
+        }
+    }
+
     /// Returns why the case does not apply to this driver, if it does not.
     pub(super) fn unsupported_by(
         &self,

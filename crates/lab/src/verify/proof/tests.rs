@@ -145,6 +145,24 @@ fn honest_rows_are_accepted() {
 }
 
 #[test]
+fn a_client_that_decides_may_have_opened_its_connection_beforehand() {
+    let w = workload();
+    let mut rows = [row(1, 1_400), row(2, 2_000)];
+    rows[0].reused = true;
+    let log = [connection(), request(1, 1_500), request(2, 2_300)];
+    let prove_as = |protocol| {
+        let claim = Claim {
+            protocol,
+            ..claim(&w)
+        };
+        prove(&claim, &rows, &log)
+    };
+    let (calls, _) = prove_as(Protocol::Auto).unwrap();
+    assert_eq!((calls[0].first, calls[0].protocol.as_str()), (false, "h2"));
+    assert!(prove_as(Protocol::H2).is_err());
+}
+
+#[test]
 fn each_contradiction_has_its_reason() {
     let honest = [row(1, 1_100), row(2, 2_000)];
     let refused = |change: fn(&mut [Row; 2]), reason: &str| {
