@@ -42,6 +42,7 @@ mod percentiles;
 mod phases;
 mod population;
 mod quantity;
+mod regret;
 mod repeat;
 mod sending;
 mod sentence;
@@ -63,6 +64,7 @@ pub use html::html;
 pub use human::human;
 pub use number::{Size, count, duration, percent, size, with_interval};
 pub use quantity::{Bound, Method, Quantity, Unit};
+pub use regret::{Regret, regret};
 pub use summarise::summarise;
 pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,

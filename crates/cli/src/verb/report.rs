@@ -17,7 +17,8 @@ use crate::{exit, out};
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
     commute report shard-1 shard-2 --html report.html\n  \
-    commute report runs/quickstart-1 --format csv > calls.csv")]
+    commute report runs/quickstart-1 --format csv > calls.csv\n  \
+    commute report runs/client-1 --regret 'client auto' --oracle 'client h2' --oracle 'client h3'")]
 pub(crate) struct Args {
     /// Folders of a run or of its shards
     #[arg(required = true, value_name = "DIR")]
@@ -25,6 +26,12 @@ pub(crate) struct Args {
     /// Output: a summary for people, the summary as JSON, or every request as CSV
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Instead, what this arm lost by choosing, against the better of the arms of --oracle
+    #[arg(long, value_name = "ARM", requires = "oracle")]
+    regret: Option<String>,
+    /// An arm that the arm of --regret chooses between; give it once for each
+    #[arg(long, value_name = "ARM", requires = "regret")]
+    oracle: Vec<String>,
     /// Also write the report as a self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -45,12 +52,72 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         .map(|dir| Ok(Store::open(dir)?.read()?))
         .collect::<anyhow::Result<Vec<RunData>>>()?;
     let data = record::merge(shards)?;
+    if let Some(arm) = &args.regret {
+        return print_regret(&data, arm, &args.oracle);
+    }
     let summary = report::summarise(&data);
     if let Some(file) = &args.html {
         write(file, &report::html(&summary, &data))?;
     }
     print(&summary, &data, args.format)?;
     Ok(validity(&summary))
+}
+
+/// Prints what choosing cost, as a table.
+fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result<u8> {
+    let arms = || data.run().arms.iter().map(|arm| arm.name.as_str());
+    for name in oracles.iter().map(String::as_str).chain([arm]) {
+        let hint = config::did_you_mean(name, arms());
+        anyhow::ensure!(
+            arms().any(|known| known == name),
+            "no arm is named {name}{hint}"
+        );
+    }
+    let oracles: Vec<&str> = oracles.iter().map(String::as_str).collect();
+    let ms = |ns: f64| format!("{:.1}", ns / 1e6);
+    let mut table = comfy_table::Table::new();
+    table
+        .load_preset(comfy_table::presets::NOTHING)
+        .set_header([
+            "network",
+            "requests",
+            "oracle ms",
+            "regret ms",
+            "interval",
+            "verdict",
+            "blocks",
+            "oracle",
+        ]);
+    for row in report::regret(data, arm, &oracles) {
+        let chosen = oracles
+            .iter()
+            .zip(&row.oracles)
+            .filter(|(_, times)| **times > 0);
+        let chosen: Vec<String> = chosen
+            .map(|(name, times)| format!("{name} {times}"))
+            .collect();
+        table.add_row([
+            row.network.clone(),
+            row.requests.clone(),
+            ms(row.oracle_ns),
+            ms(row.regret_ns),
+            format!(
+                "{} to {} ({:.1} %)",
+                ms(row.low_ns),
+                ms(row.high_ns),
+                100.0 * row.coverage
+            ),
+            row.verdict().to_owned(),
+            row.blocks.to_string(),
+            chosen.join(", "),
+        ]);
+    }
+    out::print(&format!(
+        "{arm} less the better of {}, which the other blocks choose\n\n{}\n",
+        oracles.join(" and "),
+        table.trim_fmt()
+    ))?;
+    Ok(exit::PASS)
 }
 
 /// Prints the report to standard output.
