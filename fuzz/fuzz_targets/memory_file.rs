@@ -15,11 +15,20 @@ fuzz_target!(|data: &[u8]| {
     let mut router = Router::new(Config::default());
     let recalled = router.recall(&file, WALL);
     let origin = Origin::new("a.example", 443);
-    router.handle(Event::Hint { origin: &origin, port: 443 }, Moment::from_ns(1));
+    router.handle(
+        Event::Hint {
+            origin: &origin,
+            port: 443,
+        },
+        Moment::from_ns(1),
+    );
     router.explain(&origin);
     if recalled == Recalled::Whole {
         let again = router.memory(WALL);
         assert!(again.len() <= MAX_MEMORY_BYTES);
-        assert_eq!(Router::new(Config::default()).recall(&again, WALL), Recalled::Whole);
+        assert_eq!(
+            Router::new(Config::default()).recall(&again, WALL),
+            Recalled::Whole
+        );
     }
 });

@@ -37,6 +37,7 @@ pub fn driver_path(protocol: Protocol) -> &'static str {
         Protocol::H1 | Protocol::H2 => env!("CARGO_BIN_EXE_commute-driver-hyper"),
         Protocol::H3 => env!("CARGO_BIN_EXE_commute-driver-quinn"),
         Protocol::Grpc => env!("CARGO_BIN_EXE_commute-driver-tonic"),
+        Protocol::Auto => env!("CARGO_BIN_EXE_commute-driver-client"),
     }
 }
 
@@ -225,6 +226,7 @@ impl ServerLog {
                 Protocol::H2 => ("h2", Transport::Tcp),
                 Protocol::H3 => ("h3", Transport::Quic),
                 Protocol::Grpc => ("grpc", Transport::Tcp),
+                Protocol::Auto => panic!("a row names the protocol that was spoken: {row:?}"),
             };
             assert_eq!(
                 (event.protocol.as_str(), connection.transport),
