@@ -16,6 +16,8 @@ use crate::slug::slug;
 
 /// Below this size the time is the round trip's rather than the rate's.
 const BULK_BYTES: u64 = 16 << 10;
+/// A cell's file is named by network, block and arm, in at most 128 bytes.
+const MAX_NAME_BYTES: usize = 56;
 const PROTOCOLS: [&str; 4] = ["h1", "h2", "h3", "grpc"];
 
 /// One row of an import. The first five fields are required.
@@ -184,8 +186,17 @@ impl ImportedCall {
             let (is, known) = (&self.protocol, PROTOCOLS.join(", "));
             return Err(format!("protocol `{is}` is not one of {known}"));
         }
-        if slug(&self.arm).is_empty() || slug(&self.network).is_empty() {
-            return Err("arm and network need names with letters or digits".to_owned());
+        for (what, name) in [("arm", &self.arm), ("network", &self.network)] {
+            let length = slug(name).len();
+            if length == 0 {
+                return Err(format!("the {what} needs a name with letters or digits"));
+            }
+            if length > MAX_NAME_BYTES {
+                return Err(format!(
+                    "the {what}'s name is too long for the name of a file: {length} letters, digits and \
+                     dashes; at most {MAX_NAME_BYTES}"
+                ));
+            }
         }
         let phases = [
             ("dns_ns", self.dns_ns),
@@ -454,6 +465,23 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn names_fit_into_names_of_files() {
+        let with_arm = |arm: &str| {
+            let text = TWO.replace("ios h3", arm);
+            import(&rows(&text), &options()).map_err(|error| error.to_string())
+        };
+        let longest = "a".repeat(MAX_NAME_BYTES);
+        let (run, cells) = with_arm(&longest).unwrap();
+        record::RunData::new(run, cells).unwrap();
+        let refused = with_arm(&(longest + "a")).unwrap_err();
+        assert!(
+            refused.contains("line 2: the arm's name is too long"),
+            "{refused}"
+        );
+        assert!(with_arm("-").unwrap_err().contains("the arm needs a name"));
     }
 
     #[test]
