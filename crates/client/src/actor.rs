@@ -203,8 +203,8 @@ impl Actor {
         // Lets quinn send its close frames.
         tokio::task::yield_now().await;
         tokio::task::yield_now().await;
-        if let Some(mut memory) = self.memory.take() {
-            memory.save(&self.router, true);
+        if let Some(memory) = &self.memory {
+            memory.save_now(&self.router);
         }
     }
 
@@ -331,7 +331,7 @@ impl Actor {
                 self.handle(route::Event::Done { call, conn, bytes });
                 self.end(call);
                 if let Some(memory) = &mut self.memory {
-                    memory.save(&self.router, false);
+                    memory.save(&self.router);
                 }
             }
             Event::Failed {

@@ -36,37 +36,46 @@ impl MemoryFile {
         }
     }
 
-    /// Writes the file, unless it was written just now. A folder that cannot be written to costs
-    /// the next process what was learnt, and nothing else.
-    pub(crate) fn save(&mut self, router: &Router, at_once: bool) {
-        if !at_once
-            && self
-                .written
-                .is_some_and(|written| written.elapsed() < MIN_PAUSE)
+    /// Writes the file on another thread, unless it was written just now. A folder that cannot be
+    /// written to costs the next process what was learnt, and nothing else.
+    pub(crate) fn save(&mut self, router: &Router) {
+        if self
+            .written
+            .is_none_or(|written| written.elapsed() >= MIN_PAUSE)
         {
-            return;
-        }
-        self.written = Some(Instant::now());
-        if let Err(error) = self.write(&router.memory(wall_seconds())) {
-            tracing::warn!(
-                "{}: {error}; what is learnt is not kept",
-                self.folder.display()
-            );
+            self.written = Some(Instant::now());
+            let (path, file) = (self.path(), router.memory(wall_seconds()));
+            // A flash memory may take long to sync.
+            tokio::task::spawn_blocking(move || write(&path, "new", &file));
         }
     }
 
-    fn write(&self, file: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let new = self.path().with_extension("new");
-        let mut out = fs::File::create(&new)?;
-        out.write_all(file)?;
-        out.sync_all()?;
-        fs::rename(new, self.path())
+    /// Writes the file for the last time.
+    pub(crate) fn save_now(&self, router: &Router) {
+        write(&self.path(), "last", &router.memory(wall_seconds()));
     }
 
     fn path(&self) -> PathBuf {
         self.folder.join("route.v1")
     }
+}
+
+/// `extension` keeps two writers apart.
+fn write(path: &Path, extension: &str, file: &[u8]) {
+    if let Err(error) = replace(path, &path.with_extension(extension), file) {
+        tracing::warn!("{}: {error}; what is learnt is not kept", path.display());
+    }
+}
+
+/// Writes a new file beside the old one, which it then replaces.
+fn replace(path: &Path, new: &Path, file: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut out = fs::File::create(new)?;
+    out.write_all(file)?;
+    out.sync_all()?;
+    fs::rename(new, path)
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {

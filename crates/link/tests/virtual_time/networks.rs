@@ -3,7 +3,7 @@
 use link::{
     BadLength, BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, NatSpec,
     Network, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec,
-    builtin, find,
+    Transport, builtin, find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -60,8 +60,13 @@ fn every_network_names_its_source_and_carries_packets() {
             (&network.up, Direction::Up),
             (&network.down, Direction::Down),
         ] {
+            // Of TCP, which no operator's policy touches.
             let packets: Vec<_> = (0..50)
-                .map(|i| arrival(i * 1000 * NS_PER_MS, i, network.mtu, 1))
+                .map(|i| {
+                    let mut arrival = arrival(i * 1000 * NS_PER_MS, i, network.mtu, 1);
+                    arrival.packet.transport = Transport::Tcp;
+                    arrival
+                })
                 .collect();
             let mut path = Path::new(spec, direction, 7);
             poll_on_time(&mut path, &packets);
