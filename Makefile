@@ -55,9 +55,10 @@ apps:
 	@timeout 60 stacks/cronet/install || echo "stacks/cronet: not installed (see above)"
 
 # Checks that every language's codecs decode what every other's encode, to the same value. Before
-# that, runs the unit tests of the code in Go and Python.
+# that, runs the unit tests of the code in Go and Python. Examples are built as for the tests: without
+# them other features would be on, and much would be built again.
 codecs:
-	$(CARGO) build --workspace --bins
+	$(CARGO) build --workspace --bins --examples
 	$(TARGET)/debug/commute stacks install $(CODECS) $(SYSTEM)
 	cd stacks/go && go test ./...
 	$(PYTHON_TESTS) stacks/python/tests
@@ -66,7 +67,7 @@ codecs:
 
 # Runs the conformance suite on drivers and compares the results with docs/stacks-matrix.
 conformance:
-	$(CARGO) build --workspace --bins
+	$(CARGO) build --workspace --bins --examples
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
 
