@@ -1,13 +1,11 @@
 //! The life of a request: placed on a connection or waiting for one, sent, perhaps sent again,
 //! and ended exactly once.
 
-use std::time::Duration;
-
 use crate::alt_svc::{self, AltSvc};
 use crate::command::Command;
-use crate::conn::{Call, Conn, ConnState, Copy};
+use crate::conn::{Call, ConnState, Copy};
 use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
-use crate::learn::{BULK_BYTES, Class, SMALL_BYTES, Verdict};
+use crate::learn::{Class, Verdict};
 use crate::router::{MAX_CALLS, Router};
 use crate::why::Why;
 
@@ -15,8 +13,6 @@ use crate::why::Why;
 const MAX_SAFE_RETRIES: u8 = 3;
 /// And so often if it may have acted, and acting twice does no harm.
 const MAX_RETRIES: u8 = 2;
-/// Marks kinds of rates, so that they are not compared with times.
-const RATE: u64 = 1 << 63;
 
 impl Router {
     pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
@@ -79,14 +75,8 @@ impl Router {
         if self.network.is_none() {
             return self.fail(id, Fault::Offline);
         }
-        let free = |over| {
-            self.allows(ask.policy, over)
-                .then(|| self.free_conn(&origin, over))
-        };
-        let (quic, tcp) = (
-            free(Transport::Quic).flatten(),
-            free(Transport::Tcp).flatten(),
-        );
+        let usable = |over| self.usable(&origin, ask.policy, over);
+        let (quic, tcp) = (usable(Transport::Quic), usable(Transport::Tcp));
         match (quic, tcp) {
             (Some(quic), Some(tcp)) => {
                 let (over, why) = self.choose(&origin, &ask);
@@ -112,10 +102,21 @@ impl Router {
         }
     }
 
+    /// A free connection over this transport, if the policy allows that.
+    pub(crate) fn usable(
+        &self,
+        origin: &Origin,
+        policy: Policy,
+        over: Transport,
+    ) -> Option<ConnId> {
+        let allowed = self.allows(policy, over);
+        allowed.then(|| self.free_conn(origin, over)).flatten()
+    }
+
     /// Both transports have a connection: goes by what was learnt.
     fn choose(&mut self, origin: &Origin, ask: &Ask) -> (Transport, Why) {
         if ask.policy == Policy::Race {
-            return (Transport::Quic, Why::WonRace(Transport::Quic));
+            return (Transport::Quic, Why::Pinned(Transport::Quic));
         }
         let now = self.now;
         let explores = self.switches.explore && ask.replayable && !ask.urgent;
@@ -325,41 +326,6 @@ impl Router {
         }
     }
 
-    fn learn(&mut self, call: &Call, copy: Copy, over: Transport, bytes: u64) {
-        let now = self.now;
-        let (kind, teaches) = (call.ask.kind, call.teaches);
-        let size = bytes.max(call.ask.bytes.unwrap_or(0));
-        let Some(row) = self.current_row(&call.origin) else {
-            return;
-        };
-        row.done = row.done.saturating_add(1);
-        let body_time = copy
-            .head
-            .map(|head| now.since(head))
-            .filter(|time| !time.is_zero());
-        if !teaches {
-            return;
-        }
-        if size <= SMALL_BYTES {
-            let time_s = now.since(copy.sent).as_secs_f64();
-            let residual = row.kinds.residual(kind, time_s, now);
-            row.learnt(Class::Small).observe(over, Some(residual), now);
-        } else if bytes >= BULK_BYTES
-            && let Some(time) = body_time
-        {
-            let per_byte_s = time.as_secs_f64() / bytes as f64;
-            let residual = row.kinds.residual(kind | RATE, per_byte_s, now);
-            row.learnt(Class::Bulk).observe(over, Some(residual), now);
-        }
-    }
-
-    fn learn_failure(&mut self, origin: &Origin, class: Class, over: Transport) {
-        let now = self.now;
-        if let Some(row) = self.current_row(origin) {
-            row.learnt(class).observe(over, None, now);
-        }
-    }
-
     fn on_offer(&mut self, origin: &Origin, field: &[u8]) {
         if field.is_empty() {
             return;
@@ -383,15 +349,5 @@ impl Router {
     /// Whether another request may be hedged: at most one in twenty, and one more.
     pub(crate) fn may_hedge(&self) -> bool {
         self.hedges <= self.all_calls / 20
-    }
-
-    /// How long a connection took to open, for the record.
-    pub(crate) fn learn_cold(&mut self, conn: &Conn, took: Duration) {
-        let (now, over) = (self.now, conn.over);
-        let origin = conn.origin.clone();
-        if let Some(row) = self.current_row(&origin) {
-            let residual = row.kinds.residual(u64::MAX, took.as_secs_f64(), now);
-            row.learnt(Class::Cold).observe(over, Some(residual), now);
-        }
     }
 }

@@ -48,6 +48,7 @@ mod conn;
 mod event;
 mod explain;
 mod learn;
+mod lessons;
 mod memory;
 mod moment;
 mod opening;

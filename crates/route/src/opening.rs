@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::book::Row;
 use crate::command::{Command, Records};
-use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, SiteRace};
+use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
 use crate::event::{Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport};
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
@@ -390,7 +390,7 @@ impl Router {
             return;
         }
         let origin = &call.origin;
-        if self.why_not_quic(origin).is_some() || !self.sites_allow_another(origin) {
+        if self.why_not_quic(origin).is_some() || self.is_opening(origin) {
             return;
         }
         let open = |over| self.free_conn(origin, over).is_some();
@@ -416,10 +416,10 @@ impl Router {
         }
     }
 
-    fn sites_allow_another(&self, origin: &Origin) -> bool {
-        self.sites
-            .get(origin)
-            .is_none_or(|site| site.lookup.is_none() && site.races.is_empty())
+    /// Whether a connection to it is on its way.
+    fn is_opening(&self, origin: &Origin) -> bool {
+        let busy = |site: &Site| site.lookup.is_some() || !site.races.is_empty();
+        self.sites.get(origin).is_some_and(busy)
     }
 
     pub(crate) fn current_row(&mut self, origin: &Origin) -> Option<&mut Row> {

@@ -94,14 +94,10 @@ impl Router {
                 continue;
             }
             let policy = call.ask.policy;
-            let free = |over| {
-                self.allows(policy, over)
-                    .then(|| self.free_conn(origin, over))
-            };
-            let other = Transport::ALL
-                .iter()
-                .rev()
-                .find_map(|over| free(*over).flatten().map(|conn| (conn, *over)));
+            // TCP first: where one path fell silent, it is the less likely to be blocked.
+            let other = [Transport::Tcp, Transport::Quic]
+                .into_iter()
+                .find_map(|over| Some((self.usable(origin, policy, over)?, over)));
             if let Some((conn, over)) = other {
                 self.hedges += 1;
                 self.send(id, conn, Why::Hedge(over));

@@ -12,7 +12,8 @@ use crate::why::Why;
 
 /// Requests at a time.
 pub const MAX_CALLS: usize = 512;
-/// Connections at a time, of all origins.
+/// Connections that are kept, of all origins: idle ones are closed to make room for another. There
+/// are more only while each of them carries a request.
 pub const MAX_CONNS: usize = 64;
 /// Connections to one origin that speak HTTP/1.1, which carry one request each.
 pub const MAX_H1_CONNS: usize = 6;

@@ -59,7 +59,7 @@ impl Trial {
 /// UDP on one network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Udp {
-    /// No packet came so far; `tries` attempts had no answer while TCP worked.
+    /// Not tried.
     #[default]
     Unknown,
     /// Attempts without an answer while TCP worked.
@@ -74,9 +74,8 @@ impl Udp {
     /// An attempt had no answer at all, while TCP worked.
     pub(crate) fn unanswered(&mut self, now: Moment) {
         let (tries, times) = match *self {
-            // It did work here: one origin's silence says nothing about the network.
-            Self::Works => (1, 0),
-            Self::Unknown => (1, 0),
+            // Where it did work, one origin's silence says nothing about the network.
+            Self::Unknown | Self::Works => (1, 0),
             Self::Unanswered { tries, times } => (tries + 1, times),
             Self::Silent { times, .. } => (SILENT_TRIES, times),
         };

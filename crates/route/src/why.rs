@@ -15,8 +15,6 @@ pub enum Why {
     OnlyOpen(Transport),
     /// The app's policy leaves no choice.
     Pinned(Transport),
-    /// The first connection that was ready.
-    WonRace(Transport),
     /// HTTP/3 is not known to be offered.
     NotOffered,
     /// HTTP/3 failed here while TCP worked.
@@ -56,8 +54,6 @@ pub enum Why {
     Exploring(Transport),
     /// The connection in use fell silent, and this one answers.
     Hedge(Transport),
-    /// Sent again after a failure.
-    Retry(Transport),
     /// The engine is switched off.
     EngineOff,
     /// The engine turned itself off: requests failed here that worked without it.
@@ -71,7 +67,6 @@ impl Why {
             Self::Opening => "opening",
             Self::OnlyOpen(_) => "only_open",
             Self::Pinned(_) => "pinned",
-            Self::WonRace(_) => "won_race",
             Self::NotOffered => "not_offered",
             Self::Broken { .. } => "broken",
             Self::UdpSilent => "udp_silent",
@@ -81,7 +76,6 @@ impl Why {
             Self::CannotTell(_) => "cannot_tell",
             Self::Exploring(_) => "exploring",
             Self::Hedge(_) => "hedge",
-            Self::Retry(_) => "retry",
             Self::EngineOff => "engine_off",
             Self::Tripped => "tripped",
         }
@@ -94,7 +88,6 @@ impl fmt::Display for Why {
             Self::Opening => f.write_str("waits for a connection"),
             Self::OnlyOpen(over) => write!(f, "{over}: the connection that is open"),
             Self::Pinned(over) => write!(f, "{over}: the policy that was set"),
-            Self::WonRace(over) => write!(f, "{over}: ready first"),
             Self::NotOffered => f.write_str("HTTP/2: HTTP/3 is not known to be offered"),
             Self::Broken { times, retry_in } => write!(
                 f,
@@ -122,7 +115,6 @@ impl fmt::Display for Why {
             Self::CannotTell(over) => write!(f, "{over}: cannot tell yet which is faster"),
             Self::Exploring(over) => write!(f, "{over}: to learn which is faster"),
             Self::Hedge(over) => write!(f, "{over}: the other connection fell silent"),
-            Self::Retry(over) => write!(f, "{over}: sent again after a failure"),
             Self::EngineOff => f.write_str("the engine is switched off"),
             Self::Tripped => {
                 f.write_str("the engine turned itself off: what failed here worked without it")
