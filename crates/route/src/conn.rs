@@ -98,7 +98,8 @@ pub(crate) struct Lookup {
     pub(crate) https_query: Option<QueryId>,
     /// The addresses, and until when to wait for the HTTPS record.
     pub(crate) found: Option<(Vec<IpAddr>, Moment)>,
-    pub(crate) purpose: Purpose,
+    /// What the addresses are for: a race each.
+    pub(crate) purposes: Vec<Purpose>,
 }
 
 /// What a race is for.
@@ -137,15 +138,14 @@ impl Site {
 
     /// Whether something is under way that may give a request with this policy a connection.
     pub(crate) fn serves(&self, policy: Policy) -> bool {
-        let looks = self
-            .lookup
-            .as_ref()
-            .is_some_and(|lookup| match lookup.purpose {
-                Purpose::Calls(of) => {
-                    of == policy || of == Policy::Adaptive && policy == Policy::Race
-                }
-                Purpose::Second(_) => false,
-            });
+        let serves = |purpose: &Purpose| match purpose {
+            Purpose::Calls(of) => {
+                *of == policy || *of == Policy::Adaptive && policy == Policy::Race
+            }
+            Purpose::Second(_) => false,
+        };
+        let lookup = self.lookup.as_ref();
+        let looks = lookup.is_some_and(|lookup| lookup.purposes.iter().any(serves));
         looks || self.races.iter().any(|race| race.serves(policy))
     }
 }

@@ -44,16 +44,21 @@ impl Router {
         if self.network.is_none() {
             return;
         }
+        if let Some(lookup) = &mut self.site(origin).lookup {
+            if !lookup.purposes.contains(&purpose) {
+                lookup.purposes.push(purpose);
+            }
+            return;
+        }
         let addresses_query = self.next_query();
         let (digest, now) = (self.book.digest(origin), self.now);
         let asks_https = self.config.https_records && self.book.offer(digest, now).is_none();
         let https_query = asks_https.then(|| self.next_query());
-        // A lookup for a second connection gives way to one that requests wait for.
         self.site(origin).lookup = Some(Lookup {
             addresses_query,
             https_query,
             found: None,
-            purpose,
+            purposes: vec![purpose],
         });
         if let Some(query) = https_query {
             let (origin, records) = (origin.clone(), Records::Https);
@@ -95,9 +100,11 @@ impl Router {
         {
             lookup.found = Some((addresses, now + RESOLUTION_DELAY));
         } else {
-            let purpose = lookup.purpose;
+            let purposes = std::mem::take(&mut lookup.purposes);
             site.lookup = None;
-            self.fail_waiting(&origin, purpose, Fault::Name);
+            for purpose in purposes {
+                self.fail_waiting(&origin, purpose, Fault::Name);
+            }
         }
     }
 
@@ -129,7 +136,7 @@ impl Router {
         }
     }
 
-    /// Begins a race once the addresses are there and the HTTPS record has come or is late.
+    /// Begins the races once the addresses are there and the HTTPS record has come or is late.
     fn begin_race(&mut self, origin: &Origin) {
         let (now, Some(network)) = (self.now, self.network_id()) else {
             return;
@@ -147,29 +154,27 @@ impl Router {
         let Some(lookup) = site.lookup.take_if(may_begin) else {
             return;
         };
-        let (digest, purpose) = (site.digest, lookup.purpose);
+        let digest = site.digest;
         let addresses: Vec<IpAddr> = lookup.found.map(|(found, _)| found).unwrap_or_default();
         let offer = self.book.offer(digest, now);
-        let mode = match purpose {
-            Purpose::Second(over) => Mode::Only(over),
-            Purpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
-        };
         let quic_port = offer.unwrap_or(origin.port);
-        let port_of = |over| {
-            if over == Transport::Quic {
-                quic_port
-            } else {
-                origin.port
-            }
+        let port_of = |over| match over {
+            Transport::Quic => quic_port,
+            Transport::Tcp => origin.port,
         };
-        let race = Race::new(now, mode, &addresses, port_of);
-        let race = SiteRace {
-            race,
-            purpose,
-            network,
-            quic_failure: None,
-        };
-        self.site(origin).races.push(race);
+        for purpose in lookup.purposes {
+            let mode = match purpose {
+                Purpose::Second(over) => Mode::Only(over),
+                Purpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
+            };
+            let race = Race::new(now, mode, &addresses, port_of);
+            self.site(origin).races.push(SiteRace {
+                race,
+                purpose,
+                network,
+                quic_failure: None,
+            });
+        }
     }
 
     /// Starts the attempts that are due, and ends races that are over.

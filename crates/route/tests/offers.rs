@@ -1,0 +1,262 @@
+//! How HTTP/3 is found besides a hint, and the bounds on what is open at a time.
+
+use std::time::Duration;
+
+use route::{
+    Answer, Ask, CallId, Command, Config, ConnId, Event, Fault, MAX_CALLS, MAX_CONNS, Moment,
+    Origin, Policy, Protocol, QueryId, Records, Router, Transport,
+};
+
+fn ask() -> Ask {
+    Ask {
+        replayable: true,
+        bytes: None,
+        kind: 1,
+        urgent: false,
+        policy: Policy::Adaptive,
+    }
+}
+
+fn origin() -> Origin {
+    Origin::new("api.example", 443)
+}
+
+fn at(ms: u64) -> Moment {
+    Moment::from_ns(ms * 1_000_000)
+}
+
+fn commands(router: &mut Router) -> Vec<Command> {
+    std::iter::from_fn(|| router.poll()).collect()
+}
+
+fn addresses() -> Option<Answer> {
+    Some(Answer::Addresses(vec!["192.0.2.1".parse().unwrap()]))
+}
+
+/// Asks; returns the questions for the HTTPS record and for addresses.
+fn asked(router: &mut Router) -> (QueryId, QueryId) {
+    let (id, origin) = (CallId(1), origin());
+    router.handle(
+        Event::Call {
+            id,
+            origin: &origin,
+            ask: ask(),
+        },
+        at(0),
+    );
+    let mut queries = commands(router)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Resolve { query, records, .. } => Some((query, records)),
+            _ => None,
+        });
+    let (https, records) = queries.next().unwrap();
+    assert_eq!(records, Records::Https);
+    (https, queries.next().unwrap().0)
+}
+
+fn opened(router: &mut Router) -> Vec<(Transport, u16)> {
+    let opened = commands(router)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Open { over, address, .. } => Some((over, address.port())),
+            _ => None,
+        });
+    opened.collect()
+}
+
+fn asking_https() -> Router {
+    Router::new(Config {
+        https_records: true,
+        ..Config::default()
+    })
+}
+
+#[test]
+fn an_https_record_is_an_offer() {
+    let mut router = asking_https();
+    let (https, a) = asked(&mut router);
+    let answer = Some(Answer::H3(Some(444)));
+    router.handle(
+        Event::Resolved {
+            query: https,
+            answer,
+        },
+        at(5),
+    );
+    router.handle(
+        Event::Resolved {
+            query: a,
+            answer: addresses(),
+        },
+        at(6),
+    );
+    assert_eq!(opened(&mut router), [(Transport::Quic, 444)]);
+}
+
+#[test]
+fn addresses_wait_fifty_ms_for_a_record_and_no_longer() {
+    let mut router = asking_https();
+    let (_, a) = asked(&mut router);
+    router.handle(
+        Event::Resolved {
+            query: a,
+            answer: addresses(),
+        },
+        at(6),
+    );
+    assert_eq!(opened(&mut router), []);
+    assert_eq!(router.deadline(), Some(at(56)));
+    router.handle(Event::Time, at(56));
+    assert_eq!(opened(&mut router), [(Transport::Tcp, 443)]);
+}
+
+#[test]
+fn alt_svc_of_a_response_is_an_offer_until_it_is_withdrawn() {
+    let mut router = Router::new(Config::default());
+    exchange(&mut router, 1, &origin(), b"h3=\":443\"");
+    assert!(router.explain(&origin()).contains("HTTP/3 here: untried"));
+    exchange(&mut router, 2, &origin(), b"clear");
+    assert!(router.explain(&origin()).contains("HTTP/3 here: unknown"));
+}
+
+/// Makes one request, whatever must be opened for it.
+fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i64 {
+    let (call, now, mut open) = (CallId(id), at(id), 0);
+    router.handle(
+        Event::Call {
+            id: call,
+            origin,
+            ask: ask(),
+        },
+        now,
+    );
+    while let Some(command) = router.poll() {
+        match command {
+            Command::Resolve { query, .. } => {
+                router.handle(
+                    Event::Resolved {
+                        query,
+                        answer: addresses(),
+                    },
+                    now,
+                );
+            }
+            Command::Open { conn, .. } => {
+                open += 1;
+                let rtt = Duration::from_millis(1);
+                router.handle(Event::Heard { conn, rtt }, now);
+                router.handle(
+                    Event::Ready {
+                        conn,
+                        protocol: Protocol::H2,
+                    },
+                    now,
+                );
+            }
+            Command::Close(_) => open -= 1,
+            Command::Send { conn, .. } => {
+                router.handle(
+                    Event::Head {
+                        call,
+                        conn,
+                        alt_svc,
+                    },
+                    now,
+                );
+                router.handle(
+                    Event::Done {
+                        call,
+                        conn,
+                        bytes: 1,
+                    },
+                    now,
+                );
+            }
+            _ => {}
+        }
+    }
+    open
+}
+
+#[test]
+fn idle_connections_to_many_origins_are_bounded() {
+    let mut router = Router::new(Config::default());
+    let open: i64 = (1..=1_000)
+        .map(|i| {
+            exchange(
+                &mut router,
+                i,
+                &Origin::new(&format!("{i}.example"), 443),
+                b"",
+            )
+        })
+        .sum();
+    assert_eq!(open, MAX_CONNS as i64);
+}
+
+#[test]
+fn requests_at_a_time_are_bounded() {
+    let mut router = Router::new(Config::default());
+    let origin = origin();
+    for id in 1..=MAX_CALLS as u64 + 1 {
+        let id = CallId(id);
+        router.handle(
+            Event::Call {
+                id,
+                origin: &origin,
+                ask: ask(),
+            },
+            at(0),
+        );
+    }
+    let refused: Vec<Command> = commands(&mut router)
+        .into_iter()
+        .filter(|command| matches!(command, Command::Fail { .. }))
+        .collect();
+    let call = CallId(MAX_CALLS as u64 + 1);
+    let (fault, may_have_acted) = (Fault::TooMany, false);
+    assert_eq!(
+        refused,
+        [Command::Fail {
+            call,
+            fault,
+            may_have_acted
+        }]
+    );
+}
+
+#[test]
+fn what_names_nothing_known_is_ignored() {
+    let mut router = Router::new(Config::default());
+    let (call, conn) = (CallId(7), ConnId(7));
+    for event in [
+        Event::Cancel(call),
+        Event::GoAway(conn),
+        Event::Ready {
+            conn,
+            protocol: Protocol::H3,
+        },
+        Event::Closed {
+            conn,
+            fault: Fault::Reset,
+        },
+        Event::Head {
+            call,
+            conn,
+            alt_svc: b"",
+        },
+        Event::Done {
+            call,
+            conn,
+            bytes: 1,
+        },
+        Event::Resolved {
+            query: QueryId(7),
+            answer: addresses(),
+        },
+    ] {
+        router.handle(event, at(1));
+    }
+    assert_eq!(commands(&mut router), []);
+}

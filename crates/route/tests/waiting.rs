@@ -1,0 +1,116 @@
+//! No request waits for nothing: each of these the model of `model.rs` found once, by chance.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use common::{End, Server, Way, World, ask};
+use route::{Ask, Event, Fault, Moment, Policy, Protocol, Transport};
+
+fn world(quic: Way, tcp: Way) -> World {
+    World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
+}
+
+fn pinned(policy: Policy) -> Ask {
+    Ask { policy, ..ask() }
+}
+
+#[test]
+fn a_network_that_goes_during_the_lookup_ends_it() {
+    let mut world = world(Way::Free, Way::Free);
+    let id = world.ask(ask());
+    world.handle(Event::Network(None));
+    let end = world.calls[&id].ended.map(|(_, end)| end);
+    assert_eq!(end, Some(End::Failed(Fault::Offline)));
+    world.rest(Duration::from_secs(1));
+    assert_eq!(world.router.deadline(), None);
+}
+
+#[test]
+fn a_connection_that_goes_away_while_it_opens_is_closed_once() {
+    let mut world = world(Way::Free, Way::Blocked);
+    let id = world.ask(ask());
+    world.rest(Duration::from_millis(5));
+    let conn = *world.conns.keys().next().expect("it opens");
+    world.handle(Event::GoAway(conn));
+    // The world fails the test if an attempt that took too long is closed again.
+    world.rest(Duration::from_secs(30));
+    let end = world.calls[&id].ended.map(|(_, end)| end);
+    assert_eq!(end, Some(End::Failed(Fault::Connect)));
+}
+
+#[test]
+fn a_request_that_waits_for_a_rescue_has_a_race_of_its_own_when_that_fails() {
+    let mut world = world(Way::Refused, Way::DiesAt(Moment::from_ns(2_000_000_000)));
+    world.ask_and_wait(ask());
+    world.rest(Duration::from_secs(3));
+    let never_repeated = Ask {
+        replayable: false,
+        ..ask()
+    };
+    world.ask(never_repeated);
+    world.rest(Duration::from_millis(1_500));
+    let id = world.ask(never_repeated);
+    world.rest(Duration::from_secs(60));
+    let end = world.calls[&id].ended.map(|(_, end)| end);
+    assert_eq!(end, Some(End::Failed(Fault::Connect)));
+}
+
+#[test]
+fn a_pinned_request_outlives_the_race_that_the_other_transport_won() {
+    let mut world = world(Way::Blocked, Way::Free);
+    world.hint();
+    let free = world.ask(ask());
+    world.rest(Duration::from_millis(5));
+    let h3 = world.ask(pinned(Policy::H3));
+    world.rest(Duration::from_secs(60));
+    let end = |id| world.calls[&id].ended.map(|(_, end)| end);
+    assert_eq!(end(free), Some(End::Done(Transport::Tcp)));
+    assert_eq!(end(h3), Some(End::Failed(Fault::Connect)));
+}
+
+#[test]
+fn a_pinned_request_keeps_no_other_from_its_race() {
+    let mut world = world(Way::Blocked, Way::Free);
+    world.hint();
+    let (free, _) = (world.ask(ask()), world.ask(pinned(Policy::H3)));
+    world.rest(Duration::from_secs(1));
+    let end = world.calls[&free].ended.map(|(_, end)| end);
+    assert_eq!(end, Some(End::Done(Transport::Tcp)));
+}
+
+#[test]
+fn silent_connections_do_not_count_as_those_to_wait_for() {
+    let mut world = world(Way::Refused, Way::Free);
+    world.protocol = Protocol::H1;
+    let never_repeated = Ask {
+        replayable: false,
+        ..ask()
+    };
+    for _ in 0..6 {
+        world.ask(never_repeated);
+    }
+    world.rest(Duration::from_secs(5));
+    world.tcp.way = Way::DiesAt(world.now);
+    for _ in 0..6 {
+        world.ask(never_repeated);
+    }
+    world.rest(Duration::from_secs(2));
+    // It tries to open one, which is an answer, instead of waiting for six that never end.
+    let (_, end) = world.ask_and_wait(ask());
+    assert_eq!(end, End::Failed(Fault::Connect));
+}
+
+#[test]
+fn a_full_pool_of_http_1_does_not_keep_http_3_waiting() {
+    let mut world = world(Way::Free, Way::Free);
+    world.protocol = Protocol::H1;
+    for _ in 0..12 {
+        world.ask(pinned(Policy::H2));
+    }
+    world.rest(Duration::from_secs(5));
+    assert_eq!(world.opened[&Transport::Tcp], 6);
+    let (_, end) = world.ask_and_wait(pinned(Policy::H3));
+    assert_eq!(end, End::Done(Transport::Quic));
+}
