@@ -25,7 +25,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance generated findings lint deny advisories fuzz bench doctor stacks build clean
+.PHONY: run test apps codecs conformance generated findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -102,6 +102,10 @@ fuzz:
 bench:
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
+
+# The size of the client as apps would ship it; fails above its limits (docs/client.md).
+size:
+	crates/client/size
 
 doctor: build
 	$(TARGET)/release/commute doctor

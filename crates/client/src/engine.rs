@@ -11,8 +11,9 @@ use http::{Method, Uri};
 use route::{CallId, Network, Origin, Policy, Switches};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::actor::{Actor, Message};
+use crate::actor::Actor;
 use crate::memory::MemoryFile;
+use crate::message::Message;
 use crate::request::Request;
 use crate::tls::{Identity, Tls, Trust};
 
@@ -211,6 +212,8 @@ impl Builder {
                 // A panic ends the engine and no more: every request notices that it has ended.
                 let run = AssertUnwindSafe(|| runtime.block_on(actor.run(inbox, hints)));
                 std::panic::catch_unwind(run).ok();
+                // Whoever drops the engine must not wait for a name server.
+                runtime.shutdown_background();
             })?;
         let (calls, thread) = (AtomicU64::new(1), Mutex::new(Some(thread)));
         let inner = Inner {

@@ -27,6 +27,7 @@ mod conn;
 mod engine;
 mod error;
 mod memory;
+mod message;
 mod report;
 mod request;
 mod response;

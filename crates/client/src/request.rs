@@ -8,9 +8,9 @@ use http::{HeaderName, HeaderValue, Method};
 use route::{Ask, Policy};
 use tokio::sync::oneshot;
 
-use crate::actor::{Message, Submission};
 use crate::engine::{Engine, origin_of};
 use crate::error::Error;
+use crate::message::{Message, Submission};
 use crate::report::Progress;
 use crate::response::{Guard, Response};
 

@@ -7,8 +7,8 @@ use http::{HeaderMap, StatusCode};
 use route::CallId;
 use tokio::sync::mpsc;
 
-use crate::actor::Message;
 use crate::error::Error;
+use crate::message::Message;
 use crate::report::Report;
 
 /// A response, whose body may still be on its way. Dropping it cancels the rest.

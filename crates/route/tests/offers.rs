@@ -30,7 +30,9 @@ fn commands(router: &mut Router) -> Vec<Command> {
 }
 
 fn addresses() -> Option<Answer> {
-    Some(Answer::Addresses(vec!["192.0.2.1".parse().unwrap()]))
+    Some(Answer::Addresses(vec![
+        "192.0.2.1".parse().expect("an address"),
+    ]))
 }
 
 /// Asks; returns the questions for the HTTPS record and for addresses.
@@ -50,9 +52,9 @@ fn asked(router: &mut Router) -> (QueryId, QueryId) {
             Command::Resolve { query, records, .. } => Some((query, records)),
             _ => None,
         });
-    let (https, records) = queries.next().unwrap();
+    let (https, records) = queries.next().expect("it asks for the record");
     assert_eq!(records, Records::Https);
-    (https, queries.next().unwrap().0)
+    (https, queries.next().expect("it asks for addresses").0)
 }
 
 fn opened(router: &mut Router) -> Vec<(Transport, u16)> {

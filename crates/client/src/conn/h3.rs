@@ -12,7 +12,7 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
 use route::{Fault, PathSample, Replay};
 
 use super::{Exchange, Failure, Opened, Target, cut_off};
-use crate::actor::{Event, Message};
+use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
 

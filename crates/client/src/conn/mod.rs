@@ -11,7 +11,7 @@ use bytes::Bytes;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::mpsc;
 
-use crate::actor::{Event, Message};
+use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
 

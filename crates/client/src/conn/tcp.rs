@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
 use super::{Exchange, Failure, Opened, Target, cut_off};
-use crate::actor::{Event, Message};
+use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tcp_info;
 use crate::tls::Tls;

@@ -1,0 +1,209 @@
+//! Requests: taken from the app, sent where the router says, and answered once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use bytes::Bytes;
+use route::{CallId, ConnId, Protocol, Why};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use super::Actor;
+use crate::conn::{Conn, Exchange};
+use crate::error::Error;
+use crate::message::{Message, Submission};
+use crate::report::{Phases, Progress, Report};
+use crate::response::{Part, Response};
+
+/// A request.
+pub(super) struct Call {
+    pub(super) head: Arc<http::request::Parts>,
+    pub(super) body: Bytes,
+    pub(super) asked: Instant,
+    pub(super) progress: Progress,
+    pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,
+    pub(super) ending: Arc<OnceLock<Error>>,
+    pub(super) copies: HashMap<ConnId, Sending>,
+    pub(super) attempts: u32,
+    pub(super) limit: Option<AbortHandle>,
+}
+
+/// A request on a connection.
+pub(super) struct Sending {
+    pub(super) task: AbortHandle,
+    pub(super) reused: bool,
+    pub(super) sent: Option<Instant>,
+    pub(super) head: Option<(Instant, http::response::Parts, mpsc::Receiver<Part>)>,
+}
+
+impl Actor {
+    pub(super) fn submit(&mut self, submission: Submission) {
+        let Submission {
+            id,
+            origin,
+            ask,
+            head,
+            body,
+            limit,
+            asked,
+            progress,
+            reply,
+        } = submission;
+        let limit = limit.map(|limit| {
+            let messages = self.messages.clone();
+            let timer = tokio::spawn(async move {
+                tokio::time::sleep(limit).await;
+                messages.send(Message::TimedOut(id)).ok();
+            });
+            timer.abort_handle()
+        });
+        let call = Call {
+            head: Arc::new(head),
+            body,
+            asked,
+            progress,
+            reply: Some(reply),
+            ending: Arc::default(),
+            copies: HashMap::new(),
+            attempts: 0,
+            limit,
+        };
+        self.calls.insert(id, call);
+        self.handle(route::Event::Call {
+            id,
+            origin: &origin,
+            ask,
+        });
+    }
+
+    /// The app let go of a request.
+    pub(super) fn cancel(&mut self, id: CallId) {
+        self.handle(route::Event::Cancel(id));
+        self.end(id);
+    }
+
+    pub(super) fn head(
+        &mut self,
+        call: CallId,
+        conn: ConnId,
+        at: Instant,
+        head: http::response::Parts,
+        body: mpsc::Receiver<Part>,
+    ) {
+        let alt_svc = head.headers.get("alt-svc").cloned();
+        let Some(sending) = self.sending(call, conn) else {
+            return;
+        };
+        sending.head = Some((at, head, body));
+        let alt_svc = alt_svc.as_ref().map_or(&b""[..], |value| value.as_bytes());
+        self.handle(route::Event::Head {
+            call,
+            conn,
+            alt_svc,
+        });
+    }
+
+    pub(super) fn sending(&mut self, call: CallId, conn: ConnId) -> Option<&mut Sending> {
+        self.calls.get_mut(&call)?.copies.get_mut(&conn)
+    }
+
+    pub(super) fn send(&mut self, id: CallId, conn_id: ConnId) {
+        let (Some(call), Some(slot)) = (self.calls.get_mut(&id), self.conns.get_mut(&conn_id))
+        else {
+            return;
+        };
+        let Some(conn) = &slot.conn else {
+            return;
+        };
+        call.attempts += 1;
+        let exchange = Exchange {
+            call: id,
+            conn: conn_id,
+            head: Arc::clone(&call.head),
+            body: call.body.clone(),
+            messages: self.messages.clone(),
+        };
+        let reused = std::mem::replace(&mut slot.used, true);
+        let sending = Sending {
+            task: conn.start(exchange),
+            reused,
+            sent: None,
+            head: None,
+        };
+        call.copies.insert(conn_id, sending);
+        if let (Some(report), Some(call)) = (self.report(id, conn_id), self.calls.get(&id)) {
+            call.progress.set(report);
+        }
+    }
+
+    pub(super) fn deliver(&mut self, id: CallId, conn_id: ConnId) {
+        let Some(report) = self.report(id, conn_id) else {
+            return;
+        };
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let head = call
+            .copies
+            .get_mut(&conn_id)
+            .and_then(|sending| sending.head.take());
+        if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
+            call.progress.set(report.clone());
+            let response = Response::new(head, body, Arc::clone(&call.ending), report);
+            // Whoever asked may have gone; then the response's guard cancels.
+            reply.send(Ok(response)).ok();
+        }
+    }
+
+    /// How a request fares on a connection.
+    pub(super) fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
+        let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
+        let sending = call.copies.get(&conn_id)?;
+        let since = |at: Option<Instant>| {
+            let after = at?.checked_duration_since(call.asked)?;
+            u64::try_from(after.as_nanos()).ok()
+        };
+        Some(Report {
+            protocol: slot.conn.as_ref().map_or(Protocol::H2, Conn::protocol),
+            why: self.router.why(id).unwrap_or(Why::Opening),
+            connection: conn_id.0,
+            reused: sending.reused || slot.tls.is_some_and(|at| at < call.asked),
+            resumed: slot.resumed,
+            local_port: slot.local_port,
+            attempts: call.attempts,
+            phases: Phases {
+                dns_ns: since(slot.resolved),
+                connect_ns: since(slot.connected),
+                tls_ns: since(slot.tls),
+                request_sent_ns: since(sending.sent),
+                first_byte_ns: since(sending.head.as_ref().map(|(at, ..)| *at)),
+            },
+        })
+    }
+
+    /// Ends a request with an error.
+    pub(super) fn refuse(&mut self, id: CallId, error: Error) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.ending.set(error.clone()).ok();
+            if let Some(reply) = call.reply.take() {
+                // Whoever asked may have gone.
+                reply.send(Err(error)).ok();
+            }
+        }
+        self.end(id);
+    }
+
+    pub(super) fn end(&mut self, id: CallId) {
+        if let Some(call) = self.calls.remove(&id) {
+            for task in call
+                .copies
+                .into_values()
+                .map(|sending| sending.task)
+                .chain(call.limit)
+            {
+                task.abort();
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Connections: names resolved, opened where the router says, and closed.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use route::{Answer, ConnId, Fault, Origin, QueryId, Records, Transport};
+use tokio::task::AbortHandle;
+
+use super::Actor;
+use crate::conn::{self, Conn, Target};
+use crate::message::{Event, Message};
+
+/// A connection, from its first packet on.
+pub(super) struct Slot {
+    pub(super) task: AbortHandle,
+    pub(super) conn: Option<Conn>,
+    pub(super) origin: Origin,
+    pub(super) local_port: u16,
+    pub(super) resumed: bool,
+    pub(super) used: bool,
+    pub(super) resolved: Option<Instant>,
+    pub(super) connected: Option<Instant>,
+    pub(super) tls: Option<Instant>,
+}
+
+impl Actor {
+    pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: Records) {
+        let host = origin.host.to_string();
+        let ip = host.parse().ok().map(|ip| vec![ip]);
+        let named = self.known.iter().find(|(name, _)| *name == host);
+        let known = ip.or_else(|| named.map(|(_, addresses)| addresses.clone()));
+        let port = origin.port;
+        self.queries.insert(query, origin);
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            let answer = match (records, known) {
+                // The engine asks for none; an answer of nothing is one.
+                (Records::Https, _) => None,
+                (Records::Addresses, Some(known)) => Some(Answer::Addresses(known)),
+                (Records::Addresses, None) => {
+                    let found = tokio::net::lookup_host((host, port)).await;
+                    let addresses = |found| Iterator::map(found, |at: SocketAddr| at.ip());
+                    found
+                        .ok()
+                        .map(|found| Answer::Addresses(addresses(found).collect()))
+                }
+            };
+            let at = Instant::now();
+            messages
+                .send(Message::Event(Event::Resolved { query, answer, at }))
+                .ok();
+        });
+    }
+
+    pub(super) fn open(
+        &mut self,
+        id: ConnId,
+        origin: Origin,
+        address: SocketAddr,
+        over: Transport,
+    ) {
+        let messages = self.messages.clone();
+        let target = Target {
+            id,
+            origin: origin.clone(),
+            address,
+            over,
+            messages,
+        };
+        let task = tokio::spawn(conn::open(target, self.tls.clone())).abort_handle();
+        let slot = Slot {
+            task,
+            conn: None,
+            resolved: self.resolved.get(&origin).copied(),
+            origin,
+            local_port: 0,
+            resumed: false,
+            used: false,
+            connected: None,
+            tls: None,
+        };
+        self.conns.insert(id, slot);
+    }
+
+    /// Closes every connection, as if the network had gone and come back.
+    pub(super) fn disconnect(&mut self) {
+        for (conn, slot) in self.conns.drain().collect::<Vec<_>>() {
+            slot.close();
+            self.handle(route::Event::Closed {
+                conn,
+                fault: Fault::Reset,
+            });
+        }
+        self.resolved.clear();
+        self.tls = self.tls.without_sessions();
+    }
+}
+
+impl Slot {
+    pub(super) fn close(&self) {
+        self.task.abort();
+        if let Some(conn) = &self.conn {
+            conn.close();
+        }
+        tracing::trace!("closed a connection to {}", self.origin.host);
+    }
+}

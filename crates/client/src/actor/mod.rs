@@ -1,0 +1,287 @@
+//! The engine's thread: does what the router commands, and tells it what happens.
+
+mod calls;
+mod conns;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use route::{CallId, Command, Config, ConnId, Moment, Origin, QueryId, Router};
+use tokio::sync::mpsc;
+
+use self::calls::Call;
+use self::conns::Slot;
+use crate::error::Error;
+use crate::memory::MemoryFile;
+use crate::message::{Event, Message};
+use crate::tls::Tls;
+
+pub(crate) struct Actor {
+    router: Router,
+    began: Instant,
+    messages: mpsc::UnboundedSender<Message>,
+    tls: Tls,
+    memory: Option<MemoryFile>,
+    /// Addresses that are used instead of asking.
+    known: Vec<(String, Vec<IpAddr>)>,
+    calls: HashMap<CallId, Call>,
+    conns: HashMap<ConnId, Slot>,
+    /// When each origin's name was last resolved.
+    resolved: HashMap<Origin, Instant>,
+    queries: HashMap<QueryId, Origin>,
+}
+
+impl Actor {
+    pub(crate) fn new(
+        messages: mpsc::UnboundedSender<Message>,
+        tls: Tls,
+        memory: Option<MemoryFile>,
+        salt: [u8; 16],
+        known: Vec<(String, Vec<IpAddr>)>,
+    ) -> Self {
+        let mut router = Router::new(Config {
+            salt,
+            ..Config::default()
+        });
+        if let Some(memory) = &memory {
+            memory.load(&mut router);
+        }
+        let (calls, conns, resolved, queries) = Default::default();
+        let began = Instant::now();
+        Self {
+            router,
+            began,
+            messages,
+            tls,
+            memory,
+            known,
+            calls,
+            conns,
+            resolved,
+            queries,
+        }
+    }
+
+    /// Runs until the last engine is dropped.
+    pub(crate) async fn run(
+        mut self,
+        mut inbox: mpsc::UnboundedReceiver<Message>,
+        hints: Vec<(Origin, u16)>,
+    ) {
+        for (origin, port) in hints {
+            self.handle(route::Event::Hint {
+                origin: &origin,
+                port,
+            });
+        }
+        loop {
+            let deadline = self.router.deadline().map(|at| self.instant(at));
+            let message = tokio::select! {
+                message = inbox.recv() => message,
+                () = sleep_until(deadline) => {
+                    self.handle(route::Event::Time);
+                    continue;
+                }
+            };
+            match message {
+                None | Some(Message::End) => break,
+                Some(message) => self.take(message),
+            }
+        }
+        for slot in self.conns.values() {
+            slot.close();
+        }
+        // Lets quinn send its close frames.
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        if let Some(memory) = &self.memory {
+            memory.save_now(&self.router);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Submit(submission) => self.submit(*submission),
+            Message::Cancel(call) => self.cancel(call),
+            Message::TimedOut(call) => {
+                self.refuse(call, Error::TimedOut);
+                self.handle(route::Event::Cancel(call));
+            }
+            Message::Network(network) => self.handle(route::Event::Network(network)),
+            Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
+            Message::PlainWorked => self.handle(route::Event::PlainWorked),
+            Message::Explain(origin, reply) => {
+                self.handle(route::Event::Time);
+                // Whoever asked may have gone.
+                reply.send(self.router.explain(&origin)).ok();
+            }
+            Message::Disconnect(done) => {
+                self.disconnect();
+                done.send(()).ok();
+            }
+            Message::Event(event) => self.event(event),
+            Message::End => {}
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Resolved { query, answer, at } => {
+                if let Some(origin) = self.queries.remove(&query) {
+                    if self.resolved.len() >= route::MAX_CONNS {
+                        self.resolved.clear();
+                    }
+                    self.resolved.insert(origin, at);
+                }
+                self.handle(route::Event::Resolved { query, answer });
+            }
+            Event::Heard { conn, rtt, at } => {
+                if let Some(slot) = self.conns.get_mut(&conn) {
+                    slot.connected = at;
+                }
+                self.handle(route::Event::Heard { conn, rtt });
+            }
+            Event::Opened { conn, opened } => {
+                let Some(slot) = self.conns.get_mut(&conn) else {
+                    return opened.conn.close();
+                };
+                let protocol = opened.conn.protocol();
+                (slot.local_port, slot.tls) = (opened.local_port, Some(opened.tls));
+                slot.resumed = opened.resumed;
+                slot.conn = Some(opened.conn);
+                self.handle(route::Event::Ready { conn, protocol });
+            }
+            Event::Closed { conn, fault } => {
+                if self.conns.remove(&conn).is_some() {
+                    self.handle(route::Event::Closed { conn, fault });
+                }
+            }
+            Event::Sent { call, conn, at } => {
+                if let Some(sending) = self.sending(call, conn) {
+                    sending.sent = Some(at);
+                }
+            }
+            Event::Head {
+                call,
+                conn,
+                at,
+                head,
+                body,
+            } => self.head(call, conn, at, *head, body),
+            Event::Done { call, conn, bytes } => {
+                self.handle(route::Event::Done { call, conn, bytes });
+                self.end(call);
+                if let Some(memory) = &mut self.memory {
+                    memory.save(&self.router);
+                }
+            }
+            Event::Failed {
+                call,
+                conn,
+                fault,
+                replay,
+            } => {
+                if let Some(call) = self.calls.get_mut(&call) {
+                    call.copies.remove(&conn);
+                }
+                self.handle(route::Event::Failed {
+                    call,
+                    conn,
+                    fault,
+                    replay,
+                });
+            }
+        }
+    }
+
+    /// Tells the router, and does what it commands.
+    fn handle(&mut self, event: route::Event<'_>) {
+        let now = self.now();
+        self.router.handle(event, now);
+        while let Some(command) = self.router.poll() {
+            self.obey(command);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Resolve {
+                query,
+                origin,
+                records,
+            } => self.resolve(query, origin, records),
+            Command::Open {
+                conn,
+                origin,
+                address,
+                over,
+            } => {
+                self.open(conn, origin, address, over);
+            }
+            Command::Close(conn) => {
+                if let Some(slot) = self.conns.remove(&conn) {
+                    slot.close();
+                }
+            }
+            Command::Send { call, conn } => self.send(call, conn),
+            Command::Deliver { call, conn } => self.deliver(call, conn),
+            Command::Withdraw { call, conn } => {
+                if let Some(call) = self.calls.get_mut(&call)
+                    && let Some(sending) = call.copies.remove(&conn)
+                {
+                    sending.task.abort();
+                }
+            }
+            Command::Fail {
+                call,
+                fault,
+                may_have_acted,
+            } => {
+                self.refuse(
+                    call,
+                    Error::Failed {
+                        fault,
+                        may_have_acted,
+                    },
+                );
+            }
+            Command::Plain { call, why } => self.refuse(call, Error::Plain(why)),
+            Command::Sample(id) => {
+                let slot = self.conns.get_mut(&id);
+                if let Some(conn) = slot.and_then(|slot| slot.conn.as_mut()) {
+                    let sample = conn.sample();
+                    let now = self.now();
+                    self.router
+                        .handle(route::Event::Path { conn: id, sample }, now);
+                }
+            }
+            Command::Probe(id) => {
+                if let Some(conn) = self.conns.get_mut(&id).and_then(|slot| slot.conn.as_mut()) {
+                    conn.probe();
+                }
+            }
+            Command::Nudge(id) => {
+                if let Some(conn) = self.conns.get_mut(&id).and_then(|slot| slot.conn.as_mut()) {
+                    conn.nudge();
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Moment {
+        let ns = self.began.elapsed().as_nanos();
+        Moment::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    fn instant(&self, moment: Moment) -> Instant {
+        self.began + Duration::from_nanos(moment.ns())
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

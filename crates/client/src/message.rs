@@ -1,0 +1,84 @@
+//! What the engine's thread is told, by the app and by its own tasks.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use route::{Answer, Ask, CallId, ConnId, Fault, Network, Origin, QueryId, Replay, Switches};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::conn::Opened;
+use crate::error::Error;
+use crate::report::Progress;
+use crate::response::{Part, Response};
+
+/// What the thread is told.
+pub(crate) enum Message {
+    Submit(Box<Submission>),
+    Cancel(CallId),
+    TimedOut(CallId),
+    Network(Option<Network>),
+    Switches(Switches),
+    PlainWorked,
+    Explain(Origin, oneshot::Sender<String>),
+    Disconnect(oneshot::Sender<()>),
+    Event(Event),
+    End,
+}
+
+/// A request.
+pub(crate) struct Submission {
+    pub(crate) id: CallId,
+    pub(crate) origin: Origin,
+    pub(crate) ask: Ask,
+    pub(crate) head: http::request::Parts,
+    pub(crate) body: Bytes,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) asked: Instant,
+    pub(crate) progress: Progress,
+    pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
+}
+
+/// What tasks report.
+pub(crate) enum Event {
+    Resolved {
+        query: QueryId,
+        answer: Option<Answer>,
+        at: Instant,
+    },
+    Heard {
+        conn: ConnId,
+        rtt: Duration,
+        at: Option<Instant>,
+    },
+    Opened {
+        conn: ConnId,
+        opened: Box<Opened>,
+    },
+    Closed {
+        conn: ConnId,
+        fault: Fault,
+    },
+    Sent {
+        call: CallId,
+        conn: ConnId,
+        at: Instant,
+    },
+    Head {
+        call: CallId,
+        conn: ConnId,
+        at: Instant,
+        head: Box<http::response::Parts>,
+        body: mpsc::Receiver<Part>,
+    },
+    Done {
+        call: CallId,
+        conn: ConnId,
+        bytes: u64,
+    },
+    Failed {
+        call: CallId,
+        conn: ConnId,
+        fault: Fault,
+        replay: Replay,
+    },
+}
