@@ -75,12 +75,14 @@ impl Engine {
     }
 
     /// Begins a request, e.g. `engine.request(Method::GET, "https://api.example/v1/list")`.
-    pub fn request(&self, method: Method, url: &str) -> Request<'_> {
-        Request::new(self, method, url, self.inner.policy)
+    pub fn request(&self, method: Method, url: &str) -> Request {
+        let id = CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed));
+        let messages = self.inner.messages.clone();
+        Request::new(id, messages, method, url, self.inner.policy)
     }
 
     /// Begins a GET request.
-    pub fn get(&self, url: &str) -> Request<'_> {
+    pub fn get(&self, url: &str) -> Request {
         self.request(Method::GET, url)
     }
 
@@ -120,17 +122,15 @@ impl Engine {
             .unwrap_or_else(|_| "the engine has ended".to_owned())
     }
 
-    pub(crate) fn next_call(&self) -> CallId {
-        CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed))
+    /// Runs a future on the engine's thread, for bindings that would need a runtime of their own.
+    /// It must not block, and is dropped when the engine ends.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tell(Message::Run(Box::pin(task)));
     }
 
-    pub(crate) fn tell(&self, message: Message) {
+    fn tell(&self, message: Message) {
         // An engine that has ended answers no request; each notices by itself.
         self.inner.messages.send(message).ok();
-    }
-
-    pub(crate) fn messages(&self) -> mpsc::UnboundedSender<Message> {
-        self.inner.messages.clone()
     }
 }
 

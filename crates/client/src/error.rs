@@ -4,6 +4,7 @@ use route::{Fault, Why};
 
 /// Why a request has no response, or its body no end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The URL or a header is not one.
     #[error("{0}")]
@@ -22,6 +23,12 @@ pub enum Error {
     /// This engine does not take the request; the app's own client may.
     #[error("not by this engine: {0}")]
     Plain(Why),
+    /// The app dropped the [`BodyWriter`](crate::BodyWriter) before the body's end.
+    #[error("the body of the request was not finished")]
+    Unfinished,
+    /// The request has ended, or its response came, before all of its body was taken.
+    #[error("no more of the request's body is taken")]
+    BodyNotTaken,
     /// The engine has ended.
     #[error("the engine has ended")]
     Ended,

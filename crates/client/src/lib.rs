@@ -19,10 +19,10 @@
 //!
 //! # What it does not do
 //!
-//! Redirects, cookies, caches, proxies and decompression are left to the app. Bodies of requests
-//! are held in memory. A response is not resumed on another connection once its head has come.
+//! Redirects, cookies, caches, proxies and decompression are left to the app. A response is not resumed on another connection once its head has come.
 
 mod actor;
+mod body;
 mod conn;
 mod engine;
 mod error;
@@ -34,10 +34,11 @@ mod response;
 mod tcp_info;
 mod tls;
 
+pub use body::BodyWriter;
 pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
 pub use report::{Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
 pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};
-pub use tls::{Identity, Trust};
+pub use tls::{CheckChain, Identity, Trust};

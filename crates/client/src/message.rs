@@ -1,11 +1,12 @@
 //! What the engine's thread is told, by the app and by its own tasks.
 
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use route::{Answer, Ask, CallId, ConnId, Fault, Network, Origin, QueryId, Replay, Switches};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::body::Body;
 use crate::conn::Opened;
 use crate::error::Error;
 use crate::report::Progress;
@@ -16,12 +17,14 @@ pub(crate) enum Message {
     Submit(Box<Submission>),
     Cancel(CallId),
     TimedOut(CallId),
+    Unfinished(CallId),
     Network(Option<Network>),
     Switches(Switches),
     PlainWorked,
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
     Event(Event),
+    Run(Pin<Box<dyn Future<Output = ()> + Send>>),
     End,
 }
 
@@ -31,7 +34,7 @@ pub(crate) struct Submission {
     pub(crate) origin: Origin,
     pub(crate) ask: Ask,
     pub(crate) head: http::request::Parts,
-    pub(crate) body: Bytes,
+    pub(crate) body: Body,
     pub(crate) limit: Option<Duration>,
     pub(crate) asked: Instant,
     pub(crate) progress: Progress,

@@ -4,11 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, Method};
-use route::{Ask, Policy};
-use tokio::sync::oneshot;
+use route::{Ask, CallId, Policy};
+use tokio::sync::{mpsc, oneshot};
 
-use crate::engine::{Engine, origin_of};
+use crate::body::{Body, BodyWriter};
+use crate::engine::origin_of;
 use crate::error::Error;
 use crate::message::{Message, Submission};
 use crate::report::Progress;
@@ -16,12 +18,13 @@ use crate::response::{Guard, Response};
 
 /// A request before it is sent.
 #[must_use = "a request does nothing until it is sent"]
-pub struct Request<'a> {
-    engine: &'a Engine,
+pub struct Request {
+    id: CallId,
+    messages: mpsc::UnboundedSender<Message>,
     url: String,
     head: http::request::Builder,
     method: Method,
-    body: Bytes,
+    body: Body,
     kind: Option<String>,
     bytes: Option<u64>,
     urgent: bool,
@@ -31,14 +34,21 @@ pub struct Request<'a> {
     progress: Progress,
 }
 
-impl<'a> Request<'a> {
-    pub(crate) fn new(engine: &'a Engine, method: Method, url: &str, policy: Policy) -> Self {
+impl Request {
+    pub(crate) fn new(
+        id: CallId,
+        messages: mpsc::UnboundedSender<Message>,
+        method: Method,
+        url: &str,
+        policy: Policy,
+    ) -> Self {
         Self {
-            engine,
+            id,
+            messages,
             url: url.to_owned(),
             head: http::Request::builder().method(method.clone()),
             method,
-            body: Bytes::new(),
+            body: Body::Whole(Bytes::new()),
             kind: None,
             bytes: None,
             urgent: false,
@@ -63,8 +73,17 @@ impl<'a> Request<'a> {
 
     /// Sets the body.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
-        self.body = body.into();
+        self.body = Body::Whole(body.into());
         self
+    }
+
+    /// Lets the body be written while it is sent; `length` is its length if it is known, which
+    /// servers may need over HTTP/1.1. Such a request is not sent again once a part of its body was
+    /// taken.
+    pub fn streamed(mut self, length: Option<u64>) -> (Self, BodyWriter) {
+        let (body, writer) = Body::streamed(length);
+        self.body = body;
+        (self, writer)
     }
 
     /// Requests with the same label are compared with each other to learn which transport is
@@ -114,27 +133,30 @@ impl<'a> Request<'a> {
     /// Sends the request and waits for the head of the response. Dropping the future cancels it.
     pub async fn send(self) -> Result<Response, Error> {
         let (origin, uri) = origin_of(&self.url).map_err(Error::Invalid)?;
-        let replayable = self
-            .idempotent
-            .unwrap_or_else(|| self.method.is_idempotent());
+        let allowed = self.idempotent;
+        let idempotent = allowed.unwrap_or_else(|| self.method.is_idempotent());
         let ask = Ask {
-            replayable,
-            bytes: Some(self.bytes.unwrap_or(0).max(self.body.len() as u64)),
+            replayable: idempotent && matches!(self.body, Body::Whole(_)),
+            bytes: Some(size(&self)),
             kind: kind(&self),
             urgent: self.urgent,
             policy: self.policy,
         };
         let head = self.head.uri(uri).body(());
-        let (head, ()) = head
+        let (mut head, ()) = head
             .map_err(|error| Error::Invalid(error.to_string()))?
             .into_parts();
-        let id = self.engine.next_call();
+        if let Some(length @ 1..) = self.body.length() {
+            head.headers
+                .entry(CONTENT_LENGTH)
+                .or_insert_with(|| length.into());
+        }
         let (reply, response) = oneshot::channel();
-        let guard = Guard::new(id, self.engine.messages());
+        let guard = Guard::new(self.id, self.messages.clone());
         let (body, limit, progress) = (self.body, self.limit, self.progress);
         let asked = Instant::now();
         let submission = Submission {
-            id,
+            id: self.id,
             origin,
             ask,
             head,
@@ -144,20 +166,29 @@ impl<'a> Request<'a> {
             progress,
             reply,
         };
-        self.engine.tell(Message::Submit(Box::new(submission)));
+        // An engine that has ended drops the reply.
+        self.messages
+            .send(Message::Submit(Box::new(submission)))
+            .ok();
         let mut response = response.await.map_err(|_| Error::Ended)??;
         response.hold(guard);
         Ok(response)
     }
 }
 
-fn kind(request: &Request<'_>) -> u64 {
+/// Bytes of the larger body, as far as is known.
+fn size(request: &Request) -> u64 {
+    let (response, body) = (request.bytes, request.body.length());
+    response.unwrap_or(0).max(body.unwrap_or(0))
+}
+
+fn kind(request: &Request) -> u64 {
     let mut hasher = DefaultHasher::new();
     match &request.kind {
         Some(label) => label.hash(&mut hasher),
         None => {
-            let size = request.bytes.unwrap_or(0).max(request.body.len() as u64);
-            (request.method.as_str(), size.checked_ilog2()).hash(&mut hasher);
+            let size = size(request).checked_ilog2();
+            (request.method.as_str(), size).hash(&mut hasher);
         }
     }
     hasher.finish() >> 1

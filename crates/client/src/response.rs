@@ -18,6 +18,7 @@ pub struct Response {
     /// Set before the body is cut off.
     ending: Arc<OnceLock<Error>>,
     complete: bool,
+    trailers: Option<HeaderMap>,
     report: Report,
     guard: Option<Guard>,
 }
@@ -26,7 +27,7 @@ pub struct Response {
 #[derive(Debug)]
 pub(crate) enum Part {
     Data(Bytes),
-    End,
+    End(Option<HeaderMap>),
     Failed(Error),
 }
 
@@ -48,6 +49,7 @@ impl Response {
             body,
             ending,
             complete: false,
+            trailers: None,
             report,
             guard: None,
         }
@@ -79,8 +81,8 @@ impl Response {
         }
         match self.body.recv().await {
             Some(Part::Data(data)) => Ok(Some(data)),
-            Some(Part::End) => {
-                self.complete = true;
+            Some(Part::End(trailers)) => {
+                (self.complete, self.trailers) = (true, trailers);
                 if let Some(mut guard) = self.guard.take() {
                     guard.messages = None;
                 }
@@ -89,6 +91,11 @@ impl Response {
             Some(Part::Failed(error)) => Err(error),
             None => Err(self.ending.get().cloned().unwrap_or(Error::Ended)),
         }
+    }
+
+    /// The fields that came after the body; none before [`chunk`](Self::chunk) told its end.
+    pub fn trailers(&self) -> Option<&HeaderMap> {
+        self.trailers.as_ref()
     }
 
     /// Returns the rest of the body, which is refused if it is longer than `limit` bytes.

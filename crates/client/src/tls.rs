@@ -1,13 +1,19 @@
 //! Whom the engine trusts, and who it is.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 use crate::engine::BuildError;
 
@@ -19,6 +25,16 @@ pub enum Trust {
     WebPki,
     /// These, as PEM.
     Roots(Vec<u8>),
+    /// Those that the app accepts. That the server has the key is checked nevertheless.
+    App(Arc<dyn CheckChain>),
+}
+
+/// An app's own check of servers' certificates, of their chain as well as their names. It is asked
+/// in every handshake that does not resume a session, and the engine's thread waits for it.
+pub trait CheckChain: Debug + Send + Sync {
+    /// Whether this chain is accepted for this host. The certificates are in DER, the server's own
+    /// first.
+    fn accepts(&self, chain: &[&[u8]], host: &str) -> bool;
 }
 
 /// The client's certificate chain and its key, as PEM.
@@ -41,23 +57,24 @@ pub(crate) struct Tls {
 
 impl Tls {
     pub(crate) fn new(trust: &Trust, identity: Option<&Identity>) -> Result<Self, BuildError> {
-        let mut roots = RootCertStore::empty();
-        match trust {
-            Trust::WebPki => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let inner: Arc<dyn ServerCertVerifier> = match trust {
+            Trust::WebPki => {
+                let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned();
+                web_pki(RootCertStore::from_iter(roots), &provider)?
+            }
             Trust::Roots(pem) => {
+                let mut roots = RootCertStore::empty();
                 for authority in certificates(pem)? {
                     roots.add(authority)?;
                 }
+                web_pki(roots, &provider)?
             }
-        }
-        if roots.is_empty() {
-            return Err(BuildError::NoRoots);
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let inner = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone());
-        let inner = inner
-            .build()
-            .map_err(|error| BuildError::Roots(error.to_string()))?;
+            Trust::App(check) => Arc::new(AppVerifier {
+                check: Arc::clone(check),
+                algorithms: provider.signature_verification_algorithms,
+            }),
+        };
         let verified = AtomicU64::new(0);
         let over_quic = Arc::new(CountingVerifier {
             inner: Arc::clone(&inner),
@@ -118,10 +135,10 @@ impl Tls {
     }
 }
 
-/// rustls' own verifier, which also counts the chains that it is given.
+/// Counts the chains that are verified.
 #[derive(Debug)]
 struct CountingVerifier {
-    inner: Arc<WebPkiServerVerifier>,
+    inner: Arc<dyn ServerCertVerifier>,
     verified: AtomicU64,
 }
 
@@ -164,10 +181,74 @@ impl ServerCertVerifier for CountingVerifier {
     }
 }
 
+/// Leaves chain and name to the app, and the signature to rustls.
+#[derive(Debug)]
+struct AppVerifier {
+    check: Arc<dyn CheckChain>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for AppVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let chain: Vec<&[u8]> = std::iter::once(end_entity)
+            .chain(intermediates)
+            .map(AsRef::as_ref)
+            .collect();
+        if self.check.accepts(&chain, &name.to_str()) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Identity(..)")
     }
+}
+
+/// A chain that ends in one of these roots.
+fn web_pki(
+    roots: RootCertStore,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, BuildError> {
+    if roots.is_empty() {
+        return Err(BuildError::NoRoots);
+    }
+    let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
+    builder
+        .build()
+        .map_err(|error| BuildError::Roots(error.to_string()))
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BuildError> {

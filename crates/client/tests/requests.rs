@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use client::{Error, Fault, Policy, Protocol};
+use bytes::Bytes;
+use client::{CheckChain, Error, Fault, Policy, Protocol, Trust};
 use common::start;
 use http::Method;
 use server::Config;
@@ -270,4 +272,137 @@ async fn bad_input_is_refused_with_a_reason() {
             may_have_acted: false
         }
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_is_streamed_while_it_is_written() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let piece = Bytes::from(vec![7; MIB]);
+    for policy in [Policy::H2, Policy::H3] {
+        for length in [None, Some(8 * MIB as u64)] {
+            let upload = engine.request(Method::PUT, &server.url("/upload"));
+            let (request, mut writer) = upload.policy(policy).streamed(length);
+            let response = tokio::spawn(request.send());
+            for _ in 0..8 {
+                writer.write(piece.clone()).await.unwrap();
+            }
+            writer.finish().await.unwrap();
+            assert_eq!(response.await.unwrap().unwrap().status(), 200);
+        }
+    }
+    let sent = Sha256::digest(piece.repeat(8));
+    let sent: String = sent.iter().map(|byte| format!("{byte:02x}")).collect();
+    drop(engine);
+    let log = server.stop().await;
+    assert_eq!(log.len(), 4);
+    for request in &log {
+        let seen = serde_json::to_string(request).unwrap();
+        assert!(seen.contains(&sent), "{seen}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_may_come_before_the_bodys_end() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    for policy in [Policy::H2, Policy::H3] {
+        let refused = engine.request(Method::POST, &server.url("/upload"));
+        let (request, mut writer) = refused.policy(policy).streamed(None);
+        let response = tokio::spawn(request.send());
+        let written = async {
+            loop {
+                writer.write(Bytes::from(vec![7; MIB])).await?;
+            }
+        };
+        let stopped: Result<(), Error> = written.await;
+        assert_eq!(stopped, Err(Error::BodyNotTaken));
+        assert_eq!(response.await.unwrap().unwrap().status(), 405);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_not_finished_ends_its_request_and_no_other() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    for policy in [Policy::H2, Policy::H3] {
+        let upload = || {
+            let upload = engine.request(Method::PUT, &server.url("/upload"));
+            upload.policy(policy).streamed(Some(10))
+        };
+        let (request, mut writer) = upload();
+        let response = tokio::spawn(request.send());
+        writer.write(Bytes::from_static(b"half")).await.unwrap();
+        drop(writer);
+        let error = response.await.unwrap().unwrap_err();
+        assert_eq!(error, Error::Unfinished);
+        let (request, mut writer) = upload();
+        let response = tokio::spawn(request.send());
+        assert!(
+            writer
+                .write(Bytes::from_static(b"01234567890"))
+                .await
+                .is_err()
+        );
+        assert!(writer.finish().await.is_err());
+        assert_eq!(response.await.unwrap().unwrap_err(), Error::Unfinished);
+        let health = engine.get(&server.url("/health")).policy(policy);
+        assert_eq!(health.send().await.unwrap().status(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_may_check_chains_itself() {
+    let server = start(Config::default()).await;
+    let health = server.url("/health");
+    for accepts in [true, false] {
+        let seen = Arc::new(Seen {
+            accepts,
+            hosts: Mutex::default(),
+        });
+        let trust = Trust::App(Arc::clone(&seen) as Arc<dyn CheckChain>);
+        let engine = server.trusting().trust(trust).build().unwrap();
+        for policy in [Policy::H2, Policy::H3] {
+            let answer = engine.get(&health).policy(policy).send().await;
+            match answer {
+                Ok(response) => assert!(accepts && response.status() == 200),
+                Err(Error::Failed { fault, .. }) => {
+                    assert!(!accepts && fault == Fault::Certificate);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let hosts = seen.hosts.lock().unwrap();
+        assert_eq!(hosts.len(), 2, "once for each handshake");
+        assert!(hosts.iter().all(|host| health.contains(host.as_str())));
+    }
+}
+
+#[derive(Debug)]
+struct Seen {
+    accepts: bool,
+    hosts: Mutex<Vec<String>>,
+}
+
+impl CheckChain for Seen {
+    fn accepts(&self, chain: &[&[u8]], host: &str) -> bool {
+        assert!(!chain.is_empty() && chain.iter().all(|der| der[0] == 0x30));
+        self.hosts
+            .lock()
+            .expect("no other check panicked")
+            .push(host.to_owned());
+        self.accepts
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_future_runs_on_the_engines_thread() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().build().unwrap();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    engine.spawn(async {
+        let name = std::thread::current().name().map(str::to_owned);
+        tell.send(name).unwrap();
+    });
+    assert_eq!(told.await.unwrap().as_deref(), Some("commute"));
 }

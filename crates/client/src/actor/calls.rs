@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use bytes::Bytes;
 use route::{CallId, ConnId, Protocol, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::Actor;
+use crate::body::Body;
 use crate::conn::{Conn, Exchange};
 use crate::error::Error;
 use crate::message::{Message, Submission};
@@ -19,7 +19,7 @@ use crate::response::{Part, Response};
 /// A request.
 pub(super) struct Call {
     pub(super) head: Arc<http::request::Parts>,
-    pub(super) body: Bytes,
+    pub(super) body: Body,
     pub(super) asked: Instant,
     pub(super) progress: Progress,
     pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,

@@ -108,6 +108,10 @@ impl Actor {
                 self.refuse(call, Error::TimedOut);
                 self.handle(route::Event::Cancel(call));
             }
+            Message::Unfinished(call) => {
+                self.refuse(call, Error::Unfinished);
+                self.handle(route::Event::Cancel(call));
+            }
             Message::Network(network) => self.handle(route::Event::Network(network)),
             Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
             Message::PlainWorked => self.handle(route::Event::PlainWorked),
@@ -121,6 +125,9 @@ impl Actor {
                 done.send(()).ok();
             }
             Message::Event(event) => self.event(event),
+            Message::Run(task) => {
+                tokio::spawn(task);
+            }
             Message::End => {}
         }
     }

@@ -1,12 +1,15 @@
 //! HTTP/3 over quinn.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::h3::client::SendRequest;
+use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{Code, StreamError};
 use bytes::{Buf, Bytes};
+use futures_util::future::{Either, select};
+use http::{Method, StatusCode};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
 use route::{Fault, PathSample, Replay};
@@ -33,6 +36,8 @@ pub(crate) struct Conn {
 }
 
 type Requests = SendRequest<h3_quic::OpenStreams, Bytes>;
+type Sending = RequestStream<h3_quic::SendStream<Bytes>, Bytes>;
+type Receiving = RequestStream<h3_quic::RecvStream, Bytes>;
 
 pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let began = Instant::now();
@@ -134,30 +139,46 @@ async fn run(
     mut requests: Requests,
     quic: &quinn::Connection,
 ) -> Result<u64, Failure> {
-    let fault = |error: &StreamError| stream_failure(error, quic);
     let head = http::Request::from_parts((*exchange.head).clone(), ());
-    let mut stream = requests.send_request(head).await.map_err(|error| Failure {
+    let stream = requests.send_request(head).await.map_err(|error| Failure {
         replay: Replay::Safe,
-        ..fault(&error)
+        ..stream_failure(&error, quic)
     })?;
-    if !exchange.body.is_empty() {
-        stream
-            .send_data(exchange.body.clone())
-            .await
-            .map_err(|error| fault(&error))?;
+    let (sending, receiving) = stream.split();
+    let receiving = pin!(receive(exchange, receiving, quic));
+    match select(pin!(send(exchange, sending)), receiving).await {
+        // A server may answer before it has the whole body, and stop the rest (RFC 9114 section 4.1).
+        Either::Left((_, receiving)) => receiving.await,
+        Either::Right((received, _)) => received,
     }
-    stream.finish().await.map_err(|error| fault(&error))?;
+}
+
+async fn send(exchange: &Exchange, mut stream: Sending) -> Result<(), StreamError> {
+    let mut body = exchange.outgoing();
+    while let Some(chunk) = body.next().await {
+        stream.send_data(chunk).await?;
+    }
+    stream.finish().await?;
     exchange.sent();
+    Ok(())
+}
+
+async fn receive(
+    exchange: &Exchange,
+    mut stream: Receiving,
+    quic: &quinn::Connection,
+) -> Result<u64, Failure> {
+    let fault = |error: &StreamError| stream_failure(error, quic);
     let response = stream
         .recv_response()
         .await
         .map_err(|error| fault(&error))?;
     let (head, ()) = response.into_parts();
-    let expected = length(&head);
+    let expected = expected_length(&exchange.head.method, &head);
     let body = exchange.head(head);
     let mut bytes = 0;
-    loop {
-        let failure = match stream.recv_data().await {
+    let failure = loop {
+        match stream.recv_data().await {
             Ok(Some(mut chunk)) => {
                 let chunk = chunk.copy_to_bytes(chunk.remaining());
                 bytes += chunk.len() as u64;
@@ -165,24 +186,30 @@ async fn run(
                     // The app let go of the response; its guard cancels the request.
                     return Ok(bytes);
                 }
-                continue;
             }
             // h3 leaves this check to its caller (RFC 9114 section 4.1.2).
             Ok(None) if expected.is_some_and(|expected| expected != bytes) => {
-                Failure::after_sending(Fault::Protocol)
+                break Failure::after_sending(Fault::Protocol);
             }
-            Ok(None) => {
-                body.send(Part::End).await.ok();
-                return Ok(bytes);
-            }
-            Err(error) => fault(&error),
-        };
-        cut_off(&body, &failure).await;
-        return Err(failure);
-    }
+            Ok(None) => match stream.recv_trailers().await {
+                Ok(trailers) => {
+                    body.send(Part::End(trailers)).await.ok();
+                    return Ok(bytes);
+                }
+                Err(error) => break fault(&error),
+            },
+            Err(error) => break fault(&error),
+        }
+    };
+    cut_off(&body, &failure).await;
+    Err(failure)
 }
 
-fn length(head: &http::response::Parts) -> Option<u64> {
+/// The length that the head promises, where a body follows it (RFC 9110 section 8.6).
+fn expected_length(method: &Method, head: &http::response::Parts) -> Option<u64> {
+    if *method == Method::HEAD || head.status == StatusCode::NOT_MODIFIED {
+        return None;
+    }
     head.headers
         .get(http::header::CONTENT_LENGTH)?
         .to_str()

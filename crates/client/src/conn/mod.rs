@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::mpsc;
 
+use crate::body::{Body, Outgoing};
 use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
@@ -46,7 +46,7 @@ pub(crate) struct Exchange {
     pub(crate) call: CallId,
     pub(crate) conn: ConnId,
     pub(crate) head: Arc<http::request::Parts>,
-    pub(crate) body: Bytes,
+    pub(crate) body: Body,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
 }
 
@@ -122,6 +122,11 @@ pub(crate) async fn open(target: Target, tls: Tls) {
 }
 
 impl Exchange {
+    /// Takes the request's body for this connection.
+    fn outgoing(&self) -> Outgoing {
+        self.body.outgoing(self.call, self.messages.clone())
+    }
+
     /// Reports the request sent.
     fn sent(&self) {
         let (call, conn, at) = (self.call, self.conn, Instant::now());
@@ -149,7 +154,10 @@ impl Exchange {
 
     fn failed(&self, failure: &Failure) {
         let (call, conn) = (self.call, self.conn);
-        let &Failure { fault, replay } = failure;
+        let &Failure { fault, mut replay } = failure;
+        if !self.body.is_kept() {
+            replay = Replay::MayHaveActed;
+        }
         self.report(Event::Failed {
             call,
             conn,

@@ -5,10 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderValue, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,6 +19,7 @@ use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
 use super::{Exchange, Failure, Opened, Target, cut_off};
+use crate::body::Outgoing;
 use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tcp_info;
@@ -40,8 +40,8 @@ pub(crate) struct Conn {
 #[derive(Clone)]
 enum Sender {
     /// The router gives the connection to one request at a time.
-    H1(Arc<Mutex<http1::SendRequest<Full<Bytes>>>>),
-    H2(http2::SendRequest<Full<Bytes>>),
+    H1(Arc<Mutex<http1::SendRequest<Outgoing>>>),
+    H2(http2::SendRequest<Outgoing>),
 }
 
 pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
@@ -140,8 +140,7 @@ impl Conn {
 }
 
 async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
-    let body = Full::new(exchange.body.clone());
-    let mut request = http::Request::from_parts((*exchange.head).clone(), body);
+    let mut request = http::Request::from_parts((*exchange.head).clone(), exchange.outgoing());
     let response = match sender {
         Sender::H1(sender) => {
             to_origin_form(&mut request);
@@ -182,17 +181,20 @@ async fn receive(
     mut incoming: Incoming,
     body: &tokio::sync::mpsc::Sender<Part>,
 ) -> Result<u64, hyper::Error> {
-    let mut bytes = 0;
+    let (mut bytes, mut trailers) = (0, None);
     while let Some(frame) = incoming.frame().await {
-        if let Ok(chunk) = frame?.into_data() {
-            bytes += chunk.len() as u64;
-            if body.send(Part::Data(chunk)).await.is_err() {
-                // The app let go of the response; its guard cancels the request.
-                return Ok(bytes);
+        match frame?.into_data() {
+            Ok(chunk) => {
+                bytes += chunk.len() as u64;
+                if body.send(Part::Data(chunk)).await.is_err() {
+                    // The app let go of the response; its guard cancels the request.
+                    return Ok(bytes);
+                }
             }
+            Err(frame) => trailers = frame.into_trailers().ok(),
         }
     }
-    body.send(Part::End).await.ok();
+    body.send(Part::End(trailers)).await.ok();
     Ok(bytes)
 }
 

@@ -236,7 +236,7 @@ fn call_error(error: &Error) -> CallError {
             Fault::Offline | Fault::TooMany => ErrorKind::Other,
         },
         Error::TimedOut => ErrorKind::Timeout,
-        Error::Invalid(_) | Error::Plain(_) | Error::Ended => ErrorKind::Other,
+        _ => ErrorKind::Other,
     };
     crate::call_error::call_error(kind, error)
 }

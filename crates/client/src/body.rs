@@ -1,0 +1,216 @@
+//! Bodies of requests: held whole, or streamed while they are sent.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use route::CallId;
+use tokio::sync::mpsc;
+
+use crate::error::Error;
+use crate::message::Message;
+
+/// Pieces that wait for the transport.
+const PIECES: usize = 4;
+
+/// Writes the body of a request while it is sent. Dropped before [`finish`](Self::finish), it ends
+/// the request with [`Error::Unfinished`].
+#[derive(Debug)]
+pub struct BodyWriter {
+    pieces: mpsc::Sender<Piece>,
+    /// Bytes that the length promises and that have not been written.
+    missing: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Data(Bytes),
+    End,
+}
+
+/// What a request carries.
+#[derive(Clone)]
+pub(crate) enum Body {
+    Whole(Bytes),
+    Streamed { length: Option<u64>, source: Source },
+}
+
+/// Where a streamed body comes from; empty once a connection has taken a piece of it.
+type Source = Arc<Mutex<Option<mpsc::Receiver<Piece>>>>;
+
+/// The body of a request on one connection.
+pub(crate) struct Outgoing {
+    pieces: Pieces,
+    call: CallId,
+    messages: mpsc::UnboundedSender<Message>,
+}
+
+enum Pieces {
+    Whole(Bytes),
+    Streamed(Streamed),
+    End,
+}
+
+struct Streamed {
+    /// None if another connection has taken a piece; such a request was not to be sent again.
+    receiver: Option<mpsc::Receiver<Piece>>,
+    missing: Option<u64>,
+    /// Where the receiver goes back to if no piece was taken.
+    untouched: Option<Source>,
+}
+
+impl BodyWriter {
+    /// Waits until there is room, then takes the bytes. [`Error::BodyNotTaken`] means that the
+    /// response, or its error, says why.
+    pub async fn write(&mut self, bytes: Bytes) -> Result<(), Error> {
+        let length = bytes.len() as u64;
+        if let Some(missing) = &mut self.missing {
+            *missing = missing.checked_sub(length).ok_or_else(|| {
+                Error::Invalid("the body is longer than the length that was given".to_owned())
+            })?;
+        }
+        let sent = self.pieces.send(Piece::Data(bytes)).await;
+        sent.map_err(|_| Error::BodyNotTaken)
+    }
+
+    /// Ends the body.
+    pub async fn finish(self) -> Result<(), Error> {
+        if self.missing.is_some_and(|missing| missing > 0) {
+            let shorter = "the body is shorter than the length that was given";
+            return Err(Error::Invalid(shorter.to_owned()));
+        }
+        let sent = self.pieces.send(Piece::End).await;
+        sent.map_err(|_| Error::BodyNotTaken)
+    }
+}
+
+impl Body {
+    /// A body that the writer's holder writes.
+    pub(crate) fn streamed(length: Option<u64>) -> (Self, BodyWriter) {
+        let (pieces, receiver) = mpsc::channel(PIECES);
+        let source = Arc::new(Mutex::new(Some(receiver)));
+        let writer = BodyWriter {
+            pieces,
+            missing: length,
+        };
+        (Self::Streamed { length, source }, writer)
+    }
+
+    /// Returns the length, if it is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self {
+            Self::Whole(bytes) => Some(bytes.len() as u64),
+            Self::Streamed { length, .. } => *length,
+        }
+    }
+
+    /// Whether the body can be sent once more.
+    pub(crate) fn is_kept(&self) -> bool {
+        match self {
+            Self::Whole(_) => true,
+            Self::Streamed { source, .. } => lock(source).is_some(),
+        }
+    }
+
+    /// Takes the body for one connection.
+    pub(crate) fn outgoing(
+        &self,
+        call: CallId,
+        messages: mpsc::UnboundedSender<Message>,
+    ) -> Outgoing {
+        let pieces = match self {
+            Self::Whole(bytes) if bytes.is_empty() => Pieces::End,
+            Self::Whole(bytes) => Pieces::Whole(bytes.clone()),
+            Self::Streamed { length, source } => Pieces::Streamed(Streamed {
+                receiver: lock(source).take(),
+                missing: *length,
+                untouched: Some(Arc::clone(source)),
+            }),
+        };
+        Outgoing {
+            pieces,
+            call,
+            messages,
+        }
+    }
+}
+
+impl Outgoing {
+    /// Returns the next piece, nothing at the end.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = match &mut self.pieces {
+            Pieces::End => None,
+            Pieces::Whole(bytes) => Some(std::mem::take(bytes)),
+            Pieces::Streamed(streamed) => match ready!(streamed.poll_next(context)) {
+                Some(Piece::Data(bytes)) => return Poll::Ready(Some(bytes)),
+                Some(Piece::End) => None,
+                None => {
+                    // The request must not look complete. It is cancelled, so nothing waits here.
+                    self.messages.send(Message::Unfinished(self.call)).ok();
+                    return Poll::Pending;
+                }
+            },
+        };
+        self.pieces = Pieces::End;
+        Poll::Ready(next)
+    }
+}
+
+impl Streamed {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Piece>> {
+        let Some(receiver) = &mut self.receiver else {
+            return Poll::Ready(None);
+        };
+        let piece = ready!(receiver.poll_recv(context));
+        self.untouched = None;
+        if let (Some(Piece::Data(bytes)), Some(missing)) = (&piece, &mut self.missing) {
+            *missing -= bytes.len() as u64;
+        }
+        Poll::Ready(piece)
+    }
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        if let Some(source) = self.untouched.take() {
+            *lock(&source) = self.receiver.take();
+        }
+    }
+}
+
+impl hyper::body::Body for Outgoing {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let piece = ready!(self.poll_next(context));
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.pieces, Pieces::End)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.pieces {
+            Pieces::End => SizeHint::with_exact(0),
+            Pieces::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Pieces::Streamed(streamed) => streamed
+                .missing
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
+        }
+    }
+}
+
+fn lock(source: &Source) -> std::sync::MutexGuard<'_, Option<mpsc::Receiver<Piece>>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
+}
