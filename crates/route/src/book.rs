@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::event::{NetworkId, Origin};
+use crate::event::{Ask, NetworkId, Origin};
 use crate::learn::{Class, Kinds, Learnt};
 use crate::moment::Moment;
 use crate::standing::{Trial, Udp};
@@ -42,7 +42,7 @@ pub(crate) struct NetworkRow {
 pub(crate) struct Row {
     pub(crate) trial: Trial,
     pub(crate) rtt: Option<Duration>,
-    pub(crate) learnt: [Learnt; 3],
+    pub(crate) learnt: [Learnt; Class::ALL.len()],
     pub(crate) kinds: Kinds,
     /// Requests that ended well.
     pub(crate) done: u32,
@@ -126,9 +126,16 @@ impl Row {
     pub(crate) fn learnt(&mut self, class: Class) -> &mut Learnt {
         &mut self.learnt[class as usize]
     }
+
+    /// Bytes of the larger body: what the app says, or what the last response of this kind had.
+    pub(crate) fn expected_bytes(&self, ask: &Ask) -> u64 {
+        let usual = self.kinds.usual_bytes(ask.kind);
+        usual.max(ask.bytes).unwrap_or(0)
+    }
 }
 
-fn make_room<K: Ord + Copy, V>(
+/// Drops the least recently used entries until there is room for one more.
+pub(crate) fn make_room<K: Ord + Copy, V>(
     map: &mut BTreeMap<K, V>,
     limit: usize,
     used: impl Fn(&V) -> Moment,

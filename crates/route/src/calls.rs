@@ -5,7 +5,7 @@ use crate::alt_svc::{self, AltSvc};
 use crate::command::Command;
 use crate::conn::{Call, ConnState, Copy};
 use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
-use crate::learn::{Class, Verdict};
+use crate::learn::{Class, Verdict, key};
 use crate::router::{MAX_CALLS, Router};
 use crate::why::Why;
 
@@ -123,13 +123,14 @@ impl Router {
         let Some(row) = self.current_row(origin) else {
             return (Transport::Quic, Why::CannotTell(Transport::Quic));
         };
-        let class = Class::of_size(ask.bytes.unwrap_or(0));
-        let usual_s = row.kinds.usual_s(ask.kind);
+        let bytes = row.expected_bytes(ask);
+        let class = Class::of_size(bytes);
+        let usual_s = row.kinds.usual_s(key(ask.kind, bytes));
         let learnt = row.learnt(class);
         let verdict = learnt.verdict(class, usual_s, now);
         // Large bodies are not sent the slow way to learn.
         if explores
-            && class == Class::Small
+            && class != Class::Bulk
             && let Some(over) = learnt.explore(verdict, now)
         {
             return (over, Why::Exploring(over));
@@ -153,7 +154,7 @@ impl Router {
                 (over, Why::NoDifference { over, class })
             }
             Verdict::CannotTell => {
-                let over = learnt.leaning();
+                let over = learnt.leaning(class, usual_s);
                 (over, Why::CannotTell(over))
             }
         }
@@ -271,8 +272,7 @@ impl Router {
         if again {
             call.retries += 1;
         }
-        let (origin, teaches) = (call.origin.clone(), call.teaches);
-        let class = Class::of_size(call.ask.bytes.unwrap_or(0));
+        let (origin, ask, teaches) = (call.origin.clone(), call.ask, call.teaches);
         call.teaches = false;
         if let Some(conn) = self.conns.get_mut(&conn_id) {
             let over = conn.over;
@@ -280,7 +280,7 @@ impl Router {
                 conn.state = ConnState::Draining;
             }
             if teaches && !again {
-                self.learn_failure(&origin, class, over);
+                self.learn_failure(&origin, &ask, over);
             }
         }
         self.left(id, conn_id);

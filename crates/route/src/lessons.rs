@@ -3,49 +3,43 @@
 use std::time::Duration;
 
 use crate::conn::{Call, Conn, Copy};
-use crate::event::{Origin, Transport};
-use crate::learn::{BULK_BYTES, Class, SMALL_BYTES};
+use crate::event::{Ask, Origin, Transport};
+use crate::learn::{Class, OPENING, key};
 use crate::router::Router;
-
-/// Marks kinds of rates, so that they are not compared with times.
-const RATE: u64 = 1 << 63;
-/// The kind of opening a connection, which is none of a request.
-const OPENING: u64 = u64::MAX;
 
 impl Router {
     /// Learns from a request that ended well.
     pub(crate) fn learn(&mut self, call: &Call, copy: Copy, over: Transport, bytes: u64) {
         let now = self.now;
-        let (kind, teaches) = (call.ask.kind, call.teaches);
         let size = bytes.max(call.ask.bytes.unwrap_or(0));
         let Some(row) = self.current_row(&call.origin) else {
             return;
         };
         row.done = row.done.saturating_add(1);
-        let body_time = copy
-            .head
-            .map(|head| now.since(head))
-            .filter(|time| !time.is_zero());
-        if !teaches {
+        row.kinds.note_size(call.ask.kind, size, now);
+        if !call.teaches {
             return;
         }
-        if size <= SMALL_BYTES {
-            let time_s = now.since(copy.sent).as_secs_f64();
-            let residual = row.kinds.residual(kind, time_s, now);
-            row.learnt(Class::Small).observe(over, Some(residual), now);
-        } else if bytes >= BULK_BYTES
-            && let Some(time) = body_time
-        {
-            let per_byte_s = time.as_secs_f64() / bytes as f64;
-            let residual = row.kinds.residual(kind | RATE, per_byte_s, now);
-            row.learnt(Class::Bulk).observe(over, Some(residual), now);
+        let time = match Class::of_size(size) {
+            // By the rate of the response's body; that of the request's tells nothing of its own.
+            Class::Bulk => copy
+                .head
+                .map(|head| now.since(head).as_secs_f64() / bytes as f64)
+                .filter(|per_byte| per_byte.is_finite() && *per_byte > 0.0),
+            _ => Some(now.since(copy.sent).as_secs_f64()),
+        };
+        if let Some(time) = time {
+            let residual = row.kinds.residual(key(call.ask.kind, size), time, now);
+            row.learnt(Class::of_size(size))
+                .observe(over, Some(residual), now);
         }
     }
 
     /// Learns from a request that failed.
-    pub(crate) fn learn_failure(&mut self, origin: &Origin, class: Class, over: Transport) {
+    pub(crate) fn learn_failure(&mut self, origin: &Origin, ask: &Ask, over: Transport) {
         let now = self.now;
         if let Some(row) = self.current_row(origin) {
+            let class = Class::of_size(row.expected_bytes(ask));
             row.learnt(class).observe(over, None, now);
         }
     }

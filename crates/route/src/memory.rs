@@ -22,6 +22,7 @@ pub const MAX_MEMORY_BYTES: usize = 64 << 10;
 const MAGIC: &[u8; 4] = b"CMTR";
 const VERSION: u16 = 1;
 const HEAD: usize = 10;
+const CELLS: usize = Class::ALL.len() * Transport::ALL.len();
 const HOUR_S: u64 = 3_600;
 /// What was not used for longer is forgotten.
 const MAX_AGE_HOURS: u64 = 30 * 24;
@@ -92,7 +93,7 @@ struct SavedRow {
     rtt_us: u32,
     /// Weight, mean and deviation, by class and transport.
     #[n(7)]
-    cells: [(f32, f32, f32); 6],
+    cells: [(f32, f32, f32); CELLS],
 }
 
 #[derive(Encode, Decode)]
@@ -141,7 +142,7 @@ impl Router {
                     (weight, estimate.mean() as f32, estimate.deviation() as f32)
                 })
             });
-            let mut saved = [(0.0, 0.0, 0.0); 6];
+            let mut saved = [(0.0, 0.0, 0.0); CELLS];
             saved
                 .iter_mut()
                 .zip(cells)

@@ -12,7 +12,7 @@ const MIN_COUNT: f64 = 3.5;
 const Z: f64 = 1.64;
 /// Differences below this ratio do not matter.
 const MARGIN_RATIO: f64 = 1.05;
-/// Differences below this time do not matter for small requests.
+/// Differences below this time do not matter, either, except for large bodies.
 const MARGIN_S: f64 = 0.005;
 /// Requests that may take the other transport to learn, besides half the square root of all: more
 /// and more rarely.
@@ -86,11 +86,7 @@ impl Learnt {
         let (of_quic, of_tcp) = (self.quic.standard_error(now), self.tcp.standard_error(now));
         let half = Z * of_quic.hypot(of_tcp);
         let (low, high) = (difference - half, difference + half);
-        let in_time = match (class, usual_s) {
-            (Class::Small, Some(usual_s)) => 1.0 + MARGIN_S / usual_s,
-            _ => 1.0,
-        };
-        let margin = MARGIN_RATIO.max(in_time).ln();
+        let margin = margin(class, usual_s);
         if low > margin {
             Verdict::Faster(Transport::Quic, low.exp(), high.exp())
         } else if high < -margin {
@@ -102,10 +98,11 @@ impl Learnt {
         }
     }
 
-    /// The transport that seems faster so far, for want of a verdict: HTTP/3 while little is known.
-    pub(crate) fn leaning(&self) -> Transport {
+    /// The transport to take for want of a verdict: HTTP/3, unless HTTP/2 seems faster by more than
+    /// the margin.
+    pub(crate) fn leaning(&self, class: Class, usual_s: Option<f64>) -> Transport {
         let known = self.quic.count() >= MIN_COUNT && self.tcp.count() >= MIN_COUNT;
-        if known && self.tcp.mean() < self.quic.mean() {
+        if known && self.tcp.mean() < self.quic.mean() - margin(class, usual_s) {
             Transport::Tcp
         } else {
             Transport::Quic
@@ -142,6 +139,15 @@ impl Learnt {
         }
         None
     }
+}
+
+/// The logarithm of the ratio below which a difference does not matter.
+fn margin(class: Class, usual_s: Option<f64>) -> f64 {
+    let in_time = match (class, usual_s) {
+        (Class::Small | Class::Medium, Some(usual_s)) => 1.0 + MARGIN_S / usual_s,
+        _ => 1.0,
+    };
+    MARGIN_RATIO.max(in_time).ln()
 }
 
 #[cfg(test)]

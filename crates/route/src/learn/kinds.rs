@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::book::make_room;
 use crate::moment::Moment;
 
 /// Kinds that are kept; the least recently used goes first.
@@ -10,10 +11,24 @@ pub(crate) const MAX_KINDS: usize = 32;
 /// would come to the transport in use, and the difference from the other one would be forgotten.
 const REFERENCE: u32 = 3;
 
+/// The kind of opening a connection, which is none of a request.
+pub(crate) const OPENING: u64 = u64::MAX;
+
 /// A reference for ln(time) per kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
     kinds: BTreeMap<u64, Kind>,
+    /// The last response's size by the kind that the app tells, and when that was.
+    sizes: BTreeMap<u64, (u64, Moment)>,
+}
+
+/// The kind of a request: what the app tells, and about how large its larger body is, since time
+/// goes with size. Large bodies are compared by rate; their kinds are others by their size.
+pub(crate) fn key(told: u64, bytes: u64) -> u64 {
+    told << 6
+        | bytes
+            .checked_ilog2()
+            .map_or(0, |log| u64::from(log.min(61)) + 1)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +42,8 @@ impl Kinds {
     /// Returns ln(`time`) less the reference of its kind.
     pub(crate) fn residual(&mut self, kind: u64, time_s: f64, now: Moment) -> f64 {
         let log = time_s.max(1e-9).ln();
-        if !self.kinds.contains_key(&kind) && self.kinds.len() >= MAX_KINDS {
-            let oldest = self.kinds.iter().min_by_key(|(_, kind)| kind.used);
-            if let Some((&oldest, _)) = oldest {
-                self.kinds.remove(&oldest);
-            }
+        if !self.kinds.contains_key(&kind) {
+            make_room(&mut self.kinds, MAX_KINDS, |kind| kind.used);
         }
         let row = self.kinds.entry(kind).or_insert(Kind {
             count: 0,
@@ -50,6 +62,19 @@ impl Kinds {
     /// The usual time of a kind in seconds, if it was seen.
     pub(crate) fn usual_s(&self, kind: u64) -> Option<f64> {
         self.kinds.get(&kind).map(|row| row.reference.exp())
+    }
+
+    /// Notes how large a response was.
+    pub(crate) fn note_size(&mut self, told: u64, bytes: u64, now: Moment) {
+        if !self.sizes.contains_key(&told) {
+            make_room(&mut self.sizes, MAX_KINDS, |(_, used)| *used);
+        }
+        self.sizes.insert(told, (bytes, now));
+    }
+
+    /// The size that a response of this kind last had.
+    pub(crate) fn usual_bytes(&self, told: u64) -> Option<u64> {
+        self.sizes.get(&told).map(|(bytes, _)| *bytes)
     }
 
     #[cfg(test)]
@@ -85,12 +110,25 @@ mod tests {
     }
 
     #[test]
+    fn sizes_make_kinds() {
+        let keys = [0, 1, 3, 100, 164_000, 1 << 20, u64::MAX].map(|bytes| key(1, bytes));
+        assert!(keys.is_sorted() && !keys.contains(&OPENING));
+        assert_eq!(key(1, 140_000), key(1, 164_000));
+        assert_ne!(key(1, 164_000), key(2, 164_000));
+    }
+
+    #[test]
     fn kinds_are_bounded() {
         let mut kinds = Kinds::default();
         for kind in 0..100 {
             kinds.residual(kind, 0.1, Moment::from_ns(kind));
+            kinds.note_size(kind, 1, Moment::from_ns(kind));
         }
-        assert_eq!(kinds.len(), MAX_KINDS);
+        assert_eq!((kinds.len(), kinds.sizes.len()), (MAX_KINDS, MAX_KINDS));
+        assert_eq!(
+            (kinds.usual_bytes(0), kinds.usual_bytes(99)),
+            (None, Some(1))
+        );
         assert!(kinds.usual_s(99).is_some() && kinds.usual_s(0).is_none());
     }
 }

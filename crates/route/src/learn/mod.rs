@@ -11,7 +11,7 @@ mod kinds;
 
 pub(crate) use choose::{Learnt, Verdict};
 pub(crate) use estimate::Estimate;
-pub(crate) use kinds::Kinds;
+pub(crate) use kinds::{Kinds, OPENING, key};
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,24 +20,28 @@ pub enum Class {
     Cold,
     /// A request with small bodies on an open connection.
     Small,
+    /// One with a body that takes some round trips, e.g. a picture.
+    Medium,
     /// The rate of a large body.
     Bulk,
 }
 
 /// Bodies up to this size make a request small.
-pub(crate) const SMALL_BYTES: u64 = 32 << 10;
-/// Bodies from this size on make it bulk. What lies between teaches nothing.
-pub(crate) const BULK_BYTES: u64 = 256 << 10;
+const SMALL_BYTES: u64 = 32 << 10;
+/// Bodies from this size on make it bulk.
+const BULK_BYTES: u64 = 256 << 10;
 
 impl Class {
-    pub(crate) const ALL: [Self; 3] = [Self::Cold, Self::Small, Self::Bulk];
+    pub(crate) const ALL: [Self; 4] = [Self::Cold, Self::Small, Self::Medium, Self::Bulk];
 
     /// The class whose verdict a request of this size goes by.
     pub(crate) fn of_size(bytes: u64) -> Self {
-        if bytes >= BULK_BYTES {
-            Self::Bulk
-        } else {
+        if bytes <= SMALL_BYTES {
             Self::Small
+        } else if bytes < BULK_BYTES {
+            Self::Medium
+        } else {
+            Self::Bulk
         }
     }
 }
@@ -47,6 +51,7 @@ impl std::fmt::Display for Class {
         f.write_str(match self {
             Self::Cold => "opening a connection",
             Self::Small => "small requests",
+            Self::Medium => "requests of 32 to 256 KiB",
             Self::Bulk => "large bodies",
         })
     }

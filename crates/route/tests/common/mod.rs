@@ -81,6 +81,8 @@ pub struct World {
     pub nudges: u32,
     /// Share of QUIC and TCP handshakes whose first flight is lost and repeated a second later.
     pub lost_first_flights: f64,
+    /// Size of responses, of which requests tell nothing.
+    pub body_bytes: u64,
     events: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
     count: u64,
 }
@@ -169,6 +171,7 @@ impl World {
             opened: BTreeMap::new(),
             nudges: 0,
             lost_first_flights: 0.0,
+            body_bytes: 1_000,
             events: BinaryHeap::new(),
             count: 0,
         }
@@ -486,11 +489,8 @@ impl World {
                 let over = self.conns[&conn].over;
                 assert_eq!(self.calls[&call].delivered, Some(conn));
                 self.end(call, End::Done(over));
-                self.handle(Event::Done {
-                    call,
-                    conn,
-                    bytes: 1_000,
-                });
+                let bytes = self.body_bytes;
+                self.handle(Event::Done { call, conn, bytes });
             }
             Happening::Reset(call, id) => {
                 let (conn, call) = (self.received(id), CallId(call));

@@ -161,7 +161,9 @@ impl Stack for Client {
             progress: progress.clone(),
             asked_ns,
         };
+        // As an app would label its endpoints.
         let sent = send
+            .kind(head.uri.path())
             .policy(self.policy)
             .body(body)
             .progress(&progress)
