@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use client::{Error, Policy, Protocol};
-use common::{Path, start};
+use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
 use tokio::net::UdpSocket;
@@ -131,6 +131,30 @@ async fn a_nudge_saves_a_connection_whose_port_was_forgotten() {
         log[0].connection, log[1].connection,
         "the connection moved, it was not opened anew"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nudge_saves_a_connection_to_quic_go_too() {
+    let Some(server) = GoServer::start() else {
+        return testing::skip("stacks/go is not installed");
+    };
+    let path = Path::to(server.address).await;
+    let url = server.url("/echo");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    let post = || {
+        let post = engine.request(Method::POST, &url).policy(Policy::H3);
+        let limit = Duration::from_secs(10);
+        post.time_limit(limit).body(ECHO).send()
+    };
+    post().await.unwrap().bytes(MIB).await.unwrap();
+    path.forget();
+    let after = post().await.unwrap();
+    assert_eq!((after.report().attempts, after.report().reused), (1, true));
+    after.bytes(MIB).await.unwrap();
+    let log = server.log();
+    assert_eq!(log.len(), 2);
+    assert_eq!(log[0].connection, log[1].connection);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -52,25 +54,14 @@ impl TestServer {
 
     /// An engine's builder that trusts this server.
     pub fn trusting(&self) -> Builder {
-        let roots = fs::read(self.folder.path().join("ca.pem")).unwrap();
-        let address = vec![self.address.ip()];
-        Engine::builder()
-            .trust(Trust::Roots(roots))
-            .resolve("localhost", address)
+        trusting(self.folder.path(), self.address)
     }
 
     /// Shuts the server down; returns the requests that it logged.
     pub async fn stop(self) -> Vec<RequestEvent> {
         self.stop.send(()).unwrap();
         self.task.await.unwrap().unwrap();
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
-        let events = log.lines().map(|line| serde_json::from_str(line).unwrap());
-        events
-            .filter_map(|event| match event {
-                ServerEvent::Request(request) => Some(request),
-                _ => None,
-            })
-            .collect()
+        requests(self.folder.path())
     }
 }
 
@@ -147,4 +138,78 @@ async fn forward(outside: UdpSocket, server: SocketAddr, state: Arc<AtomicU8>) {
         };
         socket.send_to(&packet[..length], server).await.unwrap();
     }
+}
+
+/// The server in Go, whose QUIC is quic-go's; ended when dropped.
+pub struct GoServer {
+    pub address: SocketAddr,
+    folder: TempDir,
+    process: Child,
+}
+
+impl GoServer {
+    /// Returns nothing if `stacks/go/install` has not run.
+    pub fn start() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../stacks/go/build/server");
+        if !std::path::Path::new(program).exists() {
+            return None;
+        }
+        let mut process = Command::new(program)
+            .args(["-listen", "127.0.0.1:0", "-name", "localhost", "-credentials"])
+            .arg(folder.path())
+            .arg("-log")
+            .arg(folder.path().join("log"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = process.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let address = told["listening"][0].as_str().unwrap().parse().unwrap();
+        Some(Self {
+            address,
+            folder,
+            process,
+        })
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.address.port())
+    }
+
+    pub fn trusting(&self) -> Builder {
+        trusting(self.folder.path(), self.address)
+    }
+
+    /// The requests that it has logged.
+    pub fn log(&self) -> Vec<RequestEvent> {
+        requests(self.folder.path())
+    }
+}
+
+impl Drop for GoServer {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn trusting(folder: &std::path::Path, address: SocketAddr) -> Builder {
+    let roots = fs::read(folder.join("ca.pem")).unwrap();
+    Engine::builder()
+        .trust(Trust::Roots(roots))
+        .resolve("localhost", vec![address.ip()])
+}
+
+fn requests(folder: &std::path::Path) -> Vec<RequestEvent> {
+    let log = fs::read_to_string(folder.join("log")).unwrap();
+    let events = log.lines().map(|line| serde_json::from_str(line).unwrap());
+    events
+        .filter_map(|event| match event {
+            ServerEvent::Request(request) => Some(request),
+            _ => None,
+        })
+        .collect()
 }
