@@ -4,7 +4,8 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use client::{Error, Policy, Protocol};
+use bytes::Bytes;
+use client::{Error, Network, NetworkId, Policy, Protocol};
 use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
@@ -155,6 +156,39 @@ async fn a_nudge_saves_a_connection_to_quic_go_too() {
     let log = server.log();
     assert_eq!(log.len(), 2);
     assert_eq!(log[0].connection, log[1].connection);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_moves_to_another_network_with_the_request_under_way() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/echo");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    let post = || engine.request(Method::POST, &url).body(ECHO).send();
+    post().await.unwrap().bytes(MIB).await.unwrap();
+    let (upload, mut writer) = engine
+        .request(Method::PUT, &server.url("/upload"))
+        .streamed(None);
+    let upload = tokio::spawn(upload.send());
+    writer.write(Bytes::from(vec![1; MIB])).await.unwrap();
+    // Nothing comes from or to the old port any more.
+    path.forget();
+    let id = NetworkId([7; 16]);
+    engine.network(Some(Network { id, metered: false }));
+    writer.write(Bytes::from(vec![2; MIB])).await.unwrap();
+    writer.finish().await.unwrap();
+    let uploaded = upload.await.unwrap().unwrap();
+    assert_eq!(uploaded.report().attempts, 1);
+    uploaded.bytes(MIB).await.unwrap();
+    assert_eq!(post().await.unwrap().report().protocol, Protocol::H3);
+    drop(engine);
+    let log = server.stop().await;
+    assert_eq!(log.len(), 3);
+    assert!(
+        log.iter()
+            .all(|request| request.connection == log[0].connection)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -81,6 +81,7 @@ pub enum Command {
     Sample(ConnId),
     /// Send something that the peer must acknowledge.
     Probe(ConnId),
-    /// Send from a new local port, in case a middlebox forgot the old one.
+    /// Send from a new local port, on the network that is now the default one: a middlebox may have
+    /// forgotten the old port, or the old network is gone.
     Nudge(ConnId),
 }

@@ -23,7 +23,8 @@ impl Router {
         };
         conn.sampling = false;
         let (origin, network) = (conn.origin.clone(), conn.network);
-        let was_silent = conn.watch.is_silent();
+        let (was_silent, was_due) = (conn.watch.is_silent(), conn.watch.is_due(now));
+        let idle = conn.calls.is_empty();
         let step = conn.watch.look(sample, now);
         let digest = self.book.digest(&origin);
         if sample.received > 0 && !sample.srtt.is_zero() {
@@ -31,7 +32,14 @@ impl Router {
             self.book.row(network, digest, now).rtt = Some(sample.srtt);
         }
         match step {
+            Step::Wait if idle && was_due => {
+                // It was watched because it had moved, and its path answers.
+                if let Some(conn) = self.conns.get_mut(&id) {
+                    conn.watch.end();
+                }
+            }
             Step::Wait => {}
+            Step::Nudge if idle => self.close(id),
             Step::Probe => self.order(Command::Probe(id)),
             Step::Nudge => {
                 if !was_silent {

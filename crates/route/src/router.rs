@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::book::Book;
 use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState, Site};
-use crate::event::{CallId, ConnId, Event, Fault, Network, NetworkId, Origin, QueryId, Transport};
+use crate::event::{
+    CallId, ConnId, Event, Fault, Network, NetworkId, Origin, Protocol, QueryId, Transport,
+};
 use crate::moment::Moment;
 use crate::switches::{Switches, Trip, bucket};
+use crate::watch::Watch;
 use crate::why::Why;
 
 /// Requests at a time.
@@ -162,8 +165,8 @@ impl Router {
             .or_insert_with(|| Site::new(digest))
     }
 
-    /// The default network is another one: connections of the old one take no more requests, and
-    /// those that are not open yet are given up.
+    /// The default network is another one, or there is none. What is not open yet is given up, and
+    /// TCP connections take no more requests. Those over QUIC move (RFC 9000 section 9).
     fn on_network(&mut self, network: Option<Network>) {
         let before = self.network_id();
         self.network = network;
@@ -177,9 +180,30 @@ impl Router {
             }
         }
         for id in self.conns.keys().copied().collect::<Vec<_>>() {
-            self.drain(id);
+            self.leave(id);
         }
         self.place_waiting_everywhere();
+    }
+
+    /// Takes a connection away from a network that is no longer the default one.
+    fn leave(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get(&id) else {
+            return;
+        };
+        let moves = conn.state == ConnState::Ready(Protocol::H3);
+        let origin = conn.origin.clone();
+        let (network, now) = (self.network_id(), self.now);
+        if !moves || network.is_some() && self.why_not_quic(&origin).is_some() {
+            return self.drain(id);
+        }
+        if let (Some(network), Some(conn)) = (network, self.conns.get_mut(&id)) {
+            conn.network = network;
+            // The path that answers is a new one.
+            conn.watch = Watch::new();
+            conn.watch.begin(now);
+            self.order(Command::Nudge(id));
+            self.sample(id);
+        }
     }
 
     /// Lets a connection end: no new requests, and closed once it has none.

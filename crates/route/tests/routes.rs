@@ -202,31 +202,55 @@ fn http_1_opens_as_many_as_six_connections_and_loses_no_request() {
     assert_eq!(world.opened[&Transport::Tcp], 6);
 }
 
+fn network(n: u8) -> Event<'static> {
+    Event::Network(Some(Network {
+        id: NetworkId([n; 16]),
+        metered: false,
+    }))
+}
+
 #[test]
-fn another_network_gets_connections_of_its_own() {
+fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
     let mut world = world(Way::Free, Way::Free);
     world.hint();
     one(&mut world);
-    let network = |n: u8| {
-        Some(Network {
-            id: NetworkId([n; 16]),
-            metered: false,
-        })
-    };
-    world.handle(Event::Network(network(1)));
-    assert!(
-        world.conns.is_empty(),
-        "idle connections of the old network are closed"
-    );
-    assert_eq!(one(&mut world), (201, End::Done(Transport::Quic)));
-    // Two changes within a millisecond, with a request that waits.
-    let id = world.ask(ask());
-    world.handle(Event::Network(network(2)));
-    world.handle(Event::Network(network(3)));
-    world.rest(Duration::from_secs(1));
-    assert!(world.calls[&id].ended.is_some());
+    world.handle(network(1));
+    assert_eq!(world.nudges, 1);
+    // One round trip and the server's time: nothing was opened.
+    assert_eq!(one(&mut world), (100, End::Done(Transport::Quic)));
+    assert_eq!(world.opened[&Transport::Quic], 1);
+    // A tunnel: requests fail at once in it, and the connection is there behind it.
     world.handle(Event::Network(None));
     assert_eq!(one(&mut world).1, End::Failed(Fault::Offline));
+    world.handle(network(1));
+    assert_eq!(one(&mut world), (100, End::Done(Transport::Quic)));
+    // Two changes within a millisecond, with a request under way.
+    let id = world.ask(ask());
+    world.handle(network(2));
+    world.handle(network(3));
+    world.rest(Duration::from_secs(1));
+    assert!(world.calls[&id].ended.is_some());
+    let pinned = Ask {
+        policy: Policy::H2,
+        ..ask()
+    };
+    world.ask_and_wait(pinned);
+    let opened = world.opened[&Transport::Tcp];
+    world.handle(network(4));
+    world.ask_and_wait(pinned);
+    assert_eq!(world.opened[&Transport::Tcp], opened + 1);
+}
+
+#[test]
+fn a_connection_that_cannot_move_is_closed() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    one(&mut world);
+    world.quic = Server::of(Way::Blocked, 100.0);
+    world.handle(network(1));
+    world.rest(Duration::from_secs(5));
+    assert!(world.conns.is_empty());
+    assert_eq!(one(&mut world).1, End::Done(Transport::Tcp));
 }
 
 #[test]

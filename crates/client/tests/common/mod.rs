@@ -156,7 +156,13 @@ impl GoServer {
             return None;
         }
         let mut process = Command::new(program)
-            .args(["-listen", "127.0.0.1:0", "-name", "localhost", "-credentials"])
+            .args([
+                "-listen",
+                "127.0.0.1:0",
+                "-name",
+                "localhost",
+                "-credentials",
+            ])
             .arg(folder.path())
             .arg("-log")
             .arg(folder.path().join("log"))
