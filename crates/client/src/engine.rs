@@ -3,15 +3,15 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use http::{Method, Uri};
-use route::{CallId, Network, Origin, Policy, Switches};
+use route::{Network, Origin, Policy, Switches};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::Actor;
+use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
 use crate::request::Request;
@@ -25,8 +25,7 @@ pub struct Engine {
 }
 
 struct Inner {
-    messages: mpsc::UnboundedSender<Message>,
-    calls: AtomicU64,
+    mailbox: Mailbox,
     policy: Policy,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -76,9 +75,7 @@ impl Engine {
 
     /// Begins a request, e.g. `engine.request(Method::GET, "https://api.example/v1/list")`.
     pub fn request(&self, method: Method, url: &str) -> Request {
-        let id = CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed));
-        let messages = self.inner.messages.clone();
-        Request::new(id, messages, method, url, self.inner.policy)
+        Request::new(self.inner.mailbox.clone(), method, url, self.inner.policy)
     }
 
     /// Begins a GET request.
@@ -129,14 +126,13 @@ impl Engine {
     }
 
     fn tell(&self, message: Message) {
-        // An engine that has ended answers no request; each notices by itself.
-        self.inner.messages.send(message).ok();
+        self.inner.mailbox.tell(message);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.messages.send(Message::End).ok();
+        self.mailbox.tell(Message::End);
         let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread
             && thread.thread().id() != std::thread::current().id()
@@ -215,10 +211,9 @@ impl Builder {
                 // Whoever drops the engine must not wait for a name server.
                 runtime.shutdown_background();
             })?;
-        let (calls, thread) = (AtomicU64::new(1), Mutex::new(Some(thread)));
+        let thread = Mutex::new(Some(thread));
         let inner = Inner {
-            messages,
-            calls,
+            mailbox: Mailbox::new(messages),
             policy: self.policy,
             thread,
         };

@@ -19,18 +19,20 @@
 //!
 //! # What it does not do
 //!
-//! Redirects, cookies, caches, proxies and decompression are left to the app. A response is not resumed on another connection once its head has come.
+//! Redirects, cookies, caches, proxies and decompression are left to the app.
 
 mod actor;
 mod body;
 mod conn;
 mod engine;
 mod error;
+mod mailbox;
 mod memory;
 mod message;
 mod report;
 mod request;
 mod response;
+mod resume;
 mod tcp_info;
 mod tls;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use route::{MAX_MEMORY_BYTES, Recalled, Router, WallSeconds};
+use tokio::task::JoinHandle;
 
 /// Time between two writes.
 const MIN_PAUSE: Duration = Duration::from_secs(30);
@@ -14,6 +15,7 @@ const MIN_PAUSE: Duration = Duration::from_secs(30);
 pub(crate) struct MemoryFile {
     folder: PathBuf,
     written: Option<Instant>,
+    writing: Option<JoinHandle<()>>,
 }
 
 impl MemoryFile {
@@ -21,6 +23,7 @@ impl MemoryFile {
         Self {
             folder,
             written: None,
+            writing: None,
         }
     }
 
@@ -46,13 +49,17 @@ impl MemoryFile {
             self.written = Some(Instant::now());
             let (path, file) = (self.path(), router.memory(wall_seconds()));
             // A flash memory may take long to sync.
-            tokio::task::spawn_blocking(move || write(&path, "new", &file));
+            self.writing = Some(tokio::task::spawn_blocking(move || write(&path, &file)));
         }
     }
 
     /// Writes the file for the last time.
-    pub(crate) fn save_now(&self, router: &Router) {
-        write(&self.path(), "last", &router.memory(wall_seconds()));
+    pub(crate) async fn save_now(&mut self, router: &Router) {
+        if let Some(writing) = self.writing.take() {
+            // An older file must not replace this one.
+            writing.await.ok();
+        }
+        write(&self.path(), &router.memory(wall_seconds()));
     }
 
     fn path(&self) -> PathBuf {
@@ -60,9 +67,8 @@ impl MemoryFile {
     }
 }
 
-/// `extension` keeps two writers apart.
-fn write(path: &Path, extension: &str, file: &[u8]) {
-    if let Err(error) = replace(path, &path.with_extension(extension), file) {
+fn write(path: &Path, file: &[u8]) {
+    if let Err(error) = replace(path, &path.with_extension("new"), file) {
         tracing::warn!("{}: {error}; what is learnt is not kept", path.display());
     }
 }

@@ -3,13 +3,12 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use route::{Answer, Ask, CallId, ConnId, Fault, Network, Origin, QueryId, Replay, Switches};
+use route::{Answer, CallId, ConnId, Fault, Network, Origin, QueryId, Replay, Switches, Transport};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::body::Body;
 use crate::conn::Opened;
 use crate::error::Error;
-use crate::report::Progress;
+use crate::mailbox::Outbound;
 use crate::response::{Part, Response};
 
 /// What the thread is told.
@@ -21,6 +20,8 @@ pub(crate) enum Message {
     Network(Option<Network>),
     Switches(Switches),
     PlainWorked,
+    MayCompare(Origin, Transport, oneshot::Sender<bool>),
+    Compared(Origin, Transport, f64),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
     Event(Event),
@@ -31,13 +32,8 @@ pub(crate) enum Message {
 /// A request.
 pub(crate) struct Submission {
     pub(crate) id: CallId,
-    pub(crate) origin: Origin,
-    pub(crate) ask: Ask,
-    pub(crate) head: http::request::Parts,
-    pub(crate) body: Body,
-    pub(crate) limit: Option<Duration>,
     pub(crate) asked: Instant,
-    pub(crate) progress: Progress,
+    pub(crate) outbound: Outbound,
     pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
 }
 

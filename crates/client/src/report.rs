@@ -39,8 +39,24 @@ pub struct Report {
     pub local_port: u16,
     /// How often the request was sent.
     pub attempts: u32,
+    /// How often the rest of the body was asked for on another connection.
+    pub resumed_bodies: u32,
     /// When what happened, in ns after the request was asked for.
     pub phases: Phases,
+}
+
+impl Report {
+    /// Takes over where the rest of the body comes from.
+    pub(crate) fn resume(&mut self, rest: &Self) {
+        let (attempts, phases) = (self.attempts + rest.attempts, self.phases);
+        let resumed_bodies = self.resumed_bodies + 1;
+        *self = Self {
+            attempts,
+            phases,
+            resumed_bodies,
+            ..rest.clone()
+        };
+    }
 }
 
 /// When what happened, in ns after the request was asked for. What was done before the request

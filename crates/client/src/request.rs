@@ -6,21 +6,20 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, Method};
-use route::{Ask, CallId, Policy};
-use tokio::sync::{mpsc, oneshot};
+use route::{Ask, Policy};
 
 use crate::body::{Body, BodyWriter};
 use crate::engine::origin_of;
 use crate::error::Error;
-use crate::message::{Message, Submission};
+use crate::mailbox::{Mailbox, Outbound};
 use crate::report::Progress;
-use crate::response::{Guard, Response};
+use crate::response::Response;
+use crate::resume::{Rest, resumable};
 
 /// A request before it is sent.
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
-    id: CallId,
-    messages: mpsc::UnboundedSender<Message>,
+    mailbox: Mailbox,
     url: String,
     head: http::request::Builder,
     method: Method,
@@ -35,16 +34,9 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(
-        id: CallId,
-        messages: mpsc::UnboundedSender<Message>,
-        method: Method,
-        url: &str,
-        policy: Policy,
-    ) -> Self {
+    pub(crate) fn new(mailbox: Mailbox, method: Method, url: &str, policy: Policy) -> Self {
         Self {
-            id,
-            messages,
+            mailbox,
             url: url.to_owned(),
             head: http::Request::builder().method(method.clone()),
             method,
@@ -153,27 +145,28 @@ impl Request {
                 .entry(CONTENT_LENGTH)
                 .or_insert_with(|| length.into());
         }
-        let (reply, response) = oneshot::channel();
-        let guard = Guard::new(self.id, self.messages.clone());
-        let (body, limit, progress) = (self.body, self.limit, self.progress);
-        let asked = Instant::now();
-        let submission = Submission {
-            id: self.id,
-            origin,
+        let until = self.limit.map(|limit| Instant::now() + limit);
+        let outbound = Outbound {
+            origin: origin.clone(),
             ask,
-            head,
-            body,
-            limit,
-            asked,
-            progress,
-            reply,
+            head: head.clone(),
+            body: self.body,
+            limit: self.limit,
+            progress: self.progress,
         };
-        // An engine that has ended drops the reply.
-        self.messages
-            .send(Message::Submit(Box::new(submission)))
-            .ok();
-        let mut response = response.await.map_err(|_| Error::Ended)??;
-        response.hold(guard);
+        let mut response = self.mailbox.submit(outbound).await?;
+        if let Some((length, etag)) = resumable(&head, response.head()) {
+            let rest = Rest {
+                etag: etag.clone(),
+                mailbox: self.mailbox,
+                origin,
+                ask,
+                head,
+                length,
+                until,
+            };
+            response.resume_by(rest);
+        }
         Ok(response)
     }
 }

@@ -4,22 +4,33 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
-use route::CallId;
 use tokio::sync::mpsc;
 
 use crate::error::Error;
-use crate::message::Message;
+use crate::mailbox::Guard;
 use crate::report::Report;
+use crate::resume::{Rest, Resuming};
 
 /// A response, whose body may still be on its way. Dropping it cancels the rest.
+///
+/// If its connection breaks or falls silent, the rest of the body is asked for on another one where
+/// that is possible: the answer to a GET with a length, a strong `ETag` and `Accept-Ranges: bytes`.
+/// A large one that comes slowly is asked for over the other transport, too, and taken from there if
+/// that is twice as fast.
 pub struct Response {
     head: http::response::Parts,
+    stream: Stream,
+    resuming: Option<Box<Resuming>>,
+    report: Report,
+}
+
+/// The body on one connection.
+pub(crate) struct Stream {
     body: mpsc::Receiver<Part>,
     /// Set before the body is cut off.
     ending: Arc<OnceLock<Error>>,
     complete: bool,
     trailers: Option<HeaderMap>,
-    report: Report,
     guard: Option<Guard>,
 }
 
@@ -31,12 +42,6 @@ pub(crate) enum Part {
     Failed(Error),
 }
 
-/// Cancels a request unless it has ended.
-pub(crate) struct Guard {
-    id: CallId,
-    messages: Option<mpsc::UnboundedSender<Message>>,
-}
-
 impl Response {
     pub(crate) fn new(
         head: http::response::Parts,
@@ -44,19 +49,28 @@ impl Response {
         ending: Arc<OnceLock<Error>>,
         report: Report,
     ) -> Self {
-        Self {
-            head,
+        let stream = Stream {
             body,
             ending,
             complete: false,
             trailers: None,
-            report,
             guard: None,
+        };
+        Self {
+            head,
+            stream,
+            resuming: None,
+            report,
         }
     }
 
     pub(crate) fn hold(&mut self, guard: Guard) {
-        self.guard = Some(guard);
+        self.stream.guard = Some(guard);
+    }
+
+    /// From now on the rest of the body may come from elsewhere.
+    pub(crate) fn resume_by(&mut self, rest: Rest) {
+        self.resuming = Some(Box::new(Resuming::new(rest)));
     }
 
     /// The status.
@@ -69,33 +83,22 @@ impl Response {
         &self.head.headers
     }
 
-    /// How the response came.
+    /// How the response came, as far as it has.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
     /// Returns the next piece of the body, nothing at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        if self.complete {
-            return Ok(None);
-        }
-        match self.body.recv().await {
-            Some(Part::Data(data)) => Ok(Some(data)),
-            Some(Part::End(trailers)) => {
-                (self.complete, self.trailers) = (true, trailers);
-                if let Some(mut guard) = self.guard.take() {
-                    guard.messages = None;
-                }
-                Ok(None)
-            }
-            Some(Part::Failed(error)) => Err(error),
-            None => Err(self.ending.get().cloned().unwrap_or(Error::Ended)),
+        match &mut self.resuming {
+            None => self.stream.next().await,
+            Some(resuming) => resuming.next(&mut self.stream, &mut self.report).await,
         }
     }
 
     /// The fields that came after the body; none before [`chunk`](Self::chunk) told its end.
     pub fn trailers(&self) -> Option<&HeaderMap> {
-        self.trailers.as_ref()
+        self.stream.trailers.as_ref()
     }
 
     /// Returns the rest of the body, which is refused if it is longer than `limit` bytes.
@@ -111,6 +114,46 @@ impl Response {
         }
         Ok(all.freeze())
     }
+
+    pub(crate) fn head(&self) -> &http::response::Parts {
+        &self.head
+    }
+
+    pub(crate) fn into_stream(self) -> (Stream, Report) {
+        (self.stream, self.report)
+    }
+}
+
+impl Stream {
+    /// A body of nothing more.
+    pub(crate) fn ended() -> Self {
+        let (_, body) = mpsc::channel(1);
+        Self {
+            body,
+            ending: Arc::default(),
+            complete: true,
+            trailers: None,
+            guard: None,
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        if self.complete {
+            return Ok(None);
+        }
+        match self.body.recv().await {
+            Some(Part::Data(data)) => Ok(Some(data)),
+            Some(Part::End(trailers)) => {
+                (self.complete, self.trailers) = (true, trailers);
+                if let Some(mut guard) = self.guard.take() {
+                    guard.release();
+                }
+                Ok(None)
+            }
+            Some(Part::Failed(error)) => Err(error),
+            None => Err(self.ending.get().cloned().unwrap_or(Error::Ended)),
+        }
+    }
 }
 
 impl std::fmt::Debug for Response {
@@ -118,22 +161,5 @@ impl std::fmt::Debug for Response {
         f.debug_struct("Response")
             .field("status", &self.head.status)
             .finish_non_exhaustive()
-    }
-}
-
-impl Guard {
-    pub(crate) fn new(id: CallId, messages: mpsc::UnboundedSender<Message>) -> Self {
-        Self {
-            id,
-            messages: Some(messages),
-        }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(messages) = self.messages.take() {
-            messages.send(Message::Cancel(self.id)).ok();
-        }
     }
 }

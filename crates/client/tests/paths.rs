@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{Error, Network, NetworkId, Policy, Protocol};
+use client::{Error, Network, NetworkId, Policy, Protocol, Switches};
 use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
@@ -189,6 +189,73 @@ async fn a_connection_moves_to_another_network_with_the_request_under_way() {
         log.iter()
             .all(|request| request.connection == log[0].connection)
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_whose_path_dies_comes_whole_over_tcp() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/8000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    // Otherwise it might be compared with TCP before it is known to be dead.
+    engine.switches(Switches {
+        generation: 1,
+        explore: false,
+        ..Switches::default()
+    });
+    let mut response = engine.get(&url).send().await.unwrap();
+    assert_eq!(response.report().protocol, Protocol::H3);
+    let mut body = response.chunk().await.unwrap().unwrap().to_vec();
+    path.die();
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        body.extend_from_slice(&chunk);
+    }
+    let report = response.report();
+    assert_eq!((report.protocol, report.resumed_bodies), (Protocol::H2, 1));
+    assert!(body == file(8_000_000), "{} bytes", body.len());
+    let next = engine.get(&server.url("/health")).send().await.unwrap();
+    assert_eq!(next.report().protocol, Protocol::H2);
+    drop(engine);
+    let log = server.stop().await;
+    assert_eq!(log.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/4000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    path.police();
+    let began = Instant::now();
+    let mut response = engine.get(&url).kind("file").send().await.unwrap();
+    assert_eq!(response.report().protocol, Protocol::H3);
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        body.extend_from_slice(&chunk);
+    }
+    let report = response.report().clone();
+    assert_eq!((report.protocol, report.resumed_bodies), (Protocol::H2, 1));
+    assert!(body == file(4_000_000), "{} bytes", body.len());
+    // 160 seconds at 200 kbit/s.
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        began.elapsed()
+    );
+    let next = engine.get(&url).kind("file").send().await.unwrap();
+    let why = next.report().why;
+    assert_eq!(next.report().protocol, Protocol::H2, "{why}");
+    let explained = engine.explain(&url).await;
+    assert!(explained.contains("large bodies"), "{explained}");
+}
+
+fn file(bytes: usize) -> Vec<u8> {
+    let mut file = vec![0; bytes];
+    wire::fill(0, &mut file);
+    file
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,6 +25,7 @@ impl Router {
             ask,
             copies: Vec::new(),
             delivered: false,
+            resumable: false,
             may_have_acted: false,
             retries: 0,
             teaches: !ask.urgent,
@@ -195,7 +196,7 @@ impl Router {
         }
     }
 
-    pub(crate) fn on_head(&mut self, id: CallId, conn_id: ConnId, alt_svc: &[u8]) {
+    pub(crate) fn on_head(&mut self, id: CallId, conn_id: ConnId, alt_svc: &[u8], resumable: bool) {
         let now = self.now;
         let Some(call) = self.calls.get_mut(&id) else {
             return;
@@ -204,6 +205,7 @@ impl Router {
             return;
         };
         copy.head.get_or_insert(now);
+        call.resumable = resumable;
         let origin = call.origin.clone();
         let first = !std::mem::replace(&mut call.delivered, true);
         let others: Vec<ConnId> = call

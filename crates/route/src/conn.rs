@@ -64,6 +64,8 @@ pub(crate) struct Call {
     pub(crate) copies: Vec<Copy>,
     /// Whether the app has the head of a response.
     pub(crate) delivered: bool,
+    /// Whether the rest of the body can be asked for on another connection.
+    pub(crate) resumable: bool,
     /// Whether a copy may have reached the server.
     pub(crate) may_have_acted: bool,
     /// How often it was sent again.

@@ -151,7 +151,7 @@ pub struct PathSample {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// The deadline passed.
     Time,
@@ -215,6 +215,9 @@ pub enum Event<'a> {
         conn: ConnId,
         /// The value of `Alt-Svc`, or nothing.
         alt_svc: &'a [u8],
+        /// Whether the rest of the body can be asked for on another connection: a GET of a length
+        /// that is known, with ranges (RFC 9110 section 14) and a strong validator.
+        resumable: bool,
     },
     /// A response is complete.
     Done {
@@ -242,6 +245,15 @@ pub enum Event<'a> {
         conn: ConnId,
         /// Its path.
         sample: PathSample,
+    },
+    /// The rest of a body came over both transports; this one was faster.
+    Compared {
+        /// Whose.
+        origin: &'a Origin,
+        /// The faster one.
+        faster: Transport,
+        /// Its rate over the other's.
+        ratio: f64,
     },
     /// A request that failed here worked without the engine.
     PlainWorked,

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use crate::conn::{Call, Conn, Copy};
 use crate::event::{Ask, Origin, Transport};
-use crate::learn::{Class, OPENING, key};
+use crate::learn::{Class, OPENING, Verdict, key};
 use crate::router::Router;
+
+/// A comparison within one body counts as so many requests of each transport, enough for a verdict.
+const COMPARISON_COUNTS: usize = 4;
 
 impl Router {
     /// Learns from a request that ended well.
@@ -41,6 +44,40 @@ impl Router {
         if let Some(row) = self.current_row(origin) {
             let class = Class::of_size(row.expected_bytes(ask));
             row.learnt(class).observe(over, None, now);
+        }
+    }
+
+    /// Whether the rest of a large body that comes over `over` may be asked for over the other
+    /// transport, too, to compare the two.
+    pub fn may_compare(&mut self, origin: &Origin, over: Transport) -> bool {
+        let (now, other) = (self.now, over.other());
+        let metered = self.network.is_none_or(|network| network.metered);
+        let possible = other == Transport::Tcp || self.why_not_quic(origin).is_none();
+        if metered || !possible || !self.switches.explore {
+            return false;
+        }
+        let Some(row) = self.current_row(origin) else {
+            return false;
+        };
+        let learnt = row.learnt(Class::Bulk);
+        let verdict = learnt.verdict(Class::Bulk, None, now);
+        match verdict {
+            Verdict::Faster(faster, ..) => faster == other,
+            Verdict::NoDifference | Verdict::CannotTell => learnt.explore(verdict, now).is_some(),
+        }
+    }
+
+    /// Learns from a body whose rest came over both transports at the same time, one of them much
+    /// faster: where they share a bottleneck they do not differ so much.
+    pub(crate) fn learn_comparison(&mut self, origin: &Origin, faster: Transport, ratio: f64) {
+        let now = self.now;
+        if let Some(row) = self.current_row(origin) {
+            let learnt = row.learnt(Class::Bulk);
+            learnt.doubt();
+            for _ in 0..COMPARISON_COUNTS {
+                learnt.observe(faster, Some(0.0), now);
+                learnt.observe(faster.other(), Some(ratio.max(1.0).ln()), now);
+            }
         }
     }
 

@@ -52,6 +52,7 @@ mod lessons;
 mod memory;
 mod moment;
 mod opening;
+mod pace;
 mod paths;
 mod race;
 mod router;
@@ -69,6 +70,7 @@ pub use event::{
 pub use learn::Class;
 pub use memory::{MAX_MEMORY_BYTES, Recalled};
 pub use moment::{Moment, WallSeconds};
+pub use pace::{Advice, MAX_AHEAD_BYTES, Pace};
 pub use router::{Config, MAX_CALLS, MAX_CONNS, MAX_H1_CONNS, Router};
 pub use switches::Switches;
 pub use why::Why;

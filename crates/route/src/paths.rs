@@ -2,7 +2,7 @@
 
 use crate::command::Command;
 use crate::conn::ConnState;
-use crate::event::{CallId, ConnId, Origin, PathSample, Policy, Transport};
+use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Transport};
 use crate::router::Router;
 use crate::watch::Step;
 use crate::why::Why;
@@ -23,8 +23,7 @@ impl Router {
         };
         conn.sampling = false;
         let (origin, network) = (conn.origin.clone(), conn.network);
-        let (was_silent, was_due) = (conn.watch.is_silent(), conn.watch.is_due(now));
-        let idle = conn.calls.is_empty();
+        let (was_silent, idle) = (conn.watch.is_silent(), conn.calls.is_empty());
         let step = conn.watch.look(sample, now);
         let digest = self.book.digest(&origin);
         if sample.received > 0 && !sample.srtt.is_zero() {
@@ -32,13 +31,13 @@ impl Router {
             self.book.row(network, digest, now).rtt = Some(sample.srtt);
         }
         match step {
-            Step::Wait if idle && was_due => {
+            Step::Alive if idle => {
                 // It was watched because it had moved, and its path answers.
                 if let Some(conn) = self.conns.get_mut(&id) {
                     conn.watch.end();
                 }
             }
-            Step::Wait => {}
+            Step::Wait | Step::Alive => {}
             Step::Nudge if idle => self.close(id),
             Step::Probe => self.order(Command::Probe(id)),
             Step::Nudge => {
@@ -97,20 +96,36 @@ impl Router {
             let Some(call) = self.calls.get(&id) else {
                 continue;
             };
-            let lonely = call.copies.len() == 1 && !call.delivered && call.ask.replayable;
-            if !lonely || !self.may_hedge() {
+            let (alone, policy) = (call.copies.len() == 1, call.ask.policy);
+            let hedges = alone && !call.delivered && call.ask.replayable && self.may_hedge();
+            let resumes = alone && call.delivered && call.resumable;
+            if !hedges && !resumes {
                 continue;
             }
-            let policy = call.ask.policy;
             // TCP first: where one path fell silent, it is the less likely to be blocked.
             let other = [Transport::Tcp, Transport::Quic]
                 .into_iter()
                 .find_map(|over| Some((self.usable(origin, policy, over)?, over)));
-            if let Some((conn, over)) = other {
-                self.hedges += 1;
-                self.send(id, conn, Why::Hedge(over));
+            match other {
+                Some((conn, over)) if hedges => {
+                    self.hedges += 1;
+                    self.send(id, conn, Why::Hedge(over));
+                }
+                Some((conn, _)) => self.cut_off(id, conn),
+                None => {}
             }
         }
+    }
+
+    /// Ends a request in the middle of its body, because its connection is silent and `other` is
+    /// not: whoever asked then asks for the rest.
+    fn cut_off(&mut self, id: CallId, other: ConnId) {
+        let copies = self.calls.get(&id).map(|call| call.copies.clone());
+        for copy in copies.unwrap_or_default() {
+            self.lost_hedge(copy.conn, other);
+            self.left(id, copy.conn);
+        }
+        self.fail(id, Fault::Reset);
     }
 
     /// The connection `winner` answered a request that `silent` had not: HTTP/3 that fell silent

@@ -97,7 +97,8 @@ impl Router {
                 call,
                 conn,
                 alt_svc,
-            } => self.on_head(call, conn, alt_svc),
+                resumable,
+            } => self.on_head(call, conn, alt_svc, resumable),
             Event::Done { call, conn, bytes } => self.on_done(call, conn, bytes),
             Event::Failed {
                 call,
@@ -108,6 +109,11 @@ impl Router {
                 self.on_failed(call, conn, fault, replay);
             }
             Event::Path { conn, sample } => self.on_path(conn, sample),
+            Event::Compared {
+                origin,
+                faster,
+                ratio,
+            } => self.learn_comparison(origin, faster, ratio),
             Event::PlainWorked => self.trip.worked_without(),
         }
         self.on_time();

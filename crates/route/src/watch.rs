@@ -10,6 +10,8 @@ use crate::moment::Moment;
 
 /// A path is asked after at least this long.
 const MIN_SILENCE: Duration = Duration::from_millis(500);
+/// How often it is looked at in that time: the last packet is known no better than that.
+const LOOKS: u32 = 8;
 /// How long after an answered probe the next one is sent.
 const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
 /// RTT before any sample (RFC 9002, section 6.2.2).
@@ -26,6 +28,8 @@ const MAX_NUDGE: Duration = Duration::from_secs(8);
 pub(crate) enum Step {
     /// Nothing yet.
     Wait,
+    /// Nothing: the path lives.
+    Alive,
     /// Send a probe.
     Probe,
     /// The path is silent: nudge it, and look for another way.
@@ -43,8 +47,13 @@ pub(crate) struct Watch {
 enum State {
     /// No response is awaited.
     Idle,
-    /// One is; the path is looked at `at`, for the `answered`-th time after an answered probe.
-    Awaited { at: Moment, answered: usize },
+    /// One is; the path is looked at `at`, and counts as quiet if nothing came until `quiet_at`.
+    /// So many probes in a row were answered.
+    Awaited {
+        at: Moment,
+        quiet_at: Moment,
+        answered: usize,
+    },
     /// A probe was sent; its answer is looked for `at`.
     Probed { at: Moment, answered: usize },
     /// It had no answer; the next nudge is due `at`.
@@ -72,8 +81,7 @@ impl Watch {
     /// A response is awaited from now on.
     pub(crate) fn begin(&mut self, now: Moment) {
         if self.state == State::Idle {
-            let at = now + self.silence();
-            self.state = State::Awaited { at, answered: 0 };
+            self.await_packets(now);
         }
     }
 
@@ -85,8 +93,7 @@ impl Watch {
     /// Something came: the path lives.
     pub(crate) fn heard(&mut self, now: Moment) {
         if self.state != State::Idle {
-            let at = now + self.silence();
-            self.state = State::Awaited { at, answered: 0 };
+            self.await_packets(now);
         }
     }
 
@@ -119,6 +126,17 @@ impl Watch {
             State::Idle => Step::Wait,
             State::Awaited { .. } if came => {
                 self.heard(now);
+                Step::Alive
+            }
+            State::Awaited {
+                quiet_at, answered, ..
+            } if now < quiet_at => {
+                let at = (now + self.silence() / LOOKS).min(quiet_at);
+                self.state = State::Awaited {
+                    at,
+                    quiet_at,
+                    answered,
+                };
                 Step::Wait
             }
             State::Awaited { answered, .. } => {
@@ -131,17 +149,27 @@ impl Watch {
                 let at = now + Duration::from_secs(pause);
                 self.state = State::Awaited {
                     at,
+                    quiet_at: at,
                     answered: answered + 1,
                 };
-                Step::Wait
+                Step::Alive
             }
             State::Probed { .. } => self.nudge(0, now),
             State::Silent { .. } if came => {
                 self.heard(now);
-                Step::Wait
+                Step::Alive
             }
             State::Silent { nudges, .. } => self.nudge(nudges, now),
         }
+    }
+
+    fn await_packets(&mut self, now: Moment) {
+        let silence = self.silence();
+        self.state = State::Awaited {
+            at: now + silence / LOOKS,
+            quiet_at: now + silence,
+            answered: 0,
+        };
     }
 
     fn nudge(&mut self, nudges: u32, now: Moment) -> Step {
@@ -184,7 +212,7 @@ mod tests {
         let (mut received, mut steps) = (1, Vec::new());
         while let Some(due) = watch.deadline().filter(|due| *due <= at(until_ms)) {
             let step = watch.look(sample(received), due);
-            if step != Step::Wait {
+            if matches!(step, Step::Probe | Step::Nudge) {
                 steps.push((due.ns() / 1_000_000, step));
             }
             if step == Step::Probe && answers_probes {
@@ -222,7 +250,7 @@ mod tests {
         watch.look(sample(1), at(500));
         assert_eq!(watch.look(sample(1), at(1_000)), Step::Nudge);
         assert!(watch.is_silent());
-        assert_eq!(watch.look(sample(2), at(2_000)), Step::Wait);
+        assert_eq!(watch.look(sample(2), at(2_000)), Step::Alive);
         assert!(!watch.is_silent());
         watch.end();
         assert_eq!(watch.deadline(), None);

@@ -73,10 +73,13 @@ proptest! {
         quic in server(),
         tcp in server(),
         one_at_a_time in any::<bool>(),
+        resumable in any::<bool>(),
+        body_ms in prop_oneof![Just(0), 0..10_000_u64],
         acts in proptest::collection::vec(act(), 1..80),
     ) {
         let mut world = World::new(seed, rtt_ms, quic, tcp);
         world.protocol = if one_at_a_time { Protocol::H1 } else { Protocol::H2 };
+        (world.resumable, world.body_time) = (resumable, Duration::from_millis(body_ms));
         for act in acts {
             match act {
                 Act::Ask(ask) => {

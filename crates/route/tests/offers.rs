@@ -163,6 +163,7 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
                         call,
                         conn,
                         alt_svc,
+                        resumable: false,
                     },
                     now,
                 );
@@ -247,6 +248,7 @@ fn what_names_nothing_known_is_ignored() {
             call,
             conn,
             alt_svc: b"",
+            resumable: false,
         },
         Event::Done {
             call,

@@ -254,6 +254,65 @@ fn a_connection_that_cannot_move_is_closed() {
 }
 
 #[test]
+fn a_body_is_cut_off_where_its_path_is_silent_and_another_one_is_not() {
+    for resumable in [true, false] {
+        // The head came at 300 ms.
+        let dies = Moment::from_ns(310_000_000);
+        let mut world = world(Way::DiesAt(dies), Way::Free);
+        (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
+        world.hint();
+        let id = world.ask(ask());
+        world.rest(Duration::from_secs(5));
+        let ended = world.calls[&id].ended;
+        if resumable {
+            let (at, end) = ended.unwrap();
+            assert_eq!(end, End::Failed(Fault::Reset));
+            // A second of silence, three round trips to open TCP, and how closely it is looked.
+            let gap = at.since(dies);
+            assert!(gap <= Duration::from_millis(1_000 + 300 + 63), "{gap:?}");
+            assert_eq!(
+                one(&mut world).1,
+                End::Done(Transport::Tcp),
+                "broken for now"
+            );
+        } else {
+            assert_eq!(ended, None, "it may come back");
+        }
+    }
+}
+
+#[test]
+fn a_comparison_within_a_body_decides_for_large_bodies() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    one(&mut world);
+    world.rest(Duration::from_secs(3));
+    let origin = common::origin();
+    assert!(world.router.may_compare(&origin, Transport::Quic));
+    let large = Ask {
+        bytes: Some(10_000_000),
+        kind: 2,
+        ..ask()
+    };
+    world.ask_and_wait(Ask {
+        policy: Policy::H2,
+        ..large
+    });
+    world.handle(Event::Compared {
+        origin: &origin,
+        faster: Transport::Tcp,
+        ratio: 30.0,
+    });
+    assert_eq!(world.ask_and_wait(large).1, End::Done(Transport::Tcp));
+    assert!(!world.router.may_compare(&origin, Transport::Tcp));
+    let small = world.ask_and_wait(Ask {
+        urgent: true,
+        ..ask()
+    });
+    assert_eq!(small.1, End::Done(Transport::Quic), "small ones stay");
+}
+
+#[test]
 fn switches_stop_the_engine_or_http_3() {
     let mut world = world(Way::Free, Way::Free);
     world.hint();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::RANGE;
+use http::header::{IF_RANGE, RANGE};
 use http_body::{Body, Frame, SizeHint};
 
 /// Bytes generated per frame.
@@ -71,8 +71,12 @@ pub(crate) enum RequestedRange {
     Unsatisfiable,
 }
 
-/// Reads the `Range` header (RFC 9110 section 14.1.2) of a request for a file of `len` bytes.
-pub(crate) fn requested_range(headers: &HeaderMap, len: u64) -> RequestedRange {
+/// Reads the `Range` header (RFC 9110 section 14.1.2) of a request for a file of `len` bytes. It is
+/// ignored if `If-Range` names another file (section 13.1.5).
+pub(crate) fn requested_range(headers: &HeaderMap, len: u64, etag: &str) -> RequestedRange {
+    if headers.get(IF_RANGE).is_some_and(|named| named != etag) {
+        return RequestedRange::Whole;
+    }
     let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
     match range.and_then(|range| parse(range, len)) {
         None => RequestedRange::Whole,
@@ -127,12 +131,21 @@ mod tests {
         ];
         for (header, expected) in cases {
             let headers = HeaderMap::from_iter([(RANGE, header.parse().unwrap())]);
-            assert_eq!(requested_range(&headers, 10), expected, "{header}");
+            assert_eq!(requested_range(&headers, 10, "\"a\""), expected, "{header}");
         }
         assert_eq!(
-            requested_range(&HeaderMap::new(), 10),
+            requested_range(&HeaderMap::new(), 10, "\"a\""),
             RequestedRange::Whole
         );
+        for (named, expected) in [
+            ("\"a\"", RequestedRange::Part(5..10)),
+            ("\"b\"", RequestedRange::Whole),
+        ] {
+            let fields = [(RANGE, "bytes=5-"), (IF_RANGE, named)];
+            let headers =
+                HeaderMap::from_iter(fields.map(|(name, value)| (name, value.parse().unwrap())));
+            assert_eq!(requested_range(&headers, 10, "\"a\""), expected, "{named}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
-use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
@@ -61,7 +61,9 @@ async fn bytes(
         let text = format!("files have at most {} bytes", limits.file_bytes);
         return Err(Rejection::NotFound(text));
     }
-    let (status, range) = match files::requested_range(&headers, len) {
+    // Files differ by their length only.
+    let etag = format!("\"{len:x}\"");
+    let (status, range) = match files::requested_range(&headers, len, &etag) {
         RequestedRange::Whole => (StatusCode::OK, 0..len),
         RequestedRange::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
         RequestedRange::Unsatisfiable => {
@@ -72,6 +74,7 @@ async fn bytes(
         .status(status)
         .header(CONTENT_TYPE, "application/octet-stream")
         .header(ACCEPT_RANGES, "bytes")
+        .header(ETAG, etag)
         .header(CONTENT_LENGTH, range.end - range.start);
     if status == StatusCode::PARTIAL_CONTENT {
         let last = range.end - 1;

@@ -12,9 +12,11 @@ use super::Actor;
 use crate::body::Body;
 use crate::conn::{Conn, Exchange};
 use crate::error::Error;
+use crate::mailbox::Outbound;
 use crate::message::{Message, Submission};
 use crate::report::{Phases, Progress, Report};
 use crate::response::{Part, Response};
+use crate::resume::resumable;
 
 /// A request.
 pub(super) struct Call {
@@ -41,15 +43,18 @@ impl Actor {
     pub(super) fn submit(&mut self, submission: Submission) {
         let Submission {
             id,
+            asked,
+            outbound,
+            reply,
+        } = submission;
+        let Outbound {
             origin,
             ask,
             head,
             body,
             limit,
-            asked,
             progress,
-            reply,
-        } = submission;
+        } = outbound;
         let limit = limit.map(|limit| {
             let messages = self.messages.clone();
             let timer = tokio::spawn(async move {
@@ -92,6 +97,8 @@ impl Actor {
         body: mpsc::Receiver<Part>,
     ) {
         let alt_svc = head.headers.get("alt-svc").cloned();
+        let asked = self.calls.get(&call).map(|call| Arc::clone(&call.head));
+        let resumable = asked.is_some_and(|asked| resumable(&asked, &head).is_some());
         let Some(sending) = self.sending(call, conn) else {
             return;
         };
@@ -101,6 +108,7 @@ impl Actor {
             call,
             conn,
             alt_svc,
+            resumable,
         });
     }
 
@@ -172,6 +180,7 @@ impl Actor {
             resumed: slot.resumed,
             local_port: slot.local_port,
             attempts: call.attempts,
+            resumed_bodies: 0,
             phases: Phases {
                 dns_ns: since(slot.resolved),
                 connect_ns: since(slot.connected),

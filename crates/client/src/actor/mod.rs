@@ -95,8 +95,8 @@ impl Actor {
         // Lets quinn send its close frames.
         tokio::task::yield_now().await;
         tokio::task::yield_now().await;
-        if let Some(memory) = &self.memory {
-            memory.save_now(&self.router);
+        if let Some(memory) = &mut self.memory {
+            memory.save_now(&self.router).await;
         }
     }
 
@@ -115,6 +115,15 @@ impl Actor {
             Message::Network(network) => self.handle(route::Event::Network(network)),
             Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
             Message::PlainWorked => self.handle(route::Event::PlainWorked),
+            Message::MayCompare(origin, over, reply) => {
+                // Whoever asked may have gone.
+                reply.send(self.router.may_compare(&origin, over)).ok();
+            }
+            Message::Compared(origin, faster, ratio) => self.handle(route::Event::Compared {
+                origin: &origin,
+                faster,
+                ratio,
+            }),
             Message::Explain(origin, reply) => {
                 self.handle(route::Event::Time);
                 // Whoever asked may have gone.

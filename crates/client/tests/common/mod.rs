@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
 
 use client::{Builder, Engine, Trust};
 use record::server_log::{RequestEvent, ServerEvent};
@@ -74,6 +75,10 @@ pub struct Path {
 const OPEN: u8 = 0;
 const DEAD: u8 = 1;
 const FORGETFUL: u8 = 2;
+const POLICED: u8 = 3;
+/// What a policed path lets through from the server: 200 kbit/s, in bursts of 16 KiB.
+const POLICED_BYTES_PER_S: f64 = 25_000.0;
+const POLICED_BURST_BYTES: f64 = 16_384.0;
 
 impl Path {
     pub async fn to(server: SocketAddr) -> Self {
@@ -87,6 +92,11 @@ impl Path {
     /// Nothing comes through any more.
     pub fn die(&self) {
         self.state.store(DEAD, Ordering::Relaxed);
+    }
+
+    /// Drops what the server sends beyond 200 kbit/s.
+    pub fn police(&self) {
+        self.state.store(POLICED, Ordering::Relaxed);
     }
 
     /// Packets of ports that were in use so far are dropped in both directions; new ones pass.
@@ -121,10 +131,18 @@ async fn forward(outside: UdpSocket, server: SocketAddr, state: Arc<AtomicU8>) {
                 let (outside, is_old) = (Arc::clone(&outside), now == OPEN);
                 tokio::spawn(async move {
                     let mut packet = vec![0; 2_048];
+                    let (mut tokens, mut filled) = (POLICED_BURST_BYTES, Instant::now());
                     loop {
                         let (length, _) = back.recv_from(&mut packet).await.unwrap();
+                        let refill = filled.elapsed().as_secs_f64() * POLICED_BYTES_PER_S;
+                        (tokens, filled) =
+                            ((tokens + refill).min(POLICED_BURST_BYTES), Instant::now());
                         let dead = match state.load(Ordering::Relaxed) {
                             OPEN => false,
+                            POLICED if tokens >= length as f64 => {
+                                tokens -= length as f64;
+                                false
+                            }
                             FORGETFUL => is_old,
                             _ => true,
                         };

@@ -83,6 +83,10 @@ pub struct World {
     pub lost_first_flights: f64,
     /// Size of responses, of which requests tell nothing.
     pub body_bytes: u64,
+    /// From the head of a response to its end, besides a hundredth of the whole time.
+    pub body_time: Duration,
+    /// Whether the rest of a body can be asked for elsewhere.
+    pub resumable: bool,
     events: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
     count: u64,
 }
@@ -172,6 +176,8 @@ impl World {
             nudges: 0,
             lost_first_flights: 0.0,
             body_bytes: 1_000,
+            body_time: Duration::ZERO,
+            resumable: false,
             events: BinaryHeap::new(),
             count: 0,
         }
@@ -409,7 +415,7 @@ impl World {
             self.later(wait, Happening::Reset(call.0, conn.0));
         } else {
             self.later(wait.mul_f64(0.99), Happening::Head(call.0, conn.0));
-            self.later(wait, Happening::Done(call.0, conn.0));
+            self.later(wait + self.body_time, Happening::Done(call.0, conn.0));
         }
     }
 
@@ -482,6 +488,7 @@ impl World {
                     call: CallId(call),
                     conn,
                     alt_svc: b"",
+                    resumable: self.resumable,
                 });
             }
             Happening::Done(call, id) => {

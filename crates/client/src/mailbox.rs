@@ -1,0 +1,103 @@
+//! The way to the engine's thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use route::{Ask, CallId, Origin, Transport};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::message::{Message, Submission};
+use crate::report::Progress;
+use crate::response::Response;
+
+/// Passes messages on to the engine's thread. It does not keep the engine alive.
+#[derive(Clone)]
+pub(crate) struct Mailbox {
+    messages: mpsc::UnboundedSender<Message>,
+    calls: Arc<AtomicU64>,
+}
+
+/// A request that is ready to be sent.
+pub(crate) struct Outbound {
+    pub(crate) origin: Origin,
+    pub(crate) ask: Ask,
+    pub(crate) head: http::request::Parts,
+    pub(crate) body: Body,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) progress: Progress,
+}
+
+/// Cancels a request unless it has ended.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    call: CallId,
+    messages: Option<mpsc::UnboundedSender<Message>>,
+}
+
+impl Mailbox {
+    pub(crate) fn new(messages: mpsc::UnboundedSender<Message>) -> Self {
+        let calls = Arc::new(AtomicU64::new(1));
+        Self { messages, calls }
+    }
+
+    pub(crate) fn tell(&self, message: Message) {
+        // An engine that has ended answers no request; each notices by itself.
+        self.messages.send(message).ok();
+    }
+
+    /// Sends a request and waits for the head of its response. Dropping the future cancels it.
+    pub(crate) async fn submit(&self, outbound: Outbound) -> Result<Response, Error> {
+        let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
+        let guard = Guard {
+            call,
+            messages: Some(self.messages.clone()),
+        };
+        let (reply, response) = oneshot::channel();
+        self.tell(Message::Submit(Box::new(Submission {
+            id: call,
+            asked: Instant::now(),
+            outbound,
+            reply,
+        })));
+        let mut response = response.await.map_err(|_| Error::Ended)??;
+        response.hold(guard);
+        Ok(response)
+    }
+
+    /// Comes true after this time.
+    pub(crate) fn after(&self, time: Duration) -> oneshot::Receiver<()> {
+        let (reply, passed) = oneshot::channel();
+        self.tell(Message::Run(Box::pin(async move {
+            tokio::time::sleep(time).await;
+            // Whoever waited may have gone.
+            reply.send(()).ok();
+        })));
+        passed
+    }
+
+    /// Whether the rest of a large body that comes over this transport may be asked for over the
+    /// other one, too.
+    pub(crate) async fn may_compare(&self, origin: Origin, over: Transport) -> bool {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::MayCompare(origin, over, reply));
+        answer.await.unwrap_or(false)
+    }
+}
+
+impl Guard {
+    /// The request has ended.
+    pub(crate) fn release(&mut self) {
+        self.messages = None;
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(messages) = self.messages.take() {
+            messages.send(Message::Cancel(self.call)).ok();
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! The rest of a body, asked for on another connection (RFC 9110 section 14): because the first one
+//! broke or fell silent, or because the other transport may be faster.
+
+use std::collections::VecDeque;
+use std::future::{pending, poll_fn};
+use std::ops::Range;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
+use http::{HeaderValue, Method, StatusCode, request, response};
+use route::{Advice, Ask, Fault, MAX_AHEAD_BYTES, Origin, Pace, Policy, Protocol, Transport};
+
+use tokio::sync::oneshot;
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::mailbox::{Mailbox, Outbound};
+use crate::message::Message;
+use crate::report::{Progress, Report};
+use crate::response::Stream;
+
+/// The rest is asked for at most so often in a row without a byte.
+const MAX_VAIN: u32 = 3;
+
+/// Returns length and validator of a body whose rest can be asked for: the whole answer to a GET,
+/// from a server that has ranges and says by a strong validator whether a part fits.
+pub(crate) fn resumable<'a>(
+    asked: &request::Parts,
+    head: &'a response::Parts,
+) -> Option<(u64, &'a HeaderValue)> {
+    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
+    let etag = head.headers.get(ETAG)?;
+    let length = head.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    let plain = asked.method == Method::GET
+        && !asked.headers.contains_key(header::RANGE)
+        && !asked.headers.contains_key(IF_RANGE);
+    let fits = head.status == StatusCode::OK
+        && field(ACCEPT_RANGES) == Some(b"bytes")
+        && etag.as_bytes().starts_with(b"\"");
+    (plain && fits).then_some((length.parse().ok()?, etag))
+}
+
+/// What is needed to ask for the rest of a body.
+#[derive(Clone)]
+pub(crate) struct Rest {
+    pub(crate) mailbox: Mailbox,
+    pub(crate) origin: Origin,
+    pub(crate) ask: Ask,
+    pub(crate) head: request::Parts,
+    pub(crate) etag: HeaderValue,
+    pub(crate) length: u64,
+    pub(crate) until: Option<Instant>,
+}
+
+/// A body that can be resumed, in its order.
+pub(crate) struct Resuming {
+    rest: Rest,
+    position: u64,
+    pace: Pace,
+    rival: Option<Rival>,
+    /// Ends a wait, so that a body of which nothing comes is noticed.
+    tick: Option<oneshot::Receiver<()>>,
+    /// How often in a row the rest was asked for without getting a byte.
+    vain: u32,
+}
+
+/// The same body from a later byte on, over the other transport.
+struct Rival {
+    from: u64,
+    state: RivalState,
+    ahead: VecDeque<Bytes>,
+    ahead_bytes: u64,
+    /// Whether it takes over at its first byte.
+    wins: bool,
+}
+
+/// A part of the body as it comes, and how.
+type Part = (Stream, Report);
+
+enum RivalState {
+    Asked(Pin<Box<dyn Future<Output = Result<Part, Error>> + Send>>),
+    Comes(Box<Part>),
+    Ended,
+}
+
+/// What came first.
+enum Came {
+    This(Result<Option<Bytes>, Error>),
+    Other(Result<Option<Bytes>, Error>),
+    /// For a while.
+    Nothing,
+}
+
+impl Resuming {
+    pub(crate) fn new(rest: Rest) -> Self {
+        let pace = Pace::new(rest.length, 0);
+        Self {
+            rest,
+            position: 0,
+            pace,
+            rival: None,
+            tick: None,
+            vain: 0,
+        }
+    }
+
+    /// Returns the next piece of the body, from wherever it comes.
+    pub(crate) async fn next(
+        &mut self,
+        stream: &mut Stream,
+        report: &mut Report,
+    ) -> Result<Option<Bytes>, Error> {
+        loop {
+            if let Some(ahead) = self.take_over(stream, report) {
+                self.position += ahead.len() as u64;
+                return Ok(Some(ahead));
+            }
+            let began = Instant::now();
+            let came = self.wait(stream).await;
+            let waited = began.elapsed();
+            match came {
+                Came::This(Ok(Some(bytes))) => {
+                    self.vain = 0;
+                    let bytes = self.up_to_rival(bytes);
+                    self.position += bytes.len() as u64;
+                    let advice = self.pace.received(bytes.len() as u64, waited);
+                    self.follow(advice, stream, report).await;
+                    return Ok(Some(bytes));
+                }
+                Came::Nothing => {
+                    self.tick = None;
+                    let advice = self.pace.received(0, waited);
+                    self.follow(advice, stream, report).await;
+                }
+                Came::This(Ok(None)) => return Ok(None),
+                Came::This(Err(error)) => {
+                    *stream = self.resume(error, report).await?;
+                }
+                Came::Other(Ok(Some(bytes))) => {
+                    let advice = self.pace.other_received(bytes.len() as u64, waited);
+                    if let Some(rival) = &mut self.rival {
+                        rival.ahead_bytes += bytes.len() as u64;
+                        rival.ahead.push_back(bytes);
+                    }
+                    self.follow(advice, stream, report).await;
+                }
+                Came::Other(Ok(None)) => {
+                    if let Some(rival) = &mut self.rival {
+                        rival.state = RivalState::Ended;
+                    }
+                }
+                Came::Other(Err(_)) => self.stay(),
+            }
+        }
+    }
+
+    /// Waits for either way. The rival first: it stops when its room is full.
+    async fn wait(&mut self, stream: &mut Stream) -> Came {
+        if self.tick.is_none() && self.pace.is_watching() {
+            self.tick = Some(self.rest.mailbox.after(Pace::WINDOW));
+        }
+        let mut rival = self.rival.as_mut().filter(|rival| rival.has_room());
+        let mut other = pin!(async {
+            match &mut rival {
+                Some(rival) => rival.next().await,
+                None => pending().await,
+            }
+        });
+        let mut this = pin!(stream.next());
+        let tick = &mut self.tick;
+        poll_fn(|context| {
+            if let Poll::Ready(came) = other.as_mut().poll(context) {
+                return Poll::Ready(Came::Other(came));
+            }
+            if let Poll::Ready(came) = this.as_mut().poll(context) {
+                return Poll::Ready(Came::This(came));
+            }
+            match tick.as_mut().map(|tick| Pin::new(tick).poll(context)) {
+                Some(Poll::Ready(_)) => Poll::Ready(Came::Nothing),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Asks for the rest where the body broke off.
+    async fn resume(&mut self, error: Error, report: &mut Report) -> Result<Stream, Error> {
+        self.stay();
+        let Error::Failed { .. } = error else {
+            return Err(error);
+        };
+        while self.vain < MAX_VAIN {
+            self.vain += 1;
+            let policy = self.rest.ask.policy;
+            if let Ok((stream, resumed)) =
+                self.rest.ask(self.position..self.rest.length, policy).await
+            {
+                report.resume(&resumed);
+                return Ok(stream);
+            }
+        }
+        Err(error)
+    }
+
+    async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
+        match advice {
+            Advice::Continue => {}
+            Advice::Compare { from } => {
+                self.rival = Some(Rival::new(self.rest.clone(), from, transport(report)));
+                self.pace.comparing(from);
+            }
+            Advice::Switch { ratio } => self.switch(ratio, stream, report).await,
+            Advice::Stay => self.stay(),
+        }
+    }
+
+    /// Takes everything from now on from the rival's transport: what lies before the rival's first
+    /// byte is asked for there, too, because this one may need long for it.
+    async fn switch(&mut self, ratio: f64, stream: &mut Stream, report: &mut Report) {
+        let Some(rival) = &mut self.rival else {
+            return;
+        };
+        if rival.from + rival.ahead_bytes < self.position {
+            return self.stay();
+        }
+        rival.wins = true;
+        self.pace.settled(self.position);
+        let faster = transport(report).other();
+        let (origin, mailbox) = (self.rest.origin.clone(), &self.rest.mailbox);
+        mailbox.tell(Message::Compared(origin, faster, ratio));
+        if self.position < rival.from {
+            let gap = self.position..rival.from;
+            if let Ok((filling, _)) = self.rest.ask(gap, pinned(faster)).await {
+                *stream = filling;
+            }
+        }
+    }
+
+    fn stay(&mut self) {
+        self.rival = None;
+        self.pace.settled(self.position);
+    }
+
+    /// Cuts a piece off where the rival takes over.
+    fn up_to_rival(&self, bytes: Bytes) -> Bytes {
+        match &self.rival {
+            Some(rival) if rival.wins => {
+                let room = rival.from.saturating_sub(self.position);
+                bytes.slice(..bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX)))
+            }
+            _ => bytes,
+        }
+    }
+
+    /// Lets the rival take over if its time has come; returns what it has already brought.
+    fn take_over(&mut self, stream: &mut Stream, report: &mut Report) -> Option<Bytes> {
+        let rival = self.rival.as_mut()?;
+        if !rival.wins || self.position < rival.from {
+            return None;
+        }
+        while let Some(mut bytes) = rival.ahead.pop_front() {
+            // This one may have come further meanwhile.
+            let known = self.position - rival.from;
+            rival.from += bytes.len() as u64;
+            let known = usize::try_from(known).unwrap_or(usize::MAX);
+            if known < bytes.len() {
+                return Some(bytes.split_off(known));
+            }
+        }
+        let rival = self.rival.take()?;
+        match rival.state {
+            RivalState::Comes(coming) => {
+                let resumed;
+                (*stream, resumed) = *coming;
+                report.resume(&resumed);
+            }
+            RivalState::Ended | RivalState::Asked(_) => *stream = Stream::ended(),
+        }
+        self.pace.settled(self.position);
+        None
+    }
+}
+
+impl Rival {
+    fn new(rest: Rest, from: u64, over: Transport) -> Self {
+        let asked = async move {
+            let origin = rest.origin.clone();
+            if rest.mailbox.may_compare(origin, over).await {
+                rest.ask(from..rest.length, pinned(over.other())).await
+            } else {
+                Err(Error::Invalid("not now".to_owned()))
+            }
+        };
+        Self {
+            from,
+            state: RivalState::Asked(Box::pin(asked)),
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            wins: false,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        if let RivalState::Asked(asked) = &mut self.state {
+            self.state = RivalState::Comes(Box::new(asked.await?));
+        }
+        match &mut self.state {
+            RivalState::Comes(coming) => coming.0.next().await,
+            RivalState::Asked(_) | RivalState::Ended => Ok(None),
+        }
+    }
+}
+
+impl Rest {
+    /// Asks for a part. The answer is that part of the same body, or an error.
+    fn ask(
+        &self,
+        part: Range<u64>,
+        policy: Policy,
+    ) -> impl Future<Output = Result<Part, Error>> + Send + use<> {
+        let (length, etag) = (self.length, self.etag.clone());
+        let mut head = self.head.clone();
+        let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
+        let range = HeaderValue::try_from(range).expect("digits and text");
+        head.headers.insert(header::RANGE, range);
+        head.headers.insert(IF_RANGE, etag.clone());
+        let outbound = Outbound {
+            origin: self.origin.clone(),
+            ask: Ask { policy, ..self.ask },
+            head,
+            body: Body::Whole(Bytes::new()),
+            limit: self
+                .until
+                .map(|until| until.saturating_duration_since(Instant::now())),
+            progress: Progress::default(),
+        };
+        let mailbox = self.mailbox.clone();
+        async move {
+            let response = mailbox.submit(outbound).await?;
+            if is_part(response.head(), &part, length, &etag) {
+                Ok(response.into_stream())
+            } else {
+                Err(Error::Failed {
+                    fault: Fault::Protocol,
+                    may_have_acted: true,
+                })
+            }
+        }
+    }
+}
+
+/// Whether this answer is that part of the body, and not another one's.
+fn is_part(head: &response::Parts, part: &Range<u64>, length: u64, etag: &HeaderValue) -> bool {
+    let last = part.end.saturating_sub(1);
+    let range = format!("bytes {}-{last}/{length}", part.start);
+    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
+    head.status == StatusCode::PARTIAL_CONTENT
+        && field(CONTENT_RANGE) == Some(range.as_bytes())
+        && field(ETAG) == Some(etag.as_bytes())
+}
+
+fn pinned(over: Transport) -> Policy {
+    match over {
+        Transport::Quic => Policy::H3,
+        Transport::Tcp => Policy::H2,
+    }
+}
+
+fn transport(report: &Report) -> Transport {
+    match report.protocol {
+        Protocol::H3 => Transport::Quic,
+        Protocol::H1 | Protocol::H2 => Transport::Tcp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(status: u16, fields: &[(&str, &str)]) -> response::Parts {
+        let response = http::Response::builder().status(status);
+        let response = fields.iter().fold(response, |response, (name, value)| {
+            response.header(*name, *value)
+        });
+        response.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn only_a_whole_answer_with_a_strong_validator_can_be_resumed() {
+        let asked = |method: &str, range: Option<&str>| {
+            let request = http::Request::builder().method(method);
+            let request = range.into_iter().fold(request, |request, range| {
+                request.header(header::RANGE, range)
+            });
+            request.body(()).unwrap().into_parts().0
+        };
+        let fields = [
+            ("etag", "\"1\""),
+            ("content-length", "10"),
+            ("accept-ranges", "bytes"),
+        ];
+        let whole = head(200, &fields);
+        assert!(resumable(&asked("GET", None), &whole).is_some());
+        assert!(resumable(&asked("POST", None), &whole).is_none());
+        assert!(resumable(&asked("GET", Some("bytes=0-4")), &whole).is_none());
+        assert!(resumable(&asked("GET", None), &head(206, &fields)).is_none());
+        for (i, wrong) in [
+            ("etag", "W/\"1\""),
+            ("content-length", "-1"),
+            ("accept-ranges", "none"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut fields = fields;
+            fields[i] = wrong;
+            assert!(
+                resumable(&asked("GET", None), &head(200, &fields)).is_none(),
+                "{wrong:?}"
+            );
+            let missing = [fields[(i + 1) % 3], fields[(i + 2) % 3]];
+            assert!(resumable(&asked("GET", None), &head(200, &missing)).is_none());
+        }
+    }
+
+    #[test]
+    fn a_server_that_lies_about_the_rest_is_not_believed() {
+        let etag = HeaderValue::from_static("\"1\"");
+        let is = |status, range, tag| {
+            let head = head(status, &[("content-range", range), ("etag", tag)]);
+            is_part(&head, &(4..10), 10, &etag)
+        };
+        assert!(is(206, "bytes 4-9/10", "\"1\""));
+        for (status, range, tag) in [
+            (200, "bytes 4-9/10", "\"1\""),
+            (206, "bytes 0-9/10", "\"1\""),
+            (206, "bytes 4-8/10", "\"1\""),
+            (206, "bytes 4-9/11", "\"1\""),
+            (206, "bytes 4-9/*", "\"1\""),
+            (206, "bytes 4-9/10", "\"2\""),
+            (206, "bytes 4-9/10", "W/\"1\""),
+            (416, "bytes */10", "\"1\""),
+        ] {
+            assert!(!is(status, range, tag), "{status} {range} {tag}");
+        }
+        assert!(!is_part(&head(206, &[]), &(4..10), 10, &etag));
+    }
+}

@@ -1,0 +1,285 @@
+//! How fast a long body comes, and whether the rest of it comes faster another way.
+//!
+//! Networks that police UDP let handshakes through and small responses, too; only a long body shows
+//! them. So a body that comes slowly is asked for over the other transport as well, from a point
+//! that it has not reached yet, and whichever way is twice as fast gets the rest. Where both share
+//! one bottleneck the two come about equally fast, and nothing changes.
+//!
+//! Only time spent waiting for the body counts: an app that reads slowly makes no network slow.
+
+use std::time::Duration;
+
+/// Bodies that will be there sooner, or whose rest is smaller, are left alone.
+const MIN_REST: Duration = Duration::from_secs(3);
+const MIN_REST_BYTES: u64 = 256 << 10;
+/// What the other way must have brought before the two are compared.
+const MIN_SAMPLE_BYTES: u64 = 64 << 10;
+/// At most so much of the other way's body is held in memory.
+pub const MAX_AHEAD_BYTES: u64 = 256 << 10;
+/// A comparison that is undecided for so long is given up.
+const MAX_COMPARISON: Duration = Duration::from_secs(5);
+/// How much faster the other way must be.
+const MIN_RATIO: f64 = 2.0;
+/// A rate below this share of the best one is looked at again.
+const SLOWDOWN: f64 = 0.5;
+
+/// What to do about a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Advice {
+    /// Go on.
+    Continue,
+    /// Ask for the rest over the other transport, too, from this byte on. Answer with
+    /// [`Pace::comparing`] when that has begun.
+    Compare {
+        /// Where to begin.
+        from: u64,
+    },
+    /// Take everything from the agreed byte on from the other way, which is faster by this ratio.
+    Switch {
+        /// Its rate over this one's.
+        ratio: f64,
+    },
+    /// Give the other way up.
+    Stay,
+}
+
+/// The pace of one body.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    length: u64,
+    position: u64,
+    window: Rate,
+    /// The window before.
+    last: Rate,
+    best_per_s: f64,
+    compared: bool,
+    comparison: Option<Comparison>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    bytes: u64,
+    time: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Comparison {
+    from: u64,
+    /// This way since the beginning of the window that gave rise to the comparison: after a loss
+    /// much comes at once, which no short time shows.
+    this: Rate,
+    /// The other way since its first byte.
+    other: Rate,
+    /// Time since the comparison began.
+    waited: Duration,
+}
+
+impl Pace {
+    /// A rate is measured over this time; [`received`](Self::received) wants to know at least as
+    /// often that nothing came.
+    pub const WINDOW: Duration = Duration::from_secs(1);
+
+    /// Watches a body of this length from this byte on.
+    pub fn new(length: u64, position: u64) -> Self {
+        Self {
+            length,
+            position,
+            window: Rate::default(),
+            last: Rate::default(),
+            best_per_s: 0.0,
+            compared: false,
+            comparison: None,
+        }
+    }
+
+    /// Whether enough is missing to be worth another request.
+    pub fn is_watching(&self) -> bool {
+        self.length.saturating_sub(self.position) >= MIN_REST_BYTES
+    }
+
+    /// Counts bytes of the body, for which the app waited so long.
+    pub fn received(&mut self, bytes: u64, waited: Duration) -> Advice {
+        self.position += bytes;
+        if let Some(comparison) = &mut self.comparison {
+            comparison.wait(waited);
+            comparison.this.bytes += bytes;
+            return self.judge();
+        }
+        self.window.bytes += bytes;
+        self.window.time += waited;
+        if self.window.time < Self::WINDOW {
+            return Advice::Continue;
+        }
+        self.last = std::mem::take(&mut self.window);
+        let rate = self.last.per_s();
+        self.best_per_s = self.best_per_s.max(rate);
+        let rest = self.length.saturating_sub(self.position);
+        let slow = !self.compared || rate < SLOWDOWN * self.best_per_s;
+        // What comes within a window is not asked for twice.
+        let from = self.position + (rate * Self::WINDOW.as_secs_f64()) as u64;
+        let worthwhile = rest as f64 > rate * MIN_REST.as_secs_f64()
+            && self.length.saturating_sub(from) >= MIN_REST_BYTES;
+        if slow && worthwhile {
+            self.compared = true;
+            Advice::Compare { from }
+        } else {
+            Advice::Continue
+        }
+    }
+
+    /// The rest is now asked for over the other transport, too, from this byte on.
+    pub fn comparing(&mut self, from: u64) {
+        self.comparison = Some(Comparison {
+            from,
+            this: self.last,
+            ..Comparison::default()
+        });
+    }
+
+    /// Counts bytes that came the other way, for which the app waited so long.
+    pub fn other_received(&mut self, bytes: u64, waited: Duration) -> Advice {
+        let Some(comparison) = &mut self.comparison else {
+            return Advice::Continue;
+        };
+        comparison.wait(waited);
+        comparison.other.bytes += bytes;
+        self.judge()
+    }
+
+    /// The other way failed, or the body is taken from there.
+    pub fn settled(&mut self, position: u64) {
+        (self.comparison, self.position) = (None, position);
+        (self.window, self.best_per_s) = (Rate::default(), 0.0);
+    }
+
+    fn judge(&mut self) -> Advice {
+        let Some(comparison) = self.comparison else {
+            return Advice::Continue;
+        };
+        let (other_bytes, both) = (comparison.other.bytes, comparison.other.time);
+        let outrun = self.position > comparison.from + other_bytes;
+        let full = other_bytes >= MAX_AHEAD_BYTES;
+        let sampled = other_bytes >= MIN_SAMPLE_BYTES && both >= Self::WINDOW;
+        if !full && !sampled && comparison.waited < MAX_COMPARISON {
+            return Advice::Continue;
+        }
+        let ratio = comparison.other.per_s() / comparison.this.per_s().max(1.0);
+        if !outrun && other_bytes >= MIN_SAMPLE_BYTES && ratio >= MIN_RATIO {
+            Advice::Switch { ratio }
+        } else {
+            Advice::Stay
+        }
+    }
+}
+
+impl Comparison {
+    fn wait(&mut self, waited: Duration) {
+        self.waited += waited;
+        self.this.time += waited;
+        if self.other.bytes > 0 {
+            self.other.time += waited;
+        }
+    }
+}
+
+impl Rate {
+    fn per_s(self) -> f64 {
+        self.bytes as f64 / self.time.as_secs_f64().max(1e-3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Two ways with these rates in bytes per ms, the other one after a delay; returns when the
+    /// advice to switch or stay came, in ms, and the byte from which the other way is taken.
+    fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
+        let mut pace = Pace::new(length, 0);
+        let (mut from, mut began) = (0, None);
+        for ms in 0..60_000 {
+            let mut advice = pace.received(this, MS);
+            if let Advice::Compare { from: at } = advice {
+                (from, began) = (at, Some(ms));
+                pace.comparing(at);
+                advice = Advice::Continue;
+            }
+            if advice == Advice::Continue && began.is_some_and(|began| ms >= began + 200) {
+                advice = pace.other_received(other, Duration::ZERO);
+            }
+            if advice != Advice::Continue {
+                return (ms, advice, from);
+            }
+            if pace.position >= length {
+                break;
+            }
+        }
+        (0, Advice::Continue, from)
+    }
+
+    #[test]
+    fn a_policed_body_switches_within_two_and_a_half_seconds() {
+        // 200 kbit/s against 10 Mbit/s.
+        let (ms, advice, from) = run(10_000_000, 25, 1_250);
+        assert!(
+            matches!(advice, Advice::Switch { ratio } if ratio > 20.0),
+            "{advice:?}"
+        );
+        assert!((1_200..2_500).contains(&ms), "{ms}");
+        assert!(from <= 60_000, "the slow way still owes {from} bytes");
+    }
+
+    #[test]
+    fn ways_that_share_a_bottleneck_stay() {
+        for (this, other) in [(600, 600), (500, 700), (900, 300)] {
+            let (_, advice, _) = run(10_000_000, this, other);
+            assert_eq!(advice, Advice::Stay, "{this} {other}");
+        }
+    }
+
+    #[test]
+    fn what_was_held_back_by_a_loss_does_not_hide_a_slow_way() {
+        let mut pace = Pace::new(10_000_000, 0);
+        while pace.received(25, MS) == Advice::Continue {}
+        pace.comparing(50_000);
+        assert_eq!(pace.other_received(1_000, MS), Advice::Continue);
+        assert_eq!(pace.received(200_000, MS), Advice::Continue);
+        let advice = pace.other_received(MAX_AHEAD_BYTES, 200 * MS);
+        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+    }
+
+    #[test]
+    fn short_rests_and_slow_apps_are_left_alone() {
+        assert_eq!(run(1_000_000, 400, 4_000), (0, Advice::Continue, 0));
+        assert_eq!(run(250_000, 25, 1_250), (0, Advice::Continue, 0));
+        let mut pace = Pace::new(10_000_000, 0);
+        for _ in 0..1_000 {
+            assert_eq!(pace.received(25, Duration::ZERO), Advice::Continue);
+        }
+    }
+
+    #[test]
+    fn it_is_compared_once_unless_it_slows_down() {
+        let mut pace = Pace::new(100_000_000, 0);
+        let mut compared = Vec::new();
+        for ms in 0..20_000 {
+            let rate = if ms < 10_000 { 1_000 } else { 400 };
+            match pace.received(rate, MS) {
+                Advice::Compare { from } => {
+                    compared.push(ms / 1_000);
+                    pace.comparing(from);
+                }
+                Advice::Stay => pace.settled(pace.position),
+                _ => {}
+            }
+        }
+        assert_eq!(compared, [0, 10]);
+    }
+
+    #[test]
+    fn a_way_that_brings_nothing_is_given_up() {
+        assert_eq!(run(10_000_000, 25, 0).1, Advice::Stay);
+    }
+}
