@@ -29,6 +29,12 @@ pub enum Error {
     /// The request has ended, or its response came, before all of its body was taken.
     #[error("no more of the request's body is taken")]
     BodyNotTaken,
+    /// The server answered with this status, so there is nothing to download.
+    #[error("the server answered {0}")]
+    Refused(http::StatusCode),
+    /// The file of a download cannot be written.
+    #[error("{0}")]
+    File(String),
     /// The engine has ended.
     #[error("the engine has ended")]
     Ended,

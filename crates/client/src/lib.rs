@@ -24,6 +24,7 @@
 mod actor;
 mod body;
 mod conn;
+mod download;
 mod engine;
 mod error;
 mod mailbox;
@@ -37,6 +38,7 @@ mod tcp_info;
 mod tls;
 
 pub use body::BodyWriter;
+pub use download::Downloaded;
 pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
 pub use report::{Phases, Progress, Report};

@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue, Method};
 use route::{Ask, Policy};
 
 use crate::body::{Body, BodyWriter};
+use crate::download::Begun;
 use crate::engine::origin_of;
 use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
@@ -17,11 +18,13 @@ use crate::response::Response;
 use crate::resume::{Rest, resumable};
 
 /// A request before it is sent.
+#[derive(Clone)]
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
     mailbox: Mailbox,
     url: String,
-    head: http::request::Builder,
+    head: http::HeaderMap,
+    invalid: Option<String>,
     method: Method,
     body: Body,
     kind: Option<String>,
@@ -38,7 +41,8 @@ impl Request {
         Self {
             mailbox,
             url: url.to_owned(),
-            head: http::Request::builder().method(method.clone()),
+            head: http::HeaderMap::new(),
+            invalid: None,
             method,
             body: Body::Whole(Bytes::new()),
             kind: None,
@@ -55,11 +59,17 @@ impl Request {
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where
         HeaderName: TryFrom<K>,
-        <HeaderName as TryFrom<K>>::Error: Into<http::Error>,
+        <HeaderName as TryFrom<K>>::Error: std::fmt::Display,
         HeaderValue: TryFrom<V>,
-        <HeaderValue as TryFrom<V>>::Error: Into<http::Error>,
+        <HeaderValue as TryFrom<V>>::Error: std::fmt::Display,
     {
-        self.head = self.head.header(name, value);
+        match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            (Ok(name), Ok(value)) => {
+                self.head.append(name, value);
+            }
+            (Err(error), _) => self.invalid = Some(error.to_string()),
+            (_, Err(error)) => self.invalid = Some(error.to_string()),
+        }
         self
     }
 
@@ -126,34 +136,8 @@ impl Request {
 
     /// Sends the request and waits for the head of the response. Dropping the future cancels it.
     pub async fn send(self) -> Result<Response, Error> {
-        let (origin, uri) = origin_of(&self.url).map_err(Error::Invalid)?;
-        let allowed = self.idempotent;
-        let idempotent = allowed.unwrap_or_else(|| self.method.is_idempotent());
-        let ask = Ask {
-            replayable: idempotent && matches!(self.body, Body::Whole(_)),
-            bytes: Some(size(&self)),
-            kind: kind(&self),
-            urgent: self.urgent,
-            policy: self.policy,
-        };
-        let head = self.head.uri(uri).body(());
-        let (mut head, ()) = head
-            .map_err(|error| Error::Invalid(error.to_string()))?
-            .into_parts();
-        if let Some(length @ 1..) = self.body.length() {
-            head.headers
-                .entry(CONTENT_LENGTH)
-                .or_insert_with(|| length.into());
-        }
-        let until = self.limit.map(|limit| Instant::now() + limit);
-        let outbound = Outbound {
-            origin: origin.clone(),
-            ask,
-            head: head.clone(),
-            body: self.body,
-            limit: self.limit,
-            progress: self.progress,
-        };
+        let (outbound, until) = self.outbound()?;
+        let (origin, ask, head) = (outbound.origin.clone(), outbound.ask, outbound.head.clone());
         let mut response = self.mailbox.submit(outbound).await?;
         if let Some((length, etag)) = resumable(&head, response.head()) {
             let rest = Rest {
@@ -165,9 +149,67 @@ impl Request {
                 length,
                 until,
             };
-            response.resume_by(rest);
+            response.resume_by(rest, 0);
         }
         Ok(response)
+    }
+
+    /// Asks for the rest of a body; [`Error::Refused`] if it is no longer the same one.
+    pub(crate) async fn send_from(self, begun: &Begun) -> Result<Response, Error> {
+        let (outbound, until) = self.outbound()?;
+        let rest = Rest {
+            mailbox: self.mailbox,
+            origin: outbound.origin,
+            ask: outbound.ask,
+            head: outbound.head,
+            etag: begun.etag.clone(),
+            length: begun.length,
+            until,
+        };
+        let part = begun.position..begun.length;
+        let mut response = rest.ask(part, rest.ask.policy).await?;
+        response.resume_by(rest, begun.position);
+        Ok(response)
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Checks the request; returns when its time is up, too.
+    fn outbound(&self) -> Result<(Outbound, Option<Instant>), Error> {
+        let (origin, uri) = origin_of(&self.url).map_err(Error::Invalid)?;
+        if let Some(invalid) = &self.invalid {
+            return Err(Error::Invalid(invalid.clone()));
+        }
+        let idempotent = self.idempotent;
+        let idempotent = idempotent.unwrap_or_else(|| self.method.is_idempotent());
+        let ask = Ask {
+            replayable: idempotent && matches!(self.body, Body::Whole(_)),
+            bytes: Some(size(self)),
+            kind: kind(self),
+            urgent: self.urgent,
+            policy: self.policy,
+        };
+        let request = http::Request::builder().method(self.method.clone());
+        let request = request.uri(uri).body(());
+        let request = request.map_err(|error| Error::Invalid(error.to_string()))?;
+        let (mut head, ()) = request.into_parts();
+        head.headers.clone_from(&self.head);
+        if let Some(length @ 1..) = self.body.length() {
+            head.headers
+                .entry(CONTENT_LENGTH)
+                .or_insert_with(|| length.into());
+        }
+        let outbound = Outbound {
+            origin,
+            ask,
+            head,
+            body: self.body.clone(),
+            limit: self.limit,
+            progress: self.progress.clone(),
+        };
+        Ok((outbound, self.limit.map(|limit| Instant::now() + limit)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 
 use crate::error::Error;
@@ -68,9 +68,9 @@ impl Response {
         self.stream.guard = Some(guard);
     }
 
-    /// From now on the rest of the body may come from elsewhere.
-    pub(crate) fn resume_by(&mut self, rest: Rest) {
-        self.resuming = Some(Box::new(Resuming::new(rest)));
+    /// From now on the rest of the body, which is at this byte, may come from elsewhere.
+    pub(crate) fn resume_by(&mut self, rest: Rest, position: u64) {
+        self.resuming = Some(Box::new(Resuming::new(rest, position)));
     }
 
     /// The status.
@@ -113,6 +113,11 @@ impl Response {
             all.extend_from_slice(&chunk);
         }
         Ok(all.freeze())
+    }
+
+    /// Length and validator, if the rest of the body can be asked for later.
+    pub(crate) fn resumable(&self) -> Option<(u64, &HeaderValue)> {
+        self.resuming.as_ref().map(|resuming| resuming.of_what())
     }
 
     pub(crate) fn head(&self) -> &http::response::Parts {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
 use http::{HeaderValue, Method, StatusCode, request, response};
-use route::{Advice, Ask, Fault, MAX_AHEAD_BYTES, Origin, Pace, Policy, Protocol, Transport};
+use route::{Advice, Ask, MAX_AHEAD_BYTES, Origin, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
 
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
 use crate::message::Message;
 use crate::report::{Progress, Report};
-use crate::response::Stream;
+use crate::response::{Response, Stream};
 
 /// The rest is asked for at most so often in a row without a byte.
 const MAX_VAIN: u32 = 3;
@@ -95,16 +95,21 @@ enum Came {
 }
 
 impl Resuming {
-    pub(crate) fn new(rest: Rest) -> Self {
-        let pace = Pace::new(rest.length, 0);
+    pub(crate) fn new(rest: Rest, position: u64) -> Self {
+        let pace = Pace::new(rest.length, position);
         Self {
             rest,
-            position: 0,
+            position,
             pace,
             rival: None,
             tick: None,
             vain: 0,
         }
+    }
+
+    /// Returns length and validator.
+    pub(crate) fn of_what(&self) -> (u64, &HeaderValue) {
+        (self.rest.length, &self.rest.etag)
     }
 
     /// Returns the next piece of the body, from wherever it comes.
@@ -195,9 +200,9 @@ impl Resuming {
         while self.vain < MAX_VAIN {
             self.vain += 1;
             let policy = self.rest.ask.policy;
-            if let Ok((stream, resumed)) =
-                self.rest.ask(self.position..self.rest.length, policy).await
-            {
+            let rest = self.position..self.rest.length;
+            if let Ok(response) = self.rest.ask(rest, policy).await {
+                let (stream, resumed) = response.into_stream();
                 report.resume(&resumed);
                 return Ok(stream);
             }
@@ -233,8 +238,8 @@ impl Resuming {
         mailbox.tell(Message::Compared(origin, faster, ratio));
         if self.position < rival.from {
             let gap = self.position..rival.from;
-            if let Ok((filling, _)) = self.rest.ask(gap, pinned(faster)).await {
-                *stream = filling;
+            if let Ok(filling) = self.rest.ask(gap, pinned(faster)).await {
+                (*stream, _) = filling.into_stream();
             }
         }
     }
@@ -289,7 +294,9 @@ impl Rival {
         let asked = async move {
             let origin = rest.origin.clone();
             if rest.mailbox.may_compare(origin, over).await {
-                rest.ask(from..rest.length, pinned(over.other())).await
+                let part = from..rest.length;
+                let response = rest.ask(part, pinned(over.other())).await?;
+                Ok(response.into_stream())
             } else {
                 Err(Error::Invalid("not now".to_owned()))
             }
@@ -320,11 +327,11 @@ impl Rival {
 
 impl Rest {
     /// Asks for a part. The answer is that part of the same body, or an error.
-    fn ask(
+    pub(crate) fn ask(
         &self,
         part: Range<u64>,
         policy: Policy,
-    ) -> impl Future<Output = Result<Part, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
         let (length, etag) = (self.length, self.etag.clone());
         let mut head = self.head.clone();
         let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
@@ -345,12 +352,9 @@ impl Rest {
         async move {
             let response = mailbox.submit(outbound).await?;
             if is_part(response.head(), &part, length, &etag) {
-                Ok(response.into_stream())
+                Ok(response)
             } else {
-                Err(Error::Failed {
-                    fault: Fault::Protocol,
-                    may_have_acted: true,
-                })
+                Err(Error::Refused(response.status()))
             }
         }
     }

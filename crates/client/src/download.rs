@@ -1,0 +1,159 @@
+//! Bodies kept in files, which go on where they broke off, even in another process.
+//!
+//! Beside `FILE` lie `FILE.part`, what has come so far, and `FILE.meta`, which says of what it is a
+//! part: the digest of the URL, the length, and the validator. Both go when the file is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use http::{HeaderValue, StatusCode};
+
+use crate::error::Error;
+use crate::report::Report;
+use crate::request::Request;
+use crate::response::Response;
+
+/// Longer ones are none that were written here.
+const MAX_META_BYTES: u64 = 4 << 10;
+
+/// A file that was downloaded.
+#[derive(Clone, Debug)]
+pub struct Downloaded {
+    /// Bytes of the whole file.
+    pub bytes: u64,
+    /// Bytes of it that were there before.
+    pub kept_bytes: u64,
+    /// How the response came.
+    pub report: Report,
+}
+
+/// What the beginning of a file is a part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) etag: HeaderValue,
+    pub(crate) length: u64,
+    pub(crate) position: u64,
+}
+
+impl Request {
+    /// Sends the request and keeps the body in a file, which appears when it is complete. If the
+    /// download is interrupted, by an error or the end of the process, the next one to the same file
+    /// goes on where it broke off, provided that the server's file is still the same.
+    ///
+    /// [`Error::Refused`] if the server answers with another status than 200, and
+    /// [`Error::File`] if the file cannot be written or another download is writing it.
+    pub async fn download(self, to: impl Into<PathBuf>) -> Result<Downloaded, Error> {
+        let mut place = Place::open(to.into(), self.url()).map_err(|error| file_error(&error))?;
+        let (mut response, kept_bytes) = match place.begun() {
+            Some(begun) => match self.clone().send_from(&begun).await {
+                Ok(response) => (response, begun.position),
+                // The file may have changed: once more from its beginning.
+                Err(Error::Refused(_)) => (self.send().await?, 0),
+                Err(error) => return Err(error),
+            },
+            None => (self.send().await?, 0),
+        };
+        if kept_bytes == 0 && response.status() != StatusCode::OK {
+            return Err(Error::Refused(response.status()));
+        }
+        let begins = place.begin(&response, kept_bytes);
+        begins.map_err(|error| file_error(&error))?;
+        while let Some(chunk) = response.chunk().await? {
+            let written = place.part.write_all(&chunk);
+            written.map_err(|error| file_error(&error))?;
+        }
+        let bytes = place.complete().map_err(|error| file_error(&error))?;
+        Ok(Downloaded {
+            bytes,
+            kept_bytes,
+            report: response.report().clone(),
+        })
+    }
+}
+
+/// A file with what belongs to it, held by one download at a time.
+struct Place {
+    path: PathBuf,
+    part: File,
+    url_digest: u32,
+}
+
+impl Place {
+    fn open(path: PathBuf, url: &str) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let options = options.append(true).create(true);
+        let part = options.open(beside(&path, "part"))?;
+        part.try_lock()
+            .map_err(|_| io::Error::other("another download is writing it"))?;
+        let url_digest = crc32fast::hash(url.as_bytes());
+        Ok(Self {
+            path,
+            part,
+            url_digest,
+        })
+    }
+
+    /// Returns what is there already, if it is known of what.
+    fn begun(&self) -> Option<Begun> {
+        let meta = beside(&self.path, "meta");
+        if fs::metadata(&meta).ok()?.len() > MAX_META_BYTES {
+            return None;
+        }
+        let text = fs::read_to_string(meta).ok()?;
+        let mut lines = text.lines();
+        let digest: u32 = lines.next()?.parse().ok()?;
+        let length = lines.next()?.parse().ok()?;
+        let etag = HeaderValue::from_str(lines.next()?).ok()?;
+        let position = self.part.metadata().ok()?.len();
+        let fits = digest == self.url_digest && position > 0 && position < length;
+        fits.then_some(Begun {
+            etag,
+            length,
+            position,
+        })
+    }
+
+    /// Makes room for what comes, and notes of what it is a part if it can be resumed.
+    fn begin(&mut self, response: &Response, kept_bytes: u64) -> io::Result<()> {
+        if kept_bytes > 0 {
+            return Ok(());
+        }
+        self.part.set_len(0)?;
+        let meta = beside(&self.path, "meta");
+        match response.resumable() {
+            Some((length, etag)) if etag.to_str().is_ok() => {
+                let etag = etag.to_str().unwrap_or_default();
+                fs::write(meta, format!("{}\n{length}\n{etag}\n", self.url_digest))
+            }
+            _ => remove(&meta),
+        }
+    }
+
+    /// Gives the file its name.
+    fn complete(&mut self) -> io::Result<u64> {
+        self.part.sync_all()?;
+        let bytes = self.part.metadata()?.len();
+        fs::rename(beside(&self.path, "part"), &self.path)?;
+        remove(&beside(&self.path, "meta"))?;
+        Ok(bytes)
+    }
+}
+
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(extension);
+    name.into()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn file_error(error: &io::Error) -> Error {
+    Error::File(error.to_string())
+}
