@@ -48,6 +48,61 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
     assert_eq!(original.cells(), reimported.cells());
 }
 
+/// What two phones' engines measured: HTTP/3 is on in one of them, and 30 ms faster.
+#[test]
+fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
+    let mut metrics = client::Metrics::default();
+    for minute in 0..12 {
+        for (protocol, h3_on, ms) in [
+            (client::Protocol::H2, false, 130),
+            (client::Protocol::H3, true, 100),
+        ] {
+            metrics.requests.push_back(client::Measured {
+                origin: "api.example:443".into(),
+                label: Some("list, \"all\"".into()),
+                network: None,
+                h3_on,
+                protocol: Some(protocol),
+                why: "only_open",
+                first: false,
+                attempts: 1,
+                start_ns: minute * 60_000_000_000,
+                phases: client::Phases::default(),
+                end_ns: ms * 1_000_000 + minute * 37_000 % 400_000,
+                request_bytes: 0,
+                response_bytes: 1_000,
+                error: None,
+            });
+        }
+    }
+    let sandbox = Sandbox::new();
+    for (arms, baseline, verdict) in [
+        (client::Arms::Protocols, "HTTP/2", "Use HTTP/3 on offline."),
+        (
+            client::Arms::Rollout,
+            "HTTP/3 off",
+            "Use HTTP/3 on on offline.",
+        ),
+    ] {
+        let name = format!("{arms:?}");
+        let file = sandbox.write(&format!("{name}.csv"), &metrics.csv(arms));
+        let file = file.to_str().unwrap();
+        sandbox
+            .run(&["import", file, "--out", &name, "--baseline", baseline])
+            .exits_with(0)
+            .stderr_contains("24 requests in 24 cells");
+        sandbox
+            .run(&["report", &name])
+            .exits_with(0)
+            .stdout_contains(verdict);
+    }
+    let summary = metrics.summary();
+    assert!(
+        summary.contains("api.example:443 by H3: 12 requests"),
+        "{summary}"
+    );
+}
+
 #[test]
 fn bad_row_is_reported_and_no_run_is_created() {
     let sandbox = Sandbox::new();

@@ -14,6 +14,7 @@ use crate::actor::Actor;
 use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
+use crate::metrics::Metrics;
 use crate::request::Request;
 use crate::tls::{Identity, Tls, Trust};
 
@@ -105,6 +106,13 @@ impl Engine {
         self.tell(Message::Disconnect(done));
         // An engine that has ended has no connections.
         ended.await.ok();
+    }
+
+    /// Returns what the last requests took, at most 1,024 of them.
+    pub async fn metrics(&self) -> Metrics {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::Metrics(reply));
+        answer.await.unwrap_or_default()
     }
 
     /// Says in words what is known of the origin of a URL, and what a request would do.

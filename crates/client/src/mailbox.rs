@@ -24,6 +24,8 @@ pub(crate) struct Mailbox {
 pub(crate) struct Outbound {
     pub(crate) origin: Origin,
     pub(crate) ask: Ask,
+    /// The app's name for requests of this kind.
+    pub(crate) label: Option<String>,
     pub(crate) head: http::request::Parts,
     pub(crate) body: Body,
     pub(crate) limit: Option<Duration>,

@@ -204,6 +204,7 @@ impl Request {
         let outbound = Outbound {
             origin,
             ask,
+            label: self.kind.clone(),
             head,
             body: self.body.clone(),
             limit: self.limit,

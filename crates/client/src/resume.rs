@@ -341,6 +341,7 @@ impl Rest {
         let outbound = Outbound {
             origin: self.origin.clone(),
             ask: Ask { policy, ..self.ask },
+            label: None,
             head,
             body: Body::Whole(Bytes::new()),
             limit: self

@@ -18,7 +18,8 @@ use crate::slug::slug;
 const BULK_BYTES: u64 = 16 << 10;
 /// A cell's file is named by network, block and arm, in at most 128 bytes.
 const MAX_NAME_BYTES: usize = 56;
-const PROTOCOLS: [&str; 4] = ["h1", "h2", "h3", "grpc"];
+/// `auto`: of an arm that chooses by itself.
+const PROTOCOLS: [&str; 5] = ["h1", "h2", "h3", "grpc", "auto"];
 
 /// One row of an import. The first five fields are required.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,7 +28,7 @@ pub struct ImportedCall {
     pub network: String,
     /// Name of the arm.
     pub arm: String,
-    /// `h1`, `h2`, `h3` or `grpc`.
+    /// `h1`, `h2`, `h3`, `grpc`, or `auto` for an arm that chooses by itself.
     pub protocol: String,
     /// The block; requests measured back to back under the same circumstances share one.
     pub block: u32,

@@ -159,8 +159,13 @@ impl Router {
         self.network.map(|network| network.id)
     }
 
+    /// Returns the default network.
+    pub fn network(&self) -> Option<Network> {
+        self.network
+    }
+
     /// Whether HTTP/3 is switched on for this installation.
-    pub(crate) fn h3_is_on(&self) -> bool {
+    pub fn h3_is_on(&self) -> bool {
         bucket(&self.config.salt, "h3") < self.switches.h3_percent
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use route::{CallId, ConnId, Protocol, Why};
+use http::header::RANGE;
+use route::{CallId, ConnId, Origin, Protocol, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -14,12 +15,15 @@ use crate::conn::{Conn, Exchange};
 use crate::error::Error;
 use crate::mailbox::Outbound;
 use crate::message::{Message, Submission};
+use crate::metrics::Measured;
 use crate::report::{Phases, Progress, Report};
 use crate::response::{Part, Response};
 use crate::resume::resumable;
 
 /// A request.
 pub(super) struct Call {
+    pub(super) origin: Origin,
+    pub(super) label: Option<String>,
     pub(super) head: Arc<http::request::Parts>,
     pub(super) body: Body,
     pub(super) asked: Instant,
@@ -50,6 +54,7 @@ impl Actor {
         let Outbound {
             origin,
             ask,
+            label,
             head,
             body,
             limit,
@@ -64,6 +69,8 @@ impl Actor {
             timer.abort_handle()
         });
         let call = Call {
+            origin: origin.clone(),
+            label,
             head: Arc::new(head),
             body,
             asked,
@@ -191,8 +198,39 @@ impl Actor {
         })
     }
 
+    /// Notes what a request took that ends now.
+    pub(super) fn measure(&mut self, id: CallId, response_bytes: u64, error: Option<&Error>) {
+        let Some(call) = self.calls.get(&id) else {
+            return;
+        };
+        // The rest of a body belongs to a request that is noted already.
+        if call.head.headers.contains_key(RANGE) {
+            return;
+        }
+        let report = call.progress.report();
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let why = self.router.why(id).or(report.as_ref().map(|r| r.why));
+        self.metrics.add(Measured {
+            origin: format!("{}:{}", call.origin.host, call.origin.port),
+            label: call.label.clone(),
+            network: self.router.network(),
+            h3_on: self.router.h3_is_on(),
+            protocol: report.as_ref().map(|report| report.protocol),
+            why: why.map_or("opening", |why| why.code()),
+            first: report.as_ref().is_none_or(|report| !report.reused),
+            attempts: call.attempts,
+            start_ns: ns(call.asked.saturating_duration_since(self.began)),
+            phases: report.map(|report| report.phases).unwrap_or_default(),
+            end_ns: ns(call.asked.elapsed()),
+            request_bytes: call.body.length().unwrap_or(0),
+            response_bytes,
+            error: error.map(ToString::to_string),
+        });
+    }
+
     /// Ends a request with an error.
     pub(super) fn refuse(&mut self, id: CallId, error: Error) {
+        self.measure(id, 0, Some(&error));
         if let Some(call) = self.calls.get_mut(&id) {
             call.ending.set(error.clone()).ok();
             if let Some(reply) = call.reply.take() {

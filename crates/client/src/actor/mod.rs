@@ -15,6 +15,7 @@ use self::conns::Slot;
 use crate::error::Error;
 use crate::memory::MemoryFile;
 use crate::message::{Event, Message};
+use crate::metrics::Metrics;
 use crate::tls::Tls;
 
 pub(crate) struct Actor {
@@ -30,6 +31,7 @@ pub(crate) struct Actor {
     /// When each origin's name was last resolved.
     resolved: HashMap<Origin, Instant>,
     queries: HashMap<QueryId, Origin>,
+    metrics: Metrics,
 }
 
 impl Actor {
@@ -60,6 +62,7 @@ impl Actor {
             conns,
             resolved,
             queries,
+            metrics: Metrics::default(),
         }
     }
 
@@ -124,6 +127,10 @@ impl Actor {
                 faster,
                 ratio,
             }),
+            Message::Metrics(reply) => {
+                // Whoever asked may have gone.
+                reply.send(self.metrics.clone()).ok();
+            }
             Message::Explain(origin, reply) => {
                 self.handle(route::Event::Time);
                 // Whoever asked may have gone.
@@ -186,6 +193,7 @@ impl Actor {
                 body,
             } => self.head(call, conn, at, *head, body),
             Event::Done { call, conn, bytes } => {
+                self.measure(call, bytes, None);
                 self.handle(route::Event::Done { call, conn, bytes });
                 self.end(call);
                 if let Some(memory) = &mut self.memory {
