@@ -207,7 +207,7 @@ impl Builder {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let salt = crate::memory::random_salt()?;
+        let salt = crate::memory::random()?;
         let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolve);
         let hints = self.hints;
         let thread = std::thread::Builder::new()

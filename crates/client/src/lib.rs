@@ -17,6 +17,11 @@
 //!
 //! The futures need no runtime of their own: all I/O happens on the engine's thread.
 //!
+//! # Features
+//!
+//! - `sign`: requests are signed with a key that the server shares (RFC 9421), each copy anew.
+//! - `quiet`: leaves all log messages out.
+//!
 //! # What it does not do
 //!
 //! Redirects, cookies, caches, proxies and decompression are left to the app.
@@ -35,6 +40,8 @@ mod report;
 mod request;
 mod response;
 mod resume;
+#[cfg(feature = "sign")]
+mod signature;
 mod tcp_info;
 mod tls;
 
@@ -47,4 +54,6 @@ pub use report::{Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
 pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};
+#[cfg(feature = "sign")]
+pub use sign::Key;
 pub use tls::{CheckChain, Identity, Trust};

@@ -21,6 +21,7 @@ pub(crate) struct Mailbox {
 }
 
 /// A request that is ready to be sent.
+#[derive(Clone)]
 pub(crate) struct Outbound {
     pub(crate) origin: Origin,
     pub(crate) ask: Ask,
@@ -28,6 +29,8 @@ pub(crate) struct Outbound {
     pub(crate) label: Option<String>,
     pub(crate) head: http::request::Parts,
     pub(crate) body: Body,
+    #[cfg(feature = "sign")]
+    pub(crate) signer: Option<crate::signature::Signer>,
     pub(crate) limit: Option<Duration>,
     pub(crate) progress: Progress,
 }

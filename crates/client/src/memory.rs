@@ -96,12 +96,12 @@ fn wall_seconds() -> WallSeconds {
     WallSeconds(since.map_or(0, |since| since.as_secs()))
 }
 
-/// Returns random bytes for a new installation.
-pub(crate) fn random_salt() -> io::Result<[u8; 16]> {
-    let mut salt = [0; 16];
+/// Returns random bytes.
+pub(crate) fn random() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
     let random = rustls::crypto::ring::default_provider().secure_random;
     random
-        .fill(&mut salt)
+        .fill(&mut bytes)
         .map_err(|_| io::Error::other("no random numbers"))?;
-    Ok(salt)
+    Ok(bytes)
 }

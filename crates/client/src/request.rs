@@ -34,6 +34,8 @@ pub struct Request {
     policy: Policy,
     limit: Option<Duration>,
     progress: Progress,
+    #[cfg(feature = "sign")]
+    key: Option<std::sync::Arc<sign::Key>>,
 }
 
 impl Request {
@@ -52,6 +54,8 @@ impl Request {
             policy,
             limit: None,
             progress: Progress::default(),
+            #[cfg(feature = "sign")]
+            key: None,
         }
     }
 
@@ -134,18 +138,25 @@ impl Request {
         self
     }
 
+    /// Signs the request with a key that the server shares: method, authority, path, query and body,
+    /// with the time and a nonce. A copy that is sent again, or elsewhere, has a signature of its
+    /// own. A streamed body cannot be signed.
+    #[cfg(feature = "sign")]
+    pub fn sign(mut self, key: &std::sync::Arc<sign::Key>) -> Self {
+        self.key = Some(std::sync::Arc::clone(key));
+        self
+    }
+
     /// Sends the request and waits for the head of the response. Dropping the future cancels it.
     pub async fn send(self) -> Result<Response, Error> {
         let (outbound, until) = self.outbound()?;
-        let (origin, ask, head) = (outbound.origin.clone(), outbound.ask, outbound.head.clone());
+        let again = outbound.clone();
         let mut response = self.mailbox.submit(outbound).await?;
-        if let Some((length, etag)) = resumable(&head, response.head()) {
+        if let Some((length, etag)) = resumable(&again.head, response.head()) {
             let rest = Rest {
                 etag: etag.clone(),
                 mailbox: self.mailbox,
-                origin,
-                ask,
-                head,
+                outbound: again,
                 length,
                 until,
             };
@@ -159,15 +170,13 @@ impl Request {
         let (outbound, until) = self.outbound()?;
         let rest = Rest {
             mailbox: self.mailbox,
-            origin: outbound.origin,
-            ask: outbound.ask,
-            head: outbound.head,
+            outbound,
             etag: begun.etag.clone(),
             length: begun.length,
             until,
         };
         let part = begun.position..begun.length;
-        let mut response = rest.ask(part, rest.ask.policy).await?;
+        let mut response = rest.ask(part, rest.outbound.ask.policy).await?;
         response.resume_by(rest, begun.position);
         Ok(response)
     }
@@ -201,7 +210,20 @@ impl Request {
                 .entry(CONTENT_LENGTH)
                 .or_insert_with(|| length.into());
         }
+        #[cfg(feature = "sign")]
+        let signer = match (&self.key, &self.body) {
+            (None, _) => None,
+            (Some(key), Body::Whole(body)) => {
+                Some(crate::signature::Signer::new(key.clone(), body))
+            }
+            (Some(_), Body::Streamed { .. }) => {
+                let cannot = "a body that is streamed cannot be signed";
+                return Err(Error::Invalid(cannot.to_owned()));
+            }
+        };
         let outbound = Outbound {
+            #[cfg(feature = "sign")]
+            signer,
             origin,
             ask,
             label: self.kind.clone(),

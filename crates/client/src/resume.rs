@@ -11,11 +11,10 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
 use http::{HeaderValue, Method, StatusCode, request, response};
-use route::{Advice, Ask, MAX_AHEAD_BYTES, Origin, Pace, Policy, Protocol, Transport};
+use route::{Advice, MAX_AHEAD_BYTES, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
 
-use crate::body::Body;
 use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
 use crate::message::Message;
@@ -47,9 +46,8 @@ pub(crate) fn resumable<'a>(
 #[derive(Clone)]
 pub(crate) struct Rest {
     pub(crate) mailbox: Mailbox,
-    pub(crate) origin: Origin,
-    pub(crate) ask: Ask,
-    pub(crate) head: request::Parts,
+    /// The request, without a body.
+    pub(crate) outbound: Outbound,
     pub(crate) etag: HeaderValue,
     pub(crate) length: u64,
     pub(crate) until: Option<Instant>,
@@ -199,7 +197,7 @@ impl Resuming {
         };
         while self.vain < MAX_VAIN {
             self.vain += 1;
-            let policy = self.rest.ask.policy;
+            let policy = self.rest.outbound.ask.policy;
             let rest = self.position..self.rest.length;
             if let Ok(response) = self.rest.ask(rest, policy).await {
                 let (stream, resumed) = response.into_stream();
@@ -234,7 +232,7 @@ impl Resuming {
         rival.wins = true;
         self.pace.settled(self.position);
         let faster = transport(report).other();
-        let (origin, mailbox) = (self.rest.origin.clone(), &self.rest.mailbox);
+        let (origin, mailbox) = (self.rest.outbound.origin.clone(), &self.rest.mailbox);
         mailbox.tell(Message::Compared(origin, faster, ratio));
         if self.position < rival.from {
             let gap = self.position..rival.from;
@@ -292,7 +290,7 @@ impl Resuming {
 impl Rival {
     fn new(rest: Rest, from: u64, over: Transport) -> Self {
         let asked = async move {
-            let origin = rest.origin.clone();
+            let origin = rest.outbound.origin.clone();
             if rest.mailbox.may_compare(origin, over).await {
                 let part = from..rest.length;
                 let response = rest.ask(part, pinned(over.other())).await?;
@@ -333,22 +331,17 @@ impl Rest {
         policy: Policy,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
         let (length, etag) = (self.length, self.etag.clone());
-        let mut head = self.head.clone();
+        let mut outbound = self.outbound.clone();
         let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
         let range = HeaderValue::try_from(range).expect("digits and text");
-        head.headers.insert(header::RANGE, range);
-        head.headers.insert(IF_RANGE, etag.clone());
-        let outbound = Outbound {
-            origin: self.origin.clone(),
-            ask: Ask { policy, ..self.ask },
-            label: None,
-            head,
-            body: Body::Whole(Bytes::new()),
-            limit: self
-                .until
-                .map(|until| until.saturating_duration_since(Instant::now())),
-            progress: Progress::default(),
-        };
+        outbound.head.headers.insert(header::RANGE, range);
+        outbound.head.headers.insert(IF_RANGE, etag.clone());
+        outbound.ask.policy = policy;
+        outbound.limit = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        // The app looks at the first one's.
+        outbound.progress = Progress::default();
         let mailbox = self.mailbox.clone();
         async move {
             let response = mailbox.submit(outbound).await?;

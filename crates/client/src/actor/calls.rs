@@ -24,6 +24,8 @@ use crate::resume::resumable;
 pub(super) struct Call {
     pub(super) origin: Origin,
     pub(super) label: Option<String>,
+    #[cfg(feature = "sign")]
+    pub(super) signer: Option<crate::signature::Signer>,
     pub(super) head: Arc<http::request::Parts>,
     pub(super) body: Body,
     pub(super) asked: Instant,
@@ -43,6 +45,19 @@ pub(super) struct Sending {
     pub(super) head: Option<(Instant, http::response::Parts, mpsc::Receiver<Part>)>,
 }
 
+impl Call {
+    /// The head of one copy.
+    fn head_to_send(&self) -> Arc<http::request::Parts> {
+        #[cfg(feature = "sign")]
+        if let Some(signer) = &self.signer {
+            let mut head = (*self.head).clone();
+            signer.sign(&mut head);
+            return Arc::new(head);
+        }
+        Arc::clone(&self.head)
+    }
+}
+
 impl Actor {
     pub(super) fn submit(&mut self, submission: Submission) {
         let Submission {
@@ -59,6 +74,8 @@ impl Actor {
             body,
             limit,
             progress,
+            #[cfg(feature = "sign")]
+            signer,
         } = outbound;
         let limit = limit.map(|limit| {
             let messages = self.messages.clone();
@@ -71,6 +88,8 @@ impl Actor {
         let call = Call {
             origin: origin.clone(),
             label,
+            #[cfg(feature = "sign")]
+            signer,
             head: Arc::new(head),
             body,
             asked,
@@ -135,7 +154,7 @@ impl Actor {
         let exchange = Exchange {
             call: id,
             conn: conn_id,
-            head: Arc::clone(&call.head),
+            head: call.head_to_send(),
             body: call.body.clone(),
             messages: self.messages.clone(),
         };
