@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,8 +31,10 @@ pub struct Config {
     /// Folder that gets `ca.pem`, `client.pem` and `client.key`, for clients, and with `auth`
     /// `token.jwt` or `hmac.key`.
     pub credentials_dir: Option<PathBuf>,
-    /// Whether responses over TCP advertise HTTP/3 on the same port (Alt-Svc).
+    /// Whether responses over TCP advertise HTTP/3 (Alt-Svc).
     pub alt_svc: bool,
+    /// The port that they name; none for their own. On any other, this server does not serve HTTP/3.
+    pub alt_svc_port: Option<NonZeroU16>,
     /// Whether early data is accepted over QUIC; needs `resumption`.
     pub early_data: bool,
     /// Whether clients can resume sessions.
@@ -48,6 +51,8 @@ pub struct Config {
     pub limits: Limits,
     /// Faults to inject, by request id.
     pub faults: Faults,
+    /// How QUIC fails on every address, whatever is advertised; none if it works.
+    pub quic_fault: Option<QuicFault>,
     /// Whether session tickets are issued but rejected, so that resumption and early data fail.
     pub reject_tickets: bool,
     /// Congestion control of the QUIC side.
@@ -75,6 +80,7 @@ impl Default for Config {
             validity: Validity::Now,
             credentials_dir: None,
             alt_svc: false,
+            alt_svc_port: None,
             early_data: false,
             resumption: true,
             log: None,
@@ -82,6 +88,7 @@ impl Default for Config {
             qlog_dir: None,
             limits: Limits::default(),
             faults: Faults::new(),
+            quic_fault: None,
             reject_tickets: false,
             congestion: Congestion::Cubic,
             packet_threshold: None,
@@ -133,6 +140,18 @@ pub enum Validity {
     Past,
     /// The year 2100.
     Future,
+}
+
+/// How QUIC fails on a server whose TCP works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicFault {
+    /// Nothing listens over UDP.
+    Absent,
+    /// Handshakes succeed and requests are accepted, but from the first request on no datagram is sent
+    /// to this client any more.
+    Stall,
+    /// Every datagram is answered with random bytes.
+    Garbage,
 }
 
 /// A congestion control of quinn.

@@ -19,6 +19,7 @@ use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
 use crate::shared::Shared;
+use crate::stall::StallingConnection;
 
 /// H3_NO_ERROR, RFC 9114 section 8.1.
 pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0x100);
@@ -31,6 +32,7 @@ pub(crate) async fn serve(
     quic: quinn::Connection,
     early: &EarlyStreams,
     context: &ConnectionContext,
+    stalling: Option<&StallingConnection>,
     shared: &Arc<Shared>,
 ) {
     let (connection, accepted) = Connection::with_accepted_requests(quic.clone());
@@ -63,11 +65,18 @@ pub(crate) async fn serve(
                     accepted: accepted.clone(),
                     early: early.clone(),
                     context: context.clone(),
+                    is_answered: stalling.is_none(),
                     shared: shared.clone(),
                 }
                 .run(resolver);
-                let aborted = shared.aborted.clone();
-                requests.spawn(async move { aborted.run_until_cancelled(request).await });
+                let end = match stalling {
+                    None => shared.aborted.clone(),
+                    Some(stalling) => {
+                        stalling.fall_silent();
+                        shared.draining.clone()
+                    }
+                };
+                requests.spawn(async move { end.run_until_cancelled(request).await });
             }
             // The client sends no more requests.
             Ok(None) => {
@@ -88,6 +97,7 @@ struct RequestTask {
     accepted: AcceptedRequests,
     early: EarlyStreams,
     context: ConnectionContext,
+    is_answered: bool,
     shared: Arc<Shared>,
 }
 
@@ -109,8 +119,21 @@ impl RequestTask {
             data_ended: false,
         });
         let mut delivery = pin!(info.delivery.wait());
+        let answer = async {
+            match self.is_answered {
+                true => {
+                    self.shared
+                        .answer(request, &self.context, early, None)
+                        .await
+                }
+                false => match self
+                    .shared
+                    .leave_unanswered(request, &self.context, early)
+                    .await {},
+            }
+        };
         let response = tokio::select! {
-            response = self.shared.answer(request, &self.context, early, None) => response,
+            response = answer => response,
             // The client has cancelled the request.
             _ = &mut delivery => return,
         };

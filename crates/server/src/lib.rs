@@ -15,6 +15,7 @@
 //! http3.rs --/                        |                  \-- grpc.rs      gRPC
 //!    |                                |         through auth.rs (who sends it), inject.rs (faults by id)
 //!  quic.rs                          log.rs
+//!  stall.rs, garbage.rs (QUIC that fails)
 //! ```
 //!
 //! Transports differ in how a connection begins and ends, and their files hold nothing else.
@@ -50,6 +51,7 @@ mod early;
 mod error;
 mod exchange;
 mod files;
+mod garbage;
 mod grpc;
 mod handshake;
 mod head;
@@ -65,6 +67,7 @@ mod routes;
 mod server;
 mod settings;
 mod shared;
+mod stall;
 mod submit;
 mod tcp;
 mod tcp_info;
@@ -73,10 +76,10 @@ mod token;
 mod watched;
 
 pub use auth::{AuthScheme, KEY_ID};
-pub use config::{Chain, Config, Congestion, KeyKind, Limits, Validity};
+pub use config::{Chain, Config, Congestion, KeyKind, Limits, QuicFault, Validity};
 pub use credentials::CredentialsError;
 pub use error::ServerError;
 pub use inject::{Fault, Faults, UnknownFault};
 pub use server::Server;
-pub use settings::{LIBRARIES, Settings};
+pub use settings::{LIBRARIES, Settings, UdpBuffers};
 pub use tls::TlsError;

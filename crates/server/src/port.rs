@@ -2,17 +2,19 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use http::HeaderValue;
 use rustls::KeyLog;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::Config;
+use crate::config::{Config, QuicFault};
 use crate::credentials::Credentials;
 use crate::error::ServerError;
 use crate::handshake::QuicTls;
+use crate::settings::UdpBuffers;
 use crate::tls::{self, Options, TlsError};
 use crate::{quic, tcp};
 
@@ -24,10 +26,15 @@ pub(crate) struct Port {
     pub(crate) address: SocketAddr,
     pub(crate) client_certificates: bool,
     pub(crate) tcp: tcp::Port,
-    pub(crate) quic: quic::Port,
-    /// UDP buffers the kernel granted.
-    pub(crate) udp_receive_buffer: usize,
-    pub(crate) udp_send_buffer: usize,
+    pub(crate) udp: UdpPort,
+    pub(crate) udp_buffers: Option<UdpBuffers>,
+}
+
+/// What serves a port number over UDP.
+pub(crate) enum UdpPort {
+    Quic(Box<quic::Port>),
+    Garbage(UdpSocket),
+    None,
 }
 
 /// A bound TCP port without TLS that is not accepting yet.
@@ -62,8 +69,14 @@ impl Port {
         address: SocketAddr,
         client_certificates: bool,
     ) -> Result<Self, ServerError> {
-        let (listener, socket) = bind_both(address)?;
-        let (udp_receive_buffer, udp_send_buffer) = (socket.receive_buffer, socket.send_buffer);
+        let (listener, socket) = match config.quic_fault {
+            Some(QuicFault::Absent) => (
+                tcp::bind(address).map_err(bind_error(address, "TCP"))?,
+                None,
+            ),
+            _ => bind_both(address).map(|(listener, socket)| (listener, Some(socket)))?,
+        };
+        let udp_buffers = socket.as_ref().map(|socket| socket.buffers);
         let options = Options {
             client_certificates,
             resumption: config.resumption,
@@ -77,7 +90,8 @@ impl Port {
         }
         let quic_tls = QuicTls::new(quic_tls).map_err(TlsError::from)?;
         let address = listener.local_addr().map_err(bind_error(address, "TCP"))?;
-        let alt_svc = format!("h3=\":{}\"; ma=86400", address.port());
+        let alt_svc_port = config.alt_svc_port.map_or(address.port(), NonZeroU16::get);
+        let alt_svc = format!("h3=\":{alt_svc_port}\"; ma=86400");
         let alt_svc = HeaderValue::try_from(alt_svc).expect("digits and fixed ASCII text");
         Ok(Self {
             address,
@@ -90,9 +104,18 @@ impl Port {
                     alt_svc: config.alt_svc.then_some(alt_svc),
                 },
             },
-            quic: quic::Port::new(socket, quic_tls, config).map_err(bind_error(address, "UDP"))?,
-            udp_receive_buffer,
-            udp_send_buffer,
+            udp: UdpPort::new(socket, quic_tls, config).map_err(bind_error(address, "UDP"))?,
+            udp_buffers,
+        })
+    }
+}
+
+impl UdpPort {
+    fn new(socket: Option<quic::BoundSocket>, tls: QuicTls, config: &Config) -> io::Result<Self> {
+        Ok(match (socket, config.quic_fault) {
+            (None, _) => Self::None,
+            (Some(bound), Some(QuicFault::Garbage)) => Self::Garbage(bound.into_tokio()?),
+            (Some(bound), _) => Self::Quic(Box::new(quic::Port::new(bound, tls, config)?)),
         })
     }
 }

@@ -5,20 +5,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime};
+use quinn::{Endpoint, EndpointConfig, Runtime as _, ServerConfig, TokioRuntime};
 use record::Sender;
 use record::server_log::Transport;
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::config::{Config, Congestion};
+use crate::config::{Config, Congestion, QuicFault};
 use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
 use crate::handshake::{Handshake, QuicTls};
 use crate::http3;
 use crate::qlog::{QlogFolder, TransportSettings};
+use crate::settings::UdpBuffers;
 use crate::shared::{Peer, Shared};
+use crate::stall::{Stall, StallingConnection};
 
 /// Holds bursts of a fast sender while the server's threads wait for a core. The kernel may
 /// grant less (net.core.rmem_max); `Settings` shows how much.
@@ -27,6 +30,8 @@ const SOCKET_BUFFER: usize = 4 << 20;
 /// One listening port.
 pub(crate) struct Port {
     pub(crate) endpoint: Endpoint,
+    /// Which clients no longer hear from it, if it stalls.
+    stall: Option<Stall>,
     pub(crate) congestion: Congestion,
     /// Where each connection's qlog goes, if anywhere.
     qlog: Option<Arc<QlogFolder>>,
@@ -34,11 +39,17 @@ pub(crate) struct Port {
     half_open: Arc<Semaphore>,
 }
 
-/// A UDP socket and the buffer sizes the kernel granted, in bytes.
+/// A UDP socket and its buffers.
 pub(crate) struct BoundSocket {
     socket: Socket,
-    pub(crate) receive_buffer: usize,
-    pub(crate) send_buffer: usize,
+    pub(crate) buffers: UdpBuffers,
+}
+
+impl BoundSocket {
+    pub(crate) fn into_tokio(self) -> io::Result<UdpSocket> {
+        self.socket.set_nonblocking(true)?;
+        UdpSocket::from_std(self.socket.into())
+    }
 }
 
 /// Binds a UDP socket. IPv6 sockets accept IPv6 only, so that both families can be bound.
@@ -54,12 +65,11 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<BoundSocket> {
     socket.set_recv_buffer_size(SOCKET_BUFFER)?;
     socket.set_send_buffer_size(SOCKET_BUFFER)?;
     socket.bind(&address.into())?;
-    let (receive_buffer, send_buffer) = (socket.recv_buffer_size()?, socket.send_buffer_size()?);
-    Ok(BoundSocket {
-        socket,
-        receive_buffer,
-        send_buffer,
-    })
+    let buffers = UdpBuffers {
+        receive: socket.recv_buffer_size()?,
+        send: socket.send_buffer_size()?,
+    };
+    Ok(BoundSocket { socket, buffers })
 }
 
 impl Port {
@@ -68,14 +78,21 @@ impl Port {
         let settings = TransportSettings::of(config);
         let mut quic = ServerConfig::with_crypto(Arc::new(tls));
         quic.transport_config(Arc::new(settings.with_qlog(None)));
-        let endpoint = Endpoint::new(
+        let runtime = Arc::new(TokioRuntime);
+        let socket = runtime.wrap_udp_socket(bound.socket.into())?;
+        let stall = (config.quic_fault == Some(QuicFault::Stall)).then(Stall::default);
+        let endpoint = Endpoint::new_with_abstract_socket(
             EndpointConfig::default(),
             Some(quic.clone()),
-            bound.socket.into(),
-            Arc::new(TokioRuntime),
+            match &stall {
+                None => socket,
+                Some(stall) => stall.over(socket),
+            },
+            runtime,
         )?;
         Ok(Self {
             endpoint,
+            stall,
             congestion: config.congestion,
             qlog: config.qlog_dir.clone().map(|folder| {
                 Arc::new(QlogFolder {
@@ -105,8 +122,9 @@ impl Port {
             }
             let (task_shared, congestion) = (shared.clone(), self.congestion);
             let qlog = self.qlog.clone();
+            let address = incoming.remote_address();
+            let stalling = self.stall.as_ref().map(|stall| stall.connection(address));
             shared.tasks.spawn(async move {
-                let address = incoming.remote_address();
                 let connecting = match qlog {
                     Some(qlog) => qlog.accept(incoming),
                     None => incoming.accept(),
@@ -114,7 +132,12 @@ impl Port {
                 let Ok(connecting) = connecting else {
                     return;
                 };
-                let serving = serve(connecting, address, half_open, congestion, &task_shared);
+                let peer = Peer {
+                    transport: Transport::Quic,
+                    address,
+                    congestion: Some(congestion.name().to_owned()),
+                };
+                let serving = serve(connecting, peer, half_open, stalling.as_ref(), &task_shared);
                 task_shared.aborted.run_until_cancelled(serving).await;
                 drop(permit);
             });
@@ -127,20 +150,15 @@ impl Port {
 /// Serves one connection, from its handshake to its end.
 async fn serve(
     mut connecting: quinn::Connecting,
-    address: SocketAddr,
+    peer: Peer,
     half_open: Option<OwnedSemaphorePermit>,
-    congestion: Congestion,
+    stalling: Option<&StallingConnection>,
     shared: &Arc<Shared>,
 ) {
     let handshake_time = shared.limits.handshake_time;
     let data = timeout(handshake_time, connecting.handshake_data());
     let Some(Ok(Ok(data))) = shared.draining.run_until_cancelled(data).await else {
         return;
-    };
-    let peer = Peer {
-        transport: Transport::Quic,
-        address,
-        congestion: Some(congestion.name().to_owned()),
     };
     let context = shared.new_connection();
     let Some(early) = handshake(data).early else {
@@ -150,7 +168,8 @@ async fn serve(
         };
         drop(half_open);
         let _established = log_if_established(&connection, &context, peer, shared);
-        return http3::serve(connection, &EarlyStreams::default(), &context, shared).await;
+        let early = EarlyStreams::default();
+        return http3::serve(connection, &early, &context, stalling, shared).await;
     };
     // Early data was accepted: serve requests while the handshake completes.
     let (connection, done) = match connecting.into_0rtt() {
@@ -168,7 +187,7 @@ async fn serve(
     };
     tokio::join!(
         finish,
-        http3::serve(connection.clone(), &early, &context, shared)
+        http3::serve(connection.clone(), &early, &context, stalling, shared)
     );
 }
 

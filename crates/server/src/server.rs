@@ -13,12 +13,13 @@ use crate::auth::{self, Authenticator};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::error::ServerError;
+use crate::garbage;
 use crate::inject::inject;
 use crate::key_log;
 use crate::log::{self, LogThread};
-use crate::port::{PlaintextPort, Port};
+use crate::port::{PlaintextPort, Port, UdpPort};
 use crate::routes;
-use crate::settings::{H2_WINDOW, QUIC_STREAM_WINDOW, Settings};
+use crate::settings::{H2_WINDOW, QUIC_STREAM_WINDOW, Settings, UdpBuffers};
 use crate::shared::Shared;
 
 /// A server that is bound but not running yet.
@@ -56,8 +57,7 @@ impl Server {
             h2_connection_window: H2_WINDOW,
             quic_stream_window: QUIC_STREAM_WINDOW,
             quic_congestion: config.congestion,
-            udp_receive_buffer: usize::MAX,
-            udp_send_buffer: usize::MAX,
+            udp_buffers: None,
         };
         let addresses = config.listen.iter().map(|address| (address, false));
         let mtls_addresses = config.mtls_listen.iter().map(|address| (address, true));
@@ -71,9 +71,8 @@ impl Server {
                 *address,
                 client_certificates,
             )?;
-            let (receive, send) = (port.udp_receive_buffer, port.udp_send_buffer);
-            settings.udp_receive_buffer = settings.udp_receive_buffer.min(receive);
-            settings.udp_send_buffer = settings.udp_send_buffer.min(send);
+            let buffers = settings.udp_buffers.into_iter().chain(port.udp_buffers);
+            settings.udp_buffers = buffers.reduce(UdpBuffers::smaller);
             ports.push(port);
         }
         let plaintext_ports = config
@@ -109,7 +108,8 @@ impl Server {
         })
     }
 
-    /// Returns the addresses it listens on over TCP and UDP, in the order of the configuration:
+    /// Returns the addresses it listens on over TCP and, unless QUIC is absent, UDP, in the order of the
+    /// configuration:
     /// `listen`, then `mtls_listen`.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.ports.iter().map(|port| port.address).collect()
@@ -142,9 +142,17 @@ impl Server {
         let shared = self.shared;
         let mut endpoints = Vec::new();
         for port in self.ports {
-            endpoints.push(port.quic.endpoint.clone());
             shared.tasks.spawn(port.tcp.run(shared.clone()));
-            shared.tasks.spawn(port.quic.run(shared.clone()));
+            match port.udp {
+                UdpPort::Quic(quic) => {
+                    endpoints.push(quic.endpoint.clone());
+                    shared.tasks.spawn(quic.run(shared.clone()));
+                }
+                UdpPort::Garbage(socket) => {
+                    shared.tasks.spawn(garbage::run(socket, shared.clone()));
+                }
+                UdpPort::None => {}
+            }
         }
         for port in self.plaintext_ports {
             shared.tasks.spawn(port.tcp.run(shared.clone()));

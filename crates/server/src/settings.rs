@@ -33,10 +33,26 @@ pub struct Settings {
     pub quic_stream_window: u64,
     /// Congestion control of the QUIC side.
     pub quic_congestion: Congestion,
-    /// UDP receive buffer the kernel granted, as it counts: twice the size requested.
-    pub udp_receive_buffer: usize,
-    /// UDP send buffer the kernel granted, as it counts.
-    pub udp_send_buffer: usize,
+    /// The smallest UDP buffers of any address; none where nothing listens over UDP.
+    pub udp_buffers: Option<UdpBuffers>,
+}
+
+/// The sizes of a UDP socket's buffers in bytes, as the kernel counts: twice what it granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpBuffers {
+    /// Of received datagrams.
+    pub receive: usize,
+    /// Of datagrams to be sent.
+    pub send: usize,
+}
+
+impl UdpBuffers {
+    pub(crate) fn smaller(self, other: Self) -> Self {
+        Self {
+            receive: self.receive.min(other.receive),
+            send: self.send.min(other.send),
+        }
+    }
 }
 
 impl fmt::Display for Settings {
@@ -48,14 +64,18 @@ impl fmt::Display for Settings {
         write!(
             f,
             "{key} keys, chain {} B; receive windows H2 {} B/stream {} B/connection, \
-             QUIC {} B/stream; QUIC congestion control {}; UDP buffers {} B in {} B out",
+             QUIC {} B/stream; QUIC congestion control {}",
             self.chain_bytes,
             self.h2_stream_window,
             self.h2_connection_window,
             self.quic_stream_window,
             self.quic_congestion.name(),
-            self.udp_receive_buffer,
-            self.udp_send_buffer,
-        )
+        )?;
+        match self.udp_buffers {
+            Some(UdpBuffers { receive, send }) => {
+                write!(f, "; UDP buffers {receive} B in {send} B out")
+            }
+            None => f.write_str("; no UDP"),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! State shared by all connections, whatever their transport.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,6 +124,20 @@ impl Shared {
             response.headers_mut().insert(ALT_SVC, alt_svc.clone());
         }
         body::count_response(response, unanswered.answered())
+    }
+
+    /// Accounts for a request that gets no answer, until dropped.
+    pub(crate) async fn leave_unanswered<B>(
+        &self,
+        request: Request<B>,
+        connection: &ConnectionContext,
+        early_data: bool,
+    ) -> Infallible {
+        // Its stream stays open with the body.
+        let (head, _body) = request.into_parts();
+        let accounting = RequestAccounting::start(connection, &head, early_data);
+        let _unanswered = Unanswered(Some(accounting));
+        pending().await
     }
 }
 

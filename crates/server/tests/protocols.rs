@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::num::NonZeroU16;
+
 use bytes::Bytes;
 use common::client::{self, PROTOCOLS, request};
 use futures_util::StreamExt;
@@ -208,27 +210,31 @@ async fn grpc_content_is_logged_without_framing() {
 
 #[tokio::test]
 async fn alt_svc_is_sent_over_tcp_only() {
-    let server = common::start(Config {
-        alt_svc: true,
-        ..Config::default()
-    })
-    .await;
-    let tls = client::tls(&server);
-    let expected = format!("h3=\":{}\"; ma=86400", server.address.port());
-    for protocol in PROTOCOLS {
-        let mut http = client::connect(protocol, server.address, &tls)
-            .await
-            .unwrap();
-        let response = http.call(request("GET", "/health", 1, "")).await.unwrap();
-        let alt_svc = response
-            .headers()
-            .get("alt-svc")
-            .map(|value| value.to_str().unwrap());
-        assert_eq!(
-            alt_svc,
-            (protocol != "h3").then_some(&*expected),
-            "{protocol}"
-        );
+    for elsewhere in [None, NonZeroU16::new(9)] {
+        let server = common::start(Config {
+            alt_svc: true,
+            alt_svc_port: elsewhere,
+            ..Config::default()
+        })
+        .await;
+        let tls = client::tls(&server);
+        let port = elsewhere.map_or(server.address.port(), NonZeroU16::get);
+        let expected = format!("h3=\":{port}\"; ma=86400");
+        for protocol in PROTOCOLS {
+            let mut http = client::connect(protocol, server.address, &tls)
+                .await
+                .unwrap();
+            let response = http.call(request("GET", "/health", 1, "")).await.unwrap();
+            let alt_svc = response
+                .headers()
+                .get("alt-svc")
+                .map(|value| value.to_str().unwrap());
+            assert_eq!(
+                alt_svc,
+                (protocol != "h3").then_some(&*expected),
+                "{protocol}"
+            );
+        }
+        server.stop().await;
     }
-    server.stop().await;
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Server, Validity};
+use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, QuicFault, Server, Validity};
 
 use crate::exit;
 use crate::out;
@@ -60,9 +61,10 @@ pub(crate) struct Args {
     /// Folder for a qlog file per QUIC connection, created if missing
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Advertise HTTP/3 to HTTP/1.1 and HTTP/2 clients (Alt-Svc)
-    #[arg(long)]
-    alt_svc: bool,
+    /// Advertise HTTP/3 to HTTP/1.1 and HTTP/2 clients (Alt-Svc): on their own port, or on PORT,
+    /// which this server does not serve
+    #[arg(long, value_name = "PORT")]
+    alt_svc: Option<Option<NonZeroU16>>,
     /// Accept early data (0-RTT) over QUIC
     #[arg(long)]
     early_data: bool,
@@ -86,6 +88,16 @@ pub(crate) struct Args {
     /// Issue session tickets but reject them, so that resumption and early data fail
     #[arg(long)]
     reject_tickets: bool,
+    /// Listen on no UDP port, whatever is advertised
+    #[arg(long, group = "quic_fault")]
+    no_quic: bool,
+    /// Complete QUIC handshakes and accept requests, but send clients nothing from their first
+    /// request on
+    #[arg(long, group = "quic_fault")]
+    quic_stall: bool,
+    /// Answer UDP datagrams with random bytes
+    #[arg(long, group = "quic_fault")]
+    quic_garbage: bool,
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -194,7 +206,8 @@ impl Args {
                 ValidIn::Future => Validity::Future,
             },
             credentials_dir: self.credentials,
-            alt_svc: self.alt_svc,
+            alt_svc: self.alt_svc.is_some(),
+            alt_svc_port: self.alt_svc.flatten(),
             early_data: self.early_data,
             resumption: !self.no_resumption,
             log: log.transpose()?,
@@ -202,6 +215,12 @@ impl Args {
             qlog_dir: self.qlog,
             faults: self.inject.into_iter().collect(),
             reject_tickets: self.reject_tickets,
+            quic_fault: match (self.no_quic, self.quic_stall, self.quic_garbage) {
+                (true, ..) => Some(QuicFault::Absent),
+                (_, true, _) => Some(QuicFault::Stall),
+                (.., true) => Some(QuicFault::Garbage),
+                _ => None,
+            },
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
                 Control::Reno => Congestion::NewReno,
@@ -253,8 +272,12 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
         return out::print(&format!("{ready}\n"));
     }
     let mut text = String::new();
+    let transports = match server.settings().udp_buffers {
+        Some(_) => "TCP and UDP",
+        None => "TCP",
+    };
     for address in addresses {
-        text += &format!("listening on {address}, TCP and UDP\n");
+        text += &format!("listening on {address}, {transports}\n");
     }
     for address in plaintext {
         text += &format!("listening on {address}, TCP without TLS\n");

@@ -140,10 +140,19 @@ pub async fn tls_stream(
 
 /// Starts a QUIC handshake.
 pub fn quic(to: SocketAddr, tls: &ClientConfig) -> Result<quinn::Connecting, Error> {
+    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
+    quic_from(&endpoint, to, tls)
+}
+
+/// Starts a QUIC handshake from this endpoint.
+pub fn quic_from(
+    endpoint: &quinn::Endpoint,
+    to: SocketAddr,
+    tls: &ClientConfig,
+) -> Result<quinn::Connecting, Error> {
     let mut tls = tls.clone();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     let config = quinn::crypto::rustls::QuicClientConfig::try_from(tls)?;
-    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into())?;
     let config = quinn::ClientConfig::new(Arc::new(config));
     Ok(endpoint.connect_with(config, to, "localhost")?)
 }
@@ -220,7 +229,8 @@ impl Http {
 }
 
 impl H3 {
-    async fn send(&mut self, request: Request<Bytes>) -> Result<PartialResponse, Error> {
+    /// Sends a request and reads the response's head.
+    pub async fn send(&mut self, request: Request<Bytes>) -> Result<PartialResponse, Error> {
         let (head, body) = request.into_parts();
         let mut stream = self
             .requests
