@@ -102,6 +102,10 @@ pub struct Arm {
     /// Name of the server that is not commute's own; absent for commute's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What was wrong with the server's HTTP/3: `no-quic`, `quic-stall`, `quic-garbage` or
+    /// `false-alt-svc`; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// Packet threshold of the server's QUIC loss detection; absent for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::header::ALT_SVC;
 use http::{HeaderValue, Request, Response};
 use http_body::Body as HttpBody;
+use http_body_util::BodyExt as _;
 use record::server_log::{ConnectionEvent, ServerEvent, Transport};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -126,17 +127,22 @@ impl Shared {
         body::count_response(response, unanswered.answered())
     }
 
-    /// Accounts for a request that gets no answer, until dropped.
+    /// Reads and accounts for a request that gets no answer, until dropped.
     pub(crate) async fn leave_unanswered<B>(
         &self,
         request: Request<B>,
         connection: &ConnectionContext,
         early_data: bool,
-    ) -> Infallible {
-        // Its stream stays open with the body.
-        let (head, _body) = request.into_parts();
+    ) -> Infallible
+    where
+        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
+    {
+        let (head, body) = request.into_parts();
         let accounting = RequestAccounting::start(connection, &head, early_data);
+        let request = Request::from_parts(head, body);
+        let mut request = body::count_request(request, &accounting, self.limits.body_bytes);
         let _unanswered = Unanswered(Some(accounting));
+        while let Some(Ok(_)) = request.body_mut().frame().await {}
         pending().await
     }
 }

@@ -14,6 +14,7 @@ use server::{Config, Limits, QuicFault};
 
 /// Enough for any number of round trips on loopback; a server that answers does so in milliseconds.
 const LONG: Duration = Duration::from_millis(500);
+const BODY: &str = r#"{"start_ts":1}"#;
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 async fn start(fault: QuicFault) -> TestServer {
@@ -101,6 +102,7 @@ async fn stalled_quic_accepts_requests_and_sends_nothing_any_more() {
     let mut ids = Vec::new();
     for request in log.requests().iter().filter(over_quic) {
         assert!(request.status == 0 && request.broken, "{request:?}");
+        assert_eq!(request.request_bytes, BODY.len() as u64);
         ids.extend(request.id);
     }
     ids.sort_unstable();
@@ -108,7 +110,7 @@ async fn stalled_quic_accepts_requests_and_sends_nothing_any_more() {
 }
 
 async fn is_not_answered(http: &mut H3, id: u32) {
-    let response = http.send(request("GET", "/health", id, ""));
+    let response = http.send(request("POST", "/echo", id, BODY));
     let outcome = tokio::time::timeout(LONG, response).await;
     assert!(outcome.is_err(), "request {id} has an answer");
 }

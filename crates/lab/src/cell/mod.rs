@@ -34,7 +34,7 @@ use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::Workload;
 use crate::stacks;
-use crate::study::{Arm, AuthScheme, Security};
+use crate::study::{Arm, AuthScheme, Security, fault};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capability;
 use captures::Captures;
@@ -194,9 +194,7 @@ impl CellRun<'_> {
         if let Some(scheme) = self.arm.auth {
             args.extend(["--auth".to_owned(), scheme.name().to_owned()]);
         }
-        if self.arm.discovery.is_some() {
-            args.push("--alt-svc".to_owned());
-        }
+        args.extend(fault::server_args(self.arm.fault, self.arm.discovery));
         let early_data = Action::Reconnect {
             mode: Reconnect::EarlyData,
         };

@@ -202,6 +202,7 @@ impl Plan {
                 protocol: a.protocol.name().to_owned(),
                 codec: a.codec.name().to_owned(),
                 server: (a.server != OWN_SERVER).then(|| a.server.clone()),
+                fault: a.fault.map(|fault| fault.name().to_owned()),
                 packet_threshold: a.packet_threshold,
                 time_threshold: a.time_threshold,
                 security: a.security.name().to_owned(),

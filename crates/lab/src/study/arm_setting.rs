@@ -5,13 +5,17 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::{Error, StrDeserializer};
 
-use super::{Arm, AuthScheme, Chain, Security};
+use super::{Arm, AuthScheme, Chain, Security, ServerFault};
 
 /// Each setting's name, as in `[[arm]]`, and what its values may be.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 7] = [
     ("auth", "none, jwt or hmac"),
     ("chain", "typical or long"),
     ("congestion", "cubic or bbr"),
+    (
+        "fault",
+        "none, no-quic, quic-stall, quic-garbage or false-alt-svc",
+    ),
     ("key", "p256 or rsa-2048"),
     ("security", "tls, mtls or none"),
     ("server", "the name of a server, e.g. go"),
@@ -36,6 +40,8 @@ pub(super) fn set(arm: &mut Arm, name: &str, value: &str) -> Result<(), String> 
         "congestion" if ["cubic", "bbr"].contains(&value) => {
             arm.congestion = Some(value.to_owned());
         }
+        "fault" if value == "none" => arm.fault = None,
+        "fault" => arm.fault = Some(parse::<ServerFault>(name, value)?),
         "key" => arm.key = Some(parse::<Certificate>(name, value)?),
         "security" => arm.security = parse::<Security>(name, value)?,
         "server" => value.clone_into(&mut arm.server),
@@ -66,6 +72,7 @@ mod tests {
             ("auth", "hmac"),
             ("chain", "long"),
             ("congestion", "bbr"),
+            ("fault", "quic-stall"),
             ("key", "rsa-2048"),
             ("security", "mtls"),
             ("server", "go"),

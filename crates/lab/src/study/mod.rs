@@ -3,6 +3,7 @@
 mod arm_setting;
 mod behaviour;
 pub(crate) mod count;
+pub(crate) mod fault;
 pub(crate) mod load;
 pub(crate) mod origins;
 mod parse;
@@ -16,6 +17,7 @@ use record::LoadPlan;
 use serde::Deserialize;
 
 pub use behaviour::{Access, Behaviour, Connections};
+pub use fault::ServerFault;
 pub use origins::{Origins, Placement};
 pub use sweep::{StudyNetwork, Sweep};
 
@@ -67,6 +69,8 @@ pub struct Arm {
     pub codec: Codec,
     /// The server's name; `commute` for commute's own.
     pub server: String,
+    /// What is wrong with the server's HTTP/3; none if nothing is.
+    pub fault: Option<ServerFault>,
     /// How many packets later than a lost one must be acknowledged before commute's QUIC server
     /// declares the loss; none for quinn's default, 3 (RFC 9002 section 6.1.1).
     pub packet_threshold: Option<u32>,
@@ -104,6 +108,7 @@ impl Arm {
             protocol,
             codec: Codec::plain(protocol),
             server: OWN_SERVER.to_owned(),
+            fault: None,
             packet_threshold: None,
             time_threshold: None,
             security: Security::Tls,
@@ -151,7 +156,11 @@ impl Arm {
             ))
         };
         match self {
-            _ if *server == OWN_SERVER || self.protocol != Protocol::H3 => None,
+            _ if *server == OWN_SERVER => None,
+            Arm { fault: Some(_), .. } => Some(format!(
+                "only commute's own server has a `fault`, not {server}; leave it out"
+            )),
+            _ if self.protocol != Protocol::H3 => None,
             Arm {
                 congestion: Some(_),
                 ..

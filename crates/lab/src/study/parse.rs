@@ -16,7 +16,9 @@ use super::origins::{self, ArmOrigins, RawOrigins};
 use super::steps::{MAX_STEPS, RawStep};
 use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
-use super::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, Step, Study};
+use super::{
+    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, ServerFault, Step, Study,
+};
 use crate::plan::expansion::Slots;
 use crate::slug::slug;
 
@@ -92,6 +94,7 @@ struct RawArm {
     protocol: Protocol,
     codec: Option<Codec>,
     server: Option<String>,
+    fault: Option<ServerFault>,
     packet_threshold: Option<u32>,
     time_threshold: Option<f64>,
     #[serde(default = "default_security")]
@@ -369,6 +372,7 @@ impl RawArm {
             name: self.name.clone().unwrap_or(name),
             codec: self.codec.clone().unwrap_or(plain.codec),
             server: self.server.clone().unwrap_or_else(|| study.server.clone()),
+            fault: self.fault,
             packet_threshold: self.packet_threshold,
             time_threshold: self.time_threshold,
             security: self.security,

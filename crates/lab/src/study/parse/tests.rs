@@ -2,7 +2,7 @@
 
 use driver::manifest::Certificate;
 
-use super::{Access, Arm, AuthScheme, Behaviour, Connections, Security, Step, Study};
+use super::{Access, Arm, AuthScheme, Behaviour, Connections, Security, ServerFault, Step, Study};
 use crate::plan::tests::SMALL;
 
 fn refusal(text: &str) -> String {
@@ -30,6 +30,20 @@ fn arms_choose_the_length_of_the_chain() {
     let study = Study::parse("s.toml", &text).unwrap();
     assert_eq!(study.arms[2].chain.name(), "long");
     assert_eq!(study.arms[0].chain.name(), "typical");
+}
+
+#[test]
+fn only_commutes_server_has_a_fault() {
+    let (text, _) = with(
+        "stack = \"quinn\"",
+        "stack = \"quinn\"\nfault = \"quic-stall\"",
+    );
+    let study = Study::parse("s.toml", &text).unwrap();
+    assert_eq!(study.arms[2].fault, Some(ServerFault::QuicStall));
+    let elsewhere = text.replace("blocks = 3", "blocks = 3\nserver = \"go\"");
+    let refused = refusal(&elsewhere);
+    let expected = "arm `quinn h3`: only commute's own server has a `fault`, not go";
+    assert!(refused.contains(expected), "{refused}");
 }
 
 #[test]
