@@ -1,9 +1,9 @@
 //! The built-in networks, and how network files are parsed.
 
 use link::{
-    BadLength, BurstSpec, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS, NatSpec,
-    Network, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec,
-    Transport, builtin, find,
+    BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS,
+    NatSpec, Network, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec,
+    ReorderSpec, Transport, builtin, find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -71,8 +71,10 @@ fn every_network_names_its_source_and_carries_packets() {
             let mut path = Path::new(spec, direction, 7);
             poll_on_time(&mut path, &packets);
             let counters = path.counters();
-            // Packets a second apart never queue: they can only be lost at random.
-            assert_eq!(counters.dropped.total(), counters.dropped.loss, "{name}");
+            // Packets a second apart never queue: they can only be lost at random, or while a gate is
+            // closed.
+            let dropped = &counters.dropped;
+            assert_eq!(dropped.total(), dropped.loss + dropped.gate, "{name}");
             assert!(counters.delivered > 40, "{name}");
         }
     }
@@ -207,4 +209,65 @@ fn every_key_reaches_the_spec() {
             loss_ppb: 1_000_000_000,
         }))
     );
+}
+
+/// Returns in which seconds a small packet that is sent in the middle of each gets through.
+fn seconds_open(spec: &PathSpec, direction: Direction, transport: Transport) -> Vec<u64> {
+    let packets: Vec<_> = (0..15)
+        .map(|second| {
+            let mut packet = arrival((second * 1000 + 500) * NS_PER_MS, second, 100, 1);
+            packet.packet.transport = transport;
+            packet
+        })
+        .collect();
+    let mut path = Path::new(spec, direction, 7);
+    path.start(0);
+    let departures = poll_on_time(&mut path, &packets);
+    let delivered = |departure: &Departure| match departure {
+        Departure::Deliver { token, .. } => Some(*token),
+        Departure::Drop { .. } => None,
+    };
+    departures.iter().filter_map(delivered).collect()
+}
+
+#[test]
+fn networks_that_fail_do_so_when_their_names_say() {
+    let always: Vec<u64> = (0..15).collect();
+    let first_five: Vec<u64> = (0..5).collect();
+    let around_a_tunnel: Vec<u64> = (0..5).chain(10..15).collect();
+    for (name, over_udp, over_tcp) in [
+        ("udp-blocked", &vec![], &always),
+        ("udp-dies-5s", &first_five, &always),
+        ("udp-policed-200k", &always, &always),
+        ("tunnel-5s", &around_a_tunnel, &around_a_tunnel),
+    ] {
+        let Network { up, down, .. } = find(name).unwrap();
+        for (spec, direction) in [(up, Direction::Up), (down, Direction::Down)] {
+            let open = |transport| seconds_open(&spec, direction, transport);
+            assert_eq!(open(Transport::Udp), *over_udp, "{name} {direction:?}");
+            assert_eq!(open(Transport::Tcp), *over_tcp, "{name} {direction:?}");
+        }
+    }
+}
+
+#[test]
+fn policed_udp_gets_its_rate_and_one_burst_while_tcp_is_free() {
+    let spec = find("udp-policed-200k").unwrap().down;
+    let delivered_bytes = |transport| {
+        // 4 Mbit/s for 10 s.
+        let packets: Vec<_> = (0..5000)
+            .map(|i| {
+                let mut packet = arrival(i * 2 * NS_PER_MS, i, 1000, 1);
+                packet.packet.transport = transport;
+                packet
+            })
+            .collect();
+        let mut path = Path::new(&spec, Direction::Down, 7);
+        poll_on_time(&mut path, &packets);
+        path.counters().delivered * 1000
+    };
+    assert_eq!(delivered_bytes(Transport::Tcp), 5_000_000);
+    // 30 kB, and 25 kB/s for 10 s, less what the bucket still holds.
+    let policed = delivered_bytes(Transport::Udp);
+    assert!((278_000..=280_000).contains(&policed), "{policed}");
 }
