@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use self::application::{Codec, Protocol};
 pub use self::parse::RequestError;
 pub use self::reply::{Capability, Clock, Hello, Reply};
-pub use self::request::{Action, Auth, Discovery, Reconnect, Request, Setup, Start, Step, Until};
+pub use self::request::{
+    Action, Auth, Discovery, Policy, Reconnect, Request, Setup, Start, Step, Until,
+};
 pub use self::row::{CallError, ErrorKind, Row};
 
 /// The protocol version that these types describe.

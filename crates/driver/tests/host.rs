@@ -60,6 +60,7 @@ fn setup() -> Setup {
         warmup_calls: None,
         observe: None,
         discovery: None,
+        policy: None,
         auth: None,
         values: std::collections::BTreeMap::new(),
         schema_file: None,

@@ -98,6 +98,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                 warmup_calls: None,
                 observe: None,
                 discovery: None,
+                policy: None,
                 origins: values.clone(),
                 values,
                 schema_file: file,

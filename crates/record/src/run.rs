@@ -132,6 +132,10 @@ pub struct Arm {
     /// How HTTP/3 was discovered; absent when it was forced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<String>,
+    /// How a client that decided for each request did so, `race`; absent if by what it had learnt, or
+    /// where it did not decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// How every request proved who sent it, `jwt` or `hmac`; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,

@@ -107,6 +107,7 @@ fn as_the_study_says(arm: &Arm) -> Configuration {
         ("security", arm.security.clone()),
         ("auth", or(&arm.auth, "none")),
         ("fault of the server's HTTP/3", or(&arm.fault, "none")),
+        ("policy", or(&arm.policy, "the client's own")),
         ("connections", or(&arm.connections, "kept")),
         ("session resumption", resumption.to_owned()),
         ("requests of a step", or(&arm.access, "one after another")),

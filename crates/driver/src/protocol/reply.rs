@@ -100,6 +100,8 @@ pub enum Capability {
     Until,
     /// Calls to several origins.
     Origins,
+    /// A choice of policy.
+    Policy,
 }
 
 impl Capability {
@@ -122,6 +124,7 @@ impl Capability {
             Self::Submit => "submit",
             Self::Until => "until",
             Self::Origins => "origins",
+            Self::Policy => "policy",
         }
     }
 }

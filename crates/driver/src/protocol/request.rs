@@ -78,6 +78,10 @@ pub struct Setup {
     /// How the client discovers HTTP/3; absent: HTTP/3 is forced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<Discovery>,
+    /// How a client that decides for each request does so; absent: by what it has learnt. Only sent
+    /// with the protocol `auto`, to drivers with the capability `policy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
     /// By message name, the value files of `exchange` steps (`docs/codec-runner.md`). Messages
     /// made by rule (`big-N`) have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -128,6 +132,23 @@ impl Discovery {
     pub fn name(self) -> &'static str {
         match self {
             Self::AltSvc => "alt_svc",
+        }
+    }
+}
+
+/// How a client decides between HTTP/3 and TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// By races alone: whichever connection is ready first, and HTTP/3 if both are.
+    Race,
+}
+
+impl Policy {
+    /// Returns its name in studies, messages and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Race => "race",
         }
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
         ),
         (cancels, Capability::Cancel, "cancel a request"),
         (arm.observe.is_some(), Capability::Observe, "observe"),
+        (arm.policy.is_some(), Capability::Policy, "policy"),
         (
             arm.discovery.is_some(),
             Capability::AltSvc,

@@ -376,6 +376,7 @@ impl CellRun<'_> {
             },
             observe: self.arm.observe.clone(),
             discovery: self.arm.discovery,
+            policy: self.arm.policy,
             auth,
             values,
             schema_file,

@@ -212,6 +212,7 @@ impl Plan {
                 warmup_calls: a.warmup_calls,
                 observe: a.observe.clone(),
                 discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
+                policy: a.policy.map(|policy| policy.name().to_owned()),
                 auth: a.auth.map(|auth: AuthScheme| auth.name().to_owned()),
                 connections: (a.behaviour.connections != Connections::Keep)
                     .then(|| a.behaviour.connections.name().to_owned()),

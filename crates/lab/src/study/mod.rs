@@ -12,7 +12,7 @@ mod sweep;
 mod units;
 
 use driver::manifest::{Certificate, OWN_SERVER};
-use driver::protocol::{Codec, Discovery, Protocol, Reconnect};
+use driver::protocol::{Codec, Discovery, Policy, Protocol, Reconnect};
 use record::LoadPlan;
 use serde::Deserialize;
 
@@ -93,6 +93,8 @@ pub struct Arm {
     pub observe: Option<String>,
     /// How HTTP/3 is discovered; none if it is forced.
     pub discovery: Option<Discovery>,
+    /// How a client that decides does so; none if by what it has learnt.
+    pub policy: Option<Policy>,
     /// What the arm does otherwise than the workload says.
     pub behaviour: Behaviour,
     /// The origins besides the first; steps to any other go to the first.
@@ -119,6 +121,7 @@ impl Arm {
             warmup_calls: 0,
             observe: None,
             discovery: None,
+            policy: None,
             behaviour: Behaviour::default(),
             origins: Origins::new(),
         }

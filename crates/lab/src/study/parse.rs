@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use config::{ConfigError, Source};
 use driver::manifest::{Certificate, OWN_SERVER};
-use driver::protocol::{Codec, Discovery, Protocol};
+use driver::protocol::{Codec, Discovery, Policy, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -107,6 +107,7 @@ struct RawArm {
     warmup_calls: Option<u32>,
     observe: Option<String>,
     discovery: Option<Discovery>,
+    policy: Option<Policy>,
     #[serde(default)]
     connections: Connections,
     #[serde(default)]
@@ -383,6 +384,7 @@ impl RawArm {
             warmup_calls: self.warmup_calls.unwrap_or(study.warmup_calls),
             observe: self.observe.clone(),
             discovery: self.discovery,
+            policy: self.policy,
             behaviour: Behaviour {
                 connections: self.connections,
                 resumption: self.resumption,
@@ -415,6 +417,9 @@ fn contradiction(arm: &Arm) -> Option<String> {
                     .to_owned(),
             )
         }
+        _ if arm.policy.is_some() && arm.protocol != Protocol::Auto => Some(
+            "`policy` says how a client decides; use it with protocol = \"auto\"".to_owned(),
+        ),
         _ if arm.protocol != Protocol::H3
             && (arm.packet_threshold.is_some() || arm.time_threshold.is_some()) =>
         {

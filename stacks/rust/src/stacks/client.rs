@@ -7,7 +7,8 @@ use bytes::Bytes;
 use client::{Engine, Error, Fault, Identity, Policy, Progress, Trust};
 use driver::clock::{monotonic_ns, monotonic_resolution_ns};
 use driver::protocol::{
-    Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
+    self, Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup,
+    VERSION,
 };
 
 use crate::auth::Auth;
@@ -55,6 +56,7 @@ impl Stack for Client {
                 Capability::Submit,
                 Capability::Until,
                 Capability::Origins,
+                Capability::Policy,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -80,10 +82,11 @@ impl Stack for Client {
             let reason = "the engine uses the libraries' defaults";
             return Err(StackError::unsupported("congestion", reason));
         }
-        let policy = match setup.protocol {
-            Protocol::H2 => Policy::H2,
-            Protocol::H3 => Policy::H3,
-            _ => Policy::Adaptive,
+        let policy = match (setup.protocol, setup.policy) {
+            (Protocol::H2, _) => Policy::H2,
+            (Protocol::H3, _) => Policy::H3,
+            (_, Some(protocol::Policy::Race)) => Policy::Race,
+            (_, None) => Policy::Adaptive,
         };
         let read = |file: &String| {
             fs::read(file).map_err(|error| StackError::Failed(format!("{file}: {error}")))

@@ -115,6 +115,7 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         warmup_calls: None,
         observe: None,
         discovery: None,
+        policy: None,
         auth: None,
         values: BTreeMap::new(),
         schema_file: None,

@@ -1,6 +1,7 @@
 //! Every mistake is reported with its line and a message.
 
 use driver::manifest::Certificate;
+use driver::protocol::Policy;
 
 use super::{Access, Arm, AuthScheme, Behaviour, Connections, Security, ServerFault, Step, Study};
 use crate::plan::tests::SMALL;
@@ -44,6 +45,21 @@ fn only_commutes_server_has_a_fault() {
     let refused = refusal(&elsewhere);
     let expected = "arm `quinn h3`: only commute's own server has a `fault`, not go";
     assert!(refused.contains(expected), "{refused}");
+}
+
+#[test]
+fn only_a_client_that_decides_has_a_policy() {
+    let (text, _) = with(
+        "protocol = \"h3\"",
+        "protocol = \"auto\"\npolicy = \"race\"",
+    );
+    let study = Study::parse("s.toml", &text).unwrap();
+    assert_eq!(study.arms[2].policy, Some(Policy::Race));
+    let refused = refusal(&text.replace("auto", "h3"));
+    assert!(
+        refused.contains("use it with protocol = \"auto\""),
+        "{refused}"
+    );
 }
 
 #[test]
