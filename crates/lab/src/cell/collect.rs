@@ -8,7 +8,6 @@ use pump::{TapRecord, Window};
 use record::server_log::ServerEvent;
 use record::{Socket, Stack};
 
-use super::driver_process::Exited;
 use super::error::CellError;
 use super::first_flight::first_flight_bytes;
 use super::load;
@@ -31,7 +30,8 @@ pub(super) struct RunOutput {
     pub(super) log: Vec<ServerEvent>,
     pub(super) destinations: BTreeMap<Option<String>, Destination>,
     pub(super) server_libraries: Libraries,
-    pub(super) driver: Exited,
+    /// CPU of all processes of the driver.
+    pub(super) driver_cpu_ns: u64,
 }
 
 /// Proves the driver's rows, and gathers everything else that is recorded.
@@ -79,7 +79,7 @@ pub(super) fn collect(
         started_ns: output.run_ns,
         took_ns: output.took_ns,
         startup_ns: output.startup_ns,
-        startup_cpu_ns: (output.driver.exit.cpu_ns).saturating_sub(window.client.cpu_ns),
+        startup_cpu_ns: (output.driver_cpu_ns).saturating_sub(window.client.cpu_ns),
         peak_bytes: window.client.peak_rss_bytes,
         window,
     })

@@ -14,6 +14,7 @@ mod load;
 pub(crate) mod measured;
 pub(crate) mod packets;
 pub(crate) mod process;
+mod processes;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
 mod servers;
@@ -44,6 +45,7 @@ use driver_process::DriverProcess;
 use error::CellError;
 use exclusion::{Access, Permit};
 use measured::Measured;
+use processes::Processes;
 use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
 use servers::Servers;
@@ -78,11 +80,11 @@ pub(crate) struct CellRun<'a> {
 }
 
 /// Server and driver, started and set up.
-struct Prepared {
+struct Prepared<'a> {
     servers: Servers,
-    driver: DriverProcess,
-    /// The driver's hello, or why it cannot measure this cell.
-    hello: Result<Hello, CellError>,
+    processes: Processes<'a>,
+    /// The driver's hello and the setup it got, or why it cannot measure this cell.
+    set_up: Result<(Hello, Setup), CellError>,
 }
 
 /// What the window measured.
@@ -131,14 +133,14 @@ impl CellRun<'_> {
     }
 
     /// Configures the link, and starts and sets up server and driver.
-    fn prepare(
+    fn prepare<'a>(
         &self,
         bench: &mut Bench,
-        stack: &stacks::Driver,
+        stack: &'a stacks::Driver,
         exe: &Path,
-        scratch: &Scratch,
+        scratch: &'a Scratch,
         key: Certificate,
-    ) -> Result<Prepared, CellError> {
+    ) -> Result<Prepared<'a>, CellError> {
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
@@ -155,18 +157,19 @@ impl CellRun<'_> {
                 &options,
             )?),
         };
-        let mut driver = match DriverProcess::start(bench, stack, scratch.home()) {
-            Ok(driver) => driver,
+        let mut processes = match Processes::start(bench, stack, scratch) {
+            Ok(processes) => processes,
             Err(e) => {
                 servers.stop()?;
                 return Err(e);
             }
         };
-        let hello = self.set_up(&mut driver, &servers, warmup_server, scratch);
+        let driver = processes.running()?;
+        let set_up = self.set_up(driver, &servers, warmup_server, scratch);
         Ok(Prepared {
             servers,
-            driver,
-            hello,
+            processes,
+            set_up,
         })
     }
 
@@ -211,11 +214,16 @@ impl CellRun<'_> {
         servers: &Servers,
         warmup_server: Option<ServerProcess>,
         scratch: &Scratch,
-    ) -> Result<Hello, CellError> {
+    ) -> Result<(Hello, Setup), CellError> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let hello = driver.host.hello(deadline)?;
         if let Some(reason) = missing_capability(&hello, self.arm, &self.workload.steps) {
             return Err(CellError::Unsupported(reason));
+        }
+        if hello.clock == Clock::Own && !self.workload.restarts.is_empty() {
+            let reason = "restart: times of two processes cannot be compared, since their clock is the \
+                          driver's own";
+            return Err(CellError::Unsupported(reason.to_owned()));
         }
         let setup = self.setup(servers, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
@@ -223,7 +231,7 @@ impl CellRun<'_> {
             server.stop()?;
         }
         match answer? {
-            SetupAnswer::Ready => Ok(hello),
+            SetupAnswer::Ready => Ok((hello, setup)),
             SetupAnswer::Unsupported { what, reason } => {
                 Err(CellError::Unsupported(format!("{what}: {reason}")))
             }
@@ -234,24 +242,24 @@ impl CellRun<'_> {
     fn drive(
         &self,
         bench: &mut Bench,
-        prepared: Prepared,
+        prepared: Prepared<'_>,
         access: &Access<'_>,
         permit: Permit<'_>,
     ) -> Result<RunOutput, CellError> {
         let Prepared {
             servers,
-            mut driver,
-            hello,
+            mut processes,
+            set_up,
         } = prepared;
-        let measured = hello.and_then(|hello| {
-            let startup_ns = driver.spawned.elapsed().as_nanos() as u64;
+        let measured = set_up.and_then(|(hello, setup)| {
+            let startup_ns = processes.running()?.spawned.elapsed().as_nanos() as u64;
             let permit = access.for_measuring(permit);
-            let steps = self.run_steps(bench, &mut driver);
+            let steps = self.run_steps(bench, &mut processes, &setup);
             drop(permit);
             Ok((hello, startup_ns, steps?))
         });
         // Whatever happened, both processes end before the next cell.
-        let driver = driver.stop()?;
+        let driver = processes.stop()?;
         let server_libraries = servers.libraries().clone();
         let destinations = servers.destinations(self.arm.security);
         let log = servers.stop()?;
@@ -267,20 +275,24 @@ impl CellRun<'_> {
             log,
             destinations,
             server_libraries,
-            driver,
+            driver_cpu_ns: driver.cpu_ns,
         })
     }
 
-    fn run_steps(&self, bench: &mut Bench, driver: &mut DriverProcess) -> Result<Steps, CellError> {
+    fn run_steps(
+        &self,
+        bench: &mut Bench,
+        processes: &mut Processes<'_>,
+        setup: &Setup,
+    ) -> Result<Steps, CellError> {
         bench.set_capture(self.captures.frame_bytes())?;
         // A driver that goes on sending is not waited for: its packets are counted as stray.
         bench.settle(SETTLE_LIMIT)?;
         bench.begin_cell()?;
         let started = Instant::now();
         let run_ns = monotonic_ns();
-        let answer = driver
-            .host
-            .run(&self.workload.steps, started + self.run_limit());
+        let deadline = || Instant::now() + self.run_limit();
+        let answer = processes.follow(bench, self.workload, setup, deadline);
         let took_ns = started.elapsed().as_nanos() as u64;
         let window = bench.end_window()?;
         self.captures.keep_frames(bench)?;

@@ -39,7 +39,11 @@ pub(crate) fn planned_calls(workload: &Workload) -> Vec<PlannedCall> {
             .filter_map(|(step, group)| Some((step.id, (**group)?)))
             .collect();
         if groups.is_empty() {
-            state.interrupt(&at_once[0].0.action);
+            let step = at_once[0].0;
+            match workload.restarts.contains(&step.id) {
+                true => state.restart(),
+                false => state.interrupt(&step.action),
+            }
             continue;
         }
         state.batch(groups.iter().map(|(_, group)| *group));
@@ -66,6 +70,12 @@ impl State {
         if matches!(action, Action::Reconnect { .. }) && self.next == Position::Warm {
             self.next = Position::First;
         }
+    }
+
+    /// Another process has no connections.
+    fn restart(&mut self) {
+        self.open.clear();
+        self.next = Position::ColdProcess;
     }
 
     /// Continues the open batches if these calls are of the same groups, else begins new ones.
@@ -122,6 +132,20 @@ mod tests {
                 (6, First, 2),
                 (7, Warm, 2),
                 (8, Warm, 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_restart_makes_the_next_call_the_first_of_a_process() {
+        let steps = [call("echo", 2), Step::Restart, call("echo", 2)];
+        assert_eq!(
+            planned(&steps),
+            [
+                (1, ColdProcess, 1),
+                (2, Warm, 1),
+                (4, ColdProcess, 2),
+                (5, Warm, 2)
             ]
         );
     }

@@ -62,6 +62,7 @@ impl Expansion {
                 steps: Vec::new(),
                 groups: Vec::new(),
                 group_of: Vec::new(),
+                restarts: Vec::new(),
             },
             behaviour: *behaviour,
             slots,
@@ -169,6 +170,10 @@ impl Expansion {
             Step::Reconnect(mode) => {
                 let mode = self.behaviour.reconnect(*mode);
                 self.push(start, None, Action::Reconnect { mode });
+            }
+            Step::Restart => {
+                self.push(start, None, NOTHING);
+                self.workload.restarts.push(self.last_id());
             }
             Step::Repeat { .. } | Step::Parallel(_) => self.sequence(std::slice::from_ref(step)),
         }
@@ -422,6 +427,20 @@ mod tests {
         assert_eq!(workload.clone().at_origins(&two), workload);
         let one = workload.at_origins(&Origins::new());
         assert_eq!(origins(&one), [false; 4]);
+    }
+
+    #[test]
+    fn each_process_has_the_steps_from_its_restart_on() {
+        let at_once = Step::Parallel(vec![call(2)]);
+        let w = Workload::expand(&[call(2), Step::Restart, at_once, Step::Restart, call(1)]);
+        let ids = |steps: &[DriverStep]| steps.iter().map(|step| step.id).collect::<Vec<_>>();
+        let processes: Vec<_> = w.by_process().map(ids).collect();
+        assert_eq!(processes, [vec![1, 2], vec![3, 4, 5], vec![6, 7]]);
+        let numbers = [1, 2, 3, 5, 6, 7].map(|id| w.process_of(id));
+        assert_eq!(numbers, [0, 0, 1, 1, 2, 2]);
+        // Each step waits for one of its own process.
+        assert_eq!(w.steps[3].start, Some(Start::After(3)));
+        assert!(w.steps[2].action == NOTHING && w.steps[5].action == NOTHING);
     }
 
     #[test]

@@ -139,9 +139,11 @@ impl Plan {
     }
 
     fn startup_estimate_ns(&self, cell: &PlannedCell) -> u64 {
+        let restarts = self.workload.restarts.len() as u64;
+        let starts_ns = STARTUP_NS * (1 + restarts);
         match self.study.arms[cell.arm].warmup_calls {
-            0 => STARTUP_NS,
-            _ => STARTUP_NS + WARMUP_NS,
+            0 => starts_ns,
+            _ => starts_ns + WARMUP_NS,
         }
     }
 

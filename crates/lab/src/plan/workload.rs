@@ -15,6 +15,8 @@ pub struct Workload {
     pub groups: Vec<record::Group>,
     /// The index in `groups` of each step's group; none for steps that make no call.
     pub group_of: Vec<Option<usize>>,
+    /// The ids of the steps at which the driver's process is restarted. To the driver they do nothing.
+    pub restarts: Vec<u32>,
 }
 
 impl Workload {
@@ -55,7 +57,20 @@ impl Workload {
                 load: None,
             }],
             steps,
+            restarts: Vec::new(),
         }
+    }
+
+    /// Returns the steps of each process of the driver. Those after a restart begin with it, since others
+    /// may wait for it.
+    pub(crate) fn by_process(&self) -> impl Iterator<Item = &[DriverStep]> {
+        let restarts = |step: &DriverStep| self.restarts.contains(&step.id);
+        self.steps.chunk_by(move |_, next| !restarts(next))
+    }
+
+    /// Returns the number of the driver's process that follows the step with this id, from 0.
+    pub(crate) fn process_of(&self, id: u32) -> usize {
+        self.restarts.partition_point(|restart| *restart <= id)
     }
 
     /// Returns the name of the group of the call with this id.

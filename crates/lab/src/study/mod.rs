@@ -302,6 +302,8 @@ pub enum Step {
     },
     /// The next request goes on a new connection.
     Reconnect(Reconnect),
+    /// The app's process ends, and another starts with what the first has stored.
+    Restart,
     /// The inner steps, several times.
     Repeat {
         /// Repetitions.

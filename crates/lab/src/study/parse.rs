@@ -290,6 +290,13 @@ fn check_workload(
             format!("the workload has {steps} steps; at most {MAX_STEPS}"),
         ));
     }
+    let restarts = any_step(workload, &|step| matches!(step, Step::Restart));
+    if restarts && any_step(workload, &|step| matches!(step, Step::Load { .. })) {
+        return Err(source.error(
+            &(0..0),
+            "`restart` does not go with `for_s`, whose times count from the start of the run",
+        ));
+    }
     if let Some(reason) = check_loads(workload) {
         return Err(source.error(&(0..0), reason));
     }
@@ -329,6 +336,9 @@ fn check_levels(
 /// Returns why the workload has a step that the arm cannot follow, if it has.
 fn cannot_follow(arm: &Arm, steps: &[Step]) -> Option<String> {
     let per_request = arm.behaviour.connections == Connections::PerRequest;
+    if arm.warmup_calls > 0 && any_step(steps, &|step| matches!(step, Step::Restart)) {
+        return Some("a `restart` step starts a cold process; leave out `warmup_calls`".to_owned());
+    }
     let submits = any_step(steps, &|step| matches!(step, Step::Submit { .. }));
     if per_request && any_step(steps, &|step| matches!(step, Step::Parallel(_))) {
         Some("connections = \"per-request\" closes every connection before a request, so it does not go with parallel steps".to_owned())

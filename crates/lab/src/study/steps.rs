@@ -32,6 +32,8 @@ pub(super) struct RawStep {
     submit: Option<String>,
     pause_ms: Option<f64>,
     reconnect: Option<Reconnect>,
+    #[serde(default)]
+    restart: bool,
     repeat: Option<u32>,
     #[serde(default)]
     parallel: bool,
@@ -70,6 +72,7 @@ impl RawStep {
             ("submit", self.submit.is_some()),
             ("pause_ms", self.pause_ms.is_some()),
             ("reconnect", self.reconnect.is_some()),
+            ("restart", self.restart),
             ("repeat", self.repeat.is_some()),
             ("parallel", self.parallel),
         ];
@@ -303,6 +306,7 @@ fn check_step(
             to_ns(&ms, 1e6, "pause_ms", source).map(|ns| Step::Pause { ns })
         }
         "reconnect" => Ok(Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold))),
+        "restart" => Ok(Step::Restart),
         "repeat" => {
             let times = raw.repeat.unwrap_or_default();
             in_range("repeat", u64::from(times), MAX_STEPS as u64).map_err(fail)?;

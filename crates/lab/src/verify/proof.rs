@@ -100,7 +100,8 @@ pub(crate) fn prove(
                 row.id
             )
         })?;
-        let earliest = calls.is_empty();
+        let process = |id| claim.workload.process_of(id);
+        let earliest = (calls.last()).is_none_or(|last: &Call| process(last.id) != process(row.id));
         calls.push(log.call(claim, row, group, origin_ns, earliest, &checks)?);
     }
     timing::check_order(claim, rows)?;

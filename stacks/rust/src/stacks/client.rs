@@ -1,7 +1,9 @@
 //! commute's own client: one engine, whose policy is pinned to HTTP/2 or HTTP/3, or free.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
+use std::path::Path;
 
 use bytes::Bytes;
 use client::{Engine, Error, Fault, Identity, Policy, Progress, Trust};
@@ -98,6 +100,10 @@ impl Stack for Client {
         if let (Some(chain), Some(key)) = (&setup.client_cert_file, &setup.client_key_file) {
             let (chain_pem, key_pem) = (read(chain)?, read(key)?);
             builder = builder.identity(Identity { chain_pem, key_pem });
+        }
+        if let Some(home) = env::var_os("HOME") {
+            let of_origin = setup.url.replace(['/', ':'], "_");
+            builder = builder.memory(Path::new(&home).join("client").join(of_origin));
         }
         let engine = builder
             .build()
@@ -265,6 +271,7 @@ fn settings() -> BTreeMap<String, String> {
         ("h2 windows", "5 MiB connection, 2 MiB stream"),
         ("quic windows", "6 MiB connection, 2 MiB stream"),
         ("tcp_nodelay", "on"),
+        ("memory", "a file for each origin"),
         (
             "retries",
             "if the peer cannot have acted, or the request is idempotent",

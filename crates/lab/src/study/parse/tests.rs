@@ -48,6 +48,24 @@ fn only_commutes_server_has_a_fault() {
 }
 
 #[test]
+fn a_restart_goes_with_neither_warm_ups_nor_loads() {
+    let (text, _) = with("[[step]]", "[[step]]\nrestart = true\n[[step]]");
+    let study = Study::parse("s.toml", &text).unwrap();
+    assert_eq!(study.workload[0], Step::Restart);
+    let warm = text.replace("blocks = 3", "blocks = 3\nwarmup_calls = 5");
+    let refused = refusal(&warm);
+    assert!(refused.contains("starts a cold process"), "{refused}");
+    let refused = refusal(&text.replace("times = 2", "for_s = 1"));
+    assert!(
+        refused.contains("`restart` does not go with `for_s`"),
+        "{refused}"
+    );
+    let parallel = "[[step]]\nparallel = true\nsteps = [{ restart = true }]";
+    let refused = refusal(&format!("{SMALL}{parallel}"));
+    assert!(refused.contains("parallel takes call, get"), "{refused}");
+}
+
+#[test]
 fn only_a_client_that_decides_has_a_policy() {
     let (text, _) = with(
         "protocol = \"h3\"",
