@@ -7,6 +7,7 @@ use crate::conn::{Call, ConnState, Copy};
 use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
 use crate::learn::{Class, Verdict, key};
 use crate::router::{MAX_CALLS, Router};
+use crate::standing::Trial;
 use crate::why::Why;
 
 /// A request is sent again at most so often if the peer cannot have acted on it.
@@ -76,7 +77,7 @@ impl Router {
         if self.network.is_none() {
             return self.fail(id, Fault::Offline);
         }
-        let usable = |over| self.usable(&origin, ask.policy, over);
+        let usable = |over| self.usable(&origin, &ask, over);
         let (quic, tcp) = (usable(Transport::Quic), usable(Transport::Tcp));
         match (quic, tcp) {
             (Some(quic), Some(tcp)) => {
@@ -103,15 +104,31 @@ impl Router {
         }
     }
 
-    /// A free connection over this transport, if the policy allows that.
-    pub(crate) fn usable(
-        &self,
-        origin: &Origin,
-        policy: Policy,
-        over: Transport,
-    ) -> Option<ConnId> {
-        let allowed = self.allows(policy, over);
-        allowed.then(|| self.free_conn(origin, over)).flatten()
+    /// A free connection over this transport, if the policy allows that. Where HTTP/3 has failed, it
+    /// has to prove itself by one request at a time that may be repeated.
+    pub(crate) fn usable(&self, origin: &Origin, ask: &Ask, over: Transport) -> Option<ConnId> {
+        let allowed = self.allows(ask.policy, over);
+        let conn = allowed.then(|| self.free_conn(origin, over)).flatten()?;
+        if over == Transport::Tcp || ask.policy == Policy::H3 {
+            return Some(conn);
+        }
+        let trusted = match self.trial(origin) {
+            Trial::Untried | Trial::Works => true,
+            Trial::Broken { until, .. } => {
+                let busy = self.conns.get(&conn).is_some_and(|c| !c.calls.is_empty());
+                self.now >= until && ask.replayable && !ask.urgent && !busy
+            }
+        };
+        trusted.then_some(conn)
+    }
+
+    /// HTTP/3 to an origin on this network.
+    fn trial(&self, origin: &Origin) -> Trial {
+        let digest = self.book.digest(origin);
+        let row = self
+            .network_id()
+            .and_then(|network| self.book.rows.get(&(network, digest)));
+        row.map_or(Trial::Untried, |row| row.trial)
     }
 
     /// Both transports have a connection: goes by what was learnt.
@@ -125,6 +142,9 @@ impl Router {
             return (Transport::Quic, Why::CannotTell(Transport::Quic));
         };
         let bytes = row.expected_bytes(ask);
+        if row.trial.on_probation(now) {
+            return (Transport::Quic, Why::Exploring(Transport::Quic));
+        }
         let class = Class::of_size(bytes);
         let usual_s = row.kinds.usual_s(key(ask.kind, bytes));
         let learnt = row.learnt(class);
@@ -216,9 +236,7 @@ impl Router {
             .collect();
         call.copies.retain(|copy| copy.conn == conn_id);
         self.on_offer(&origin, alt_svc);
-        if let Some(conn) = self.conns.get_mut(&conn_id) {
-            conn.watch.heard(now);
-        }
+        self.answered(conn_id);
         if first {
             self.order(Command::Deliver {
                 call: id,
@@ -232,6 +250,19 @@ impl Router {
             });
             self.lost_hedge(other, conn_id);
             self.left(id, other);
+        }
+    }
+
+    /// A response comes over this connection.
+    fn answered(&mut self, id: ConnId) {
+        let now = self.now;
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        conn.watch.heard(now);
+        if conn.over == Transport::Quic {
+            let digest = self.book.digest(&conn.origin);
+            self.book.row(conn.network, digest, now).trial = Trial::Works;
         }
     }
 
@@ -302,8 +333,12 @@ impl Router {
         if !conn.calls.is_empty() {
             return;
         }
+        let silent = conn.watch.is_silent();
         conn.watch.end();
         let (origin, state) = (conn.origin.clone(), conn.state);
+        if silent && state != ConnState::Draining {
+            return self.close_silent(conn_id);
+        }
         match state {
             ConnState::Draining => self.close(conn_id),
             ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),

@@ -22,7 +22,7 @@
 //! untried, works --failed or silent, and TCP works--> broken (1 s, doubling to 300 s)
 //! untried, works --failed, and TCP failed, too--> as before: the network is at fault
 //! broken --time passes--> on probation: TCP first, QUIC beside it
-//! on probation --ready--> works
+//! on probation --a response--> works
 //! on probation --failed--> broken, for twice as long
 //! ```
 //!

@@ -278,7 +278,10 @@ impl Router {
         let row = self.book.row(conn.network, digest, now);
         row.rtt = rtt.or(row.rtt);
         if over == Transport::Quic {
-            row.trial = Trial::Works;
+            // Where it failed before, a handshake proves too little.
+            if row.trial == Trial::Untried {
+                row.trial = Trial::Works;
+            }
             self.book.network(conn.network, now).udp = Udp::Works;
         }
         let mut given_up = Vec::new();

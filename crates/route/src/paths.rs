@@ -7,6 +7,10 @@ use crate::router::Router;
 use crate::watch::Step;
 use crate::why::Why;
 
+/// A connection that falls silent costs a request a second, a failed handshake costs none: it is not
+/// tried again for 16 s, and after that for 300 s.
+const SILENT_WEIGHT: u8 = 5;
+
 impl Router {
     pub(crate) fn sample(&mut self, id: ConnId) {
         if let Some(conn) = self.conns.get_mut(&id)
@@ -38,7 +42,7 @@ impl Router {
                 }
             }
             Step::Wait | Step::Alive => {}
-            Step::Nudge if idle => self.close(id),
+            Step::Nudge if idle => self.close_silent(id),
             Step::Probe => self.order(Command::Probe(id)),
             Step::Nudge => {
                 if !was_silent {
@@ -96,8 +100,8 @@ impl Router {
             let Some(call) = self.calls.get(&id) else {
                 continue;
             };
-            let (alone, policy) = (call.copies.len() == 1, call.ask.policy);
-            let hedges = alone && !call.delivered && call.ask.replayable && self.may_hedge();
+            let (alone, ask) = (call.copies.len() == 1, call.ask);
+            let hedges = alone && !call.delivered && ask.replayable && self.may_hedge();
             let resumes = alone && call.delivered && call.resumable;
             if !hedges && !resumes {
                 continue;
@@ -105,7 +109,7 @@ impl Router {
             // TCP first: where one path fell silent, it is the less likely to be blocked.
             let other = [Transport::Tcp, Transport::Quic]
                 .into_iter()
-                .find_map(|over| Some((self.usable(origin, policy, over)?, over)));
+                .find_map(|over| Some((self.usable(origin, &ask, over)?, over)));
             match other {
                 Some((conn, over)) if hedges => {
                     self.hedges += 1;
@@ -145,7 +149,23 @@ impl Router {
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
         if over == Transport::Quic && winner == Some(Transport::Tcp) {
             let digest = self.book.digest(&origin);
-            self.book.row(network, digest, now).trial.fail(1, now);
+            let trial = &mut self.book.row(network, digest, now).trial;
+            trial.fail(SILENT_WEIGHT, now);
         }
+    }
+
+    /// A silent connection has no request left: nothing more is sent on it, and if it is QUIC's and
+    /// TCP to the same origin works, HTTP/3 is broken.
+    pub(crate) fn close_silent(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get(&id) else {
+            return;
+        };
+        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
+        if over == Transport::Quic && self.tcp_works(&origin, network) {
+            let (now, digest) = (self.now, self.book.digest(&origin));
+            let trial = &mut self.book.row(network, digest, now).trial;
+            trial.fail(SILENT_WEIGHT, now);
+        }
+        self.close(id);
     }
 }

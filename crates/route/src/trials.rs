@@ -90,19 +90,23 @@ impl Router {
         (silent && !worked_here).then_some(Why::UdpSilent)
     }
 
+    /// Whether a TCP connection to this origin is open on this network, and nothing on it is late.
+    pub(crate) fn tcp_works(&self, origin: &Origin, network: NetworkId) -> bool {
+        self.conns.values().any(|conn| {
+            conn.origin == *origin
+                && conn.network == network
+                && conn.over == Transport::Tcp
+                && conn.is_alive()
+        })
+    }
+
     /// QUIC failed in this race: it is broken if TCP to the same origin works. If nothing works,
     /// the network is at fault.
     pub(crate) fn judge(&mut self, origin: &Origin, race: &mut SiteRace) {
         if race.race.tries(Transport::Quic) {
             return;
         }
-        let tcp_works = self.conns.values().any(|conn| {
-            conn.origin == *origin
-                && conn.network == race.network
-                && conn.over == Transport::Tcp
-                && conn.is_alive()
-        });
-        if !tcp_works {
+        if !self.tcp_works(origin, race.network) {
             return;
         }
         let Some((weight, heard)) = race.quic_failure.take() else {

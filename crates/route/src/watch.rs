@@ -47,11 +47,11 @@ pub(crate) struct Watch {
 enum State {
     /// No response is awaited.
     Idle,
-    /// One is; the path is looked at `at`, and counts as quiet if nothing came until `quiet_at`.
-    /// So many probes in a row were answered.
+    /// One is; something came `since`, and the path is looked at `at`. So many probes in a row were
+    /// answered.
     Awaited {
+        since: Moment,
         at: Moment,
-        quiet_at: Moment,
         answered: usize,
     },
     /// A probe was sent; its answer is looked for `at`.
@@ -81,7 +81,7 @@ impl Watch {
     /// A response is awaited from now on.
     pub(crate) fn begin(&mut self, now: Moment) {
         if self.state == State::Idle {
-            self.await_packets(now);
+            self.await_packets(now, 0, now);
         }
     }
 
@@ -93,7 +93,7 @@ impl Watch {
     /// Something came: the path lives.
     pub(crate) fn heard(&mut self, now: Moment) {
         if self.state != State::Idle {
-            self.await_packets(now);
+            self.await_packets(now, 0, now);
         }
     }
 
@@ -120,6 +120,13 @@ impl Watch {
         let came = sample.received > self.sample.received;
         self.sample = sample;
         if !self.is_due(now) {
+            // A first sample says how patient to be.
+            if let State::Awaited {
+                since, answered, ..
+            } = self.state
+            {
+                self.await_packets(since, answered, now);
+            }
             return Step::Wait;
         }
         match self.state {
@@ -129,14 +136,9 @@ impl Watch {
                 Step::Alive
             }
             State::Awaited {
-                quiet_at, answered, ..
-            } if now < quiet_at => {
-                let at = (now + self.silence() / LOOKS).min(quiet_at);
-                self.state = State::Awaited {
-                    at,
-                    quiet_at,
-                    answered,
-                };
+                since, answered, ..
+            } if now < since + self.patience(answered) => {
+                self.await_packets(since, answered, now);
                 Step::Wait
             }
             State::Awaited { answered, .. } => {
@@ -145,13 +147,7 @@ impl Watch {
                 Step::Probe
             }
             State::Probed { answered, .. } if came => {
-                let pause = PAUSES[answered.min(PAUSES.len() - 1)];
-                let at = now + Duration::from_secs(pause);
-                self.state = State::Awaited {
-                    at,
-                    quiet_at: at,
-                    answered: answered + 1,
-                };
+                self.await_packets(now, answered + 1, now);
                 Step::Alive
             }
             State::Probed { .. } => self.nudge(0, now),
@@ -163,13 +159,25 @@ impl Watch {
         }
     }
 
-    fn await_packets(&mut self, now: Moment) {
-        let silence = self.silence();
-        self.state = State::Awaited {
-            at: now + silence / LOOKS,
-            quiet_at: now + silence,
-            answered: 0,
+    fn await_packets(&mut self, since: Moment, answered: usize, now: Moment) {
+        let quiet_at = since + self.patience(answered);
+        let at = match answered {
+            0 => quiet_at.min(now + self.silence() / LOOKS),
+            _ => quiet_at,
         };
+        self.state = State::Awaited {
+            since,
+            at,
+            answered,
+        };
+    }
+
+    /// How long nothing may come before the path is asked.
+    fn patience(&self, answered: usize) -> Duration {
+        match answered {
+            0 => self.silence(),
+            _ => Duration::from_secs(PAUSES[(answered - 1).min(PAUSES.len() - 1)]),
+        }
     }
 
     fn nudge(&mut self, nudges: u32, now: Moment) -> Step {
@@ -240,6 +248,20 @@ mod tests {
         assert_eq!(steps[0], (500, Step::Probe));
         let nudges: Vec<u64> = steps[1..].iter().map(|(ms, _)| ms / 1_000).collect();
         assert_eq!(nudges, [1, 2, 3, 4, 5, 6, 8, 12, 20, 28]);
+    }
+
+    #[test]
+    fn the_first_sample_says_how_patient_to_be() {
+        let mut watch = Watch::new();
+        watch.begin(at(0));
+        watch.look(sample(1), at(1));
+        let mut due = watch.deadline();
+        while let Some(at) = due.take() {
+            match watch.look(sample(1), at) {
+                Step::Probe => assert_eq!(at.ns(), 500_000_000),
+                _ => due = watch.deadline(),
+            }
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ fn way() -> impl Strategy<Value = Way> {
         3 => Just(Way::Free),
         1 => Just(Way::Blocked),
         1 => Just(Way::Refused),
+        1 => Just(Way::Stalls),
         1 => Just(Way::BadHandshake),
         1 => Just(Way::BadCertificate),
         2 => (0..60_000_u64).prop_map(|ms| Way::DiesAt(Moment::from_ns(ms * 1_000_000))),

@@ -88,6 +88,12 @@ fn environments() -> Vec<Environment> {
             server(540.0, 0.3, 0.0),
         ),
         of(
+            "accepts and stalls",
+            50,
+            Server::of(Way::Stalls, 60.0),
+            server(60.0, 0.1, 0.0),
+        ),
+        of(
             "UDP blocked",
             50,
             Server::of(Way::Blocked, 60.0),
@@ -143,7 +149,7 @@ fn adapting_costs_little_and_less_with_each_request() {
     let mut table = String::from("environment | requests | oracle ms | regret ms | regret %\n");
     let mut late_regrets = Vec::new();
     for environment in environments() {
-        let blocked = environment.quic.way == Way::Blocked;
+        let blocked = environment.quic.way != Way::Free;
         let adaptive = means(&environment, Policy::Adaptive);
         let h2 = means(&environment, Policy::H2);
         let h3 = if blocked {

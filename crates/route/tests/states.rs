@@ -79,6 +79,12 @@ fn happen(from: &str, when: &str) -> World {
             world.rest(Duration::from_secs(1));
             world
         }
+        "a response comes over HTTP/3" => {
+            let mut world = race(Way::Free, Way::Free);
+            world.rest(Duration::from_secs(1));
+            world.ask_and_wait(ask());
+            world
+        }
         "QUIC failed, TCP works" => {
             let mut world = race(Way::BadHandshake, Way::Free);
             world.rest(Duration::from_secs(1));

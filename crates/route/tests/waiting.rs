@@ -114,3 +114,57 @@ fn a_full_pool_of_http_1_does_not_keep_http_3_waiting() {
     let (_, end) = world.ask_and_wait(pinned(Policy::H3));
     assert_eq!(end, End::Done(Transport::Quic));
 }
+
+const POST: Ask = Ask {
+    replayable: false,
+    bytes: None,
+    kind: 2,
+    urgent: false,
+    policy: Policy::Adaptive,
+};
+
+#[test]
+fn a_server_that_accepts_and_stalls_costs_one_request_a_second_and_later_ones_nothing() {
+    let mut world = world(Way::Stalls, Way::Free);
+    world.hint();
+    let (first, end) = world.ask_and_wait(ask());
+    assert_eq!(end, End::Done(Transport::Tcp));
+    // QUIC's handshake, a second of silence, three round trips of TCP, and the server's time.
+    assert!(
+        first <= Duration::from_millis(100 + 1_000 + 150 + 60 + 63),
+        "{first:?}"
+    );
+    for _ in 0..20 {
+        let (time, end) = world.ask_and_wait(ask());
+        assert_eq!(end, End::Done(Transport::Tcp));
+        assert!(time <= Duration::from_millis(70), "{time:?}");
+        world.rest(Duration::from_millis(500));
+    }
+}
+
+#[test]
+fn a_post_never_tries_whether_http_3_works_again() {
+    let mut world = world(Way::Stalls, Way::Free);
+    world.hint();
+    world.ask_and_wait(ask());
+    // The backoff is over, so QUIC's handshake succeeds once more.
+    for _ in 0..10 {
+        world.rest(Duration::from_secs(20));
+        let (time, end) = world.ask_and_wait(POST);
+        assert_eq!(end, End::Done(Transport::Tcp));
+        assert!(time <= Duration::from_millis(300), "{time:?}");
+    }
+}
+
+#[test]
+fn a_silent_connection_takes_no_request_after_the_one_that_was_cancelled() {
+    let mut world = world(Way::Stalls, Way::Free);
+    world.hint();
+    let first = world.ask(POST);
+    world.rest(Duration::from_secs(10));
+    assert_eq!(world.calls[&first].ended, None, "it may have acted");
+    world.cancel(first);
+    for _ in 0..3 {
+        assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Tcp));
+    }
+}

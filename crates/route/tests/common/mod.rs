@@ -44,6 +44,8 @@ pub enum Way {
     Blocked,
     /// Nothing comes through from then on.
     DiesAt(Moment),
+    /// Handshakes succeed, and nothing comes after them.
+    Stalls,
     /// The peer refuses at once.
     Refused,
     /// The handshake fails after an RTT.
@@ -292,7 +294,7 @@ impl World {
     /// Whether packets pass at this moment.
     fn passes(&self, over: Transport, at: Moment) -> bool {
         match self.server(over).way {
-            Way::Free | Way::BadHandshake | Way::BadCertificate => true,
+            Way::Free | Way::BadHandshake | Way::BadCertificate | Way::Stalls => true,
             Way::DiesAt(death) => at < death,
             Way::Blocked | Way::Refused => false,
         }
@@ -345,7 +347,8 @@ impl World {
             Command::Probe(conn) | Command::Nudge(conn) => {
                 self.nudges += u32::from(matches!(command, Command::Nudge(_)));
                 let over = self.conns[&conn].over;
-                if self.passes(over, self.now) {
+                let stalls = self.server(over).way == Way::Stalls;
+                if self.passes(over, self.now) && !stalls {
                     self.later(self.rtt, Happening::Packet(conn.0));
                 }
             }
@@ -377,7 +380,7 @@ impl World {
             Way::Refused => self.later(rtt, Happening::Closed(id, Fault::Connect)),
             Way::BadHandshake => self.later(rtt, Happening::Closed(id, Fault::Handshake)),
             Way::BadCertificate => self.later(done, Happening::Closed(id, Fault::Certificate)),
-            Way::Free | Way::Blocked | Way::DiesAt(_) => {
+            Way::Free | Way::Blocked | Way::DiesAt(_) | Way::Stalls => {
                 if self.passes(over, self.now) {
                     self.later(rtt, Happening::Heard(id));
                     self.later(done, Happening::Ready(id));
@@ -402,10 +405,10 @@ impl World {
         );
         log.repeatable = false;
         log.sends.push((self.now, conn));
-        if !self.passes(over, self.now) {
+        let server = self.server(over);
+        if !self.passes(over, self.now) || server.way == Way::Stalls {
             return;
         }
-        let server = self.server(over);
         let mut ms = server.median_ms * (server.spread * self.rng.normal()).exp();
         if self.rng.share() < server.stalls {
             ms += 3_000.0;
