@@ -201,7 +201,7 @@ impl Resuming {
             let rest = self.position..self.rest.length;
             if let Ok(response) = self.rest.ask(rest, policy).await {
                 let (stream, resumed) = response.into_stream();
-                report.resume(&resumed);
+                self.rest.note(report, &resumed);
                 return Ok(stream);
             }
         }
@@ -211,6 +211,8 @@ impl Resuming {
     async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
         match advice {
             Advice::Continue => {}
+            // A request that is pinned to a transport is not sent over the other one.
+            Advice::Compare { .. } if self.rest.outbound.ask.policy != Policy::Adaptive => {}
             Advice::Compare { from } => {
                 self.rival = Some(Rival::new(self.rest.clone(), from, transport(report)));
                 self.pace.comparing(from);
@@ -278,7 +280,7 @@ impl Resuming {
             RivalState::Comes(coming) => {
                 let resumed;
                 (*stream, resumed) = *coming;
-                report.resume(&resumed);
+                self.rest.note(report, &resumed);
             }
             RivalState::Ended | RivalState::Asked(_) => *stream = Stream::ended(),
         }
@@ -324,6 +326,12 @@ impl Rival {
 }
 
 impl Rest {
+    /// Notes where the body comes from now.
+    fn note(&self, report: &mut Report, part: &Report) {
+        report.resume(part);
+        self.outbound.progress.set(report.clone());
+    }
+
     /// Asks for a part. The answer is that part of the same body, or an error.
     pub(crate) fn ask(
         &self,

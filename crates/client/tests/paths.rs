@@ -252,6 +252,27 @@ async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
     assert!(explained.contains("large bodies"), "{explained}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_pinned_to_http_3_is_not_asked_for_over_tcp() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/4000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    path.police();
+    let get = engine.get(&url).policy(Policy::H3);
+    let mut response = get.time_limit(Duration::from_secs(3)).send().await.unwrap();
+    let error = loop {
+        if let Err(error) = response.chunk().await {
+            break error;
+        }
+    };
+    assert_eq!(error, Error::TimedOut);
+    assert_eq!(response.report().resumed_bodies, 0);
+    drop(engine);
+    assert_eq!(server.stop().await.len(), 1);
+}
+
 fn file(bytes: usize) -> Vec<u8> {
     let mut file = vec![0; bytes];
     wire::fill(0, &mut file);

@@ -172,10 +172,12 @@ impl Actor {
     }
 
     pub(super) fn deliver(&mut self, id: CallId, conn_id: ConnId) {
-        let Some(report) = self.report(id, conn_id) else {
+        let report = self.report(id, conn_id);
+        let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
-        let Some(call) = self.calls.get_mut(&id) else {
+        // A connection may end as soon as its last response has come.
+        let Some(report) = report.or_else(|| call.progress.report()) else {
             return;
         };
         let head = call

@@ -8,6 +8,7 @@ mod clock;
 mod log;
 mod origin;
 mod request;
+mod resumed;
 mod timing;
 mod traffic;
 
@@ -161,7 +162,7 @@ impl<'a> Log<'a> {
             checks.requests.check(row, hit)?;
         }
         if result == CallResult::Ok {
-            self.check_answer(claim, row, hit)?;
+            self.check_answer(claim, row, hits)?;
         }
         // `check_connection` has verified it where the server saw the request.
         let first = !row.reused;
@@ -299,48 +300,37 @@ impl<'a> Log<'a> {
         &self,
         claim: &Claim<'_>,
         row: &Row,
-        hit: Option<&RequestEvent>,
+        hits: &[&RequestEvent],
     ) -> Result<(), String> {
         let id = row.id;
-        let Some(hit) = hit else {
+        let Some(hit) = hits.last().copied() else {
             return Err(format!(
                 "call {id}: the driver claims a response, the server saw no request"
             ));
         };
-        if hit.broken {
-            return Err(format!(
-                "call {id}: the driver claims a complete response, the server did not finish it"
-            ));
-        }
-        if row.response_bytes != hit.response_bytes {
-            return Err(format!(
-                "call {id}: the driver claims {} B of body, the server sent {} B",
-                row.response_bytes, hit.response_bytes
-            ));
-        }
-        if row.digest.as_deref() != Some(&hit.response_digest) {
-            return Err(format!(
-                "call {id}: wrong digest: the driver got {}, the server sent {}",
-                row.digest.as_deref().unwrap_or("none"),
-                hit.response_digest
-            ));
+        let began = resumed::beginning(hits);
+        match began {
+            Some(_) => resumed::check_parts(claim, row, hits)?,
+            None => check_whole(row, hit)?,
         }
         check_auth(claim, row, hit)?;
         if claim.encodes(id) {
             check_codec(claim, row, hit)?;
         }
         let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+        let in_parts = began.is_some();
+        let began = began.unwrap_or(hit);
         if claim.clock == Clock::Monotonic {
-            if hit.start_ns < row.start_ns {
+            if began.start_ns < row.start_ns {
                 return Err(format!(
                     "call {id}: the server saw the request {} us before the driver's start",
-                    (row.start_ns - hit.start_ns) / 1000
+                    (row.start_ns - began.start_ns) / 1000
                 ));
             }
-            if first_byte_ns < hit.start_ns {
+            if first_byte_ns < began.start_ns {
                 return Err(format!(
                     "call {id}: the driver's first byte is {} us before the server saw the request",
-                    (hit.start_ns - first_byte_ns) / 1000
+                    (began.start_ns - first_byte_ns) / 1000
                 ));
             }
         }
@@ -355,10 +345,37 @@ impl<'a> Log<'a> {
         }
         timing::check_end(claim, row, hit)?;
         match self.connections.get(&hit.connection) {
-            Some(c) if claim.clock == Clock::Monotonic => claim.traffic.check_end(row, hit, c),
+            // Parts come over several connections, and one of them may have been dropped in its middle.
+            Some(c) if claim.clock == Clock::Monotonic && !in_parts => {
+                claim.traffic.check_end(row, hit, c)
+            }
             _ => Ok(()),
         }
     }
+}
+
+/// Checks that the driver got what the server sent in one response.
+fn check_whole(row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    let id = row.id;
+    if hit.broken {
+        return Err(format!(
+            "call {id}: the driver claims a complete response, the server did not finish it"
+        ));
+    }
+    if row.response_bytes != hit.response_bytes {
+        return Err(format!(
+            "call {id}: the driver claims {} B of body, the server sent {} B",
+            row.response_bytes, hit.response_bytes
+        ));
+    }
+    if row.digest.as_deref() != Some(&hit.response_digest) {
+        return Err(format!(
+            "call {id}: wrong digest: the driver got {}, the server sent {}",
+            row.digest.as_deref().unwrap_or("none"),
+            hit.response_digest
+        ));
+    }
+    Ok(())
 }
 
 /// Returns a row that claims a reused connection that no row claims to have opened.

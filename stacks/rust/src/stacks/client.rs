@@ -184,6 +184,10 @@ impl Stack for Client {
         while let Some(chunk) = response.chunk().await.map_err(|error| call_error(&error))? {
             trace.receive(chunk);
         }
+        if response.report().resumed_bodies > 0 {
+            // The server's last answer was the rest of the body.
+            trace.edit(|row| row.status = Some(206));
+        }
         check_status(status)
     }
 

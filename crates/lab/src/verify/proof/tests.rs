@@ -438,3 +438,60 @@ fn calls_without_a_row_must_not_have_reached_the_server() {
         "{error}"
     );
 }
+
+#[test]
+fn a_file_that_came_in_parts_is_checked_as_a_whole() {
+    let workload = Workload::expand(&[Step::Get {
+        group: "file".into(),
+        bytes: 10,
+        times: 1,
+    }]);
+    let part = |start_ns, status, bytes| match request(1, start_ns) {
+        ServerEvent::Request(hit) => ServerEvent::Request(RequestEvent {
+            method: "GET".into(),
+            path: "/bytes/10".into(),
+            request_bytes: 0,
+            request_digest: wire::digest_of(0),
+            response_bytes: bytes,
+            status,
+            broken: status == 200,
+            ..hit
+        }),
+        other => other,
+    };
+    let log = [connection(), part(2_000, 200, 6), part(2_300, 206, 5)];
+    let honest = Row {
+        status: Some(206),
+        request_bytes: 0,
+        response_bytes: 10,
+        digest: Some(wire::digest_of(10)),
+        first_byte_ns: Some(2_200),
+        end_ns: 2_600,
+        ..row(1, 1_100)
+    };
+    let check = |row: Row, log: &[ServerEvent]| prove(&claim(&workload), &[row], log);
+    let (calls, _) = check(honest.clone(), &log).unwrap();
+    assert_eq!((calls[0].server_hits, calls[0].response_bytes), (2, 10));
+    let refused = |row: Row, log: &[ServerEvent], reason: &str| {
+        let error = check(row, log).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    };
+    let short = Row {
+        response_bytes: 9,
+        ..honest.clone()
+    };
+    refused(short, &log, "9 B of a file of 10 B");
+    let wrong = Row {
+        digest: Some("aa".into()),
+        ..honest.clone()
+    };
+    refused(wrong, &log, "the file's is");
+    let too_little = [connection(), part(2_000, 200, 3), part(2_300, 206, 5)];
+    refused(
+        honest.clone(),
+        &too_little,
+        "the server sent 8 B in 2 parts",
+    );
+    let another = [connection(), part(2_000, 404, 6), part(2_300, 206, 5)];
+    refused(honest, &another, "10 B of body, the server sent 5 B");
+}
