@@ -1,0 +1,414 @@
+#ifndef COMMUTE_H
+#define COMMUTE_H
+
+/* Made from crates/client-c by cbindgen; tests/header.rs there says how to make it anew. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The outcome of a function or a call.
+enum cm_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Done.
+  CM_OK = 0,
+  // Nothing now; an event will say when to ask again.
+  CM_AGAIN = 1,
+  // There is no more.
+  CM_END = 2,
+  // An argument is null, out of range, or no URL or header.
+  CM_E_ARGUMENT = -1,
+  // The engine was closed, or never was.
+  CM_E_CLOSED = -2,
+  // No such call: released, of another engine, or never was.
+  CM_E_NO_CALL = -3,
+  // The buffer is too small; the length says what it takes.
+  CM_E_ROOM = -4,
+  // More calls at a time than are kept (16,384).
+  CM_E_TOO_MANY = -5,
+  // The platform gave no thread, socket or random numbers.
+  CM_E_PLATFORM = -6,
+  // The name could not be resolved.
+  CM_E_NAME = -10,
+  // No connection.
+  CM_E_CONNECT = -11,
+  // The TLS handshake failed.
+  CM_E_TLS = -12,
+  // The certificate was refused.
+  CM_E_CERTIFICATE = -13,
+  // The time limit passed.
+  CM_E_TIMEOUT = -14,
+  // The connection broke or the request was reset.
+  CM_E_RESET = -15,
+  // The peer broke the protocol.
+  CM_E_PROTOCOL = -16,
+  // Cancelled by `cm_cancel`.
+  CM_E_CANCELLED = -17,
+  // The device has no network.
+  CM_E_OFFLINE = -18,
+  // The engine is switched off, or turned itself off: the app's own client may take the request.
+  CM_E_PLAIN = -19,
+  // A bug: something panicked in this engine, which is of no more use. Close it.
+  CM_E_PANIC = -90,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_status cm_status;
+#else
+typedef int32_t cm_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The kinds of events.
+enum cm_event_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The head of a response is there; `number` is its status.
+  CM_EVENT_HEAD = 1,
+  // `cm_read` has something to read. Comes again only after `cm_read` returned `CM_AGAIN`.
+  CM_EVENT_READABLE = 2,
+  // `cm_write` has room. Comes only after `cm_write` returned `CM_AGAIN`.
+  CM_EVENT_WRITABLE = 3,
+  // The call has ended with `status`, and this is its last event. What was received can still
+  // be read. If `status` is an error, `number` is 1 if the server may have acted on the request.
+  CM_EVENT_DONE = 4,
+  // A server's certificate chain waits for `cm_answer_chain`; `number` names it, and `call` is
+  // 0.
+  CM_EVENT_CHECK_CHAIN = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_event_kind cm_event_kind;
+#else
+typedef uint32_t cm_event_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How requests are routed.
+enum cm_policy
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // By what was learnt.
+  CM_POLICY_ADAPTIVE = 0,
+  // By races alone.
+  CM_POLICY_RACE = 1,
+  // HTTP/3 only.
+  CM_POLICY_H3 = 2,
+  // TCP only.
+  CM_POLICY_TCP = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_policy cm_policy;
+#else
+typedef uint32_t cm_policy;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whose certificates are accepted.
+enum cm_trust
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Those of the authorities that Mozilla trusts.
+  CM_TRUST_WEBPKI = 0,
+  // Those of `roots_pem`.
+  CM_TRUST_ROOTS = 1,
+  // Those that the app accepts: it answers `CM_EVENT_CHECK_CHAIN`.
+  CM_TRUST_APP = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_trust cm_trust;
+#else
+typedef uint32_t cm_trust;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Properties of a request.
+enum cm_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The body is written with `cm_write` and `cm_finish`; `cm_request.body` is empty.
+  CM_STREAMED = 1,
+  // It may be sent twice, although its method does not say so (RFC 9110 section 9.2.2).
+  CM_REPLAYABLE = 2,
+  // It is never taken to learn from.
+  CM_URGENT = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_flags cm_flags;
+#else
+typedef uint32_t cm_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The texts of a call, each in lines `name: value\r\n`, but for the last.
+enum cm_text
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The header fields of the response, from `CM_EVENT_HEAD` on.
+  CM_TEXT_HEADERS = 1,
+  // The trailer fields, once `cm_read` returned `CM_END`.
+  CM_TEXT_TRAILERS = 2,
+  // How the response came, or how far the call got, once the request was sent: `protocol`
+  // (`http/1.1`, `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`,
+  // `resumed`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns` and
+  // `head-ns` after the call was submitted, as far as these happened for it.
+  CM_TEXT_REPORT = 3,
+  // Why the call failed, as a sentence, from `CM_EVENT_DONE` on.
+  CM_TEXT_ERROR = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_text cm_text;
+#else
+typedef uint32_t cm_text;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Bytes that the callee reads only before it returns. `ptr` may be null if `len` is 0.
+typedef struct cm_bytes {
+  // The first byte.
+  const uint8_t *ptr;
+  // How many.
+  size_t len;
+} cm_bytes;
+
+// A name and its value, e.g. a header field.
+typedef struct cm_field {
+  // The name.
+  struct cm_bytes name;
+  // The value.
+  struct cm_bytes value;
+} cm_field;
+
+// What an engine is made of. All zeros is a valid one.
+typedef struct cm_config {
+  // A `cm_policy`.
+  uint32_t policy;
+  // A `cm_trust`.
+  uint32_t trust;
+  // Authorities, as PEM.
+  struct cm_bytes roots_pem;
+  // The client's certificate chain as PEM, its own first. Empty: none is shown.
+  struct cm_bytes identity_chain_pem;
+  // Its key, as PEM.
+  struct cm_bytes identity_key_pem;
+  // Folder for what is learnt, in UTF-8. Empty: it is forgotten when the engine is closed.
+  struct cm_bytes memory_folder;
+  // URLs whose origins speak HTTP/3.
+  const struct cm_bytes *h3_hints;
+  // How many.
+  size_t h3_hint_count;
+  // Addresses for names that are not asked for: a host name, an IP address. A name may repeat.
+  const struct cm_field *addresses;
+  // How many.
+  size_t address_count;
+  // How long the app may take to answer `CM_EVENT_CHECK_CHAIN`; then the chain is refused.
+  // Meanwhile no other call of the engine proceeds. 0: 10 s.
+  uint32_t check_chain_ms;
+} cm_config;
+
+// An engine. 0 is none. Ids are never used twice in a process, so an old one is an error.
+typedef uint64_t cm_engine;
+
+// A request.
+typedef struct cm_request {
+  // E.g. `GET`.
+  struct cm_bytes method;
+  // An `https` URL.
+  struct cm_bytes url;
+  // Header fields.
+  const struct cm_field *headers;
+  // How many.
+  size_t header_count;
+  // The body.
+  struct cm_bytes body;
+  // The length of a streamed body in bytes; -1 if it is not known.
+  int64_t streamed_bytes;
+  // About how many bytes the response has; 0 if it is not known.
+  uint64_t expect_bytes;
+  // Requests with the same label are compared with each other to learn which transport is
+  // faster. Empty: those with the same method and about the same size are.
+  struct cm_bytes label;
+  // Any of `cm_flags`, added up.
+  uint32_t flags;
+  // The time until the response is complete. 0: no limit.
+  uint32_t limit_ms;
+} cm_request;
+
+// A call: a request and its response. 0 is none.
+typedef uint64_t cm_call;
+
+// What happened.
+typedef struct cm_event {
+  // What.
+  cm_event_kind kind;
+  // For `CM_EVENT_DONE`.
+  cm_status status;
+  // To which call.
+  cm_call call;
+  // What `cm_submit` was given for this call. An event may come before `cm_submit` returns.
+  uint64_t user;
+  // By kind.
+  uint64_t number;
+} cm_event;
+
+// A network that the device uses by default.
+typedef struct cm_network {
+  // Tells networks apart, e.g. a digest of operator or gateway.
+  uint8_t id[16];
+  // 1 if data costs money there: nothing is opened just to learn.
+  uint32_t metered;
+} cm_network;
+
+// What the app allows.
+typedef struct cm_switches {
+  // Older switches do not replace newer ones.
+  uint32_t generation;
+  // 0 if the engine takes no request: calls end with `CM_E_PLAIN`.
+  uint32_t engine;
+  // HTTP/3 is used by this percentage of installations.
+  uint32_t h3_percent;
+  // 0 if nothing is sent or opened just to learn.
+  uint32_t explore;
+} cm_switches;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Returns the version of this interface: 1. A binding compares it before it calls anything else.
+uint32_t cm_abi_version(void);
+
+// Makes an engine and starts its thread. If that fails, `error` gets up to `cap` bytes of the
+// reason in UTF-8, and `error_len` their number; both may be null.
+//
+// # Safety
+//
+// The pointers are null or point to as much as their types and lengths say.
+cm_status cm_engine_new(const struct cm_config *config,
+                        cm_engine *out,
+                        uint8_t *error,
+                        size_t cap,
+                        size_t *error_len);
+
+// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
+// was learnt is saved. Waits for the engine's thread. The engine's calls need no `cm_release` any
+// more.
+cm_status cm_engine_close(cm_engine engine);
+
+// Sends a request, which is copied. Events of the call carry `user`.
+//
+// # Safety
+//
+// The pointers, also those in `request`, are null or point to as much as their types and lengths
+// say.
+cm_status cm_submit(cm_engine engine,
+                    const struct cm_request *request,
+                    uint64_t user,
+                    cm_call *out);
+
+// Gives the next bytes of a streamed body, of which `taken` are copied. `CM_AGAIN`: there is no
+// room; `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no
+// more.
+//
+// # Safety
+//
+// `bytes` points to `len` bytes, `taken` to a length.
+cm_status cm_write(cm_engine engine, cm_call call, const uint8_t *bytes, size_t len, size_t *taken);
+
+// Ends a streamed body.
+cm_status cm_finish(cm_engine engine, cm_call call);
+
+// Copies up to `cap` bytes of the response's body; `got` says how many. `CM_AGAIN`: nothing is
+// there; `CM_EVENT_READABLE` or `CM_EVENT_DONE` will say when to ask again. `CM_END`: that was
+// all. An error of the call comes after what was received before it.
+//
+// # Safety
+//
+// `into` points to `cap` bytes, `got` to a length.
+cm_status cm_read(cm_engine engine, cm_call call, uint8_t *into, size_t cap, size_t *got);
+
+// Copies a text of a call, a `cm_text`; `len` says how long it is. `CM_E_ROOM`: longer than `cap`,
+// and nothing was copied. `CM_AGAIN`: it is not there yet. `CM_END`: the call has ended and has
+// none.
+//
+// # Safety
+//
+// `into` points to `cap` bytes, `len` to a length.
+cm_status cm_get_text(cm_engine engine,
+                      cm_call call,
+                      uint32_t what,
+                      uint8_t *into,
+                      size_t cap,
+                      size_t *len);
+
+// Cancels a call, which then ends with `CM_E_CANCELLED` unless it already ended.
+cm_status cm_cancel(cm_engine engine, cm_call call);
+
+// Cancels a call unless it ended, and forgets it: its id is good for nothing and it has no more
+// events, but for those that another thread is taking from `cm_wait`.
+cm_status cm_release(cm_engine engine, cm_call call);
+
+// Waits for events, up to `cap`, until there is one or `wait_ms` have passed (then `CM_AGAIN`);
+// -1: for ever.
+//
+// # Safety
+//
+// `into` points to room for `cap` events, `count` to a length.
+cm_status cm_wait(cm_engine engine,
+                  struct cm_event *into,
+                  size_t cap,
+                  int32_t wait_ms,
+                  size_t *count);
+
+// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's
+// certificate as DER, then those that it sent with it. `CM_END`: there is no such part.
+// `CM_E_NO_CALL`: the chain no longer waits.
+//
+// # Safety
+//
+// `into` points to `cap` bytes, `len` to a length.
+cm_status cm_get_chain(cm_engine engine,
+                       uint64_t number,
+                       size_t part,
+                       uint8_t *into,
+                       size_t cap,
+                       size_t *len);
+
+// Accepts a chain (1) or refuses it (0). `CM_E_NO_CALL`: it no longer waits.
+cm_status cm_answer_chain(cm_engine engine, uint64_t number, uint32_t accepted);
+
+// Tells which network the device uses by default; null: it has none.
+//
+// # Safety
+//
+// `network` is null or points to one.
+cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
+
+// Sets what the app allows.
+//
+// # Safety
+//
+// `switches` points to one.
+cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* COMMUTE_H */

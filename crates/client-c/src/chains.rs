@@ -1,0 +1,99 @@
+//! Certificate chains that wait for the app's verdict.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::abi::cm_status;
+use crate::next_id;
+use crate::queue::{Queue, Source};
+
+/// Asks the app, and makes the engine's thread wait: rustls does not go on without a verdict.
+pub(crate) struct Chains {
+    queue: Arc<Queue>,
+    patience: Duration,
+    state: Mutex<State>,
+    answered: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<u64, Chain>,
+    closed: bool,
+}
+
+struct Chain {
+    /// The host, then the certificates as DER, the leaf first.
+    parts: Vec<Vec<u8>>,
+    verdict: Option<bool>,
+}
+
+impl Chains {
+    pub(crate) fn new(queue: Arc<Queue>, patience: Duration) -> Self {
+        Self {
+            queue,
+            patience,
+            state: Mutex::default(),
+            answered: Condvar::new(),
+        }
+    }
+
+    /// Returns the host (0) or a certificate (1 and up) of a chain that waits.
+    pub(crate) fn part(&self, number: u64, index: usize) -> Result<Vec<u8>, cm_status> {
+        let state = self.lock();
+        let chain = state.waiting.get(&number).ok_or(cm_status::CM_E_NO_CALL)?;
+        chain.parts.get(index).cloned().ok_or(cm_status::CM_END)
+    }
+
+    pub(crate) fn answer(&self, number: u64, accepted: bool) -> cm_status {
+        let mut state = self.lock();
+        match state.waiting.get_mut(&number) {
+            Some(chain) if chain.verdict.is_none() => chain.verdict = Some(accepted),
+            _ => return cm_status::CM_E_NO_CALL,
+        }
+        self.answered.notify_all();
+        cm_status::CM_OK
+    }
+
+    /// Refuses every chain, those that wait and those to come.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.answered.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl client::CheckChain for Chains {
+    fn accepts(&self, chain: &[&[u8]], host: &str) -> bool {
+        let parts = std::iter::once(host.as_bytes()).chain(chain.iter().copied());
+        let parts = parts.map(<[u8]>::to_vec).collect();
+        let number = next_id();
+        let mut state = self.lock();
+        let chain = Chain {
+            parts,
+            verdict: None,
+        };
+        state.waiting.insert(number, chain);
+        self.queue.push(Source::Chain(number));
+        let undecided = |state: &mut State| {
+            let chain = state.waiting.get(&number);
+            !state.closed && chain.is_some_and(|chain| chain.verdict.is_none())
+        };
+        let waited = self
+            .answered
+            .wait_timeout_while(state, self.patience, undecided);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let chain = state.waiting.remove(&number);
+        !state.closed && chain.and_then(|chain| chain.verdict) == Some(true)
+    }
+}
+
+impl fmt::Debug for Chains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chains").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,246 @@
+//! What the engine's thread does for a call: sends the request and passes both bodies on.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use client::{BodyWriter, Fault, Progress, Protocol, Report, Request, Response};
+use http::{HeaderMap, Method};
+use tokio::sync::Semaphore;
+
+use crate::abi::cm_status;
+use crate::call::{Call, Failure, Head};
+use crate::engine::Engine;
+
+/// A request, copied from the caller's memory.
+pub(crate) struct Order {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) body: Upload,
+    pub(crate) expect_bytes: u64,
+    pub(crate) label: Option<String>,
+    pub(crate) replayable: bool,
+    pub(crate) urgent: bool,
+    pub(crate) limit: Option<Duration>,
+}
+
+/// A body.
+pub(crate) enum Upload {
+    Whole(Vec<u8>),
+    Streamed(Option<u64>),
+}
+
+/// A call under way. However it is dropped, the call has ended.
+pub(crate) struct Running {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) call: Arc<Call>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A call that nobody ended was ended by a panic, here or in the client.
+        if !self.call.has_ended() {
+            self.engine.poison();
+        }
+    }
+}
+
+/// Makes the client's request, and where a streamed body goes.
+pub(crate) fn request(
+    client: &client::Engine,
+    order: Order,
+    progress: &Progress,
+) -> (Request, Option<BodyWriter>) {
+    let request = client.request(order.method, &order.url);
+    let mut request = request.progress(progress);
+    for (name, value) in order.headers {
+        request = request.header(name, value);
+    }
+    if let Some(label) = &order.label {
+        request = request.kind(label);
+    }
+    if order.expect_bytes > 0 {
+        request = request.expect_bytes(order.expect_bytes);
+    }
+    if order.replayable {
+        request = request.idempotent(true);
+    }
+    if order.urgent {
+        request = request.urgent();
+    }
+    match order.body {
+        Upload::Whole(body) => (request.body(body), None),
+        Upload::Streamed(length) => {
+            let (request, writer) = request.streamed(length);
+            (request, Some(writer))
+        }
+    }
+}
+
+/// Runs a call to its end.
+pub(crate) async fn drive(
+    running: Running,
+    request: Request,
+    writer: Option<BodyWriter>,
+    limit: Option<Duration>,
+) {
+    let (call, permits) = (&running.call, &running.engine.permits);
+    tokio::select! {
+        biased;
+        () = call.ended() => {}
+        end = in_turn(call, permits, request, writer, limit) => call.end(end),
+    }
+}
+
+/// Waits until the engine may have one more request, and sends it.
+async fn in_turn(
+    call: &Call,
+    permits: &Semaphore,
+    request: Request,
+    writer: Option<BodyWriter>,
+    limit: Option<Duration>,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let permit = permits.acquire();
+    let (request, permit) = match limit {
+        None => (request, permit.await),
+        Some(limit) => match tokio::time::timeout(limit, permit).await {
+            Ok(permit) => {
+                let left = limit.saturating_sub(began.elapsed());
+                (request.time_limit(left), permit)
+            }
+            Err(_) => {
+                let why = "too many requests went first within the time limit";
+                return Err(Failure::new(cm_status::CM_E_TIMEOUT, why));
+            }
+        },
+    };
+    let result = match writer {
+        None => receive(request, call).await,
+        Some(writer) => tokio::select! {
+            biased;
+            end = receive(request, call) => end,
+            error = send(writer, call) => Err(error.into()),
+        },
+    };
+    drop(permit);
+    result
+}
+
+/// Passes the request's body on. Returns only with an error that the response would not tell.
+async fn send(writer: BodyWriter, call: &Call) -> client::Error {
+    match write(writer, call).await {
+        Ok(()) | Err(client::Error::BodyNotTaken) => std::future::pending().await,
+        Err(error) => error,
+    }
+}
+
+async fn write(mut writer: BodyWriter, call: &Call) -> Result<(), client::Error> {
+    while let Some(piece) = call.next_piece().await {
+        writer.write(piece).await?;
+    }
+    writer.finish().await
+}
+
+/// Passes the response on.
+async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
+    let mut response = request.send().await?;
+    call.set_head(head(&response));
+    loop {
+        call.room().await;
+        match response.chunk().await? {
+            Some(piece) => call.receive(piece),
+            None => break,
+        }
+    }
+    call.set_trailers(response.trailers().map(lines).unwrap_or_default());
+    Ok(())
+}
+
+fn head(response: &Response) -> Head {
+    Head {
+        status: response.status().as_u16(),
+        fields: lines(response.headers()),
+    }
+}
+
+/// Neither names nor values have line breaks (RFC 9110 section 5.5).
+fn lines(fields: &HeaderMap) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+    }
+    lines
+}
+
+/// How a response came, or how far its request got.
+pub(crate) fn report(report: &Report) -> String {
+    let protocol = match report.protocol {
+        Protocol::H1 => "http/1.1",
+        Protocol::H2 => "h2",
+        Protocol::H3 => "h3",
+    };
+    let mut text = format!(
+        "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
+         resumed: {}\r\nattempts: {}\r\nlocal-port: {}\r\n",
+        report.why.code(),
+        report.why,
+        report.connection,
+        u8::from(report.reused),
+        u8::from(report.resumed),
+        report.attempts,
+        report.local_port,
+    );
+    let phases = &report.phases;
+    for (name, at) in [
+        ("dns-ns", phases.dns_ns),
+        ("connect-ns", phases.connect_ns),
+        ("tls-ns", phases.tls_ns),
+        ("sent-ns", phases.request_sent_ns),
+        ("head-ns", phases.first_byte_ns),
+    ] {
+        if let Some(at) = at {
+            // Writing to a string cannot fail.
+            write!(text, "{name}: {at}\r\n").ok();
+        }
+    }
+    text
+}
+
+impl From<client::Error> for Failure {
+    fn from(error: client::Error) -> Self {
+        let (status, may_have_acted) = match &error {
+            client::Error::Invalid(_) => (cm_status::CM_E_ARGUMENT, false),
+            client::Error::Failed {
+                fault,
+                may_have_acted,
+            } => (of_fault(*fault), *may_have_acted),
+            client::Error::TimedOut => (cm_status::CM_E_TIMEOUT, true),
+            client::Error::Plain(_) => (cm_status::CM_E_PLAIN, false),
+            client::Error::Ended => (cm_status::CM_E_CLOSED, true),
+            // What is wrong with a streamed body, and what later versions know.
+            _ => (cm_status::CM_E_RESET, true),
+        };
+        Self {
+            status,
+            may_have_acted,
+            text: error.to_string(),
+        }
+    }
+}
+
+fn of_fault(fault: Fault) -> cm_status {
+    match fault {
+        Fault::Name => cm_status::CM_E_NAME,
+        Fault::Connect => cm_status::CM_E_CONNECT,
+        Fault::Handshake => cm_status::CM_E_TLS,
+        Fault::Certificate => cm_status::CM_E_CERTIFICATE,
+        Fault::Reset => cm_status::CM_E_RESET,
+        Fault::Protocol => cm_status::CM_E_PROTOCOL,
+        Fault::Offline => cm_status::CM_E_OFFLINE,
+        Fault::TooMany => cm_status::CM_E_TOO_MANY,
+    }
+}

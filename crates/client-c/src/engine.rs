@@ -1,0 +1,132 @@
+//! An engine as the C interface keeps it: the client's, its calls, and what happened to them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+
+use crate::abi::cm_status;
+use crate::call::{Call, Failure};
+use crate::chains::Chains;
+use crate::drive::{Order, Running, Upload, drive, request};
+use crate::next_id;
+use crate::queue::Queue;
+
+const MAX_CALLS: usize = 16_384;
+/// The client refuses requests beyond [`route::MAX_CALLS`] at a time; here they wait. Half of that,
+/// since it hears a little later than the app that a request has ended.
+const MAX_RUNNING: usize = route::MAX_CALLS / 2;
+
+/// An engine.
+pub(crate) struct Engine {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) chains: Arc<Chains>,
+    pub(crate) permits: Semaphore,
+    poisoned: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None once the engine is closed.
+    client: Option<client::Engine>,
+    calls: HashMap<u64, Arc<Call>>,
+}
+
+impl Engine {
+    pub(crate) fn new(client: client::Engine, queue: Arc<Queue>, chains: Arc<Chains>) -> Self {
+        let state = State {
+            client: Some(client),
+            calls: HashMap::new(),
+        };
+        Self {
+            queue,
+            chains,
+            permits: Semaphore::new(MAX_RUNNING),
+            poisoned: AtomicBool::new(false),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Starts a call, whose id `tell` gets before anything happens to it.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        order: Order,
+        user: u64,
+        tell: impl FnOnce(u64),
+    ) -> cm_status {
+        let mut state = self.lock();
+        let Some(client) = state.client.clone() else {
+            return cm_status::CM_E_CLOSED;
+        };
+        if state.calls.len() >= MAX_CALLS {
+            return cm_status::CM_E_TOO_MANY;
+        }
+        let id = next_id();
+        let streamed = matches!(order.body, Upload::Streamed(_));
+        let call = Call::new(id, user, streamed, Arc::clone(&self.queue));
+        state.calls.insert(id, Arc::clone(&call));
+        drop(state);
+        tell(id);
+        let limit = order.limit;
+        let (request, writer) = request(&client, order, &call.progress);
+        let running = Running {
+            engine: Arc::clone(self),
+            call,
+        };
+        client.spawn(drive(running, request, writer, limit));
+        cm_status::CM_OK
+    }
+
+    pub(crate) fn call(&self, id: u64) -> Result<Arc<Call>, cm_status> {
+        let call = self.lock().calls.get(&id).cloned();
+        call.ok_or(cm_status::CM_E_NO_CALL)
+    }
+
+    /// Ends a call if it has not, and forgets it.
+    pub(crate) fn release(&self, id: u64) -> cm_status {
+        let Some(call) = self.lock().calls.remove(&id) else {
+            return cm_status::CM_E_NO_CALL;
+        };
+        call.release();
+        cm_status::CM_OK
+    }
+
+    /// Returns the client, which a closed engine has no more.
+    pub(crate) fn client(&self) -> Result<client::Engine, cm_status> {
+        self.lock().client.clone().ok_or(cm_status::CM_E_CLOSED)
+    }
+
+    /// Ends all calls, then the client's thread.
+    pub(crate) fn close(&self) {
+        let client = self.lock().client.take();
+        self.chains.close();
+        self.end_calls(cm_status::CM_E_CLOSED, "the engine was closed");
+        self.queue.end(cm_status::CM_E_CLOSED);
+        // The last one joins the thread.
+        drop(client);
+    }
+
+    /// Something panicked: nothing of this engine can be relied on.
+    pub(crate) fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+        self.chains.close();
+        self.end_calls(cm_status::CM_E_PANIC, "a bug: the engine panicked");
+        self.queue.end(cm_status::CM_E_PANIC);
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+    }
+
+    fn end_calls(&self, status: cm_status, why: &str) {
+        let calls: Vec<_> = self.lock().calls.values().cloned().collect();
+        for call in calls {
+            call.end(Err(Failure::new(status, why)));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,403 @@
+//! The functions of the C interface.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use client::{Network, NetworkId, Switches, Trust};
+
+use crate::abi::{
+    cm_call, cm_config, cm_engine, cm_event, cm_network, cm_request, cm_status, cm_switches,
+    cm_trust,
+};
+use crate::chains::Chains;
+use crate::engine::Engine;
+use crate::queue::Queue;
+use crate::{next_id, read};
+
+static ENGINES: RwLock<BTreeMap<cm_engine, Arc<Engine>>> = RwLock::new(BTreeMap::new());
+
+/// Changes whenever a caller built against an older header would break.
+const ABI_VERSION: u32 = 1;
+
+/// Returns the version of this interface: 1. A binding compares it before it calls anything else.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_abi_version() -> u32 {
+    ABI_VERSION
+}
+
+/// Makes an engine and starts its thread. If that fails, `error` gets up to `cap` bytes of the
+/// reason in UTF-8, and `error_len` their number; both may be null.
+///
+/// # Safety
+///
+/// The pointers are null or point to as much as their types and lengths say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_engine_new(
+    config: *const cm_config,
+    out: *mut cm_engine,
+    error: *mut u8,
+    cap: usize,
+    error_len: *mut usize,
+) -> cm_status {
+    let made = catch_unwind(|| {
+        // SAFETY: as the caller promises.
+        let config = unsafe { config.as_ref() }.filter(|_| !out.is_null());
+        let config = config.ok_or((cm_status::CM_E_ARGUMENT, "null".to_owned()))?;
+        // SAFETY: as the caller promises.
+        unsafe { make(config) }
+    });
+    let made = made.unwrap_or_else(|_| Err((cm_status::CM_E_PANIC, "a bug: panic".to_owned())));
+    match made {
+        Ok(engine) => {
+            let id = next_id();
+            with_engines(|engines| engines.insert(id, Arc::new(engine)));
+            // SAFETY: not null, and as the caller promises.
+            unsafe { out.write(id) };
+            cm_status::CM_OK
+        }
+        Err((status, why)) => {
+            // SAFETY: as the caller promises.
+            unsafe { give(&why.as_bytes()[..why.len().min(cap)], error, cap, error_len) };
+            status
+        }
+    }
+}
+
+/// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
+/// was learnt is saved. Waits for the engine's thread. The engine's calls need no `cm_release` any
+/// more.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_engine_close(engine: cm_engine) -> cm_status {
+    let Some(engine) = with_engines(|engines| engines.remove(&engine)) else {
+        return cm_status::CM_E_CLOSED;
+    };
+    match catch_unwind(AssertUnwindSafe(|| engine.close())) {
+        Ok(()) => cm_status::CM_OK,
+        Err(_) => cm_status::CM_E_PANIC,
+    }
+}
+
+/// Sends a request, which is copied. Events of the call carry `user`.
+///
+/// # Safety
+///
+/// The pointers, also those in `request`, are null or point to as much as their types and lengths
+/// say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_submit(
+    engine: cm_engine,
+    request: *const cm_request,
+    user: u64,
+    out: *mut cm_call,
+) -> cm_status {
+    enter(engine, |engine| {
+        // SAFETY: as the caller promises.
+        let request = unsafe { request.as_ref() }.filter(|_| !out.is_null());
+        let request = request.ok_or(cm_status::CM_E_ARGUMENT)?;
+        // SAFETY: as the caller promises.
+        let order = read::argument(unsafe { read::request(request) })?;
+        // SAFETY: not null, and as the caller promises.
+        Ok(engine.submit(order, user, |id| unsafe { out.write(id) }))
+    })
+}
+
+/// Gives the next bytes of a streamed body, of which `taken` are copied. `CM_AGAIN`: there is no
+/// room; `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no
+/// more.
+///
+/// # Safety
+///
+/// `bytes` points to `len` bytes, `taken` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_write(
+    engine: cm_engine,
+    call: cm_call,
+    bytes: *const u8,
+    len: usize,
+    taken: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        if taken.is_null() {
+            return Err(cm_status::CM_E_ARGUMENT);
+        }
+        // SAFETY: not null, and as the caller promises.
+        unsafe { taken.write(0) };
+        // SAFETY: as the caller promises.
+        let bytes = read::argument(unsafe { read::slice(bytes, len) })?;
+        let count = engine.call(call)?.write(bytes)?;
+        // SAFETY: as above.
+        unsafe { taken.write(count) };
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Ends a streamed body.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_finish(engine: cm_engine, call: cm_call) -> cm_status {
+    enter(engine, |engine| Ok(engine.call(call)?.finish()))
+}
+
+/// Copies up to `cap` bytes of the response's body; `got` says how many. `CM_AGAIN`: nothing is
+/// there; `CM_EVENT_READABLE` or `CM_EVENT_DONE` will say when to ask again. `CM_END`: that was
+/// all. An error of the call comes after what was received before it.
+///
+/// # Safety
+///
+/// `into` points to `cap` bytes, `got` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_read(
+    engine: cm_engine,
+    call: cm_call,
+    into: *mut u8,
+    cap: usize,
+    got: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        if got.is_null() || into.is_null() || cap == 0 || cap > isize::MAX as usize {
+            return Err(cm_status::CM_E_ARGUMENT);
+        }
+        // SAFETY: not null, and as the caller promises.
+        unsafe { got.write(0) };
+        let call = engine.call(call)?;
+        // SAFETY: not null, and the caller promises `cap` bytes that are its own. They may never
+        // have been written, but bytes are only copied into them.
+        let into = unsafe { std::slice::from_raw_parts_mut(into, cap) };
+        let count = call.read(into)?;
+        // SAFETY: as above.
+        unsafe { got.write(count) };
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Copies a text of a call, a `cm_text`; `len` says how long it is. `CM_E_ROOM`: longer than `cap`,
+/// and nothing was copied. `CM_AGAIN`: it is not there yet. `CM_END`: the call has ended and has
+/// none.
+///
+/// # Safety
+///
+/// `into` points to `cap` bytes, `len` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_get_text(
+    engine: cm_engine,
+    call: cm_call,
+    what: u32,
+    into: *mut u8,
+    cap: usize,
+    len: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        let text = engine.call(call)?.text(what)?;
+        // SAFETY: as the caller promises.
+        Ok(unsafe { give(&text, into, cap, len) })
+    })
+}
+
+/// Cancels a call, which then ends with `CM_E_CANCELLED` unless it already ended.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_cancel(engine: cm_engine, call: cm_call) -> cm_status {
+    enter(engine, |engine| {
+        engine.call(call)?.cancel();
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Cancels a call unless it ended, and forgets it: its id is good for nothing and it has no more
+/// events, but for those that another thread is taking from `cm_wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_release(engine: cm_engine, call: cm_call) -> cm_status {
+    enter(engine, |engine| Ok(engine.release(call)))
+}
+
+/// Waits for events, up to `cap`, until there is one or `wait_ms` have passed (then `CM_AGAIN`);
+/// -1: for ever.
+///
+/// # Safety
+///
+/// `into` points to room for `cap` events, `count` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_wait(
+    engine: cm_engine,
+    into: *mut cm_event,
+    cap: usize,
+    wait_ms: i32,
+    count: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        let misplaced = into.is_null() || !into.is_aligned() || count.is_null();
+        if misplaced || cap == 0 {
+            return Err(cm_status::CM_E_ARGUMENT);
+        }
+        // SAFETY: not null, and as the caller promises.
+        unsafe { count.write(0) };
+        let wait = u64::try_from(wait_ms).ok().map(Duration::from_millis);
+        let events = engine.queue.wait(cap, wait)?;
+        // SAFETY: room for `cap` events, as the caller promises, and there are no more.
+        unsafe {
+            into.copy_from_nonoverlapping(events.as_ptr(), events.len());
+            count.write(events.len());
+        }
+        Ok(if events.is_empty() {
+            cm_status::CM_AGAIN
+        } else {
+            cm_status::CM_OK
+        })
+    })
+}
+
+/// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's
+/// certificate as DER, then those that it sent with it. `CM_END`: there is no such part.
+/// `CM_E_NO_CALL`: the chain no longer waits.
+///
+/// # Safety
+///
+/// `into` points to `cap` bytes, `len` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_get_chain(
+    engine: cm_engine,
+    number: u64,
+    part: usize,
+    into: *mut u8,
+    cap: usize,
+    len: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        let part = engine.chains.part(number, part)?;
+        // SAFETY: as the caller promises.
+        Ok(unsafe { give(&part, into, cap, len) })
+    })
+}
+
+/// Accepts a chain (1) or refuses it (0). `CM_E_NO_CALL`: it no longer waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_answer_chain(engine: cm_engine, number: u64, accepted: u32) -> cm_status {
+    enter(engine, |engine| match accepted {
+        0 | 1 => Ok(engine.chains.answer(number, accepted == 1)),
+        _ => Err(cm_status::CM_E_ARGUMENT),
+    })
+}
+
+/// Tells which network the device uses by default; null: it has none.
+///
+/// # Safety
+///
+/// `network` is null or points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_set_network(
+    engine: cm_engine,
+    network: *const cm_network,
+) -> cm_status {
+    enter(engine, |engine| {
+        // SAFETY: as the caller promises.
+        let network = unsafe { network.as_ref() }.map(|network| Network {
+            id: NetworkId(network.id),
+            metered: network.metered != 0,
+        });
+        engine.client()?.network(network);
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Sets what the app allows.
+///
+/// # Safety
+///
+/// `switches` points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_set_switches(
+    engine: cm_engine,
+    switches: *const cm_switches,
+) -> cm_status {
+    enter(engine, |engine| {
+        // SAFETY: as the caller promises.
+        let switches = unsafe { switches.as_ref() }.ok_or(cm_status::CM_E_ARGUMENT)?;
+        let percent = u8::try_from(switches.h3_percent).ok();
+        let h3_percent = percent.filter(|percent| *percent <= 100);
+        engine.client()?.switches(Switches {
+            generation: switches.generation,
+            engine: switches.engine != 0,
+            h3_percent: h3_percent.ok_or(cm_status::CM_E_ARGUMENT)?,
+            explore: switches.explore != 0,
+        });
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Makes an engine.
+///
+/// # Safety
+///
+/// The pointers in `config` are null or point to as much as their types and lengths say.
+unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
+    // SAFETY: as the caller promises.
+    let (mut builder, patience) =
+        unsafe { read::config(config) }.map_err(|why| (cm_status::CM_E_ARGUMENT, why))?;
+    let queue = Arc::new(Queue::default());
+    let chains = Arc::new(Chains::new(Arc::clone(&queue), patience));
+    if config.trust == cm_trust::CM_TRUST_APP as u32 {
+        builder = builder.trust(Trust::App(Arc::clone(&chains) as _));
+    }
+    let client = builder.build().map_err(|error| {
+        let status = match error {
+            client::BuildError::Io(_) => cm_status::CM_E_PLATFORM,
+            _ => cm_status::CM_E_ARGUMENT,
+        };
+        (status, error.to_string())
+    })?;
+    Ok(Engine::new(client, queue, chains))
+}
+
+/// Runs a function on an engine. A panic poisons it.
+fn enter(
+    id: cm_engine,
+    run: impl FnOnce(&Arc<Engine>) -> Result<cm_status, cm_status>,
+) -> cm_status {
+    let engines = ENGINES.read().unwrap_or_else(PoisonError::into_inner);
+    let found = engines.get(&id).cloned();
+    drop(engines);
+    let Some(engine) = found else {
+        return cm_status::CM_E_CLOSED;
+    };
+    if engine.is_poisoned() {
+        return cm_status::CM_E_PANIC;
+    }
+    match catch_unwind(AssertUnwindSafe(|| run(&engine))) {
+        Ok(status) => status.unwrap_or_else(|status| status),
+        Err(_) => {
+            engine.poison();
+            cm_status::CM_E_PANIC
+        }
+    }
+}
+
+fn with_engines<T>(change: impl FnOnce(&mut BTreeMap<cm_engine, Arc<Engine>>) -> T) -> T {
+    change(&mut ENGINES.write().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Copies bytes to the caller's buffer if they fit, and tells their number.
+///
+/// # Safety
+///
+/// `into` is null or points to `cap` bytes, `len` is null or points to a length.
+unsafe fn give(bytes: &[u8], into: *mut u8, cap: usize, len: *mut usize) -> cm_status {
+    if !len.is_null() {
+        // SAFETY: as the caller promises.
+        unsafe { len.write(bytes.len()) };
+    }
+    if bytes.len() > cap {
+        return cm_status::CM_E_ROOM;
+    }
+    if bytes.is_empty() {
+        return cm_status::CM_OK;
+    }
+    if into.is_null() {
+        return cm_status::CM_E_ARGUMENT;
+    }
+    // SAFETY: as the caller promises; what is copied is the library's own.
+    unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    cm_status::CM_OK
+}

@@ -1,0 +1,133 @@
+//! What happened and nobody has been told yet.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::abi::{cm_event, cm_event_kind, cm_status};
+use crate::call::Call;
+
+/// Sources of events in the order in which they first had one. A call is in it once, however much
+/// happens to it, so it is no longer than there are calls and chains that wait.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    sources: VecDeque<Source>,
+    /// Why nothing more will come.
+    over: Option<cm_status>,
+}
+
+/// What an event is about.
+pub(crate) enum Source {
+    Call(Arc<Call>),
+    Chain(u64),
+}
+
+impl Queue {
+    pub(crate) fn push(&self, source: Source) {
+        self.with(|state| {
+            // Nobody would take it out any more, and a call holds its queue.
+            if state.over.is_none() {
+                state.sources.push_back(source);
+            }
+        });
+        self.changed.notify_one();
+    }
+
+    /// Ends all waiting, now and later, with this.
+    pub(crate) fn end(&self, status: cm_status) {
+        self.with(|state| {
+            state.over = Some(status);
+            state.sources.clear();
+        });
+        self.changed.notify_all();
+    }
+
+    /// Takes up to `cap` events, waiting for the first until the deadline, for ever without one.
+    pub(crate) fn wait(
+        &self,
+        cap: usize,
+        wait: Option<Duration>,
+    ) -> Result<Vec<cm_event>, cm_status> {
+        // A wait too long for a clock is one without an end.
+        let deadline = wait.and_then(|wait| Instant::now().checked_add(wait));
+        let endless = wait.is_none() || deadline.is_none();
+        let mut events = Vec::new();
+        while events.len() < cap {
+            match self.next(deadline, endless, !events.is_empty())? {
+                Some(Source::Call(call)) => {
+                    if call.take_events(&mut events, cap) {
+                        self.with(|state| state.sources.push_front(Source::Call(call)));
+                    }
+                }
+                Some(Source::Chain(number)) => events.push(cm_event {
+                    kind: cm_event_kind::CM_EVENT_CHECK_CHAIN,
+                    status: cm_status::CM_OK,
+                    call: 0,
+                    user: 0,
+                    number,
+                }),
+                None => break,
+            }
+        }
+        Ok(events)
+    }
+
+    fn next(
+        &self,
+        deadline: Option<Instant>,
+        endless: bool,
+        have_some: bool,
+    ) -> Result<Option<Source>, cm_status> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(status) = state.over {
+                return Err(status);
+            }
+            if let Some(source) = state.sources.pop_front() {
+                return Ok(Some(source));
+            }
+            if have_some {
+                return Ok(None);
+            }
+            state = match deadline.filter(|_| !endless) {
+                None => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Ok(None);
+                    }
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn with(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_after_the_end_is_not_kept() {
+        let queue = Arc::new(Queue::default());
+        let call = Call::new(1, 0, false, Arc::clone(&queue));
+        queue.end(cm_status::CM_E_CLOSED);
+        call.cancel();
+        assert_eq!(Arc::strong_count(&call), 1);
+        assert_eq!(queue.wait(1, None), Err(cm_status::CM_E_CLOSED));
+    }
+}
