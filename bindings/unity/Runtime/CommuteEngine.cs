@@ -1,0 +1,287 @@
+using System;
+using System.Collections.Generic;
+using System.Net;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Threading;
+
+namespace Commute.Client
+{
+    /// <summary>How requests are routed.</summary>
+    public enum RoutePolicy
+    {
+        /// <summary>By what was learnt.</summary>
+        Adaptive = 0,
+        /// <summary>By races alone.</summary>
+        Race = 1,
+        /// <summary>HTTP/3 only.</summary>
+        Http3 = 2,
+        /// <summary>TCP only: HTTP/2 or HTTP/1.1.</summary>
+        Tcp = 3,
+    }
+
+    /// <summary>What an engine is made of.</summary>
+    public sealed class EngineOptions
+    {
+        /// <summary>How requests are routed.</summary>
+        public RoutePolicy Policy;
+        /// <summary>URLs whose origins speak HTTP/3.</summary>
+        public readonly List<string> H3Hints = new List<string>();
+        /// <summary>
+        /// Folder for what is learnt, e.g. below <c>Application.persistentDataPath</c>; null: it is forgotten
+        /// when the engine is closed.
+        /// </summary>
+        public string MemoryFolder;
+        /// <summary>Authorities whose certificates are accepted, as PEM; null: those that Mozilla trusts.</summary>
+        public byte[] RootsPem;
+        /// <summary>
+        /// Decides about certificate chains instead of any authorities: DER, the server's first, and the host
+        /// name. Called on the engine's thread, which must not wait for a request of the same engine.
+        /// </summary>
+        public Func<byte[][], string, bool> CheckChain;
+        /// <summary>The client's certificate chain as PEM, its own first; null: none is shown.</summary>
+        public byte[] IdentityChainPem;
+        /// <summary>Its key, as PEM.</summary>
+        public byte[] IdentityKeyPem;
+        /// <summary>Addresses for names that are not asked for.</summary>
+        public readonly List<KeyValuePair<string, IPAddress>> Addresses = new List<KeyValuePair<string, IPAddress>>();
+    }
+
+    /// <summary>
+    /// The engine: connections, and what was learnt. One for the whole app, shared by all handlers. Its one
+    /// thread waits in native code; native code never calls managed code.
+    /// </summary>
+    public sealed class CommuteEngine : IDisposable
+    {
+#if UNITY_EDITOR
+        // The editor aborts threads when it reloads the domain, which a thread in native code would hold up.
+        const int WaitMs = 250;
+#else
+        const int WaitMs = -1;
+#endif
+        const int EventsAtOnce = 64;
+
+        static readonly HashSet<CommuteEngine> Open = new HashSet<CommuteEngine>();
+
+        readonly ulong id;
+        readonly Func<byte[][], string, bool> checkChain;
+        readonly Dictionary<ulong, Call> calls = new Dictionary<ulong, Call>();
+        readonly Thread thread;
+        ulong users;
+        CommuteException over;
+
+        /// <summary>Makes an engine with the defaults.</summary>
+        public CommuteEngine() : this(new EngineOptions())
+        {
+        }
+
+        /// <summary>Makes an engine.</summary>
+        /// <exception cref="DllNotFoundException">The native library is missing: names file, ABI and folder.</exception>
+        /// <exception cref="ArgumentException">An option is not valid; says which.</exception>
+        public CommuteEngine(EngineOptions options)
+        {
+            Native.Require();
+            id = Create(options);
+            checkChain = options.CheckChain;
+            lock (Open)
+            {
+                if (Open.Count == 0)
+                    AppDomain.CurrentDomain.DomainUnload += OnDomainUnload;
+                Open.Add(this);
+            }
+            thread = new Thread(Run) { IsBackground = true, Name = "commute events" };
+            thread.Start();
+        }
+
+        /// <summary>Closes every engine of this domain.</summary>
+        public static void CloseAll()
+        {
+            CommuteEngine[] all;
+            lock (Open)
+            {
+                all = new CommuteEngine[Open.Count];
+                Open.CopyTo(all);
+            }
+            foreach (var engine in all)
+                engine.Dispose();
+        }
+
+        /// <summary>Tells that the default network is another one; id: any name for it, null: there is none.</summary>
+        public void SetNetwork(byte[] networkId, bool metered)
+        {
+            if (networkId == null)
+            {
+                Check(Native.cm_set_no_network(id, IntPtr.Zero));
+                return;
+            }
+            var digest = new byte[16];
+            using (var md5 = System.Security.Cryptography.MD5.Create())
+                Buffer.BlockCopy(md5.ComputeHash(networkId), 0, digest, 0, digest.Length);
+            var network = new NativeNetwork { Id = digest, Metered = metered ? 1u : 0u };
+            Check(Native.cm_set_network(id, ref network));
+        }
+
+        /// <summary>Sets what the app allows. Older generations do not replace newer ones.</summary>
+        public void SetSwitches(int generation, bool engine, int h3Percent, bool explore)
+        {
+            var switches = new NativeSwitches
+            {
+                Generation = checked((uint)generation), Engine = engine ? 1u : 0u,
+                H3Percent = checked((uint)h3Percent), Explore = explore ? 1u : 0u,
+            };
+            Check(Native.cm_set_switches(id, ref switches));
+        }
+
+        /// <summary>Ends all calls and connections, and saves what was learnt.</summary>
+        public void Dispose()
+        {
+            lock (Open)
+                if (Open.Remove(this) && Open.Count == 0)
+                    AppDomain.CurrentDomain.DomainUnload -= OnDomainUnload;
+            // Wakes the thread, which then ends the calls.
+            Native.cm_engine_close(id);
+            if (Thread.CurrentThread != thread)
+                thread.Join();
+        }
+
+        /// <summary>Starts a call.</summary>
+        internal Call Submit(ref NativeRequest request)
+        {
+            Call call;
+            ulong user;
+            lock (calls)
+            {
+                if (over != null)
+                    throw over;
+                user = ++users;
+                call = new Call(this, id, user);
+                calls.Add(user, call);
+            }
+            ulong native;
+            var status = Native.cm_submit(id, ref request, user, out native);
+            if (status == (int)CommuteStatus.Ok)
+            {
+                call.Begin(native);
+                return call;
+            }
+            Forget(user);
+            throw CommuteException.Of(status);
+        }
+
+        internal void Forget(ulong user)
+        {
+            lock (calls)
+                calls.Remove(user);
+        }
+
+        static void OnDomainUnload(object sender, EventArgs e) => CloseAll();
+
+        static ulong Create(EngineOptions options)
+        {
+            if (options.RootsPem != null && options.CheckChain != null)
+                throw new ArgumentException("either RootsPem or CheckChain decides about certificates");
+            using (var memory = new Memory())
+            {
+                var hints = options.H3Hints.ConvertAll(memory.Text);
+                var addresses = options.Addresses.ConvertAll(address => new NativeField
+                {
+                    Name = memory.Text(address.Key), Value = memory.Text(address.Value.ToString()),
+                });
+                var config = new NativeConfig
+                {
+                    Policy = (uint)options.Policy,
+                    Trust = options.CheckChain != null ? Native.TrustApp : options.RootsPem != null ? Native.TrustRoots : 0,
+                    RootsPem = memory.Bytes(options.RootsPem),
+                    IdentityChainPem = memory.Bytes(options.IdentityChainPem),
+                    IdentityKeyPem = memory.Bytes(options.IdentityKeyPem),
+                    MemoryFolder = memory.Text(options.MemoryFolder),
+                    H3Hints = memory.Array(hints), H3HintCount = (UIntPtr)hints.Count,
+                    Addresses = memory.Array(addresses), AddressCount = (UIntPtr)addresses.Count,
+                };
+                ulong engine;
+                UIntPtr length;
+                var error = new byte[512];
+                var status = (CommuteStatus)Native.cm_engine_new(ref config, out engine, error, (UIntPtr)error.Length, out length);
+                if (status == CommuteStatus.Ok)
+                    return engine;
+                var why = Encoding.UTF8.GetString(error, 0, (int)length);
+                if (status == CommuteStatus.Argument)
+                    throw new ArgumentException(why);
+                throw new CommuteException(status, false, why);
+            }
+        }
+
+        void Check(int status)
+        {
+            if (status != (int)CommuteStatus.Ok)
+                throw CommuteException.Of(status);
+        }
+
+        /// <summary>The thread: hands events on until the engine is closed.</summary>
+        void Run()
+        {
+            var events = new NativeEvent[EventsAtOnce];
+            while (true)
+            {
+                UIntPtr count;
+                var status = Native.cm_wait(id, events, (UIntPtr)events.Length, WaitMs, out count);
+                if (status == (int)CommuteStatus.Again)
+                    continue;
+                if (status != (int)CommuteStatus.Ok)
+                {
+                    EndAll(CommuteException.Of(status));
+                    return;
+                }
+                for (var index = 0; index < (int)count; index++)
+                    Handle(ref events[index]);
+            }
+        }
+
+        void Handle(ref NativeEvent happened)
+        {
+            if (happened.Kind == Native.CheckChain)
+            {
+                Native.cm_answer_chain(id, happened.Number, Accepts(happened.Number) ? 1u : 0u);
+                return;
+            }
+            Call call;
+            lock (calls)
+                calls.TryGetValue(happened.User, out call);
+            call?.Handle(ref happened);
+        }
+
+        bool Accepts(ulong number)
+        {
+            try
+            {
+                var host = Part(number, 0);
+                var chain = new List<byte[]>();
+                for (var part = Part(number, 1); part != null; part = Part(number, chain.Count + 1))
+                    chain.Add(part);
+                return host != null && checkChain(chain.ToArray(), Encoding.UTF8.GetString(host));
+            }
+            catch (Exception)
+            {
+                // A check that fails to decide has not accepted.
+                return false;
+            }
+        }
+
+        byte[] Part(ulong number, int part) => Native.Copy((byte[] into, UIntPtr cap, out UIntPtr length) =>
+            Native.cm_get_chain(id, number, (UIntPtr)part, into, cap, out length));
+
+        void EndAll(CommuteException why)
+        {
+            Call[] left;
+            lock (calls)
+            {
+                over = why;
+                left = new Call[calls.Count];
+                calls.Values.CopyTo(left, 0);
+                calls.Clear();
+            }
+            foreach (var call in left)
+                call.End(why);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Net;
+using System.Net.Http;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Commute.Client
+{
+    /// <summary>
+    /// Sends HttpClient's requests over commute's engine. The defaults are those of HttpClientHandler:
+    /// redirects are followed, cookies are kept, nothing is decompressed.
+    /// </summary>
+    public sealed class CommuteHandler : HttpMessageHandler
+    {
+        readonly CommuteEngine engine;
+        readonly bool disposeEngine;
+        CookieContainer cookies = new CookieContainer();
+
+        /// <summary>Makes a handler with an engine of its own.</summary>
+        public CommuteHandler() : this(new CommuteEngine(), true)
+        {
+        }
+
+        /// <summary>Makes a handler on an engine.</summary>
+        public CommuteHandler(CommuteEngine engine, bool disposeEngine = false)
+        {
+            if (engine == null)
+                throw new ArgumentNullException("engine");
+            this.engine = engine;
+            this.disposeEngine = disposeEngine;
+        }
+
+        /// <summary>Whether redirects are followed; true.</summary>
+        public bool AllowAutoRedirect { get; set; } = true;
+
+        /// <summary>After how many redirects the response is the last one; 50.</summary>
+        public int MaxAutomaticRedirections { get; set; } = 50;
+
+        /// <summary>Whether cookies are kept and sent; true.</summary>
+        public bool UseCookies { get; set; } = true;
+
+        /// <summary>The cookies.</summary>
+        public CookieContainer CookieContainer
+        {
+            get { return cookies; }
+            set
+            {
+                if (value == null)
+                    throw new ArgumentNullException("value");
+                cookies = value;
+            }
+        }
+
+        /// <summary>Which content encodings are asked for and undone; none.</summary>
+        public DecompressionMethods AutomaticDecompression { get; set; }
+
+        protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken token)
+        {
+            if (request == null)
+                throw new ArgumentNullException("request");
+            for (var redirects = 0; ; redirects++)
+            {
+                if (token.IsCancellationRequested)
+                    throw new TaskCanceledException("the request was cancelled");
+                RequireHttps(request.RequestUri);
+                var response = await Exchange.SendAsync(engine, request, Extra(request), token).ConfigureAwait(false);
+                if (UseCookies)
+                    Keep(response, request.RequestUri);
+                var next = AllowAutoRedirect && redirects < MaxAutomaticRedirections
+                    ? Redirects.Target(response, request.RequestUri) : null;
+                if (next == null)
+                    return Decompression.Undo(response, AutomaticDecompression);
+                Redirects.Follow(request, response.StatusCode, next);
+                response.Dispose();
+            }
+        }
+
+        protected override void Dispose(bool disposing)
+        {
+            if (disposing && disposeEngine)
+                engine.Dispose();
+            base.Dispose(disposing);
+        }
+
+        static void RequireHttps(Uri url)
+        {
+            if (url == null || !url.IsAbsoluteUri)
+                throw new InvalidOperationException("the URL of a request is absolute");
+            if (url.Scheme != Uri.UriSchemeHttps)
+                throw new HttpRequestException("commute takes https only, not " + url.Scheme);
+        }
+
+        /// <summary>Returns the header fields that the request's own do not have.</summary>
+        List<KeyValuePair<string, string>> Extra(HttpRequestMessage request)
+        {
+            var fields = new List<KeyValuePair<string, string>>();
+            var cookie = UseCookies ? cookies.GetCookieHeader(request.RequestUri) : "";
+            if (cookie.Length > 0)
+                fields.Add(new KeyValuePair<string, string>("cookie", cookie));
+            var encodings = Decompression.Names(AutomaticDecompression);
+            if (encodings.Length > 0 && request.Headers.AcceptEncoding.Count == 0)
+                fields.Add(new KeyValuePair<string, string>("accept-encoding", encodings));
+            return fields;
+        }
+
+        void Keep(HttpResponseMessage response, Uri url)
+        {
+            IEnumerable<string> fields;
+            if (!response.Headers.TryGetValues("Set-Cookie", out fields))
+                return;
+            foreach (var field in fields)
+                try
+                {
+                    cookies.SetCookies(url, field);
+                }
+                catch (CookieException)
+                {
+                    // A server's cookie that is not valid is not kept (RFC 6265 section 5.2).
+                }
+        }
+    }
+}

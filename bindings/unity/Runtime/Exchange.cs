@@ -1,0 +1,140 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Net;
+using System.Net.Http;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Commute.Client
+{
+    /// <summary>One request and its response, without redirects.</summary>
+    static class Exchange
+    {
+        /// <summary>Bodies up to this size are held in memory, so that the engine can send them again.</summary>
+        const int WholeBytes = 64 << 10;
+
+        /// <summary>Sends a request; returns its response when the head is there.</summary>
+        public static async Task<HttpResponseMessage> SendAsync(
+            CommuteEngine engine, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, CancellationToken token)
+        {
+            Call call = null;
+            var cancellation = default(CancellationTokenRegistration);
+            try
+            {
+                // Asking for the length makes the content compute it, and add it to its fields.
+                var length = request.Content?.Headers.ContentLength;
+                byte[] whole = null;
+                if (length <= WholeBytes)
+                    whole = await request.Content.ReadAsByteArrayAsync().ConfigureAwait(false);
+                call = Submit(engine, request, extra, whole, length ?? -1);
+                cancellation = token.Register(call.Cancel);
+                if (request.Content != null && whole == null)
+                    Upload(request.Content, call);
+                var status = await call.Head.ConfigureAwait(false);
+                return Response(request, call, status, cancellation);
+            }
+            catch (Exception error)
+            {
+                cancellation.Dispose();
+                call?.Release();
+                if (token.IsCancellationRequested)
+                    throw new TaskCanceledException("the request was cancelled", error);
+                throw new HttpRequestException(
+                    error is CommuteException ? error.Message : "the body of the request failed: " + error.Message, error);
+            }
+        }
+
+        static Call Submit(
+            CommuteEngine engine, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, byte[] whole, long length)
+        {
+            using (var memory = new Memory())
+            {
+                var fields = Fields(request).Concat(extra).Select(field => new NativeField
+                {
+                    Name = memory.Text(field.Key), Value = memory.Text(field.Value),
+                }).ToList();
+                var native = new NativeRequest
+                {
+                    Method = memory.Text(request.Method.Method),
+                    // The fragment is not sent (RFC 9110 section 7.1).
+                    Url = memory.Text(request.RequestUri.GetComponents(
+                        UriComponents.HttpRequestUrl & ~UriComponents.UserInfo, UriFormat.UriEscaped)),
+                    Headers = memory.Array(fields), HeaderCount = (UIntPtr)fields.Count,
+                    Body = memory.Bytes(whole),
+                    StreamedBytes = length,
+                    Flags = request.Content != null && whole == null ? Native.Streamed : 0,
+                };
+                return engine.Submit(ref native);
+            }
+        }
+
+        static IEnumerable<KeyValuePair<string, string>> Fields(HttpRequestMessage request)
+        {
+            foreach (var field in request.Headers)
+                // These are about a connection of HTTP/1.1 (RFC 9110 section 7.6.1); the engine has its own.
+                if (!IsOfConnection(field.Key))
+                    yield return new KeyValuePair<string, string>(
+                        field.Key, string.Join(Separator(field.Key), field.Value));
+            if (request.Content == null)
+                yield break;
+            foreach (var field in request.Content.Headers)
+                if (field.Key.ToLowerInvariant() != "content-length")
+                    yield return new KeyValuePair<string, string>(field.Key, string.Join(", ", field.Value));
+        }
+
+        static string Separator(string name)
+        {
+            switch (name.ToLowerInvariant())
+            {
+                case "cookie": return "; ";
+                case "user-agent": case "server": return " ";
+                default: return ", ";
+            }
+        }
+
+        static bool IsOfConnection(string name)
+        {
+            switch (name.ToLowerInvariant())
+            {
+                case "connection": case "keep-alive": case "proxy-connection": case "transfer-encoding":
+                case "upgrade": case "expect": case "host":
+                    return true;
+                default:
+                    return false;
+            }
+        }
+
+        /// <summary>Begins to write the body. If that fails, so does the call.</summary>
+        static void Upload(HttpContent content, Call call) => Task.Run(async () =>
+        {
+            try
+            {
+                await content.CopyToAsync(new UploadStream(call)).ConfigureAwait(false);
+                call.Finish();
+            }
+            catch (Exception error)
+            {
+                call.Abort(error);
+            }
+        });
+
+        static HttpResponseMessage Response(
+            HttpRequestMessage request, Call call, int status, CancellationTokenRegistration cancellation)
+        {
+            var report = new RouteReport(call.Lines(Native.Report));
+            request.Properties[RouteReport.Property] = report;
+            var response = new HttpResponseMessage((HttpStatusCode)status)
+            {
+                RequestMessage = request,
+                Version = report.Protocol == "http/1.1" ? HttpVersion.Version11 : new Version(report.Protocol == "h3" ? "3.0" : "2.0"),
+                Content = new StreamContent(new ResponseStream(call, cancellation)),
+            };
+            foreach (var field in call.Lines(Native.Headers))
+                if (!response.Headers.TryAddWithoutValidation(field.Key, field.Value))
+                    response.Content.Headers.TryAddWithoutValidation(field.Key, field.Value);
+            return response;
+        }
+    }
+}

@@ -1,0 +1,50 @@
+using System;
+using System.Net;
+using System.Net.Http;
+
+namespace Commute.Client
+{
+    /// <summary>Redirects, as SocketsHttpHandler follows them.</summary>
+    static class Redirects
+    {
+        /// <summary>Returns where a response redirects to; null if it does not, or to what is not https.</summary>
+        public static Uri Target(HttpResponseMessage response, Uri from)
+        {
+            switch ((int)response.StatusCode)
+            {
+                case 300: case 301: case 302: case 303: case 307: case 308:
+                    break;
+                default:
+                    return null;
+            }
+            var location = response.Headers.Location;
+            if (location == null)
+                return null;
+            var target = location.IsAbsoluteUri ? location : new Uri(from, location);
+            if (target.Scheme != Uri.UriSchemeHttps)
+                return null;
+            // RFC 9110 section 10.2.2: the fragment is inherited.
+            if (target.Fragment.Length == 0 && from.Fragment.Length > 0)
+                target = new UriBuilder(target) { Fragment = from.Fragment.Substring(1) }.Uri;
+            return target;
+        }
+
+        /// <summary>Turns a request into the one that follows it.</summary>
+        public static void Follow(HttpRequestMessage request, HttpStatusCode status, Uri target)
+        {
+            // Meant for where it was sent to, not for where that points.
+            request.Headers.Authorization = null;
+            var toGet = (int)status == 303
+                ? request.Method != HttpMethod.Get && request.Method != HttpMethod.Head
+                : (int)status <= 302 && request.Method == HttpMethod.Post;
+            if (toGet)
+            {
+                request.Method = HttpMethod.Get;
+                request.Content = null;
+                if (request.Headers.TransferEncodingChunked == true)
+                    request.Headers.TransferEncodingChunked = false;
+            }
+            request.RequestUri = target;
+        }
+    }
+}

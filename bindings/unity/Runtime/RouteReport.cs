@@ -1,0 +1,83 @@
+using System.Collections.Generic;
+using System.Globalization;
+using System.Net.Http;
+
+namespace Commute.Client
+{
+    /// <summary>How a response came.</summary>
+    public sealed class RouteReport
+    {
+        internal const string Property = "Commute.RouteReport";
+
+        readonly Dictionary<string, string> values = new Dictionary<string, string>();
+
+        internal RouteReport(List<KeyValuePair<string, string>> lines)
+        {
+            foreach (var line in lines)
+                values[line.Key] = line.Value;
+        }
+
+        /// <summary>The version of HTTP: <c>http/1.1</c>, <c>h2</c> or <c>h3</c>.</summary>
+        public string Protocol => Value("protocol");
+
+        /// <summary>Why this connection, as a word.</summary>
+        public string Why => Value("why");
+
+        /// <summary>The same as a sentence.</summary>
+        public string Because => Value("because");
+
+        /// <summary>The connection's number in the engine.</summary>
+        public long Connection => Number("connection") ?? 0;
+
+        /// <summary>Whether the connection was open before.</summary>
+        public bool Reused => Number("reused") == 1;
+
+        /// <summary>Whether its handshake resumed a TLS session.</summary>
+        public bool Resumed => Number("resumed") == 1;
+
+        /// <summary>How often the request was sent.</summary>
+        public long Attempts => Number("attempts") ?? 0;
+
+        /// <summary>The connection's local port.</summary>
+        public int LocalPort => (int)(Number("local-port") ?? 0);
+
+        /// <summary>The name was resolved, in ns after the request was made; null if that was done before.</summary>
+        public long? DnsNs => Number("dns-ns");
+
+        /// <summary>TCP was connected, likewise.</summary>
+        public long? ConnectNs => Number("connect-ns");
+
+        /// <summary>The handshake was done, likewise.</summary>
+        public long? TlsNs => Number("tls-ns");
+
+        /// <summary>The request was handed to the transport, likewise.</summary>
+        public long? SentNs => Number("sent-ns");
+
+        /// <summary>The head of the response came, likewise.</summary>
+        public long? HeadNs => Number("head-ns");
+
+        string Value(string name)
+        {
+            string value;
+            return values.TryGetValue(name, out value) ? value : "";
+        }
+
+        long? Number(string name)
+        {
+            long number;
+            return long.TryParse(Value(name), NumberStyles.None, CultureInfo.InvariantCulture, out number) ? number : (long?)null;
+        }
+    }
+
+    /// <summary>What commute adds to responses.</summary>
+    public static class CommuteResponses
+    {
+        /// <summary>Returns how the response came; null if commute did not bring it.</summary>
+        public static RouteReport CommuteReport(this HttpResponseMessage response)
+        {
+            object report;
+            var request = response.RequestMessage;
+            return request != null && request.Properties.TryGetValue(RouteReport.Property, out report) ? report as RouteReport : null;
+        }
+    }
+}

@@ -1,0 +1,234 @@
+using System;
+using System.IO;
+using System.Linq;
+using System.Net.Http;
+using System.Security.Cryptography;
+using System.Threading;
+using System.Threading.Tasks;
+using Commute.Client;
+
+namespace CommuteTests
+{
+    /// <summary>What only commute's handler does, or where Mono's own would take too long.</summary>
+    public static class Calls
+    {
+        public static async Task ReportsTellHow()
+        {
+            var options = Setting.ForServer();
+            options.H3Hints.Add(Setting.Server);
+            options.Policy = RoutePolicy.Http3;
+            using (var client = Client(options))
+            using (var response = await client.GetAsync("health"))
+            {
+                var report = response.CommuteReport();
+                Expect.Equal("h3", report.Protocol);
+                Expect.Equal(new Version(3, 0), response.Version);
+                Expect.True(!report.Reused && report.Attempts == 1 && report.LocalPort > 0, "a first request");
+                Expect.True(report.Because.Length > 0 && report.HeadNs > report.TlsNs, "times in order");
+            }
+        }
+
+        public static async Task UploadsAreStreamed()
+        {
+            const int bytes = 20000000;
+            var body = new byte[bytes];
+            new Random(7).NextBytes(body);
+            string digest;
+            using (var sha256 = SHA256.Create())
+                digest = BitConverter.ToString(sha256.ComputeHash(body)).Replace("-", "").ToLowerInvariant();
+            using (var client = Client(Setting.ForServer()))
+            {
+                var source = new Counting(new MemoryStream(body));
+                using (var response = await client.PutAsync("upload", new StreamContent(source)))
+                    Expect.True((await response.Content.ReadAsStringAsync()).Contains(digest), "the digest is another");
+            }
+        }
+
+        public static async Task AnUploadWaitsForTheServer()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+            {
+                var source = new Counting(new MemoryStream(new byte[100000000]));
+                using (var cancel = new CancellationTokenSource(1000))
+                    await Expect.Throws<OperationCanceledException>(
+                        () => client.PostAsync("stall", new StreamContent(source), cancel.Token));
+                // The server reads nothing: windows and buffers fill, and no more is read here.
+                Expect.True(source.Bytes < 20000000, source.Bytes + " bytes were read from the body");
+            }
+        }
+
+        public static async Task AThousandAtOnce()
+        {
+            using (var client = Client(Setting.ForServer()))
+            {
+                var bodies = await Task.WhenAll(Enumerable.Range(0, 1000).Select(_ => client.GetByteArrayAsync("bytes/20000")));
+                Expect.Equal(1000, bodies.Count(body => body.Length == 20000));
+            }
+        }
+
+        public static async Task DisposedInMidRead()
+        {
+            using (var client = Client(Setting.ForServer()))
+            {
+                for (var round = 0; round < 20; round++)
+                {
+                    var response = await client.GetAsync("bytes/100000000", HttpCompletionOption.ResponseHeadersRead);
+                    var body = await response.Content.ReadAsStreamAsync();
+                    Expect.True(await body.ReadAsync(new byte[1000], 0, 1000) > 0, "some came");
+                    response.Dispose();
+                    await Expect.Throws<ObjectDisposedException>(() => body.ReadAsync(new byte[1000], 0, 1000));
+                }
+                Expect.Equal("ok\n", await client.GetStringAsync("health"));
+            }
+        }
+
+        public static async Task DisposedWhileAReadWaits()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+                for (var round = 0; round < 20; round++)
+                {
+                    var response = await client.GetAsync("endless", HttpCompletionOption.ResponseHeadersRead);
+                    var body = await response.Content.ReadAsStreamAsync();
+                    var buffer = new byte[1000];
+                    var reading = Task.Run(async () =>
+                    {
+                        while (await body.ReadAsync(buffer, 0, buffer.Length) > 0)
+                        {
+                        }
+                    });
+                    await Task.Delay(round);
+                    response.Dispose();
+                    await Expect.Throws<ObjectDisposedException>(() => reading);
+                }
+        }
+
+        public static async Task CancelledInMidRead()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+            using (var cancel = new CancellationTokenSource())
+            {
+                var response = await client.GetAsync("endless", HttpCompletionOption.ResponseHeadersRead);
+                var body = await response.Content.ReadAsStreamAsync();
+                cancel.CancelAfter(50);
+                await Expect.Throws<OperationCanceledException>(async () =>
+                {
+                    while (await body.ReadAsync(new byte[1000], 0, 1000, cancel.Token) > 0)
+                    {
+                    }
+                });
+            }
+        }
+
+        public static async Task ReadsByAllTheWaysOfStream()
+        {
+            using (var client = Client(Setting.ForServer()))
+            using (var body = await client.GetStreamAsync("bytes/100000"))
+            {
+                var buffer = new byte[1000];
+                var read = body.Read(buffer, 0, 1000);
+                read += await Task.Factory.FromAsync(body.BeginRead, body.EndRead, buffer, 0, 1000, null);
+                using (var rest = new MemoryStream())
+                {
+                    body.CopyTo(rest);
+                    Expect.Equal(100000L, read + rest.Length);
+                }
+                Expect.Equal(0, body.Read(buffer, 0, 1000));
+            }
+        }
+
+        public static async Task ErrorsTellMore()
+        {
+            using (var client = Client(Setting.ForSite()))
+            {
+                var error = await Expect.Throws<HttpRequestException>(() => client.GetAsync("health"));
+                var inner = (CommuteException)error.InnerException;
+                Expect.Equal(CommuteStatus.Certificate, inner.Status);
+                Expect.True(!inner.MayHaveActed, "nothing was sent");
+                error = await Expect.Throws<HttpRequestException>(() => client.GetAsync("http://localhost/"));
+                Expect.True(error.Message.Contains("https only"), error.Message);
+            }
+        }
+
+        public static async Task TheAppChecksChains()
+        {
+            foreach (var answer in new Func<bool>[] { () => true, () => false, () => { throw new Exception("undecided"); } })
+            {
+                var options = Setting.ForServer();
+                options.RootsPem = null;
+                string asked = null;
+                options.CheckChain = (chain, host) =>
+                {
+                    asked = host + " " + chain.Length + " " + chain[0][0];
+                    return answer();
+                };
+                var accepted = answer == (Func<bool>)null;
+                try
+                {
+                    accepted = answer();
+                }
+                catch (Exception)
+                {
+                    accepted = false;
+                }
+                using (var client = Client(options))
+                    if (accepted)
+                        Expect.Equal("ok\n", await client.GetStringAsync("health"));
+                    else
+                        Expect.Equal(CommuteStatus.Certificate, ((CommuteException)(await Expect.Throws<HttpRequestException>(
+                            () => client.GetAsync("health"))).InnerException).Status);
+                Expect.Equal("localhost 2 48", asked);
+            }
+        }
+
+        public static async Task OptionsThatAreWrongSayWhy()
+        {
+            var error = await Expect.Throws<ArgumentException>(() =>
+            {
+                new CommuteEngine(new EngineOptions { RootsPem = new byte[] { 1 } });
+                return Task.FromResult(true);
+            });
+            Expect.True(error.Message.Contains("no certificate"), error.Message);
+        }
+
+        internal static HttpClient Client(EngineOptions options, string origin = null) =>
+            new HttpClient(new CommuteHandler(new CommuteEngine(options), true)) { BaseAddress = new Uri(origin ?? Setting.Server) };
+    }
+
+    /// <summary>Counts what is read, and cannot tell its length.</summary>
+    sealed class Counting : Stream
+    {
+        readonly Stream inner;
+        long bytes;
+
+        public Counting(Stream inner)
+        {
+            this.inner = inner;
+        }
+
+        public long Bytes => Interlocked.Read(ref bytes);
+        public override bool CanRead => true;
+        public override bool CanSeek => false;
+        public override bool CanWrite => false;
+        public override long Length => throw new NotSupportedException();
+        public override long Position
+        {
+            get { throw new NotSupportedException(); }
+            set { throw new NotSupportedException(); }
+        }
+
+        public override int Read(byte[] buffer, int offset, int count)
+        {
+            var got = inner.Read(buffer, offset, count);
+            Interlocked.Add(ref bytes, got);
+            return got;
+        }
+
+        public override void Flush()
+        {
+        }
+
+        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
+        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+        public override void SetLength(long value) => throw new NotSupportedException();
+    }
+}

@@ -1,0 +1,84 @@
+using System;
+using System.IO;
+using System.Linq;
+using System.Net.Http;
+using System.Threading;
+using System.Threading.Tasks;
+using Commute.Client;
+
+namespace CommuteTests
+{
+    /// <summary>How engines end.</summary>
+    public static class Lives
+    {
+        public static async Task AnEngineClosedInMidCallFailsIt()
+        {
+            for (var round = 0; round < 20; round++)
+            {
+                var engine = new CommuteEngine(Setting.ForSite());
+                var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Site) };
+                var stalled = client.GetAsync("stall");
+                var endless = await client.GetStreamAsync("endless");
+                await Task.Delay(round);
+                engine.Dispose();
+                var error = await Expect.Throws<HttpRequestException>(() => stalled);
+                Expect.Equal(CommuteStatus.Closed, ((CommuteException)error.InnerException).Status);
+                await Expect.Throws<IOException>(() => endless.CopyToAsync(Stream.Null));
+                await Expect.Throws<HttpRequestException>(() => client.GetAsync("echo"));
+                engine.Dispose();
+            }
+        }
+
+        public static Task DomainsAreUnloaded()
+        {
+            var before = Threads();
+            for (var round = 0; round < 10; round++)
+            {
+                var domain = AppDomain.CreateDomain("reload " + round, null, AppDomain.CurrentDomain.SetupInformation);
+                var inside = (Inside)domain.CreateInstanceAndUnwrap(typeof(Inside).Assembly.FullName, typeof(Inside).FullName);
+                Expect.Equal("ok\n", inside.Run(Setting.Arguments));
+                inside = null;
+                // With an engine open, one response half read, and one request without a response.
+                AppDomain.Unload(domain);
+            }
+            // Pools keep some threads; an engine that is left has two each.
+            Expect.True(Threads() < before + 10, "there were " + before + " threads, and are " + Threads());
+            return Task.FromResult(true);
+        }
+
+        public static async Task WhatIsForgottenIsReleased()
+        {
+            using (var client = Calls.Client(Setting.ForServer()))
+            {
+                // Far more than are kept at a time, none disposed.
+                for (var round = 0; round < 40; round++)
+                {
+                    await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => Drop(client)));
+                    GC.Collect();
+                    GC.WaitForPendingFinalizers();
+                }
+                Expect.Equal("ok\n", await client.GetStringAsync("health"));
+            }
+        }
+
+        static Task Drop(HttpClient client) =>
+            client.GetAsync("bytes/1000000", HttpCompletionOption.ResponseHeadersRead).ContinueWith(_ => { });
+
+        static int Threads() => Directory.GetDirectories("/proc/self/task").Length;
+    }
+
+    /// <summary>What runs in a domain that is unloaded.</summary>
+    public sealed class Inside : MarshalByRefObject
+    {
+        public string Run(string[] setting)
+        {
+            Setting.Read(setting);
+            var client = Calls.Client(Setting.ForServer());
+            var health = client.GetStringAsync("health").Result;
+            var half = client.GetStreamAsync("bytes/100000000").Result;
+            half.Read(new byte[10], 0, 10);
+            Calls.Client(Setting.ForSite(), Setting.Site).GetAsync("stall");
+            return health;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The binding for Unity, on Mono: compiled by mcs, run against real servers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+mod site;
+
+#[path = "../../client/tests/common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::start;
+use server::Config;
+
+const UNITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/unity");
+/// What Unity 2019.4 understands.
+const LANGUAGE: &str = "-langversion:7.2";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_client_on_mono_works_over_the_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(tests) = compiled(folder.path()) else {
+        return;
+    };
+    let (site, server) = (site::start().await, start(Config::default()).await);
+    let roots = folder.path().join("site.pem");
+    std::fs::write(&roots, &site.root_pem).unwrap();
+    let arguments = [
+        format!("https://localhost:{}/", site.address.port()),
+        roots.display().to_string(),
+        server.url("/"),
+        server.folder.path().join("ca.pem").display().to_string(),
+    ];
+    // The test's runtime must go on serving.
+    let ran = tokio::task::spawn_blocking(move || {
+        let mut mono = Command::new("mono");
+        mono.arg("--debug")
+            .arg(tests)
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", library());
+        mono.output().unwrap()
+    });
+    let ran = ran.await.unwrap();
+    assert!(ran.status.success(), "{}", said(&ran));
+    // Each case prints a line.
+    assert!(
+        said(&ran)
+            .lines()
+            .filter(|line| line.starts_with("ok "))
+            .count()
+            > 40,
+        "{}",
+        said(&ran)
+    );
+}
+
+#[test]
+fn a_missing_library_is_named_with_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(tests) = compiled(folder.path()) else {
+        return;
+    };
+    let mut mono = Command::new("mono");
+    let ran = mono
+        .arg(tests)
+        .arg("missing-library")
+        .env_remove("LD_LIBRARY_PATH")
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", said(&ran));
+    for part in [
+        "libcommute_client.so",
+        "x86_64",
+        "Plugins/x86_64",
+        "LD_LIBRARY_PATH",
+    ] {
+        assert!(
+            said(&ran).contains(part),
+            "{part} is missing: {}",
+            said(&ran)
+        );
+    }
+}
+
+/// What Unity's own classes would be is declared by a file of the tests; nothing is run.
+#[test]
+fn what_only_unity_runs_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    if !mono_is_here() {
+        return;
+    }
+    let mut sources = sources(&Path::new(UNITY).join("Runtime"));
+    sources.extend(sources_of(&["Editor", "Samples~/Basic", "Tests~/Unity"]));
+    for defines in ["UNITY_EDITOR", "UNITY_ANDROID", "UNITY_IOS"] {
+        let out = folder.path().join("unity.dll");
+        let defines = format!("-define:UNITY_2019_4_OR_NEWER;{defines}");
+        mcs(&out, &["-target:library", &defines], &sources);
+    }
+}
+
+/// Unity ignores files of a package that have no `.meta`, and two that share an id.
+#[test]
+fn every_file_of_the_package_has_an_id_of_its_own() {
+    let mut ids = std::collections::HashMap::new();
+    let mut folders = vec![PathBuf::from(UNITY)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.ends_with('~') || name.ends_with(".meta") {
+                continue;
+            }
+            let meta = PathBuf::from(format!("{}.meta", path.display()));
+            let meta =
+                std::fs::read_to_string(&meta).unwrap_or_else(|_| panic!("{meta:?} is missing"));
+            let id = meta
+                .lines()
+                .find_map(|line| line.strip_prefix("guid: "))
+                .unwrap()
+                .to_owned();
+            assert_eq!(id.len(), 32, "{path:?}");
+            if let Some(other) = ids.insert(id, path.clone()) {
+                panic!("{path:?} and {other:?} have the same id");
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    assert!(ids.len() > 20);
+}
+
+fn compiled(folder: &Path) -> Option<PathBuf> {
+    if !mono_is_here() {
+        return None;
+    }
+    let mut sources = sources(&Path::new(UNITY).join("Runtime"));
+    sources.extend(sources_of(&["Tests~"]));
+    let out = folder.join("tests.exe");
+    mcs(&out, &[], &sources);
+    Some(out)
+}
+
+fn mono_is_here() -> bool {
+    let runs = |program| Command::new(program).arg("--version").output().is_ok();
+    let http = Path::new("/usr/lib/mono/4.5/System.Net.Http.dll").exists();
+    let here = runs("mcs") && runs("mono") && http;
+    if !here {
+        testing::skip(
+            "Mono is missing: apt-get install mono-mcs mono-runtime libmono-system-net-http4.0-cil",
+        );
+    }
+    here
+}
+
+fn sources_of(folders: &[&str]) -> Vec<PathBuf> {
+    let folders = folders.iter().map(|folder| Path::new(UNITY).join(folder));
+    folders.flat_map(|folder| sources(&folder)).collect()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cs"))
+        .collect()
+}
+
+fn mcs(out: &Path, options: &[&str], sources: &[PathBuf]) {
+    let mut mcs = Command::new("mcs");
+    mcs.args([LANGUAGE, "-warnaserror+", "-r:System.Net.Http.dll"])
+        .args(options);
+    let built = mcs
+        .arg(format!("-out:{}", out.display()))
+        .args(sources)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", said(&built));
+}
+
+/// The folder of the library, which lies beside the tests.
+fn library() -> PathBuf {
+    std::env::current_exe()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
