@@ -42,8 +42,9 @@
 //!
 //! # Building
 //!
-//! `cargo build --profile dist -p commute-client-c --features quiet` makes `libcommute_client.so`
-//! as apps ship it; `cargo rustc --crate-type staticlib` makes an archive instead, which iOS needs.
+//! `cargo rustc --profile dist -p commute-client-c --features quiet --crate-type cdylib` makes
+//! `libcommute_client.so` as apps ship it; with `staticlib` instead of `cdylib` an archive, which iOS
+//! needs. (`cargo build` makes a library for Rust, too, and then optimises less across crates.)
 
 mod abi;
 mod call;
