@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Text;
 using System.Threading.Tasks;
 
@@ -31,11 +32,15 @@ namespace Commute.Client
             head.Task.ContinueWith(task => task.Exception, TaskContinuationOptions.OnlyOnFaulted);
         }
 
+        /// <summary>Learns its id, when <c>cm_submit</c> has returned.</summary>
         public void Begin(ulong native)
         {
-            lock (gate)
-                id = native;
+            SubmittedAt = Stopwatch.GetTimestamp();
+            Id = native;
         }
+
+        /// <summary>When it was handed to the engine, by Stopwatch.</summary>
+        public long SubmittedAt { get; private set; }
 
         /// <summary>Waits for the head of the response; returns its status.</summary>
         public Task<int> Head => head.Task;
@@ -140,7 +145,7 @@ namespace Commute.Client
                     break;
                 case Native.Done:
                     // The event may come before cm_submit has told the id.
-                    Begin(happened.Call);
+                    Id = happened.Call;
                     var status = (CommuteStatus)happened.Status;
                     End(status == CommuteStatus.Ok ? null : new CommuteException(
                         status, happened.Number == 1, Encoding.UTF8.GetString(Text(Native.Error))));
@@ -168,6 +173,11 @@ namespace Commute.Client
             {
                 lock (gate)
                     return id;
+            }
+            set
+            {
+                lock (gate)
+                    id = value;
             }
         }
 

@@ -38,6 +38,8 @@ namespace Commute.Client
             catch (Exception error)
             {
                 cancellation.Dispose();
+                if (call != null)
+                    Report(request, call);
                 call?.Release();
                 if (token.IsCancellationRequested)
                     throw new TaskCanceledException("the request was cancelled", error);
@@ -123,8 +125,7 @@ namespace Commute.Client
         static HttpResponseMessage Response(
             HttpRequestMessage request, Call call, int status, CancellationTokenRegistration cancellation)
         {
-            var report = new RouteReport(call.Lines(Native.Report));
-            request.Properties[RouteReport.Property] = report;
+            var report = Report(request, call);
             var response = new HttpResponseMessage((HttpStatusCode)status)
             {
                 RequestMessage = request,
@@ -135,6 +136,14 @@ namespace Commute.Client
                 if (!response.Headers.TryAddWithoutValidation(field.Key, field.Value))
                     response.Content.Headers.TryAddWithoutValidation(field.Key, field.Value);
             return response;
+        }
+
+        /// <summary>Adds to a request how it fared.</summary>
+        static RouteReport Report(HttpRequestMessage request, Call call)
+        {
+            var report = new RouteReport(call.Lines(Native.Report), call.SubmittedAt);
+            request.Properties[RouteReport.Property] = report;
+            return report;
         }
     }
 }

@@ -4,20 +4,24 @@ using System.Net.Http;
 
 namespace Commute.Client
 {
-    /// <summary>How a response came.</summary>
+    /// <summary>How a response came, or how far a request got that has none.</summary>
     public sealed class RouteReport
     {
         internal const string Property = "Commute.RouteReport";
 
         readonly Dictionary<string, string> values = new Dictionary<string, string>();
 
-        internal RouteReport(List<KeyValuePair<string, string>> lines)
+        internal RouteReport(List<KeyValuePair<string, string>> lines, long submittedAt)
         {
+            SubmittedAt = submittedAt;
             foreach (var line in lines)
                 values[line.Key] = line.Value;
         }
 
-        /// <summary>The version of HTTP: <c>http/1.1</c>, <c>h2</c> or <c>h3</c>.</summary>
+        /// <summary>When the request was handed to the engine, as <c>Stopwatch.GetTimestamp</c> says it.</summary>
+        public long SubmittedAt { get; }
+
+        /// <summary>The version of HTTP: <c>http/1.1</c>, <c>h2</c> or <c>h3</c>; empty if nothing was sent.</summary>
         public string Protocol => Value("protocol");
 
         /// <summary>Why this connection, as a word.</summary>
@@ -41,7 +45,7 @@ namespace Commute.Client
         /// <summary>The connection's local port.</summary>
         public int LocalPort => (int)(Number("local-port") ?? 0);
 
-        /// <summary>The name was resolved, in ns after the request was made; null if that was done before.</summary>
+        /// <summary>The name was resolved, in ns after <c>SubmittedAt</c>; null if that was done before.</summary>
         public long? DnsNs => Number("dns-ns");
 
         /// <summary>TCP was connected, likewise.</summary>
@@ -69,15 +73,17 @@ namespace Commute.Client
         }
     }
 
-    /// <summary>What commute adds to responses.</summary>
-    public static class CommuteResponses
+    /// <summary>What commute adds to requests and responses.</summary>
+    public static class CommuteMessages
     {
         /// <summary>Returns how the response came; null if commute did not bring it.</summary>
-        public static RouteReport CommuteReport(this HttpResponseMessage response)
+        public static RouteReport CommuteReport(this HttpResponseMessage response) => response.RequestMessage?.CommuteReport();
+
+        /// <summary>Returns how the request fared, even if it failed; null if commute did not send it.</summary>
+        public static RouteReport CommuteReport(this HttpRequestMessage request)
         {
             object report;
-            var request = response.RequestMessage;
-            return request != null && request.Properties.TryGetValue(RouteReport.Property, out report) ? report as RouteReport : null;
+            return request.Properties.TryGetValue(RouteReport.Property, out report) ? (RouteReport)report : null;
         }
     }
 }

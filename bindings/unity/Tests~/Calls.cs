@@ -1,4 +1,5 @@
 using System;
+using System.Diagnostics;
 using System.IO;
 using System.Linq;
 using System.Net.Http;
@@ -25,6 +26,21 @@ namespace CommuteTests
                 Expect.Equal(new Version(3, 0), response.Version);
                 Expect.True(!report.Reused && report.Attempts == 1 && report.LocalPort > 0, "a first request");
                 Expect.True(report.Because.Length > 0 && report.HeadNs > report.TlsNs, "times in order");
+            }
+        }
+
+        public static async Task ARequestWithoutAResponseHasAReport()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+            using (var cancel = new CancellationTokenSource(500))
+            {
+                await client.GetStringAsync("echo");
+                var request = new HttpRequestMessage(HttpMethod.Get, "stall");
+                await Expect.Throws<OperationCanceledException>(() => client.SendAsync(request, cancel.Token));
+                var report = request.CommuteReport();
+                Expect.True(report.Protocol == "h2" && report.Reused && report.HeadNs == null, report.Protocol + " " + report.HeadNs);
+                var since = Stopwatch.GetTimestamp() - report.SubmittedAt;
+                Expect.True(since > 0 && since < 60 * Stopwatch.Frequency, since + " ticks since it was submitted");
             }
         }
 
