@@ -33,14 +33,7 @@ namespace Commute.Client
         }
 
         /// <summary>Learns its id, when <c>cm_submit</c> has returned.</summary>
-        public void Begin(ulong native)
-        {
-            SubmittedAt = Stopwatch.GetTimestamp();
-            Id = native;
-        }
-
-        /// <summary>When it was handed to the engine, by Stopwatch.</summary>
-        public long SubmittedAt { get; private set; }
+        public void Begin(ulong native) => Id = native;
 
         /// <summary>Waits for the head of the response; returns its status.</summary>
         public Task<int> Head => head.Task;
@@ -92,18 +85,17 @@ namespace Commute.Client
             }
         }
 
-        /// <summary>Returns the lines of a text as names and values; none if it is not there.</summary>
-        public List<KeyValuePair<string, string>> Lines(uint what)
+        /// <summary>Returns fields of the response as names and values.</summary>
+        // Their bytes may not be UTF-8 (RFC 9110 section 5.5).
+        public List<KeyValuePair<string, string>> Fields(uint what) =>
+            Lines(Encoding.GetEncoding("iso-8859-1").GetString(Text(what)));
+
+        /// <summary>Returns how the call fared so far.</summary>
+        public RouteReport Report()
         {
-            var lines = new List<KeyValuePair<string, string>>();
-            // Header fields may have bytes that are not UTF-8 (RFC 9110 section 5.5).
-            var encoding = what == Native.Report ? Encoding.UTF8 : Encoding.GetEncoding("iso-8859-1");
-            foreach (var line in encoding.GetString(Text(what)).Split(new[] { "\r\n" }, StringSplitOptions.RemoveEmptyEntries))
-            {
-                var colon = line.IndexOf(": ", StringComparison.Ordinal);
-                lines.Add(new KeyValuePair<string, string>(line.Substring(0, colon), line.Substring(colon + 2)));
-            }
-            return lines;
+            var text = Text(Native.Report);
+            var now = Stopwatch.GetTimestamp();
+            return new RouteReport(Lines(Encoding.UTF8.GetString(text)), now);
         }
 
         /// <summary>Ends the call with an exception of the app's own.</summary>
@@ -162,6 +154,17 @@ namespace Commute.Client
                 head.TrySetException(why);
             readable.Set();
             writable.Set();
+        }
+
+        static List<KeyValuePair<string, string>> Lines(string text)
+        {
+            var lines = new List<KeyValuePair<string, string>>();
+            foreach (var line in text.Split(new[] { "\r\n" }, StringSplitOptions.RemoveEmptyEntries))
+            {
+                var colon = line.IndexOf(": ", StringComparison.Ordinal);
+                lines.Add(new KeyValuePair<string, string>(line.Substring(0, colon), line.Substring(colon + 2)));
+            }
+            return lines;
         }
 
         byte[] Text(uint what) => Native.Copy((byte[] into, UIntPtr cap, out UIntPtr length) =>

@@ -93,6 +93,10 @@ namespace Commute.Client
             thread.Start();
         }
 
+        /// <summary>Throws, with what is missing and where it belongs, unless the native library is there.</summary>
+        /// <exception cref="DllNotFoundException">Names file, ABI and folder.</exception>
+        public static void Require() => Native.Require();
+
         /// <summary>Closes every engine of this domain.</summary>
         public static void CloseAll()
         {

@@ -39,7 +39,7 @@ namespace Commute.Client
             {
                 cancellation.Dispose();
                 if (call != null)
-                    Report(request, call);
+                    request.Properties[RouteReport.Property] = call.Report();
                 call?.Release();
                 if (token.IsCancellationRequested)
                     throw new TaskCanceledException("the request was cancelled", error);
@@ -125,25 +125,18 @@ namespace Commute.Client
         static HttpResponseMessage Response(
             HttpRequestMessage request, Call call, int status, CancellationTokenRegistration cancellation)
         {
-            var report = Report(request, call);
+            var report = call.Report();
+            request.Properties[RouteReport.Property] = report;
             var response = new HttpResponseMessage((HttpStatusCode)status)
             {
                 RequestMessage = request,
                 Version = report.Protocol == "http/1.1" ? HttpVersion.Version11 : new Version(report.Protocol == "h3" ? "3.0" : "2.0"),
                 Content = new StreamContent(new ResponseStream(call, cancellation)),
             };
-            foreach (var field in call.Lines(Native.Headers))
+            foreach (var field in call.Fields(Native.Headers))
                 if (!response.Headers.TryAddWithoutValidation(field.Key, field.Value))
                     response.Content.Headers.TryAddWithoutValidation(field.Key, field.Value);
             return response;
-        }
-
-        /// <summary>Adds to a request how it fared.</summary>
-        static RouteReport Report(HttpRequestMessage request, Call call)
-        {
-            var report = new RouteReport(call.Lines(Native.Report), call.SubmittedAt);
-            request.Properties[RouteReport.Property] = report;
-            return report;
         }
     }
 }

@@ -1,4 +1,5 @@
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Globalization;
 using System.Net.Http;
 
@@ -11,14 +12,16 @@ namespace Commute.Client
 
         readonly Dictionary<string, string> values = new Dictionary<string, string>();
 
-        internal RouteReport(List<KeyValuePair<string, string>> lines, long submittedAt)
+        /// <param name="lines">What the engine told.</param>
+        /// <param name="now">When it did, by Stopwatch.</param>
+        internal RouteReport(List<KeyValuePair<string, string>> lines, long now)
         {
-            SubmittedAt = submittedAt;
             foreach (var line in lines)
                 values[line.Key] = line.Value;
+            SubmittedAt = now - (long)((Number("age-ns") ?? 0) * (Stopwatch.Frequency / 1e9));
         }
 
-        /// <summary>When the request was handed to the engine, as <c>Stopwatch.GetTimestamp</c> says it.</summary>
+        /// <summary>When the request was handed to the engine, by <c>Stopwatch.GetTimestamp</c>, if anything was sent.</summary>
         public long SubmittedAt { get; }
 
         /// <summary>The version of HTTP: <c>http/1.1</c>, <c>h2</c> or <c>h3</c>; empty if nothing was sent.</summary>

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
 use client::Progress;
@@ -22,6 +23,7 @@ pub(crate) struct Call {
     user: u64,
     queue: Arc<Queue>,
     pub(crate) progress: Progress,
+    submitted: Instant,
     state: Mutex<State>,
     // Each of these has one waiter, a part of `drive`.
     has_read: Notify,
@@ -33,6 +35,8 @@ struct State {
     /// Whether the call is in the queue.
     queued: bool,
     due: Due,
+    /// How long after it was submitted the client's clock for it began.
+    waited: Duration,
     head: Option<Head>,
     received: Body,
     /// Whether the app waits for something to read.
@@ -81,6 +85,7 @@ impl Call {
         let state = State {
             queued: false,
             due: Due::default(),
+            waited: Duration::ZERO,
             head: None,
             received: Body::default(),
             reading: true,
@@ -96,6 +101,7 @@ impl Call {
             user,
             queue,
             progress: Progress::default(),
+            submitted: Instant::now(),
             state: Mutex::new(state),
             has_read: Notify::new(),
             has_written: Notify::new(),
@@ -166,7 +172,8 @@ impl Call {
             }
             _ if what == cm_text::CM_TEXT_REPORT as u32 => {
                 let report = self.progress.report();
-                report.map(|report| drive::report(&report).into_bytes())
+                let (waited, age) = (state.waited, self.submitted.elapsed());
+                report.map(|report| drive::report(&report, waited, age).into_bytes())
             }
             _ if what == cm_text::CM_TEXT_TRAILERS as u32 => state.trailers.clone(),
             _ if what == cm_text::CM_TEXT_ERROR as u32 => match &state.end {
@@ -210,6 +217,11 @@ impl Call {
     }
 
     // What the engine's thread does.
+
+    /// The client is about to be asked.
+    pub(crate) fn begin(&self) {
+        self.lock().waited = self.submitted.elapsed();
+    }
 
     pub(crate) fn set_head(&self, head: Head) {
         let mut state = self.lock();

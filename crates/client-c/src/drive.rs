@@ -145,6 +145,7 @@ async fn write(mut writer: BodyWriter, call: &Call) -> Result<(), client::Error>
 
 /// Passes the response on.
 async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
+    call.begin();
     let mut response = request.send().await?;
     call.set_head(head(&response));
     loop {
@@ -176,8 +177,8 @@ fn lines(fields: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// How a response came, or how far its request got.
-pub(crate) fn report(report: &Report) -> String {
+/// How a response came, or how far its request got; `waited` before the client was asked.
+pub(crate) fn report(report: &Report, waited: Duration, age: Duration) -> String {
     let protocol = match report.protocol {
         Protocol::H1 => "http/1.1",
         Protocol::H2 => "h2",
@@ -185,7 +186,7 @@ pub(crate) fn report(report: &Report) -> String {
     };
     let mut text = format!(
         "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
-         resumed: {}\r\nattempts: {}\r\nlocal-port: {}\r\n",
+         resumed: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {}\r\n",
         report.why.code(),
         report.why,
         report.connection,
@@ -193,6 +194,7 @@ pub(crate) fn report(report: &Report) -> String {
         u8::from(report.resumed),
         report.attempts,
         report.local_port,
+        age.as_nanos(),
     );
     let phases = &report.phases;
     for (name, at) in [
@@ -203,6 +205,7 @@ pub(crate) fn report(report: &Report) -> String {
         ("head-ns", phases.first_byte_ns),
     ] {
         if let Some(at) = at {
+            let at = waited.as_nanos() + u128::from(at);
             // Writing to a string cannot fail.
             write!(text, "{name}: {at}\r\n").ok();
         }

@@ -204,6 +204,51 @@ async fn calls_end_with_what_went_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn times_count_from_when_a_call_was_submitted() {
+    const AT_ONCE: u32 = 256;
+    let server = start(Config {
+        faults: (1..=AT_ONCE).map(|id| (id, Fault::Stall)).collect(),
+        ..Config::default()
+    })
+    .await;
+    let engine = engine_for(&server);
+    let url = server.url("/bytes/10");
+    let stalled: Vec<_> = (1..=AT_ONCE)
+        .map(|id| {
+            let id = id.to_string();
+            let headers = [cm_field {
+                name: bytes("x-commute-id"),
+                value: bytes(&id),
+            }];
+            let request = cm_request {
+                method: bytes("GET"),
+                url: bytes(&url),
+                headers: headers.as_ptr(),
+                header_count: 1,
+                ..REQUEST
+            };
+            submit(engine, &request, 0).unwrap()
+        })
+        .collect();
+    let waits = get(engine, &url, 0);
+    std::thread::sleep(Duration::from_millis(200));
+    for call in stalled {
+        cm_cancel(engine, call);
+    }
+    assert_eq!(ending(engine, waits), CM_OK);
+    let report = text(engine, waits, cm_text::CM_TEXT_REPORT).unwrap();
+    let time = |name: &str| -> u64 {
+        let line = report.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("no {name}: {report}"))
+            .parse()
+            .unwrap()
+    };
+    assert!(time("sent-ns: ") >= 200_000_000, "{report}");
+    assert!(time("age-ns: ") >= time("head-ns: "), "{report}");
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_a_network_is_offline() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
