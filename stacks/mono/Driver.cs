@@ -1,5 +1,5 @@
 // Drives a .NET HTTP stack on Mono by version 2 of commute's driver protocol
-// (docs/driver-protocol.md). Usage: driver.exe web-request|libcurl
+// (docs/driver-protocol.md). Usage: driver.exe web-request|libcurl|commute
 
 using System;
 using System.IO;
@@ -32,7 +32,8 @@ namespace Commute
             {
                 case "web-request": return new WebRequestStack();
                 case "libcurl": return new CurlStack();
-                default: throw new FailedException("usage: driver.exe web-request|libcurl");
+                case "commute": return new CommuteStack();
+                default: throw new FailedException("usage: driver.exe web-request|libcurl|commute");
             }
         }
     }

@@ -67,6 +67,8 @@ namespace Commute
         public readonly long WarmupCalls;
         public readonly string CaFile, ClientCertFile, ClientKeyFile;
         public readonly string Protocol;
+        /// <summary>How a client with the protocol <c>auto</c> decides; null: by what it has learnt.</summary>
+        public readonly string Policy;
         /// <summary>Null if requests need not prove who sends them.</summary>
         public readonly Auth Auth;
         /// <summary>The messages of <c>exchange</c> steps.</summary>
@@ -89,6 +91,8 @@ namespace Commute
             ClientCertFile = ExistingFile(json.TextOrNull("client_cert_file"));
             ClientKeyFile = ExistingFile(json.TextOrNull("client_key_file"));
             Protocol = json.Text("protocol");
+            Policy = json.TextOrNull("policy");
+            Reject("policy " + Policy, Policy != null && Policy != "race", "unknown to this driver");
             Reject("plaintext", IsPlaintext && Protocol != "h1", Protocol + " needs TLS here");
             if (json["auth"] is JObject auth)
                 Auth = new Auth(auth);
@@ -108,6 +112,7 @@ namespace Commute
             ClientCertFile = setup.ClientCertFile;
             ClientKeyFile = setup.ClientKeyFile;
             Protocol = setup.Protocol;
+            Policy = setup.Policy;
             TimeoutNs = setup.TimeoutNs;
         }
 

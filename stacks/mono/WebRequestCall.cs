@@ -37,10 +37,11 @@ namespace Commute
         public override void Start(Action ended)
         {
             var group = session.Group;
+            var name = session.GroupName;
             group.Enter();
             session.Workers.Run(() =>
             {
-                CreateRequest(group.Name);
+                CreateRequest(name);
                 Perform();
                 group.Leave();
                 ended();

@@ -103,8 +103,11 @@ namespace Commute
             var settings = MonoTlsSettings.CopyDefaultSettings();
             settings.TrustAnchors = Authorities.Certificates;
             MonoTlsSettings.DefaultSettings = settings;
-            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(setup.Url), ++lastGroup);
+            OpenGroup();
         }
+
+        /// <summary>The name of the group for HttpWebRequest.</summary>
+        public string GroupName { get; private set; }
 
         public ConnectionGroup Group { get; private set; }
 
@@ -120,7 +123,7 @@ namespace Commute
         public override void Reconnect(string mode)
         {
             Group.Retire();
-            Group = new ConnectionGroup(ServicePointManager.FindServicePoint(Setup.Url), ++lastGroup);
+            OpenGroup();
         }
 
         public override void Dispose()
@@ -131,53 +134,12 @@ namespace Commute
 
         /// <summary>Returns the number of a connection that carries its first call.</summary>
         public int NextNumber() => Interlocked.Increment(ref lastNumber);
-    }
 
-    /// <summary>The connections opened since a reconnect.</summary>
-    sealed class ConnectionGroup
-    {
-        public readonly string Name;
-        readonly ServicePoint servicePoint;
-        int calls;
-        bool retired;
-
-        public ConnectionGroup(ServicePoint servicePoint, int number)
+        void OpenGroup()
         {
-            this.servicePoint = servicePoint;
-            Name = "group " + number;
-        }
-
-        public void Enter()
-        {
-            lock (this)
-                calls++;
-        }
-
-        public void Leave()
-        {
-            lock (this)
-            {
-                calls--;
-                CloseIfDone();
-            }
-        }
-
-        /// <summary>
-        /// Closes the connections when the calls in flight have ended. There are no new calls.
-        /// </summary>
-        public void Retire()
-        {
-            lock (this)
-            {
-                retired = true;
-                CloseIfDone();
-            }
-        }
-
-        void CloseIfDone()
-        {
-            if (retired && calls == 0)
-                servicePoint.CloseConnectionGroup(Name);
+            var name = GroupName = "group " + ++lastGroup;
+            var servicePoint = ServicePointManager.FindServicePoint(Setup.Url);
+            Group = new ConnectionGroup(() => servicePoint.CloseConnectionGroup(name));
         }
     }
 }
