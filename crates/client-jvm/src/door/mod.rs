@@ -1,0 +1,338 @@
+//! The engine's side of a socket: requests in, responses out, one after another.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use client::{BodyWriter, Engine, Error, Progress, Protocol, Report, Request, Response};
+use http::header::{CONNECTION, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderMap, HeaderName, Method};
+
+use crate::end::{End, Kind};
+use crate::http1::{self, Body, Framing, Head, Malformed};
+use crate::pipe::{Closed, EngineEnd};
+
+/// Bodies up to this length are held, so that the engine can send them again.
+const HELD_BODY: u64 = 64 << 10;
+/// Bytes of a response's head and body that are written at once.
+const PIECE: usize = 16 << 10;
+
+/// Where a socket leads.
+pub(crate) struct Door {
+    pub(crate) engine: Engine,
+    /// `https://host:port`, without the port if it is 443.
+    pub(crate) origin: String,
+    /// How long a request may wait for a connection.
+    pub(crate) connect_limit: Option<Duration>,
+    pub(crate) facts: Arc<Mutex<Option<Facts>>>,
+}
+
+/// How the last response came.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) report: Report,
+    /// Whether the response is chunked although the server's was not.
+    pub(crate) chunked_here: bool,
+}
+
+/// Why a socket ends.
+enum Stop {
+    /// The app closed it.
+    Closed,
+    With(End),
+}
+
+/// Serves one socket until either end closes it.
+pub(crate) async fn serve(door: Door, pipe: EngineEnd<End>) {
+    let mut connection = Connection {
+        door,
+        pipe: &pipe,
+        unread: BytesMut::new(),
+    };
+    let stop = connection.run().await;
+    drop(connection);
+    if let Err(Stop::With(end)) = stop {
+        pipe.end(end);
+    }
+}
+
+struct Connection<'a> {
+    door: Door,
+    pipe: &'a EngineEnd<End>,
+    unread: BytesMut,
+}
+
+impl Connection<'_> {
+    async fn run(&mut self) -> Result<(), Stop> {
+        loop {
+            let head = self.head().await?;
+            self.exchange(head).await?;
+        }
+    }
+
+    async fn head(&mut self) -> Result<Head, Stop> {
+        loop {
+            if let Some(head) = http1::request_head(&mut self.unread)? {
+                return Ok(head);
+            }
+            self.pipe.read(&mut self.unread).await?;
+        }
+    }
+
+    async fn exchange(&mut self, head: Head) -> Result<(), Stop> {
+        let progress = Progress::default();
+        let method = head.method.clone();
+        let request = self.request(&head, &progress)?;
+        if head.expects_continue {
+            self.pipe.write(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+        }
+        let response = match head.body.length() {
+            Some(length) if length <= HELD_BODY => {
+                let body = self.held(head.body).await?;
+                let sent = self.sent(request.body(body), &progress);
+                tokio::select! {
+                    response = sent => response?,
+                    () = self.pipe.closed() => return Err(Stop::Closed),
+                }
+            }
+            length => {
+                let (request, writer) = request.streamed(length);
+                self.streamed(head.body, request, writer, &progress).await?
+            }
+        };
+        self.answer(&method, response).await
+    }
+
+    fn request(&self, head: &Head, progress: &Progress) -> Result<Request, Stop> {
+        if !head.target.starts_with('/') {
+            return Err(Malformed("the target is not a path").into());
+        }
+        let url = format!("{}{}", self.door.origin, head.target);
+        let request = self.door.engine.request(head.method.clone(), &url);
+        let mut request = request.progress(progress);
+        for (name, value) in &head.headers {
+            if is_end_to_end(name, &head.headers) {
+                request = request.header(name, value);
+            }
+        }
+        Ok(request)
+    }
+
+    /// Reads a whole body.
+    async fn held(&mut self, mut body: Body) -> Result<Bytes, Stop> {
+        let mut held = BytesMut::new();
+        while !body.is_at_end() {
+            match body.take(&mut self.unread)? {
+                Some(data) if held.is_empty() && body.is_at_end() => return Ok(data),
+                Some(data) => held.extend_from_slice(&data),
+                None => self.pipe.read(&mut self.unread).await?,
+            }
+        }
+        Ok(held.freeze())
+    }
+
+    /// Sends a request and its body at the same time. If the response comes early, the rest of the
+    /// body is read nevertheless: OkHttp reads no response before it has written the request.
+    async fn streamed(
+        &mut self,
+        body: Body,
+        request: Request,
+        writer: BodyWriter,
+        progress: &Progress,
+    ) -> Result<Response, Stop> {
+        let connected = self.sent(request, progress);
+        let mut sent = pin!(connected);
+        let mut upload = pin!(upload(body, &mut self.unread, self.pipe, writer));
+        let mut response = None;
+        let mut uploaded = false;
+        loop {
+            tokio::select! {
+                answer = &mut sent, if response.is_none() => response = Some(answer?),
+                done = &mut upload, if !uploaded => { done?; uploaded = true; }
+                () = self.pipe.closed(), if uploaded => return Err(Stop::Closed),
+            }
+            if uploaded && let Some(response) = response.take() {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Waits for the response, and for a connection no longer than the app allows.
+    fn sent(
+        &self,
+        request: Request,
+        progress: &Progress,
+    ) -> impl Future<Output = Result<Response, Stop>> + use<> {
+        let (limit, progress) = (self.door.connect_limit, progress.clone());
+        async move {
+            let mut sent = pin!(request.send());
+            if let Some(limit) = limit {
+                tokio::select! {
+                    response = &mut sent => return Ok(response?),
+                    () = tokio::time::sleep(limit) => {}
+                }
+                if progress.report().is_none() {
+                    let why = "no connection within the connect time-out";
+                    return Err(Stop::With(End::new(Kind::ConnectTimedOut, why)));
+                }
+            }
+            Ok(sent.await?)
+        }
+    }
+
+    async fn answer(&mut self, method: &Method, mut response: Response) -> Result<(), Stop> {
+        let Some(framing) = Framing::of(method, response.status(), response.headers()) else {
+            let why = "the server's content length is malformed";
+            return Err(Stop::With(End::new(Kind::Broken, why)));
+        };
+        let report = response.report().clone();
+        let over_h1 = report.protocol == Protocol::H1;
+        let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
+        let facts = Facts {
+            report,
+            chunked_here: framing == Framing::Chunked && !chunked_by_server,
+        };
+        *self
+            .door
+            .facts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(facts);
+        let mut out = BytesMut::with_capacity(PIECE);
+        let (status, headers) = (response.status(), response.headers());
+        http1::response_head(&mut out, status, over_h1, headers, framing);
+        let mut left = match framing {
+            Framing::Length(length) => length,
+            Framing::None => 0,
+            Framing::Chunked => u64::MAX,
+        };
+        loop {
+            let next = self.next(&mut response, &mut out).await?;
+            let Some(data) = next else {
+                break;
+            };
+            left = left
+                .checked_sub(data.len() as u64)
+                .ok_or_else(|| Stop::With(End::cut_off("the body is longer than its length")))?;
+            match framing {
+                Framing::Chunked => http1::chunk(&mut out, &data),
+                _ => out.extend_from_slice(&data),
+            }
+            if out.len() >= PIECE {
+                self.flush(&mut out).await?;
+            }
+        }
+        match framing {
+            Framing::Chunked => http1::last_chunk(&mut out, response.trailers()),
+            _ if left > 0 => {
+                self.flush(&mut out).await?;
+                return Err(Stop::With(End::cut_off(
+                    "the body is shorter than its length",
+                )));
+            }
+            _ => {}
+        }
+        self.flush(&mut out).await
+    }
+
+    /// Returns the next piece of the body. What is in `out` is written first if there is none yet.
+    async fn next(
+        &self,
+        response: &mut Response,
+        out: &mut BytesMut,
+    ) -> Result<Option<Bytes>, Stop> {
+        let cut_off = |error: Error| Stop::With(End::cut_off(error.to_string()));
+        tokio::select! {
+            biased;
+            chunk = response.chunk() => {
+                if chunk.is_err() {
+                    self.flush(out).await?;
+                }
+                return chunk.map_err(cut_off);
+            }
+            () = std::future::ready(()) => {}
+        }
+        self.flush(out).await?;
+        tokio::select! {
+            chunk = response.chunk() => chunk.map_err(cut_off),
+            () = self.pipe.closed() => Err(Stop::Closed),
+        }
+    }
+
+    async fn flush(&self, out: &mut BytesMut) -> Result<(), Stop> {
+        if !out.is_empty() {
+            self.pipe.write(out).await?;
+            out.clear();
+        }
+        Ok(())
+    }
+}
+
+async fn upload(
+    mut body: Body,
+    unread: &mut BytesMut,
+    pipe: &EngineEnd<End>,
+    writer: BodyWriter,
+) -> Result<(), Stop> {
+    let mut writer = Some(writer);
+    while !body.is_at_end() {
+        let Some(data) = body.take(unread)? else {
+            if !body.is_at_end() {
+                pipe.read(unread).await?;
+            }
+            continue;
+        };
+        if let Some(open) = &mut writer
+            && open.write(data).await.is_err()
+        {
+            // The response, or its error, says why no more is taken.
+            writer = None;
+        }
+    }
+    if let Some(writer) = writer {
+        writer.finish().await.ok();
+    }
+    Ok(())
+}
+
+/// Whether a field is for the server rather than for this connection (RFC 9110 section 7.6.1).
+fn is_end_to_end(name: &HeaderName, headers: &HeaderMap) -> bool {
+    let hop = [HOST, CONNECTION, TRANSFER_ENCODING, UPGRADE, EXPECT];
+    if hop.contains(name)
+        || matches!(
+            name.as_str(),
+            "keep-alive" | "proxy-connection" | "http2-settings"
+        )
+    {
+        return false;
+    }
+    if name == TE {
+        return headers.get(TE).is_some_and(|value| value == "trailers");
+    }
+    let options = headers.get_all(CONNECTION).iter();
+    let mut options = options
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    !options.any(|option| option.trim().eq_ignore_ascii_case(name.as_str()))
+}
+
+impl From<Closed> for Stop {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
+}
+
+impl From<Malformed> for Stop {
+    fn from(Malformed(why): Malformed) -> Self {
+        Self::With(End::new(Kind::Unavailable, why))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::With(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

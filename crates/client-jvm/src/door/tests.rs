@@ -1,0 +1,179 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use client::Trust;
+use server::{Config, Server};
+
+use super::*;
+use crate::pipe::{self, AppEnd, Stopped};
+
+/// Bytes written to a socket that leads to a server on loopback, and what comes back.
+struct Socket {
+    pipe: AppEnd<End>,
+    facts: Arc<Mutex<Option<Facts>>>,
+}
+
+/// Runs `test` on a thread of its own, as an app's, with a socket to a server.
+fn with_server(test: impl FnOnce(&Socket) + Send + 'static) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config {
+        listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
+        credentials_dir: Some(folder.path().to_owned()),
+        ..Config::default()
+    };
+    let server = runtime.block_on(Server::bind(config)).unwrap();
+    let port = server.addresses()[0].port();
+    runtime.spawn(server.run(std::future::pending()));
+    let origin = format!("https://localhost:{port}");
+    let roots = fs::read(folder.path().join("ca.pem")).unwrap();
+    let engine = Engine::builder()
+        .trust(Trust::Roots(roots))
+        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
+        .hint_h3(&origin)
+        .build()
+        .unwrap();
+    test(&open(&engine, &origin));
+    drop(engine);
+    runtime.shutdown_background();
+}
+
+fn open(engine: &Engine, origin: &str) -> Socket {
+    let (app, theirs) = pipe::pipe();
+    let facts = Arc::default();
+    let door = Door {
+        engine: engine.clone(),
+        origin: origin.to_owned(),
+        connect_limit: Some(Duration::from_secs(20)),
+        facts: Arc::clone(&facts),
+    };
+    engine.spawn(serve(door, theirs));
+    Socket { pipe: app, facts }
+}
+
+impl Socket {
+    fn write(&self, text: &str) {
+        self.pipe.write(text.as_bytes()).unwrap();
+    }
+
+    /// Reads until the bytes end like this.
+    fn read_to(&self, end: &str) -> String {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            text.extend_from_slice(&self.pipe.read(1 << 20, None).unwrap());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+#[test]
+fn requests_follow_each_other_on_one_socket_and_arrive_over_http_3() {
+    with_server(|socket| {
+        for _ in 0..3 {
+            socket
+                .write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Keep-Alive\r\n\r\n");
+            let response = socket.read_to("ok\n");
+            assert!(response.starts_with("HTTP/1.1 200 \r\n"), "{response}");
+            assert!(response.contains("content-length: 3\r\n"), "{response}");
+        }
+        let facts = socket.facts.lock().unwrap().clone().unwrap();
+        assert_eq!(facts.report.protocol, Protocol::H3);
+        assert!(facts.report.reused && !facts.chunked_here);
+    });
+}
+
+#[test]
+fn bodies_are_sent_whole_whether_held_or_streamed_and_whatever_their_framing() {
+    with_server(|socket| {
+        for length in [0, 1, HELD_BODY, HELD_BODY + 1, 5 << 20] {
+            let body = "x".repeat(usize::try_from(length).unwrap());
+            let head = "PUT /upload HTTP/1.1\r\nHost: a\r\n";
+            socket.write(&format!("{head}Content-Length: {length}\r\n\r\n"));
+            socket.write(&body);
+            let expected = format!("\"bytes\":{length}");
+            assert!(
+                socket.read_to("}").contains(&expected),
+                "{length} with its length"
+            );
+            socket.write(&format!("{head}Transfer-Encoding: chunked\r\n\r\n"));
+            for piece in body.as_bytes().chunks(8_192) {
+                socket.write(&format!("{:x}\r\n", piece.len()));
+                socket.pipe.write(piece).unwrap();
+                socket.write("\r\n");
+            }
+            socket.write("0\r\n\r\n");
+            assert!(
+                socket.read_to("}").contains(&expected),
+                "{length} in chunks"
+            );
+        }
+    });
+}
+
+#[test]
+fn an_app_that_waits_for_continue_is_told_to() {
+    with_server(|socket| {
+        let head = "PUT /upload HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n";
+        socket.write(&format!("{head}Content-Length: 2\r\n\r\n"));
+        assert_eq!(socket.read_to("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+        socket.write("ab");
+        assert!(socket.read_to("}").contains("\"bytes\":2"));
+    });
+}
+
+#[test]
+fn what_is_no_request_ends_the_socket_with_the_reason() {
+    with_server(|socket| {
+        socket.write("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+        let end = End::new(Kind::Unavailable, "the target is not a path");
+        assert_eq!(socket.pipe.read(1, None), Err(Stopped::Ended(end)));
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_cannot_have_acted() {
+    let engine = Engine::builder().build().unwrap();
+    // Port 1 is tcpmux, which nobody serves.
+    let socket = open(&engine, "https://127.0.0.1:1");
+    socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx");
+    match socket.pipe.read(1, None) {
+        Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::NotSent, "{}", end.why),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fields_of_this_connection_stay_here() {
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("connection", "Keep-Alive, x-hop"),
+        ("te", "gzip"),
+        ("x-hop", "1"),
+    ] {
+        headers.insert(name, value.parse().unwrap());
+    }
+    let passes = |name: &'static str, headers: &HeaderMap| {
+        is_end_to_end(&HeaderName::from_static(name), headers)
+    };
+    for name in [
+        "host",
+        "connection",
+        "x-hop",
+        "te",
+        "keep-alive",
+        "transfer-encoding",
+    ] {
+        assert!(!passes(name, &headers), "{name}");
+    }
+    headers.insert("te", "trailers".parse().unwrap());
+    for name in ["te", "accept-encoding", "content-length", "cookie"] {
+        assert!(passes(name, &headers), "{name}");
+    }
+}

@@ -1,0 +1,80 @@
+//! How the engine ends a socket.
+
+use client::{Error, Fault};
+
+/// How the engine ends a socket, and why in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) kind: Kind,
+    pub(crate) why: String,
+}
+
+/// What the end means to whoever reads or writes. The numbers are those of `Native.java`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Kind {
+    /// No more requests, or a response that was cut off.
+    EndOfStream = -1,
+    /// The engine does not do this request. The app's own client may.
+    #[default]
+    Unavailable = -10,
+    /// No route led to the server, which cannot have acted.
+    NotSent = -11,
+    /// The certificate was refused.
+    Certificate = -12,
+    /// No connection was there in time.
+    ConnectTimedOut = -13,
+    /// The request failed and the server may have acted.
+    Broken = -14,
+}
+
+impl End {
+    pub(crate) fn new(kind: Kind, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { kind, why }
+    }
+
+    /// The end of a socket whose response was cut off.
+    pub(crate) fn cut_off(why: impl Into<String>) -> Self {
+        Self::new(Kind::EndOfStream, why)
+    }
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Plain(_) | Error::Ended | Error::Invalid(_) => Kind::Unavailable,
+            Error::Failed {
+                fault: Fault::Certificate,
+                ..
+            } => Kind::Certificate,
+            Error::Failed {
+                may_have_acted: false,
+                ..
+            } => Kind::NotSent,
+            _ => Kind::Broken,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_error_means_depends_on_whether_the_server_may_have_acted() {
+        let failed = |fault, may_have_acted| {
+            End::from(Error::Failed {
+                fault,
+                may_have_acted,
+            })
+            .kind
+        };
+        assert_eq!(failed(Fault::Connect, false), Kind::NotSent);
+        assert_eq!(failed(Fault::Reset, true), Kind::Broken);
+        assert_eq!(failed(Fault::Certificate, false), Kind::Certificate);
+        assert_eq!(End::from(Error::Ended).kind, Kind::Unavailable);
+        assert_eq!(End::default().kind, Kind::Unavailable);
+    }
+}

@@ -1,0 +1,378 @@
+//! The native methods of `commute.client.Native`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use client::{Engine, Identity, Protocol, Switches, Trust};
+use jni::errors::ThrowRuntimeExAndDefault;
+use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JString};
+use jni::sys::{jboolean, jint, jlong};
+use jni::{Env, EnvUnowned};
+
+use crate::door::{self, Door, Facts};
+use crate::end::{End, Kind};
+use crate::handles::Handles;
+use crate::pipe::{self, AppEnd, Stopped};
+use crate::trust::JavaTrust;
+
+/// What reads and writes return besides the kinds of ends.
+const TIMED_OUT: jint = -2;
+const CLOSED: jint = -3;
+/// Bytes that cross between the JVM and here at once.
+const COPY: usize = 8 << 10;
+
+static ENGINES: Handles<Engine> = Handles::new();
+static SOCKETS: Handles<Socket> = Handles::new();
+
+struct Socket {
+    pipe: AppEnd<End>,
+    facts: Arc<Mutex<Option<Facts>>>,
+    /// Why the engine ended it, for the message of an exception.
+    why: Mutex<String>,
+}
+
+type Outcome<T> = Result<T, Failure>;
+
+/// Becomes a `RuntimeException`.
+#[derive(Debug)]
+struct Failure(String);
+
+/// The version that the Java half must have, too.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_version<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+) -> JString<'a> {
+    run(&mut env, |env| {
+        Ok(env.new_string(env!("CARGO_PKG_VERSION"))?)
+    })
+}
+
+/// Starts an engine.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    trust: JObject<'a>,
+    hints: JObjectArray<'a, JString<'a>>,
+    memory: JString<'a>,
+    chain_pem: JByteArray<'a>,
+    key_pem: JByteArray<'a>,
+) -> jlong {
+    run(&mut env, |env| {
+        let mut builder =
+            Engine::builder().trust(Trust::App(Arc::new(JavaTrust::new(env, &trust)?)));
+        for index in 0..hints.len(env)? {
+            let hint = hints.get_element(env, index)?;
+            builder = builder.hint_h3(&hint.try_to_string(env)?);
+        }
+        if !memory.is_null() {
+            builder = builder.memory(memory.try_to_string(env)?);
+        }
+        if !chain_pem.is_null() {
+            builder = builder.identity(Identity {
+                chain_pem: env.convert_byte_array(&chain_pem)?,
+                key_pem: env.convert_byte_array(&key_pem)?,
+            });
+        }
+        let engine = builder
+            .build()
+            .map_err(|error| Failure(error.to_string()))?;
+        Ok(ENGINES.add(engine))
+    })
+}
+
+/// Ends an engine when its last socket has closed.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_endEngine<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+) {
+    run(&mut env, |_| {
+        ENGINES.remove(engine);
+        Ok(())
+    });
+}
+
+/// Sets what the app allows.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+    generation: jint,
+    h3_percent: jint,
+    explore: jboolean,
+) {
+    run(&mut env, |_| {
+        if let Some(engine) = ENGINES.get(engine) {
+            engine.switches(Switches {
+                generation: u32::try_from(generation).unwrap_or(0),
+                h3_percent: u8::try_from(h3_percent).unwrap_or(100).min(100),
+                explore,
+                ..Switches::default()
+            });
+        }
+        Ok(())
+    });
+}
+
+/// Tells that a request which failed here worked without the engine.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_workedWithout<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+) {
+    run(&mut env, |_| {
+        if let Some(engine) = ENGINES.get(engine) {
+            engine.worked_without();
+        }
+        Ok(())
+    });
+}
+
+/// Opens a socket to `https://host:port`; 0 if the engine has ended.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+    host: JString<'a>,
+    port: jint,
+    connect_limit_ms: jint,
+) -> jlong {
+    run(&mut env, |env| {
+        let Some(engine) = ENGINES.get(engine) else {
+            return Ok(0);
+        };
+        let host = host.try_to_string(env)?;
+        let port = u16::try_from(port).map_err(|_| Failure(format!("{port} is not a port")))?;
+        let engine = Engine::clone(&engine);
+        let facts = Arc::default();
+        let (app, theirs) = pipe::pipe();
+        let door = Door {
+            engine: engine.clone(),
+            origin: origin(&host, port),
+            connect_limit: milliseconds(connect_limit_ms),
+            facts: Arc::clone(&facts),
+        };
+        engine.spawn(door::serve(door, theirs));
+        let why = Mutex::default();
+        let pipe = app;
+        Ok(SOCKETS.add(Socket { pipe, facts, why }))
+    })
+}
+
+/// Waits for bytes and returns their number, or why there are none.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_read<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+    into: JByteArray<'a>,
+    offset: jint,
+    length: jint,
+    limit_ms: jint,
+) -> jint {
+    run(&mut env, |env| {
+        let Some(socket) = SOCKETS.get(socket) else {
+            return Ok(CLOSED);
+        };
+        let length = usize::try_from(length).unwrap_or(0);
+        match socket.pipe.read(length, milliseconds(limit_ms)) {
+            Ok(bytes) => {
+                into.set_region(env, offset, as_signed(&bytes))?;
+                // No longer than `length`, which is a jint.
+                Ok(jint::try_from(bytes.len()).unwrap_or(jint::MAX))
+            }
+            Err(stopped) => Ok(socket.stopped(stopped)),
+        }
+    })
+}
+
+/// Writes all bytes and returns 0, or why they were not taken.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_write<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+    from: JByteArray<'a>,
+    offset: jint,
+    length: jint,
+) -> jint {
+    run(&mut env, |env| {
+        let Some(socket) = SOCKETS.get(socket) else {
+            return Ok(CLOSED);
+        };
+        let mut copy = [0_i8; COPY];
+        let (mut at, end) = (offset, offset.saturating_add(length));
+        while at < end {
+            let count = COPY.min(usize::try_from(end - at).unwrap_or(0));
+            let piece = &mut copy[..count];
+            from.get_region(env, at, piece)?;
+            if let Err(stopped) = socket.pipe.write(as_unsigned(piece)) {
+                return Ok(socket.stopped(stopped));
+            }
+            at += jint::try_from(count).unwrap_or(jint::MAX);
+        }
+        Ok(0)
+    })
+}
+
+/// Closes a socket, which cancels its request.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+) {
+    run(&mut env, |_| {
+        if let Some(socket) = SOCKETS.remove(socket) {
+            socket.pipe.close();
+        }
+        Ok(())
+    });
+}
+
+/// Says how the last response came; null if there was none. The order is that of `RouteReport`.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+) -> JLongArray<'a> {
+    run(&mut env, |env| {
+        let Some(facts) = facts(socket) else {
+            return Ok(JLongArray::null());
+        };
+        let (report, phases) = (&facts.report, &facts.report.phases);
+        let protocol = match report.protocol {
+            Protocol::H1 => 1,
+            Protocol::H2 => 2,
+            Protocol::H3 => 3,
+        };
+        let signed = |number: u64| jlong::try_from(number).unwrap_or(jlong::MAX);
+        let time = |at: Option<u64>| at.map_or(-1, signed);
+        let numbers = [
+            protocol,
+            facts.chunked_here.into(),
+            report.reused.into(),
+            report.resumed.into(),
+            report.attempts.into(),
+            signed(report.connection),
+            report.local_port.into(),
+            time(phases.dns_ns),
+            time(phases.connect_ns),
+            time(phases.tls_ns),
+            time(phases.request_sent_ns),
+            time(phases.first_byte_ns),
+        ];
+        let array = JLongArray::new(env, numbers.len())?;
+        array.set_region(env, 0, &numbers)?;
+        Ok(array)
+    })
+}
+
+/// Says why the last response came the way it came: a code, a line break, and a sentence.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_why<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+) -> JString<'a> {
+    run(&mut env, |env| {
+        let why = facts(socket).map(|facts| facts.report.why);
+        let why = why.map_or_else(String::new, |why| format!("{}\n{why}", why.code()));
+        Ok(env.new_string(why)?)
+    })
+}
+
+/// Says why the engine ended a socket.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_whyEnded<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+) -> JString<'a> {
+    run(&mut env, |env| {
+        let socket = SOCKETS.get(socket);
+        let why = socket.map(|socket| lock(&socket.why).clone());
+        Ok(env.new_string(why.unwrap_or_default())?)
+    })
+}
+
+impl Socket {
+    fn stopped(&self, stopped: Stopped<End>) -> jint {
+        match stopped {
+            Stopped::TimedOut => TIMED_OUT,
+            Stopped::Closed => CLOSED,
+            Stopped::Ended(End { kind, why }) => {
+                let unknown = kind == Kind::Unavailable && why.is_empty();
+                *lock(&self.why) = match unknown {
+                    true => "the engine has ended".to_owned(),
+                    false => why,
+                };
+                kind as jint
+            }
+        }
+    }
+}
+
+impl From<jni::errors::Error> for Failure {
+    fn from(error: jni::errors::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "commute: {}", self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs a native method. An error or a panic is thrown as a `RuntimeException`.
+fn run<'a, T: Default>(
+    env: &mut EnvUnowned<'a>,
+    method: impl FnOnce(&mut Env<'a>) -> Outcome<T>,
+) -> T {
+    env.with_env(method).resolve::<ThrowRuntimeExAndDefault>()
+}
+
+fn facts(socket: jlong) -> Option<Facts> {
+    lock(&SOCKETS.get(socket)?.facts).clone()
+}
+
+fn origin(host: &str, port: u16) -> String {
+    let host = match host.contains(':') {
+        true => format!("[{}]", host.trim_matches(['[', ']'])),
+        false => host.to_owned(),
+    };
+    match port {
+        443 => format!("https://{host}"),
+        _ => format!("https://{host}:{port}"),
+    }
+}
+
+/// A limit of 0 is none.
+fn milliseconds(limit_ms: jint) -> Option<Duration> {
+    let limit = u64::try_from(limit_ms).ok().filter(|limit| *limit > 0);
+    limit.map(Duration::from_millis)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn as_signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: u8 and i8 have the same size and alignment, and each value of one is one of the other.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+fn as_unsigned(bytes: &[i8]) -> &[u8] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}

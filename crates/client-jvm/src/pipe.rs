@@ -1,0 +1,315 @@
+//! A socket within the process: bounded, with a blocking end for the JVM's threads and an
+//! asynchronous one for the engine's.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes that wait in each direction before the writer does.
+const CAPACITY: usize = 64 << 10;
+
+/// The end of the JVM's threads. Any of them may close it, which wakes the others.
+#[derive(Debug)]
+pub(crate) struct AppEnd<E>(Arc<Shared<E>>);
+
+/// The end of the engine's thread. Dropped before [`end`](Self::end) was called, it ends the pipe
+/// with the default end.
+#[derive(Debug)]
+pub(crate) struct EngineEnd<E: Default>(Arc<Shared<E>>);
+
+/// Why the app's end has nothing to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stopped<E> {
+    /// Nothing came in time.
+    TimedOut,
+    /// The app has closed its end.
+    Closed,
+    /// The engine has ended the pipe.
+    Ended(E),
+}
+
+/// The app has closed its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+#[derive(Debug)]
+struct Shared<E> {
+    state: Mutex<State<E>>,
+    /// Something changed that a thread of the app may wait for.
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<E> {
+    to_engine: BytesMut,
+    to_app: BytesMut,
+    closed: bool,
+    ended: Option<E>,
+    /// The engine's task waits for bytes, or room.
+    task: Option<Waker>,
+}
+
+/// Makes a pipe.
+pub(crate) fn pipe<E: Clone + Default>() -> (AppEnd<E>, EngineEnd<E>) {
+    let state = State {
+        to_engine: BytesMut::new(),
+        to_app: BytesMut::new(),
+        closed: false,
+        ended: None,
+        task: None,
+    };
+    let shared = Arc::new(Shared {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+    });
+    (AppEnd(Arc::clone(&shared)), EngineEnd(shared))
+}
+
+impl<E: Clone> AppEnd<E> {
+    /// Waits for bytes and returns at most `max` of them.
+    pub(crate) fn read(&self, max: usize, limit: Option<Duration>) -> Result<Bytes, Stopped<E>> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        let mut state = self.0.lock();
+        loop {
+            if state.closed {
+                return Err(Stopped::Closed);
+            }
+            if !state.to_app.is_empty() {
+                let was_full = state.to_app.len() >= CAPACITY;
+                let length = max.min(state.to_app.len());
+                let bytes = state.to_app.split_to(length).freeze();
+                if was_full {
+                    state.wake();
+                }
+                return Ok(bytes);
+            }
+            if let Some(end) = &state.ended {
+                return Err(Stopped::Ended(end.clone()));
+            }
+            state = match deadline {
+                None => wait(&self.0.changed, state),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(Stopped::TimedOut);
+                    }
+                    let waited = self.0.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Waits for room and writes all bytes.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Stopped<E>> {
+        let mut state = self.0.lock();
+        loop {
+            if state.closed {
+                return Err(Stopped::Closed);
+            }
+            if let Some(end) = &state.ended {
+                return Err(Stopped::Ended(end.clone()));
+            }
+            if state.to_engine.len() < CAPACITY {
+                state.to_engine.extend_from_slice(bytes);
+                state.wake();
+                return Ok(());
+            }
+            state = wait(&self.0.changed, state);
+        }
+    }
+
+    /// Closes the pipe: whoever waits at either end notices.
+    pub(crate) fn close(&self) {
+        let mut state = self.0.lock();
+        state.closed = true;
+        state.wake();
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+impl<E: Default> EngineEnd<E> {
+    /// Waits for bytes and appends them.
+    pub(crate) async fn read(&self, into: &mut BytesMut) -> Result<(), Closed> {
+        self.poll(|state| {
+            if state.to_engine.is_empty() {
+                return None;
+            }
+            let was_full = state.to_engine.len() >= CAPACITY;
+            if into.is_empty() {
+                std::mem::swap(into, &mut state.to_engine);
+            } else {
+                into.extend_from_slice(&state.to_engine);
+                state.to_engine.clear();
+            }
+            Some(was_full)
+        })
+        .await
+    }
+
+    /// Waits for room and writes all bytes.
+    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<(), Closed> {
+        self.poll(|state| {
+            if state.to_app.len() >= CAPACITY {
+                return None;
+            }
+            state.to_app.extend_from_slice(bytes);
+            Some(true)
+        })
+        .await
+    }
+
+    /// Waits until the app closes its end.
+    pub(crate) async fn closed(&self) {
+        self.poll(|_| None).await.ok();
+    }
+
+    /// Ends the pipe. The app still reads what was written.
+    pub(crate) fn end(self, end: E) {
+        self.set_end(end);
+    }
+
+    /// Waits until `step` gives something, and wakes the app if it gives true.
+    async fn poll(
+        &self,
+        mut step: impl FnMut(&mut State<E>) -> Option<bool>,
+    ) -> Result<(), Closed> {
+        poll_fn(|context: &mut Context<'_>| {
+            let mut state = self.0.lock();
+            if state.closed {
+                return Poll::Ready(Err(Closed));
+            }
+            let Some(notify) = step(&mut state) else {
+                state.task = Some(context.waker().clone());
+                return Poll::Pending;
+            };
+            drop(state);
+            if notify {
+                self.0.changed.notify_all();
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    fn set_end(&self, end: E) {
+        self.0.lock().ended.get_or_insert(end);
+        self.0.changed.notify_all();
+    }
+}
+
+impl<E: Default> Drop for EngineEnd<E> {
+    fn drop(&mut self) {
+        self.set_end(E::default());
+    }
+}
+
+impl<E> Shared<E> {
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E> State<E> {
+    fn wake(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.wake();
+        }
+    }
+}
+
+fn wait<'a, E>(changed: &Condvar, state: MutexGuard<'a, State<E>>) -> MutexGuard<'a, State<E>> {
+    changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(future)
+    }
+
+    #[test]
+    fn bytes_cross_whole_and_in_order_both_ways_however_slow_the_other_end() {
+        const BYTES: usize = 20 * CAPACITY + 7;
+        let sent: Vec<u8> = (0..BYTES).map(|i| (i * 31 % 251) as u8).collect();
+        let (app, engine) = pipe::<u8>();
+        let expected = sent.clone();
+        let echo = thread::spawn(move || {
+            block_on(async move {
+                let mut bytes = BytesMut::new();
+                while engine.read(&mut bytes).await.is_ok() && bytes.len() < BYTES {}
+                assert_eq!(bytes, expected);
+                for piece in bytes.chunks(5_000) {
+                    engine.write(piece).await.unwrap();
+                }
+                engine.end(9);
+            });
+        });
+        for piece in sent.chunks(8_192) {
+            app.write(piece).unwrap();
+        }
+        let mut back = Vec::new();
+        let end = loop {
+            match app.read(3_000, None) {
+                Ok(bytes) => back.extend_from_slice(&bytes),
+                Err(end) => break end,
+            }
+        };
+        assert_eq!((back, end), (sent, Stopped::Ended(9)));
+        echo.join().unwrap();
+    }
+
+    #[test]
+    fn a_full_pipe_takes_nothing_more_until_it_is_read() {
+        let (app, engine) = pipe::<u8>();
+        block_on(engine.write(&[0; CAPACITY])).unwrap();
+        let blocked = thread::spawn(move || block_on(engine.write(&[1])));
+        let first = app.read(CAPACITY, None).unwrap();
+        assert!(first.iter().all(|byte| *byte == 0) && first.len() == CAPACITY);
+        assert_eq!(app.read(1, None).unwrap(), [1][..]);
+        blocked.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn closing_wakes_whoever_waits_at_either_end() {
+        let (app, engine) = pipe::<u8>();
+        let app = Arc::new(app);
+        let reader = thread::spawn({
+            let app = Arc::clone(&app);
+            move || app.read(1, None)
+        });
+        let task = thread::spawn(move || {
+            block_on(async move {
+                let read = engine.read(&mut BytesMut::new()).await;
+                engine.closed().await;
+                (read, engine.write(b"x").await)
+            })
+        });
+        app.close();
+        assert_eq!(reader.join().unwrap(), Err(Stopped::Closed));
+        assert_eq!(task.join().unwrap(), (Err(Closed), Err(Closed)));
+        assert_eq!(app.write(b"x"), Err(Stopped::Closed));
+    }
+
+    #[test]
+    fn a_read_gives_up_in_time_and_a_dropped_engine_ends_the_pipe() {
+        let (app, engine) = pipe::<u8>();
+        let short = Some(Duration::from_millis(1));
+        assert_eq!(app.read(1, short), Err(Stopped::TimedOut));
+        block_on(engine.write(b"last")).unwrap();
+        drop(engine);
+        assert_eq!(app.read(9, short).unwrap(), b"last"[..]);
+        assert_eq!(app.read(9, short), Err(Stopped::Ended(0)));
+        assert_eq!(app.write(b"x"), Err(Stopped::Ended(0)));
+    }
+}
