@@ -1,0 +1,41 @@
+package commute.client;
+
+import okhttp3.Request;
+
+/** A call's way, as a tag of its requests: by the engine, or plainly for a reason. */
+final class Attempt {
+    /** Null if by the engine. */
+    private final RouteReport plain;
+    /** Whether a server has answered a request of this call, which must not be repeated then. */
+    private volatile boolean answered;
+
+    private Attempt(RouteReport plain) {
+        this.plain = plain;
+    }
+
+    static Attempt byEngine() {
+        return new Attempt(null);
+    }
+
+    static Attempt plainly(PlainReason reason, String detail) {
+        return new Attempt(RouteReport.plain(reason, detail));
+    }
+
+    Request tag(Request request) {
+        return request.newBuilder().tag(Attempt.class, this).build();
+    }
+
+    /** Null if by the engine. */
+    RouteReport plain() {
+        return plain;
+    }
+
+    void answered() {
+        answered = true;
+    }
+
+    /** Whether the same request may be made plainly after the engine did not do it. */
+    boolean mayBeRepeated(Request request) {
+        return !answered && (request.body() == null || !request.body().isOneShot());
+    }
+}

@@ -1,0 +1,98 @@
+package commute.client;
+
+import java.io.File;
+import java.io.IOException;
+import okhttp3.Call;
+import okhttp3.HttpUrl;
+import okhttp3.Interceptor;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.Response;
+
+/**
+ * Lets OkHttp take the fastest route: HTTP/3, HTTP/2 or HTTP/1.1, by measurement.
+ *
+ * <pre>{@code
+ * OkHttpClient client = Commute.install(new OkHttpClient.Builder()).build();   // OkHttp 5.4 and later
+ * Call.Factory calls = Commute.callFactory(new OkHttpClient());                // OkHttp 4.12 and later
+ * }</pre>
+ *
+ * <p>Whatever stands in the way (a missing library, a proxy, an engine that fails before it sent
+ * anything), the request goes as it would without commute, and {@link #report} says so.
+ */
+public final class Commute {
+    /** The version of this code, which the native library must have, too. */
+    public static final String VERSION = "0.1.0";
+
+    private Commute() {}
+
+    /**
+     * Adds commute to a client of OkHttp 5.4 or later. Call it last: network interceptors that are
+     * added afterwards see responses as the engine hands them over, as HTTP/1.1.
+     */
+    public static OkHttpClient.Builder install(OkHttpClient.Builder builder) {
+        for (Interceptor present : builder.interceptors()) {
+            if (present instanceof CommuteInterceptor) {
+                return builder;
+            }
+        }
+        return builder.addInterceptor(new CommuteInterceptor()).addNetworkInterceptor(new ResponseInterceptor());
+    }
+
+    /** Returns calls of this client that use commute, for OkHttp 4.12 and later. */
+    public static Call.Factory callFactory(OkHttpClient client) {
+        return new CommuteCallFactory(client);
+    }
+
+    /** Says how a response came; null if it came from the cache, or from a client without commute. */
+    public static RouteReport report(Response response) {
+        Response network = response.networkResponse();
+        Request sent = network == null ? response.request() : network.request();
+        return sent.tag(RouteReport.class);
+    }
+
+    /**
+     * Sets what engines are made of. It has no effect on engines that have been started, so call it
+     * before the first request.
+     */
+    public static void configure(Settings settings) {
+        Engines.configure(settings);
+    }
+
+    /** Switches commute on or off, for requests that have not begun. */
+    public static void setEnabled(boolean enabled) {
+        Switches.enabled = enabled;
+    }
+
+    /** Switches commute on or off for the origin of a URL. */
+    public static void setEnabled(HttpUrl origin, boolean enabled) {
+        Switches.setEnabled(origin, enabled);
+    }
+
+    /**
+     * Allows HTTP/3 for a percentage of installations, 0 to 100. An installation that keeps a
+     * {@linkplain Settings.Builder#memory memory} stays in or out as the percentage grows.
+     */
+    public static void setHttp3Percent(int percent) {
+        if (percent < 0 || percent > 100) {
+            throw new IllegalArgumentException("expected 0 to 100 percent, not " + percent);
+        }
+        Engines.setHttp3Percent(percent);
+    }
+
+    /**
+     * Loads a native library that the app did not bring when it was installed. Requests that begin
+     * afterwards use it. Nothing happens if a library is loaded already.
+     *
+     * @param sha256 the file's SHA-256 in hexadecimal, from a source that is trusted
+     * @throws IOException if the file is not the one expected, or not a library of this version
+     */
+    public static void load(File file, String sha256) throws IOException {
+        NativeLibrary.load(file, sha256);
+    }
+
+    /** Says why there is no native library, or returns null if there is one. */
+    public static String missingLibrary() {
+        return NativeLibrary.missing();
+    }
+}

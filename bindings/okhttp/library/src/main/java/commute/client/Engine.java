@@ -1,0 +1,36 @@
+package commute.client;
+
+import javax.net.SocketFactory;
+import javax.net.ssl.SSLSocketFactory;
+
+/** An engine, and the factories of its sockets. */
+final class Engine {
+    final TrustContext trust;
+    /** OkHttp's pool keeps connections of different factories apart. */
+    final SocketFactory sockets = new EngineSocketFactory();
+
+    final SSLSocketFactory sslSockets = new EngineSslSocketFactory(this);
+    private final long handle;
+
+    Engine(long handle, TrustContext trust) {
+        this.handle = handle;
+        this.trust = trust;
+    }
+
+    /** Opens a socket; 0 if the engine has ended. */
+    long open(String host, int port, int connectLimitMs) {
+        return Native.open(handle, host, port, connectLimitMs);
+    }
+
+    void setSwitches(int generation, int http3Percent) {
+        Native.setSwitches(handle, generation, http3Percent, true);
+    }
+
+    void workedWithout() {
+        Native.workedWithout(handle);
+    }
+
+    void end() {
+        Native.endEngine(handle);
+    }
+}

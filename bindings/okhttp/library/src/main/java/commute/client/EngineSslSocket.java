@@ -1,0 +1,269 @@
+package commute.client;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.SocketAddress;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import javax.net.ssl.HandshakeCompletedListener;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSession;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * A socket whose other end is the engine. Its handshake is none: the engine opens connections when
+ * there is a request, and {@link TrustContext} checks their certificates.
+ */
+final class EngineSslSocket extends SSLSocket {
+    private final EngineSocket below;
+    private final Engine engine;
+    private final String host;
+    private final int port;
+    private SSLParameters parameters;
+    private volatile long handle;
+    private volatile boolean closed;
+    private volatile int readLimitMs;
+
+    EngineSslSocket(EngineSocket below, Engine engine, String host, int port, SSLParameters parameters)
+            throws SocketException {
+        this.below = below;
+        this.engine = engine;
+        this.host = host;
+        this.port = port;
+        this.parameters = parameters;
+        below.carries(this);
+    }
+
+    Engine engine() {
+        return engine;
+    }
+
+    String host() {
+        return host;
+    }
+
+    /** Says how the last response came; null if there was none. */
+    RouteReport report() {
+        long[] facts = Native.facts(handle);
+        return facts == null ? null : RouteReport.byEngine(facts, Native.why(handle));
+    }
+
+    @Override
+    public void startHandshake() throws IOException {
+        long opened = engine.open(host, port, below.connectLimitMs());
+        if (opened == 0) {
+            throw new EngineUnavailableException(PlainReason.ENGINE, "the engine has ended");
+        }
+        handle = opened;
+        if (closed) {
+            Native.close(opened);
+            throw new SocketException("Socket closed");
+        }
+    }
+
+    @Override
+    public SSLSession getSession() {
+        return new EngineSession(host, port, engine.trust.knownChain(host));
+    }
+
+    @Override
+    public InputStream getInputStream() {
+        return new InputStream() {
+            @Override
+            public int read() throws IOException {
+                byte[] one = new byte[1];
+                return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+            }
+
+            @Override
+            public int read(byte[] into, int offset, int length) throws IOException {
+                if (length == 0) {
+                    return 0;
+                }
+                int count = Native.read(handle, into, offset, length, readLimitMs);
+                if (count < Native.END_OF_STREAM) {
+                    throw failure(count);
+                }
+                return count;
+            }
+        };
+    }
+
+    @Override
+    public OutputStream getOutputStream() {
+        return new OutputStream() {
+            @Override
+            public void write(int b) throws IOException {
+                write(new byte[] {(byte) b}, 0, 1);
+            }
+
+            @Override
+            public void write(byte[] from, int offset, int length) throws IOException {
+                int failed = Native.write(handle, from, offset, length);
+                if (failed != 0) {
+                    throw failure(failed);
+                }
+            }
+        };
+    }
+
+    private IOException failure(int code) {
+        switch (code) {
+            case Native.TIMED_OUT:
+                return new SocketTimeoutException("Read timed out");
+            case Native.UNAVAILABLE:
+                return new EngineUnavailableException(PlainReason.ENGINE, Native.whyEnded(handle));
+            case Native.NOT_SENT:
+                return new EngineUnavailableException(PlainReason.NOT_SENT, Native.whyEnded(handle));
+            case Native.CERTIFICATE:
+                return engine.trust.refusal(host);
+            case Native.CONNECT_TIMED_OUT:
+                return new SocketTimeoutException("Connect timed out");
+            case Native.BROKEN:
+            case Native.END_OF_STREAM:
+                return new IOException(Native.whyEnded(handle));
+            default:
+                return new SocketException("Socket closed");
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        below.close();
+    }
+
+    /** Wakes whoever reads or writes, and cancels the request. */
+    void closeHandle() {
+        closed = true;
+        Native.close(handle);
+    }
+
+    @Override
+    public void setSoTimeout(int limitMs) {
+        readLimitMs = limitMs;
+    }
+
+    @Override
+    public int getSoTimeout() {
+        return readLimitMs;
+    }
+
+    @Override
+    public void setTcpNoDelay(boolean on) {}
+
+    @Override
+    public boolean isConnected() {
+        return below.isConnected();
+    }
+
+    @Override
+    public boolean isClosed() {
+        return closed;
+    }
+
+    @Override
+    public boolean isInputShutdown() {
+        return closed;
+    }
+
+    @Override
+    public boolean isOutputShutdown() {
+        return closed;
+    }
+
+    @Override
+    public InetAddress getInetAddress() {
+        return below.getInetAddress();
+    }
+
+    @Override
+    public SocketAddress getRemoteSocketAddress() {
+        return below.getRemoteSocketAddress();
+    }
+
+    @Override
+    public int getPort() {
+        return below.getPort();
+    }
+
+    @Override
+    public String toString() {
+        return "EngineSslSocket[" + host + ":" + port + "]";
+    }
+
+    @Override
+    public SSLParameters getSSLParameters() {
+        return parameters;
+    }
+
+    @Override
+    public void setSSLParameters(SSLParameters parameters) {
+        this.parameters = parameters;
+    }
+
+    @Override
+    public String[] getSupportedCipherSuites() {
+        return parameters.getCipherSuites();
+    }
+
+    @Override
+    public String[] getEnabledCipherSuites() {
+        return parameters.getCipherSuites();
+    }
+
+    @Override
+    public void setEnabledCipherSuites(String[] suites) {}
+
+    @Override
+    public String[] getSupportedProtocols() {
+        return parameters.getProtocols();
+    }
+
+    @Override
+    public String[] getEnabledProtocols() {
+        return parameters.getProtocols();
+    }
+
+    @Override
+    public void setEnabledProtocols(String[] protocols) {}
+
+    @Override
+    public void addHandshakeCompletedListener(HandshakeCompletedListener listener) {}
+
+    @Override
+    public void removeHandshakeCompletedListener(HandshakeCompletedListener listener) {}
+
+    @Override
+    public void setUseClientMode(boolean client) {}
+
+    @Override
+    public boolean getUseClientMode() {
+        return true;
+    }
+
+    @Override
+    public void setNeedClientAuth(boolean need) {}
+
+    @Override
+    public boolean getNeedClientAuth() {
+        return false;
+    }
+
+    @Override
+    public void setWantClientAuth(boolean want) {}
+
+    @Override
+    public boolean getWantClientAuth() {
+        return false;
+    }
+
+    @Override
+    public void setEnableSessionCreation(boolean enable) {}
+
+    @Override
+    public boolean getEnableSessionCreation() {
+        return true;
+    }
+}

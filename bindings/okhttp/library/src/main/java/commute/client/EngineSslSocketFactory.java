@@ -1,0 +1,68 @@
+package commute.client;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.security.NoSuchAlgorithmException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocketFactory;
+
+/** Turns an {@link EngineSocket} into one that leads to the engine. */
+final class EngineSslSocketFactory extends SSLSocketFactory {
+    /** OkHttp wants sockets whose suites and versions its connection specs allow. */
+    private static final SSLParameters OFFERED = offered();
+
+    private final Engine engine;
+
+    EngineSslSocketFactory(Engine engine) {
+        this.engine = engine;
+    }
+
+    @Override
+    public Socket createSocket(Socket socket, String host, int port, boolean autoClose) throws IOException {
+        if (!(socket instanceof EngineSocket) || ((EngineSocket) socket).isPlain()) {
+            // A redirect led to a proxy, which the engine does not know.
+            throw new IOException("commute does not speak TLS through another socket");
+        }
+        return new EngineSslSocket((EngineSocket) socket, engine, host, port, OFFERED);
+    }
+
+    @Override
+    public String[] getDefaultCipherSuites() {
+        return OFFERED.getCipherSuites();
+    }
+
+    @Override
+    public String[] getSupportedCipherSuites() {
+        return OFFERED.getCipherSuites();
+    }
+
+    @Override
+    public Socket createSocket(String host, int port) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(String host, int port, InetAddress local, int localPort) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(InetAddress host, int port) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(InetAddress host, int port, InetAddress local, int localPort) {
+        throw new UnsupportedOperationException();
+    }
+
+    private static SSLParameters offered() {
+        try {
+            return SSLContext.getDefault().getSupportedSSLParameters();
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package commute.client;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** The engines of this process: one for each way of checking certificates, the last few used. */
+final class Engines {
+    /** An engine has a thread and its connections. The least recently used one ends first. */
+    private static final int MAX = 8;
+
+    private static final Map<TrustContext, Engine> ENGINES = new LinkedHashMap<>(16, 0.75f, true);
+    private static Settings settings = new Settings.Builder().build();
+    private static boolean memoryTaken;
+    private static int generation;
+    private static int http3Percent = 100;
+
+    private Engines() {}
+
+    static synchronized void configure(Settings changed) {
+        settings = changed;
+    }
+
+    static synchronized void setHttp3Percent(int percent) {
+        generation++;
+        http3Percent = percent;
+        for (Engine engine : ENGINES.values()) {
+            engine.setSwitches(generation, http3Percent);
+        }
+    }
+
+    /** Returns the engine that checks certificates this way, and starts it if necessary. */
+    static synchronized Engine of(TrustContext trust) {
+        Engine present = ENGINES.get(trust);
+        if (present != null) {
+            return present;
+        }
+        String memory = settings.memory == null || memoryTaken ? null : settings.memory.getPath();
+        long handle = Native.startEngine(trust, settings.hints, memory, settings.chainPem, settings.keyPem);
+        memoryTaken |= memory != null;
+        Engine engine = new Engine(handle, trust);
+        if (generation > 0) {
+            engine.setSwitches(generation, http3Percent);
+        }
+        if (ENGINES.size() >= MAX) {
+            Iterator<Engine> eldest = ENGINES.values().iterator();
+            eldest.next().end();
+            eldest.remove();
+        }
+        ENGINES.put(trust, engine);
+        return engine;
+    }
+}

@@ -1,0 +1,49 @@
+package commute.client;
+
+/** The native library, {@code crates/client-jvm}. Handles are never given twice; 0 is none. */
+final class Native {
+    /** What {@link #read} and {@link #write} return instead of a count. */
+    static final int END_OF_STREAM = -1;
+
+    static final int TIMED_OUT = -2;
+    static final int CLOSED = -3;
+    static final int UNAVAILABLE = -10;
+    static final int NOT_SENT = -11;
+    static final int CERTIFICATE = -12;
+    static final int CONNECT_TIMED_OUT = -13;
+    static final int BROKEN = -14;
+
+    private Native() {}
+
+    static native String version();
+
+    /**
+     * Starts an engine that asks {@code trust} in every handshake. Everything but {@code trust} and
+     * {@code hints} may be null.
+     */
+    static native long startEngine(TrustContext trust, String[] hints, String memory, byte[] chainPem, byte[] keyPem);
+
+    /** Ends an engine when its last socket has closed. */
+    static native void endEngine(long engine);
+
+    static native void setSwitches(long engine, int generation, int http3Percent, boolean explore);
+
+    static native void workedWithout(long engine);
+
+    /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */
+    static native long open(long engine, String host, int port, int connectLimitMs);
+
+    static native int read(long socket, byte[] into, int offset, int length, int limitMs);
+
+    static native int write(long socket, byte[] from, int offset, int length);
+
+    static native void close(long socket);
+
+    /** How the last response came, in the order of {@link RouteReport}; null if there was none. */
+    static native long[] facts(long socket);
+
+    /** A code, a line break, and a sentence. */
+    static native String why(long socket);
+
+    static native String whyEnded(long socket);
+}

@@ -1,0 +1,80 @@
+package commute.client;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.security.cert.Certificate;
+import java.security.cert.X509Certificate;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import okhttp3.CipherSuite;
+import okhttp3.Connection;
+import okhttp3.Handshake;
+import okhttp3.Interceptor;
+import okhttp3.Protocol;
+import okhttp3.Response;
+import okhttp3.TlsVersion;
+
+/**
+ * A network interceptor that makes a response from the engine look as the server sent it, and notes
+ * how it came.
+ */
+final class ResponseInterceptor implements Interceptor {
+    private static final Protocol HTTP_3 = http3();
+
+    @Override
+    public Response intercept(Chain chain) throws IOException {
+        Response response = chain.proceed(chain.request());
+        Attempt attempt = chain.request().tag(Attempt.class);
+        if (attempt == null) {
+            return response;
+        }
+        attempt.answered();
+        Connection connection = chain.connection();
+        Socket socket = connection == null ? null : connection.socket();
+        RouteReport report = attempt.plain();
+        Response.Builder changed = response.newBuilder();
+        if (socket instanceof EngineSslSocket) {
+            EngineSslSocket engine = (EngineSslSocket) socket;
+            report = engine.report();
+            asServerSentIt(changed, response, engine, report);
+        } else if (report == null) {
+            // A redirect led away from https.
+            report = RouteReport.plain(PlainReason.CLEARTEXT, null);
+        }
+        return changed.request(response.request().newBuilder().tag(RouteReport.class, report).build()).build();
+    }
+
+    private static void asServerSentIt(
+            Response.Builder changed, Response response, EngineSslSocket socket, RouteReport report) {
+        changed.protocol(protocol(report.httpVersion()));
+        if (report.chunkedHere()) {
+            changed.removeHeader("Transfer-Encoding");
+        }
+        List<X509Certificate> chain = socket.engine().trust.knownChain(socket.host());
+        List<Certificate> peer = chain == null ? Collections.emptyList() : new ArrayList<>(chain);
+        CipherSuite suite = CipherSuite.forJavaName(EngineSession.CIPHER_SUITE);
+        List<Certificate> local = response.handshake().localCertificates();
+        changed.handshake(Handshake.get(TlsVersion.TLS_1_3, suite, peer, local));
+    }
+
+    private static Protocol protocol(int httpVersion) {
+        switch (httpVersion) {
+            case 3:
+                return HTTP_3;
+            case 2:
+                return Protocol.HTTP_2;
+            default:
+                return Protocol.HTTP_1_1;
+        }
+    }
+
+    /** OkHttp 4 has no HTTP_3. */
+    static Protocol http3() {
+        try {
+            return Protocol.get("h3");
+        } catch (IOException okHttp4) {
+            return Protocol.QUIC;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package commute.client;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What engines are made of. */
+public final class Settings {
+    final String[] hints;
+    final File memory;
+    final byte[] chainPem;
+    final byte[] keyPem;
+
+    private Settings(Builder builder) {
+        hints = builder.hints.toArray(new String[0]);
+        memory = builder.memory;
+        chainPem = builder.chainPem;
+        keyPem = builder.keyPem;
+    }
+
+    /** Collects settings. */
+    public static final class Builder {
+        private final List<String> hints = new ArrayList<>();
+        private File memory;
+        private byte[] chainPem;
+        private byte[] keyPem;
+
+        /** The origin of this URL speaks HTTP/3 on its port. A wrong hint costs 10 ms once. */
+        public Builder hintHttp3(String url) {
+            hints.add(url);
+            return this;
+        }
+
+        /** Keeps what is learnt in this folder. Of several engines only the first does. */
+        public Builder memory(File folder) {
+            memory = folder;
+            return this;
+        }
+
+        /**
+         * Shows this certificate to servers that ask for one. The engine cannot see the key managers
+         * of a client's {@code SSLSocketFactory}.
+         *
+         * @param chainPem the client's certificate first
+         */
+        public Builder identity(byte[] chainPem, byte[] keyPem) {
+            this.chainPem = chainPem.clone();
+            this.keyPem = keyPem.clone();
+            return this;
+        }
+
+        public Settings build() {
+            return new Settings(this);
+        }
+    }
+}

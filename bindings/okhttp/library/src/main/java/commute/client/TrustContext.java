@@ -1,0 +1,172 @@
+package commute.client;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.HostnameVerifier;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.X509TrustManager;
+import okhttp3.CertificatePinner;
+
+/**
+ * How an app checks certificates: its trust manager, its hostname verifier and its pinner, asked by
+ * the engine in every handshake that does not resume a session.
+ */
+final class TrustContext {
+    private static final int MAX_HOSTS = 256;
+    /** What JSSE says for TLS 1.3, whose suites do not name a key exchange. */
+    private static final String AUTH_TYPE = "UNKNOWN";
+
+    private static final ThreadLocal<Boolean> CHECKING = new ThreadLocal<>();
+
+    private final X509TrustManager trustManager;
+    private final HostnameVerifier verifier;
+    private final CertificatePinner pinner;
+    private final ChainCleaner cleaner;
+    /** The last chain that was accepted for each host, cleaned. */
+    private final Map<String, List<X509Certificate>> known = recent();
+
+    private final Map<String, SSLException> refusals = recent();
+
+    TrustContext(X509TrustManager trustManager, HostnameVerifier verifier, CertificatePinner pinner) {
+        this.trustManager = trustManager;
+        this.verifier = verifier;
+        this.pinner = pinner;
+        cleaner = new ChainCleaner(trustManager);
+    }
+
+    /** Whether this thread is the engine's, which must not wait for itself. */
+    static boolean isChecking() {
+        return CHECKING.get() != null;
+    }
+
+    /** Called by the engine. */
+    @SuppressWarnings("unused")
+    boolean accepts(byte[][] der, String host) {
+        CHECKING.set(true);
+        try {
+            known.put(host, check(der, host));
+            refusals.remove(host);
+            return true;
+        } catch (SSLException refused) {
+            refusals.put(host, refused);
+        } catch (Exception | LinkageError | StackOverflowError failed) {
+            refusals.put(host, handshakeFailure(failed));
+        } finally {
+            CHECKING.remove();
+        }
+        return false;
+    }
+
+    /** Returns the last chain that was accepted for a host, cleaned; null if there is none. */
+    List<X509Certificate> knownChain(String host) {
+        return known.get(host);
+    }
+
+    /** Returns why the last chain of a host was refused. */
+    IOException refusal(String host) {
+        SSLException last = refusals.get(host);
+        if (last == null) {
+            return new SSLHandshakeException("the certificate of " + host + " was refused");
+        }
+        // Several calls may fail for one reason, each with an exception of its own.
+        SSLException copy = last instanceof SSLPeerUnverifiedException
+                ? new SSLPeerUnverifiedException(last.getMessage())
+                : new SSLHandshakeException(last.getMessage());
+        copy.initCause(last.getCause());
+        return copy;
+    }
+
+    /** Checks in OkHttp's order: chain, name, pins. Returns the cleaned chain. */
+    private List<X509Certificate> check(byte[][] der, String host) throws Exception {
+        CertificateFactory factory = CertificateFactory.getInstance("X.509");
+        List<X509Certificate> chain = new ArrayList<>();
+        for (byte[] certificate : der) {
+            chain.add((X509Certificate) factory.generateCertificate(new ByteArrayInputStream(certificate)));
+        }
+        List<X509Certificate> cleaned = checkChain(chain, host);
+        if (!verifier.verify(host, new EngineSession(host, -1, chain))) {
+            throw new SSLPeerUnverifiedException("Hostname " + host + " not verified:\n    certificate: "
+                    + CertificatePinner.pin(chain.get(0)) + "\n    DN: " + chain.get(0).getSubjectX500Principal());
+        }
+        pinner.check(host, new ArrayList<>(chain));
+        return cleaned;
+    }
+
+    private List<X509Certificate> checkChain(List<X509Certificate> chain, String host) throws Exception {
+        X509Certificate[] array = chain.toArray(new X509Certificate[0]);
+        Method hostAware = hostAware();
+        try {
+            if (hostAware == null) {
+                trustManager.checkServerTrusted(array, AUTH_TYPE);
+                return cleaner.clean(chain);
+            }
+            List<?> trusted = (List<?>) hostAware.invoke(trustManager, array, AUTH_TYPE, host);
+            List<X509Certificate> cleaned = new ArrayList<>();
+            for (Object certificate : trusted) {
+                cleaned.add((X509Certificate) certificate);
+            }
+            return Collections.unmodifiableList(cleaned);
+        } catch (InvocationTargetException thrown) {
+            throw handshakeFailure(thrown.getCause());
+        } catch (CertificateException refused) {
+            throw handshakeFailure(refused);
+        }
+    }
+
+    /**
+     * Returns Android's check, which knows the host and returns the cleaned chain. Android's own trust
+     * manager refuses the other one if the app's network security configuration differs by domain.
+     */
+    private Method hostAware() {
+        try {
+            Method method = trustManager.getClass()
+                    .getMethod("checkServerTrusted", X509Certificate[].class, String.class, String.class);
+            return List.class.isAssignableFrom(method.getReturnType()) ? method : null;
+        } catch (NoSuchMethodException notAndroid) {
+            return null;
+        }
+    }
+
+    private static SSLHandshakeException handshakeFailure(Throwable cause) {
+        SSLHandshakeException failure = new SSLHandshakeException(cause.getMessage());
+        failure.initCause(cause);
+        return failure;
+    }
+
+    private static <V> Map<String, V> recent() {
+        return Collections.synchronizedMap(new LinkedHashMap<String, V>(16, 0.75f, true) {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, V> eldest) {
+                return size() > MAX_HOSTS;
+            }
+        });
+    }
+
+    @Override
+    public boolean equals(Object object) {
+        if (!(object instanceof TrustContext)) {
+            return false;
+        }
+        TrustContext other = (TrustContext) object;
+        return trustManager == other.trustManager && verifier == other.verifier && pinner.equals(other.pinner);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * System.identityHashCode(trustManager) + System.identityHashCode(verifier);
+    }
+}
