@@ -1,0 +1,106 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Processes without the native library, with another one, and with one that comes late. */
+final class LibraryTest {
+    private static final File LIBRARY =
+            new File(System.getProperty("commute.target"), System.mapLibraryName("commute_client_jvm"));
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void withoutALibraryCallsGoPlainlyAndOneThatComesLateIsUsed() throws Exception {
+        List<String> said = run(LateLibrary.class, folder, LIBRARY.getPath());
+        List<String> expected = Arrays.asList(
+                "plain.no_library", "wrong digest refused", "plain.no_library", "loaded", "by engine",
+                "no call failed");
+        assertEquals(expected, said);
+    }
+
+    @Test
+    void aLibraryOfAnotherVersionIsNotUsed() throws Exception {
+        Path source = folder.resolve("other.c");
+        Files.write(source, ("#include <jni.h>\n"
+                + "JNIEXPORT jstring JNICALL Java_commute_client_Native_version(JNIEnv *env, jclass c) {\n"
+                + "    return (*env)->NewStringUTF(env, \"9.9.9\");\n}\n").getBytes(StandardCharsets.UTF_8));
+        File include = new File(System.getProperty("java.home"), "include");
+        Path library = folder.resolve(System.mapLibraryName("commute_client_jvm"));
+        Process cc = new ProcessBuilder("cc", "-shared", "-fPIC", "-I" + include, "-I" + new File(include, "linux"),
+                        "-o", library.toString(), source.toString())
+                .inheritIO()
+                .start();
+        assertEquals(0, cc.waitFor(), "cc failed");
+        assertEquals(
+                Arrays.asList("plain.no_library: the native library is missing: the library has version 9.9.9, and this"
+                        + " code " + Commute.VERSION),
+                run(OneCall.class, folder));
+    }
+
+    @Test
+    void aFileThatIsNoLibraryIsRefused() throws Exception {
+        Path file = folder.resolve("text.so");
+        Files.write(file, "no library\n".getBytes(StandardCharsets.UTF_8));
+        // printf 'no library\n' | sha256sum
+        String digest = LateLibrary.sha256(file);
+        List<String> said = run(LoadOnly.class, folder, file.toString(), digest);
+        assertTrue(said.get(0).contains("is not a library for this device"), said.toString());
+    }
+
+    /** Runs a program in a JVM that finds libraries only in {@code libraries}; returns what it says. */
+    private static List<String> run(Class<?> program, Path libraries, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(Arrays.asList(
+                new File(System.getProperty("java.home"), "bin/java").getPath(),
+                "-Djava.library.path=" + libraries,
+                "-Dcommute.target=" + System.getProperty("commute.target"),
+                "-Dcommute.callFactory=" + Boolean.getBoolean("commute.callFactory"),
+                "-cp", System.getProperty("java.class.path"), program.getName()));
+        command.addAll(Arrays.asList(arguments));
+        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        try (BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            List<String> lines = out.lines().collect(Collectors.toList());
+            assertEquals(0, process.waitFor());
+            return lines;
+        }
+    }
+
+    /** Makes one call. */
+    static final class OneCall {
+        public static void main(String[] arguments) throws Exception {
+            try (LabServer server = new LabServer()) {
+                RouteReport report = LateLibrary.call(Doors.withCommute(Doors.trusting(server.trust())), server);
+                System.out.println(report.code() + ": " + report.why());
+            }
+            System.exit(0);
+        }
+    }
+
+    /** Loads a library. */
+    static final class LoadOnly {
+        public static void main(String[] arguments) {
+            try {
+                Commute.load(new File(arguments[0]), arguments[1]);
+                System.out.println("loaded");
+            } catch (IOException refused) {
+                System.out.println(refused.getMessage());
+            }
+        }
+    }
+}

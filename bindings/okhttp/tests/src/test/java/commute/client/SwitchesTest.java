@@ -1,0 +1,187 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Collections;
+import javax.net.SocketFactory;
+import okhttp3.Call;
+import okhttp3.Dns;
+import okhttp3.HttpUrl;
+import okhttp3.MediaType;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import okio.BufferedSink;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Calls that go plainly, and say why. */
+final class SwitchesTest {
+    private static LabServer server;
+
+    @BeforeAll
+    static void start() throws Exception {
+        server = new LabServer();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        server.close();
+    }
+
+    @AfterEach
+    void reset() {
+        Commute.setEnabled(true);
+        Commute.setEnabled(HttpUrl.get(server.url("/")), true);
+        Commute.setHttp3Percent(100);
+    }
+
+    @Test
+    void byDefaultTheEngineIsUsed() throws Exception {
+        assertEquals("engine", code(builder(), request().build()));
+    }
+
+    @Test
+    void commuteIsSwitchedOffAndOn() throws Exception {
+        OkHttpClient.Builder builder = builder();
+        Commute.setEnabled(false);
+        assertEquals("plain.switched_off", code(builder, request().build()));
+        Commute.setEnabled(true);
+        assertEquals("engine", code(builder, request().build()));
+    }
+
+    @Test
+    void anOriginIsSwitchedOffAndOn() throws Exception {
+        HttpUrl origin = HttpUrl.get(server.url("/any"));
+        Commute.setEnabled(origin, false);
+        assertEquals("plain.origin_switched_off", code(builder(), request().build()));
+        Commute.setEnabled(origin, true);
+        Commute.setEnabled(HttpUrl.get("https://localhost:1"), false);
+        assertEquals("engine", code(builder(), request().build()));
+        Commute.setEnabled(HttpUrl.get("https://localhost:1"), true);
+    }
+
+    @Test
+    void http3IsAllowedForAPercentageOfInstallations() throws Exception {
+        Commute.configure(new Settings.Builder().hintHttp3(server.url("/")).build());
+        OkHttpClient.Builder builder = builder();
+        Commute.setHttp3Percent(0);
+        assertEquals(2, report(builder, request().build()).httpVersion());
+        assertEquals("switched_off", report(builder, request().build()).code());
+        Commute.setHttp3Percent(100);
+        assertEquals(3, report(builder(), request().build()).httpVersion());
+        Commute.configure(new Settings.Builder().build());
+        assertThrows(IllegalArgumentException.class, () -> Commute.setHttp3Percent(101));
+    }
+
+    @Test
+    void aProxyAppliesPlainly() throws Exception {
+        try (ServerSocket refusing = new ServerSocket(0)) {
+            InetSocketAddress address = new InetSocketAddress("localhost", refusing.getLocalPort());
+            refusing.close();
+            OkHttpClient.Builder builder = builder().proxy(new Proxy(Proxy.Type.HTTP, address));
+            // The proxy is not there, so that the call fails as it does without commute.
+            assertThrows(java.net.ConnectException.class, () -> code(builder, request().build()));
+        }
+        assertEquals("engine", code(builder().proxy(Proxy.NO_PROXY), request().build()));
+    }
+
+    @Test
+    void aDnsOfItsOwnIsUsedPlainly() throws Exception {
+        Dns dns = host -> Collections.singletonList(java.net.InetAddress.getLoopbackAddress());
+        assertEquals("plain.dns", code(builder().dns(dns), request().build()));
+    }
+
+    @Test
+    void aSocketFactoryOfItsOwnIsUsedPlainly() throws Exception {
+        SocketFactory own = new SocketFactory() {
+            @Override
+            public Socket createSocket() {
+                return new Socket();
+            }
+
+            @Override
+            public Socket createSocket(String host, int port) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public Socket createSocket(String host, int port, java.net.InetAddress local, int localPort) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public Socket createSocket(java.net.InetAddress host, int port) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public Socket createSocket(java.net.InetAddress host, int port, java.net.InetAddress l, int localPort) {
+                throw new UnsupportedOperationException();
+            }
+        };
+        assertEquals("plain.socket_factory", code(builder().socketFactory(own), request().build()));
+    }
+
+    @Test
+    void whatOnlyPlainSocketsCanDoGoesPlainly() throws Exception {
+        assertEquals("plain.host_header", code(builder(), request().header("Host", "another.example").build()));
+        assertEquals("plain.upgrade", code(builder(), request().header("Upgrade", "x").build()));
+        RequestBody duplex = new RequestBody() {
+            @Override
+            public MediaType contentType() {
+                return null;
+            }
+
+            @Override
+            public boolean isDuplex() {
+                return true;
+            }
+
+            @Override
+            public void writeTo(BufferedSink sink) throws IOException {
+                sink.close();
+            }
+        };
+        Request request = new Request.Builder().url(server.url("/upload")).put(duplex).build();
+        assertEquals("plain.duplex", code(builder(), request));
+    }
+
+    @Test
+    void aResponseOfAnotherClientHasNoReport() throws Exception {
+        try (Response response = builder().build().newCall(request().build()).execute()) {
+            assertNull(Commute.report(response));
+        }
+    }
+
+    private static OkHttpClient.Builder builder() throws Exception {
+        return Doors.trusting(server.trust());
+    }
+
+    private static Request.Builder request() {
+        return new Request.Builder().url(server.url("/health"));
+    }
+
+    private static String code(OkHttpClient.Builder builder, Request request) throws IOException {
+        RouteReport report = report(builder, request);
+        return report.byEngine() ? "engine" : report.code();
+    }
+
+    private static RouteReport report(OkHttpClient.Builder builder, Request request) throws IOException {
+        Call.Factory client = Doors.withCommute(builder);
+        try (Response response = client.newCall(request).execute()) {
+            response.body().bytes();
+            return Commute.report(response);
+        }
+    }
+}
