@@ -16,7 +16,6 @@ pub(crate) enum Kind {
     /// No more requests, or a response that was cut off.
     EndOfStream = -1,
     /// The engine does not do this request. The app's own client may.
-    #[default]
     Unavailable = -10,
     /// No route led to the server, which cannot have acted.
     NotSent = -11,
@@ -26,12 +25,28 @@ pub(crate) enum Kind {
     ConnectTimedOut = -13,
     /// The request failed and the server may have acted.
     Broken = -14,
+    /// The engine has ended, or has let go of the request. What that means depends on whether the
+    /// request had been sent.
+    #[default]
+    Lost = -15,
 }
 
 impl End {
     pub(crate) fn new(kind: Kind, why: impl Into<String>) -> Self {
         let why = why.into();
         Self { kind, why }
+    }
+
+    /// Decides what a loss means.
+    pub(crate) fn known(self, was_sent: bool) -> Self {
+        match (self.kind, was_sent) {
+            (Kind::Lost, true) => {
+                let why = "the engine has ended; the server may have acted on the request";
+                Self::new(Kind::Broken, why)
+            }
+            (Kind::Lost, false) => Self::new(Kind::Unavailable, "the engine has ended"),
+            _ => self,
+        }
     }
 
     /// The end of a socket whose response was cut off.
@@ -43,7 +58,8 @@ impl End {
 impl From<Error> for End {
     fn from(error: Error) -> Self {
         let kind = match &error {
-            Error::Plain(_) | Error::Ended | Error::Invalid(_) => Kind::Unavailable,
+            Error::Plain(_) | Error::Invalid(_) => Kind::Unavailable,
+            Error::Ended => Kind::Lost,
             Error::Failed {
                 fault: Fault::Certificate,
                 ..
@@ -74,7 +90,15 @@ mod tests {
         assert_eq!(failed(Fault::Connect, false), Kind::NotSent);
         assert_eq!(failed(Fault::Reset, true), Kind::Broken);
         assert_eq!(failed(Fault::Certificate, false), Kind::Certificate);
-        assert_eq!(End::from(Error::Ended).kind, Kind::Unavailable);
-        assert_eq!(End::default().kind, Kind::Unavailable);
+    }
+
+    #[test]
+    fn a_request_that_was_sent_is_not_free_to_be_repeated_when_the_engine_is_lost() {
+        for lost in [End::from(Error::Ended), End::default()] {
+            assert_eq!(lost.clone().known(true).kind, Kind::Broken);
+            assert_eq!(lost.known(false).kind, Kind::Unavailable);
+        }
+        let refused = End::new(Kind::Certificate, "");
+        assert_eq!(refused.clone().known(true), refused);
     }
 }

@@ -9,8 +9,8 @@ use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JStrin
 use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned};
 
-use crate::door::{self, Door, Facts};
-use crate::end::{End, Kind};
+use crate::door::{self, Door, Facts, News};
+use crate::end::End;
 use crate::handles::Handles;
 use crate::pipe::{self, AppEnd, Stopped};
 use crate::trust::JavaTrust;
@@ -26,7 +26,7 @@ static SOCKETS: Handles<Socket> = Handles::new();
 
 struct Socket {
     pipe: AppEnd<End>,
-    facts: Arc<Mutex<Option<Facts>>>,
+    news: Arc<Mutex<News>>,
     /// Why the engine ended it, for the message of an exception.
     why: Mutex<String>,
 }
@@ -150,18 +150,18 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
         let host = host.try_to_string(env)?;
         let port = u16::try_from(port).map_err(|_| Failure(format!("{port} is not a port")))?;
         let engine = Engine::clone(&engine);
-        let facts = Arc::default();
+        let news: Arc<Mutex<News>> = Arc::default();
         let (app, theirs) = pipe::pipe();
         let door = Door {
             engine: engine.clone(),
             origin: origin(&host, port),
             connect_limit: milliseconds(connect_limit_ms),
-            facts: Arc::clone(&facts),
+            news: Arc::clone(&news),
         };
         engine.spawn(door::serve(door, theirs));
         let why = Mutex::default();
         let pipe = app;
-        Ok(SOCKETS.add(Socket { pipe, facts, why }))
+        Ok(SOCKETS.add(Socket { pipe, news, why }))
     })
 }
 
@@ -308,12 +308,10 @@ impl Socket {
         match stopped {
             Stopped::TimedOut => TIMED_OUT,
             Stopped::Closed => CLOSED,
-            Stopped::Ended(End { kind, why }) => {
-                let unknown = kind == Kind::Unavailable && why.is_empty();
-                *lock(&self.why) = match unknown {
-                    true => "the engine has ended".to_owned(),
-                    false => why,
-                };
+            Stopped::Ended(end) => {
+                let was_sent = lock(&self.news).progress.report().is_some();
+                let End { kind, why } = end.known(was_sent);
+                *lock(&self.why) = why;
                 kind as jint
             }
         }
@@ -343,7 +341,7 @@ fn run<'a, T: Default>(
 }
 
 fn facts(socket: jlong) -> Option<Facts> {
-    lock(&SOCKETS.get(socket)?.facts).clone()
+    lock(&SOCKETS.get(socket)?.news).facts.clone()
 }
 
 fn origin(host: &str, port: u16) -> String {

@@ -1,7 +1,7 @@
 //! The engine's side of a socket: requests in, responses out, one after another.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -25,10 +25,19 @@ pub(crate) struct Door {
     pub(crate) origin: String,
     /// How long a request may wait for a connection.
     pub(crate) connect_limit: Option<Duration>,
-    pub(crate) facts: Arc<Mutex<Option<Facts>>>,
+    pub(crate) news: Arc<Mutex<News>>,
 }
 
-/// How the last response came.
+/// What is known of a socket's requests.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// How the last response came.
+    pub(crate) facts: Option<Facts>,
+    /// How the request under way fares.
+    pub(crate) progress: Progress,
+}
+
+/// How a response came.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) report: Report,
@@ -82,6 +91,7 @@ impl Connection<'_> {
 
     async fn exchange(&mut self, head: Head) -> Result<(), Stop> {
         let progress = Progress::default();
+        self.news().progress = progress.clone();
         let method = head.method.clone();
         let request = self.request(&head, &progress)?;
         if head.expects_continue {
@@ -101,7 +111,16 @@ impl Connection<'_> {
                 self.streamed(head.body, request, writer, &progress).await?
             }
         };
-        self.answer(&method, response).await
+        self.answer(&method, response).await?;
+        self.news().progress = Progress::default();
+        Ok(())
+    }
+
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.door
+            .news
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn request(&self, head: &Head, progress: &Progress) -> Result<Request, Stop> {
@@ -193,11 +212,7 @@ impl Connection<'_> {
             report,
             chunked_here: framing == Framing::Chunked && !chunked_by_server,
         };
-        *self
-            .door
-            .facts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(facts);
+        self.news().facts = Some(facts);
         let mut out = BytesMut::with_capacity(PIECE);
         let (status, headers) = (response.status(), response.headers());
         http1::response_head(&mut out, status, over_h1, headers, framing);

@@ -13,7 +13,7 @@ use crate::pipe::{self, AppEnd, Stopped};
 /// Bytes written to a socket that leads to a server on loopback, and what comes back.
 struct Socket {
     pipe: AppEnd<End>,
-    facts: Arc<Mutex<Option<Facts>>>,
+    news: Arc<Mutex<News>>,
 }
 
 /// Runs `test` on a thread of its own, as an app's, with a socket to a server.
@@ -47,15 +47,15 @@ fn with_server(test: impl FnOnce(&Socket) + Send + 'static) {
 
 fn open(engine: &Engine, origin: &str) -> Socket {
     let (app, theirs) = pipe::pipe();
-    let facts = Arc::default();
+    let news: Arc<Mutex<News>> = Arc::default();
     let door = Door {
         engine: engine.clone(),
         origin: origin.to_owned(),
         connect_limit: Some(Duration::from_secs(20)),
-        facts: Arc::clone(&facts),
+        news: Arc::clone(&news),
     };
     engine.spawn(serve(door, theirs));
-    Socket { pipe: app, facts }
+    Socket { pipe: app, news }
 }
 
 impl Socket {
@@ -83,7 +83,7 @@ fn requests_follow_each_other_on_one_socket_and_arrive_over_http_3() {
             assert!(response.starts_with("HTTP/1.1 200 \r\n"), "{response}");
             assert!(response.contains("content-length: 3\r\n"), "{response}");
         }
-        let facts = socket.facts.lock().unwrap().clone().unwrap();
+        let facts = socket.news.lock().unwrap().facts.clone().unwrap();
         assert_eq!(facts.report.protocol, Protocol::H3);
         assert!(facts.report.reused && !facts.chunked_here);
     });

@@ -1,0 +1,125 @@
+package commute.client;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * What the engine does differently on purpose, by the names of the README's list. A case that meets
+ * one names it, and is compared without it.
+ */
+enum Difference {
+    /**
+     * OkHttp's connection is one to the engine, which opens the real one when there is a request. What
+     * fails there fails as a request on a connection.
+     */
+    LATE_CONNECT {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart", "callFailed", "canceled", "->");
+        }
+    },
+    /** {@code Response.message()} is the phrase of RFC 9110, whatever the server said. */
+    REASON {
+        @Override
+        List<String> without(List<String> lines) {
+            List<String> same = new ArrayList<>();
+            for (String line : lines) {
+                same.add(line.replaceFirst("^(-> [0-9]{3}) '.*'", "$1"));
+            }
+            return same;
+        }
+    },
+    /** How much of an unread rest OkHttp drops, and whether on a connection that it keeps. */
+    UNREAD_REST {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart", "callEnd", "->");
+        }
+    },
+    /** A request without a body says so over HTTP/2, unless by GET, HEAD or DELETE. */
+    EMPTY_BODY_SAID {
+        @Override
+        List<String> without(List<String> lines) {
+            List<String> same = new ArrayList<>();
+            for (String line : lines) {
+                same.add(line.startsWith("-> server") ? line.replace("content-length=[0] ", "") : line);
+            }
+            return same;
+        }
+    },
+    /** The engine repeats a request that is idempotent where OkHttp would not. */
+    ENGINE_REPEATS {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart");
+        }
+    },
+    /** OkHttp repeats any request whose connection was used before; the engine only idempotent ones. */
+    NO_SECOND_POST {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart");
+        }
+    },
+    /** OkHttp repeats a request once that was answered by 408; with commute the app gets the 408. */
+    NO_408 {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart", "callEnd");
+        }
+    },
+    /** After a call that failed half-way HTTP/2 keeps its connection; one to the engine is another. */
+    CONNECTION_AFTER_FAILURE {
+        @Override
+        List<String> without(List<String> lines) {
+            List<String> same = new ArrayList<>(lines);
+            same.removeIf(line -> line.matches("(proxySelect|dns|connect|secureConnect).*"));
+            return same;
+        }
+    },
+    /** The app is told at once to continue; the server is not asked. */
+    CONTINUE_AT_ONCE {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "callStart", "callEnd", "requestBody", "->");
+        }
+    },
+    /** Not a difference: the port of a second server, which is another each time. */
+    OTHER_PORT {
+        @Override
+        List<String> without(List<String> lines) {
+            List<String> same = new ArrayList<>();
+            for (String line : lines) {
+                same.add(line.replaceAll("localhost:[0-9]+", "localhost:PORT"));
+            }
+            return same;
+        }
+    },
+    /** A body that is cut off over HTTP/2 fails as one over HTTP/1.1 does. */
+    CUT_OFF {
+        @Override
+        List<String> without(List<String> lines) {
+            List<String> same = new ArrayList<>();
+            for (String line : lines) {
+                same.add(line.replace("okhttp3.internal.http2.StreamResetException", "java.net.ProtocolException"));
+            }
+            return same;
+        }
+    };
+
+    /** Returns the lines that are compared. */
+    List<String> without(List<String> lines) {
+        return lines;
+    }
+
+    private static List<String> only(List<String> lines, String... beginnings) {
+        List<String> kept = new ArrayList<>();
+        for (String line : lines) {
+            if (Arrays.stream(beginnings).anyMatch(line::startsWith)) {
+                kept.add(line);
+            }
+        }
+        return kept;
+    }
+}

@@ -1,0 +1,42 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.util.List;
+
+/** Runs a case plainly and with commute, and compares all that could be seen. */
+final class Differential {
+    private Differential() {}
+
+    /** What a case does. It is given a server that has not been started. */
+    interface Scenario {
+        void run(World world) throws Exception;
+    }
+
+    static void same(World.Wire wire, Scenario scenario, Difference... differences) throws Exception {
+        List<String> plain = transcript(World.Way.PLAIN, wire, scenario, differences);
+        List<String> engine = transcript(World.Way.ENGINE, wire, scenario, differences);
+        for (int i = 0; i < Math.max(plain.size(), engine.size()); i++) {
+            String expected = i < plain.size() ? plain.get(i) : "nothing more";
+            String actual = i < engine.size() ? engine.get(i) : "nothing more";
+            if (!expected.equals(actual)) {
+                fail("line " + i + "\n  plain:  " + expected + "\n  engine: " + actual + "\n  plain:  " + plain
+                        + "\n  engine: " + engine);
+            }
+        }
+    }
+
+    private static List<String> transcript(
+            World.Way way, World.Wire wire, Scenario scenario, Difference... differences) throws Exception {
+        try (World world = new World(way, wire)) {
+            scenario.run(world);
+            List<String> lines = world.transcript;
+            assertFalse(lines.isEmpty(), "nothing was seen");
+            for (Difference difference : differences) {
+                lines = difference.without(lines);
+            }
+            return lines;
+        }
+    }
+}

@@ -1,0 +1,279 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import javax.net.ssl.HostnameVerifier;
+import javax.net.ssl.X509TrustManager;
+import okhttp3.Call;
+import okhttp3.CertificatePinner;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.Response;
+import okhttp3.mockwebserver.MockWebServer;
+import okhttp3.tls.HandshakeCertificates;
+import okhttp3.tls.HeldCertificate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Certificates that the app accepts and refuses, by each of its three ways to check. */
+final class TrustTest {
+    static Stream<Arguments> refused() {
+        List<HeldCertificate> wrong = Arrays.asList(
+                Certificates.OF_A_STRANGER,
+                Certificates.SELF_SIGNED,
+                Certificates.EXPIRED,
+                Certificates.NOT_YET_VALID,
+                Certificates.OF_ANOTHER_NAME,
+                // Its intermediate is not sent.
+                Certificates.BELOW_INTERMEDIATE);
+        String[] names = {"stranger", "self-signed", "expired", "not yet valid", "another name", "gap in the chain"};
+        Stream.Builder<Arguments> cases = Stream.builder();
+        for (World.Wire wire : World.Wire.values()) {
+            for (int i = 0; i < names.length; i++) {
+                cases.add(Arguments.of(wire, names[i], wrong.get(i)));
+            }
+        }
+        return cases.build();
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("refused")
+    void aWrongCertificateIsRefused(World.Wire wire, String name, HeldCertificate wrong) throws Exception {
+        Differential.same(wire, world -> {
+            world.start(0, wrong).enqueue(Mock.ok("never"));
+            world.call(world.client(), world.request("/").build());
+            world.say("-> server: " + world.server.getRequestCount());
+        }, Difference.LATE_CONNECT);
+    }
+
+    /** The first connection is fine; then the server comes back with a wrong certificate. */
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("refused")
+    void aWrongCertificateIsRefusedOnALaterConnection(World.Wire wire, String name, HeldCertificate wrong)
+            throws Exception {
+        Differential.same(wire, world -> {
+            world.start().enqueue(Mock.ok("fine"));
+            Call.Factory client = world.client();
+            Request request = world.request("/").build();
+            world.call(client, request);
+            int port = world.server.getPort();
+            world.server.shutdown();
+            try (World later = new World(world.way, wire)) {
+                later.start(port, wrong).enqueue(Mock.ok("never"));
+                world.call(client, request);
+                world.say("-> server: " + later.server.getRequestCount());
+            }
+        }, Difference.LATE_CONNECT);
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void anIntermediateIsFollowedAndTheRootAppended(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start(0, Certificates.BELOW_INTERMEDIATE, Certificates.intermediate()).enqueue(Mock.ok("fine"));
+            world.call(world.client(), world.request("/").build());
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aVerifierThatAcceptsAnyNameIsAsked(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start(0, Certificates.OF_ANOTHER_NAME).enqueue(Mock.ok("fine"));
+            HostnameVerifier any = (host, session) -> {
+                world.say("-> verifier: " + host + " " + chain(session));
+                return true;
+            };
+            world.call(world.client(world.builder().hostnameVerifier(any)), world.request("/").build());
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aVerifierThatRefusesIsObeyed(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start().enqueue(Mock.ok("never"));
+            HostnameVerifier none = (host, session) -> false;
+            world.call(world.client(world.builder().hostnameVerifier(none)), world.request("/").build());
+        }, Difference.LATE_CONNECT);
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void pinsOfTheServerAndOfItsRootHold(World.Wire wire) throws Exception {
+        for (HeldCertificate pinned : Arrays.asList(Certificates.LOCALHOST, Certificates.ROOT)) {
+            Differential.same(wire, world -> {
+                world.start().enqueue(Mock.ok("fine"));
+                String pin = CertificatePinner.pin(pinned.certificate());
+                world.call(world.client(world.builder().certificatePinner(pins(pin))), world.request("/").build());
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aPinThatDoesNotMatchIsObeyed(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start().enqueue(Mock.ok("never"));
+            String pin = CertificatePinner.pin(Certificates.SELF_SIGNED.certificate());
+            world.call(world.client(world.builder().certificatePinner(pins(pin))), world.request("/").build());
+        }, Difference.LATE_CONNECT);
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aTrustManagerThatThrowsAcceptsNothing(World.Wire wire) throws Exception {
+        X509TrustManager throwing = trustManager(chain -> {
+            throw new CertificateException("not today");
+        });
+        Differential.same(wire, world -> {
+            world.start().enqueue(Mock.ok("never"));
+            world.call(world.client(trusting(world, throwing)), world.request("/").build());
+        }, Difference.LATE_CONNECT);
+    }
+
+    /** Clients with different ways to check never share a connection, or an answer. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void whatOneClientAcceptsAnotherStillRefuses(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start(0, Certificates.OF_ANOTHER_NAME).enqueue(Mock.ok("fine"), Mock.ok("never"));
+            OkHttpClient.Builder builder = world.builder();
+            Request request = world.request("/").build();
+            world.call(world.client(builder.build().newBuilder().hostnameVerifier((host, session) -> true)), request);
+            world.call(world.client(builder), request);
+        }, Difference.LATE_CONNECT);
+    }
+
+    @Test
+    void eachRealHandshakeIsCheckedOnce() throws Exception {
+        AtomicInteger checks = new AtomicInteger();
+        X509TrustManager counting = trustManager(chain -> checks.incrementAndGet());
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            world.start().enqueue(Mock.ok("1"), Mock.ok("2"), Mock.ok("3"));
+            Call.Factory client = world.client(trusting(world, counting));
+            for (int i = 0; i < 3; i++) {
+                world.call(client, world.request("/").build());
+            }
+            assertEquals(1, checks.get(), world.transcript.toString());
+        }
+    }
+
+    /** The engine's thread checks certificates, so it must not wait for a call through the engine. */
+    @Test
+    void aTrustManagerMayMakeCallsItself() throws Exception {
+        AtomicReference<OkHttpClient> self = new AtomicReference<>();
+        AtomicReference<RouteReport> inner = new AtomicReference<>();
+        try (MockWebServer revocation = new MockWebServer();
+                World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            revocation.enqueue(Mock.ok("not revoked"));
+            String url = revocation.url("/").toString().replace("http:", "https:");
+            HandshakeCertificates identity =
+                    new HandshakeCertificates.Builder().heldCertificate(Certificates.LOCALHOST).build();
+            revocation.useHttps(identity.sslSocketFactory(), false);
+            X509TrustManager asking = trustManager(chain -> {
+                if (inner.get() == null) {
+                    try (Response response = Doors.withCommute(world.builder())
+                            .newCall(new Request.Builder().url(url).build())
+                            .execute()) {
+                        inner.set(Commute.report(response));
+                    } catch (IOException failed) {
+                        throw new CertificateException(failed);
+                    }
+                }
+            });
+            world.start().enqueue(Mock.ok("fine"));
+            world.call(world.client(trusting(world, asking)), world.request("/").build());
+            assertTrue(world.transcript.contains("-> 200 '' h2"), world.transcript.toString());
+            assertEquals("plain.in_trust_check", inner.get().code());
+        }
+    }
+
+    /** Android's trust manager knows the host, and refuses to check without it where it matters. */
+    @Test
+    void aTrustManagerThatKnowsTheHostIsAskedWithIt() throws Exception {
+        HostAware hostAware = new HostAware();
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            world.start().enqueue(Mock.ok("fine"));
+            world.call(world.client(trusting(world, hostAware)), world.request("/").build());
+            assertEquals("localhost", hostAware.host);
+            assertTrue(world.transcript.contains("-> handshake [CN=localhost, CN=root] []"),
+                    world.transcript.toString());
+        }
+    }
+
+    /** As Android's {@code NetworkSecurityTrustManager}. */
+    public static final class HostAware implements X509TrustManager {
+        volatile String host;
+
+        public List<X509Certificate> checkServerTrusted(X509Certificate[] chain, String authType, String host) {
+            this.host = host;
+            return Arrays.asList(chain[0], Certificates.ROOT.certificate());
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String authType) throws CertificateException {
+            throw new CertificateException("asked without the host");
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String authType) {}
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
+        }
+    }
+
+    private interface Check {
+        void of(X509Certificate[] chain) throws CertificateException;
+    }
+
+    private static X509TrustManager trustManager(Check check) {
+        return new X509TrustManager() {
+            @Override
+            public void checkServerTrusted(X509Certificate[] chain, String authType) throws CertificateException {
+                check.of(chain);
+            }
+
+            @Override
+            public void checkClientTrusted(X509Certificate[] chain, String authType) {}
+
+            @Override
+            public X509Certificate[] getAcceptedIssuers() {
+                return new X509Certificate[] {Certificates.ROOT.certificate()};
+            }
+        };
+    }
+
+    private static OkHttpClient.Builder trusting(World world, X509TrustManager trustManager) throws Exception {
+        javax.net.ssl.SSLContext context = javax.net.ssl.SSLContext.getInstance("TLS");
+        context.init(null, new javax.net.ssl.TrustManager[] {trustManager}, null);
+        return world.builder().sslSocketFactory(context.getSocketFactory(), trustManager);
+    }
+
+    private static CertificatePinner pins(String pin) {
+        return new CertificatePinner.Builder().add("localhost", pin).build();
+    }
+
+    private static String chain(javax.net.ssl.SSLSession session) {
+        try {
+            return Collections.singletonList(session.getPeerCertificates()[0]).get(0).getPublicKey().getAlgorithm();
+        } catch (IOException unverified) {
+            return unverified.toString();
+        }
+    }
+}
