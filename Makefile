@@ -25,7 +25,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance generated findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test apps codecs conformance okhttp generated findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -70,6 +70,10 @@ conformance:
 	$(CARGO) build --workspace --bins --examples
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
+
+# Compares OkHttp with and without the engine, in two versions of OkHttp.
+okhttp:
+	bindings/okhttp/test
 
 # Regenerating the committed Go code must change nothing; protoc is the one of stacks/grpc-core.
 generated:

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     ConnectTimedOut = -13,
     /// The request failed and the server may have acted.
     Broken = -14,
+    /// The server broke the protocol.
+    Protocol = -16,
     /// The engine has ended, or has let go of the request. What that means depends on whether the
     /// request had been sent.
     #[default]
@@ -68,6 +70,10 @@ impl From<Error> for End {
                 may_have_acted: false,
                 ..
             } => Kind::NotSent,
+            Error::Failed {
+                fault: Fault::Protocol,
+                ..
+            } => Kind::Protocol,
             _ => Kind::Broken,
         };
         Self::new(kind, error.to_string())
@@ -89,6 +95,8 @@ mod tests {
         };
         assert_eq!(failed(Fault::Connect, false), Kind::NotSent);
         assert_eq!(failed(Fault::Reset, true), Kind::Broken);
+        assert_eq!(failed(Fault::Protocol, true), Kind::Protocol);
+        assert_eq!(failed(Fault::Protocol, false), Kind::NotSent);
         assert_eq!(failed(Fault::Certificate, false), Kind::Certificate);
     }
 

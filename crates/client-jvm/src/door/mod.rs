@@ -203,7 +203,7 @@ impl Connection<'_> {
     async fn answer(&mut self, method: &Method, mut response: Response) -> Result<(), Stop> {
         let Some(framing) = Framing::of(method, response.status(), response.headers()) else {
             let why = "the server's content length is malformed";
-            return Err(Stop::With(End::new(Kind::Broken, why)));
+            return Err(Stop::With(End::new(Kind::Protocol, why)));
         };
         let report = response.report().clone();
         let over_h1 = report.protocol == Protocol::H1;

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.ProtocolException;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
@@ -121,6 +122,8 @@ final class EngineSslSocket extends SSLSocket {
                 return engine.trust.refusal(host);
             case Native.CONNECT_TIMED_OUT:
                 return new SocketTimeoutException("Connect timed out");
+            case Native.PROTOCOL:
+                return new ProtocolException(Native.whyEnded(handle));
             case Native.BROKEN:
             case Native.END_OF_STREAM:
                 return new IOException(Native.whyEnded(handle));

@@ -12,6 +12,7 @@ final class Native {
     static final int CERTIFICATE = -12;
     static final int CONNECT_TIMED_OUT = -13;
     static final int BROKEN = -14;
+    static final int PROTOCOL = -16;
 
     private Native() {}
 

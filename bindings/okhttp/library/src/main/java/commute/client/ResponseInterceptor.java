@@ -2,6 +2,7 @@ package commute.client;
 
 import java.io.IOException;
 import java.net.Socket;
+import java.net.SocketException;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
@@ -37,6 +38,11 @@ final class ResponseInterceptor implements Interceptor {
         if (socket instanceof EngineSslSocket) {
             EngineSslSocket engine = (EngineSslSocket) socket;
             report = engine.report();
+            if (report == null) {
+                // It was cancelled since; reading the body would fail with this.
+                response.close();
+                throw new SocketException("Socket closed");
+            }
             asServerSentIt(changed, response, engine, report);
         } else if (report == null) {
             // A redirect led away from https.

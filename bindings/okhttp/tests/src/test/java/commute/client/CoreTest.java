@@ -219,7 +219,7 @@ final class CoreTest {
                 again = request;
                 break;
             case "post invalidates":
-                world.enqueue(fresh, Mock.ok("posted"), Mock.ok("two"));
+                world.enqueue(fresh, Mock.ok("posted"), Mock.ok("two").setHeader("Cache-Control", "max-age=60"));
                 world.call(client, request);
                 world.call(client, world.request("/").post(TEXT).build());
                 request = again;

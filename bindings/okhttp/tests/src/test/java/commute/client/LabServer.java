@@ -12,7 +12,6 @@ import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import okhttp3.tls.HandshakeCertificates;
@@ -29,8 +28,7 @@ final class LabServer implements AutoCloseable {
         folder = Files.createTempDirectory("commute-serve");
         List<String> command = new ArrayList<>(Arrays.asList(
                 new File(System.getProperty("commute.target"), "commute").getPath(),
-                "serve", "--listen", "127.0.0.1:0", "--json", "--credentials", folder.toString(),
-                "--log", folder.resolve("log").toString()));
+                "serve", "--listen", "127.0.0.1:0", "--json", "--credentials", folder.toString()));
         command.addAll(Arrays.asList(options));
         process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         BufferedReader out =
@@ -61,23 +59,14 @@ final class LabServer implements AutoCloseable {
         return Files.readAllBytes(folder.resolve(name));
     }
 
-    /** The number of requests for this path that the server completed, with this protocol. */
-    long logged(String protocol, String path) throws IOException {
-        try (java.util.stream.Stream<String> lines = Files.lines(folder.resolve("log"))) {
-            return lines.filter(line -> line.contains("\"" + protocol + "\"") && line.contains("\"" + path + "\""))
-                    .count();
-        }
-    }
-
     @Override
     public void close() throws IOException {
-        process.destroy();
+        // Asked politely it would wait for connections that engines keep.
+        process.destroyForcibly();
         try {
-            if (!process.waitFor(10, TimeUnit.SECONDS)) {
-                process.destroyForcibly();
-            }
+            process.waitFor();
         } catch (InterruptedException interrupted) {
-            process.destroyForcibly();
+            Thread.currentThread().interrupt();
         }
         try (java.util.stream.Stream<Path> files = Files.walk(folder)) {
             files.sorted(java.util.Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);

@@ -1,0 +1,126 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import okhttp3.Call;
+import okhttp3.Callback;
+import okhttp3.Request;
+import okhttp3.Response;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Many calls at once. */
+@Isolated
+final class ConcurrencyTest {
+    private static final int THREADS = 64;
+    private static final int CALLS = 1_000;
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void aThousandCallsOnSixtyFourThreads(int httpVersion) throws Exception {
+        try (LabServer server = new LabServer()) {
+            Settings.Builder settings = new Settings.Builder();
+            Commute.configure(httpVersion == 3 ? settings.hintHttp3(server.url("/")).build() : settings.build());
+            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Request request = new Request.Builder().url(server.url("/bytes/20000")).build();
+            assertEquals(httpVersion, version(client, request));
+            long before = Thread.activeCount();
+            ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+            List<Future<Integer>> versions = new ArrayList<>();
+            int byHttp3 = 0;
+            for (int i = 0; i < CALLS; i++) {
+                versions.add(threads.submit(() -> version(client, request)));
+            }
+            for (Future<Integer> version : versions) {
+                byHttp3 += version.get(60, TimeUnit.SECONDS) == 3 ? 1 : 0;
+            }
+            // With a hint some go by HTTP/2 so that the engine learns which is faster.
+            assertTrue(httpVersion == 3 ? byHttp3 > 0 : byHttp3 == 0, byHttp3 + " calls by HTTP/3");
+            threads.shutdown();
+            assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS));
+            // OkHttp has a thread or two of its own.
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            while (Thread.activeCount() > before + 2 && System.nanoTime() < deadline) {
+                Thread.sleep(10);
+            }
+            assertTrue(Thread.activeCount() <= before + 2, Thread.getAllStackTraces().keySet().toString());
+        } finally {
+            Commute.configure(new Settings.Builder().build());
+        }
+    }
+
+    @Test
+    void manyCallsThatAreEnqueued() throws Exception {
+        try (LabServer server = new LabServer()) {
+            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            CountDownLatch left = new CountDownLatch(200);
+            AtomicInteger bytes = new AtomicInteger();
+            for (int i = 0; i < 200; i++) {
+                client.newCall(new Request.Builder().url(server.url("/bytes/" + i)).build()).enqueue(new Callback() {
+                    @Override
+                    public void onResponse(Call call, Response response) throws java.io.IOException {
+                        bytes.addAndGet(response.body().bytes().length);
+                        left.countDown();
+                    }
+
+                    @Override
+                    public void onFailure(Call call, java.io.IOException failure) {
+                        failure.printStackTrace();
+                        left.countDown();
+                    }
+                });
+            }
+            assertTrue(left.await(60, TimeUnit.SECONDS));
+            assertEquals(199 * 200 / 2, bytes.get());
+        }
+    }
+
+    /** An engine that nobody uses any more ends, with its thread, when others take its place. */
+    @Test
+    void enginesOfManyClientsDoNotPileUp() throws Exception {
+        try (LabServer server = new LabServer()) {
+            for (int i = 0; i < 20; i++) {
+                Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+                version(client, new Request.Builder().url(server.url("/health")).build());
+            }
+            EnginePool.POOL.evictAll();
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+            while (engines() > 8 && System.nanoTime() < deadline) {
+                Thread.sleep(10);
+            }
+            assertTrue(engines() <= 8, engines() + " engines");
+        }
+    }
+
+    /** Engines' threads are not the JVM's, so that only the kernel knows them. */
+    private static long engines() throws java.io.IOException {
+        try (java.util.stream.Stream<java.nio.file.Path> tasks =
+                java.nio.file.Files.list(java.nio.file.Paths.get("/proc/self/task"))) {
+            return tasks.filter(task -> {
+                try {
+                    return new String(java.nio.file.Files.readAllBytes(task.resolve("comm"))).trim().equals("commute");
+                } catch (java.io.IOException ended) {
+                    return false;
+                }
+            }).count();
+        }
+    }
+
+    private static int version(Call.Factory client, Request request) throws Exception {
+        try (Response response = client.newCall(request).execute()) {
+            response.body().bytes();
+            return Commute.report(response).httpVersion();
+        }
+    }
+}
