@@ -16,12 +16,10 @@ import okhttp3.Callback;
 import okhttp3.Request;
 import okhttp3.Response;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many calls at once. */
-@Isolated
 final class ConcurrencyTest {
     private static final int THREADS = 64;
     private static final int CALLS = 1_000;

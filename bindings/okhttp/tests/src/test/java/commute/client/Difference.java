@@ -109,7 +109,7 @@ enum Difference {
             List<String> same = new ArrayList<>();
             for (String line : only(lines, "->", "callStart", "callEnd", "callFailed")) {
                 same.add(line.replaceAll(
-                        "okhttp3.internal.http2.[A-Za-z]*Exception|java.net.ProtocolException|java.io.IOException",
+                        "okhttp3.internal.http2.[A-Za-z]*Exception|java.net.(Protocol|Socket)Exception|java.io.IOException",
                         "broken"));
             }
             return same;

@@ -9,10 +9,8 @@ import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Requests to {@code commute serve}, over HTTP/3 where it is known to be offered. */
-@Isolated
 final class Http3Test {
     private static LabServer server;
     private static Call.Factory client;

@@ -24,10 +24,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Calls that go plainly, and say why. */
-@Isolated
 final class SwitchesTest {
     private static LabServer server;
 
