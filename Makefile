@@ -49,8 +49,9 @@ test: stacks
 stacks:
 	@stacks/curl/install || echo "stacks/curl: not installed (see above); its arms will be unsupported cells"
 
-# OkHttp, gRPC-OkHttp and Cronet. Never fails, and gives up after a minute each.
+# OkHttp (with and without commute's client), gRPC-OkHttp and Cronet. Never fails, and gives up after a minute each.
 apps:
+	$(CARGO) build --release --package commute-client-jvm
 	@timeout 60 stacks/jvm/install || echo "stacks/jvm: not installed (see above)"
 	@timeout 60 stacks/cronet/install || echo "stacks/cronet: not installed (see above)"
 
@@ -68,6 +69,7 @@ codecs:
 # Runs the conformance suite on drivers and compares the results with docs/stacks-matrix.
 conformance:
 	$(CARGO) build --workspace --bins --examples
+	$(CARGO) build --package commute-client-jvm
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
 

@@ -268,6 +268,10 @@ pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
             time(phases.tls_ns),
             time(phases.request_sent_ns),
             time(phases.first_byte_ns),
+            time(facts.asked.and_then(|asked| {
+                let ago = asked.elapsed().as_nanos();
+                u64::try_from(ago).ok()
+            })),
         ];
         let array = JLongArray::new(env, numbers.len())?;
         array.set_region(env, 0, &numbers)?;

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use client::{BodyWriter, Engine, Error, Progress, Protocol, Report, Request, Response};
@@ -35,12 +35,16 @@ pub(crate) struct News {
     pub(crate) facts: Option<Facts>,
     /// How the request under way fares.
     pub(crate) progress: Progress,
+    /// When the engine was asked for it.
+    pub(crate) asked: Option<Instant>,
 }
 
 /// How a response came.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) report: Report,
+    /// When the engine was asked.
+    pub(crate) asked: Option<Instant>,
     /// Whether the response is chunked although the server's was not.
     pub(crate) chunked_here: bool,
 }
@@ -184,6 +188,7 @@ impl Connection<'_> {
         progress: &Progress,
     ) -> impl Future<Output = Result<Response, Stop>> + use<> {
         let (limit, progress) = (self.door.connect_limit, progress.clone());
+        self.news().asked = Some(Instant::now());
         async move {
             let mut sent = pin!(request.send());
             if let Some(limit) = limit {
@@ -210,6 +215,7 @@ impl Connection<'_> {
         let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
         let facts = Facts {
             report,
+            asked: self.news().asked,
             chunked_here: framing == Framing::Chunked && !chunked_by_server,
         };
         self.news().facts = Some(facts);

@@ -81,6 +81,15 @@ public final class Commute {
     }
 
     /**
+     * Closes all connections and forgets all TLS sessions, but nothing that was learnt and kept. Calls
+     * under way go on.
+     */
+    public static void disconnect() {
+        Engines.endAll();
+        EnginePool.POOL.evictAll();
+    }
+
+    /**
      * Loads a native library that the app did not bring when it was installed. Requests that begin
      * afterwards use it. Nothing happens if a library is loaded already.
      *

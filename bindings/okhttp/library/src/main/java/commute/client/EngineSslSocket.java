@@ -126,7 +126,7 @@ final class EngineSslSocket extends SSLSocket {
                 return new ProtocolException(Native.whyEnded(handle));
             case Native.BROKEN:
             case Native.END_OF_STREAM:
-                return new IOException(Native.whyEnded(handle));
+                return new SocketException(Native.whyEnded(handle));
             default:
                 return new SocketException("Socket closed");
         }

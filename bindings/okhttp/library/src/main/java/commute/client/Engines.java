@@ -29,6 +29,14 @@ final class Engines {
         }
     }
 
+    static synchronized void endAll() {
+        for (Engine engine : ENGINES.values()) {
+            engine.end();
+        }
+        ENGINES.clear();
+        memoryTaken = false;
+    }
+
     /** Returns the engine that checks certificates this way, and starts it if necessary. */
     static synchronized Engine of(TrustContext trust) {
         Engine present = ENGINES.get(trust);

@@ -2,16 +2,22 @@ package commute.client;
 
 import java.util.Locale;
 
-/** How a response came: by the engine or plainly, and why. Times are in ns after the request was asked for. */
+/**
+ * How a response came: by the engine or plainly, and why. Times are in ns after the engine was asked for
+ * it.
+ */
 public final class RouteReport {
     private final long[] facts;
     private final String code;
     private final String why;
+    private final long askedAtNs;
 
     private RouteReport(long[] facts, String code, String why) {
         this.facts = facts;
         this.code = code;
         this.why = why;
+        // The last fact is how long ago the engine was asked.
+        askedAtNs = facts == null ? 0 : System.nanoTime() - facts[12];
     }
 
     static RouteReport byEngine(long[] facts, String codeAndWhy) {
@@ -66,6 +72,11 @@ public final class RouteReport {
     /** The connection's local port. */
     public int localPort() {
         return (int) fact(6, 0);
+    }
+
+    /** When the engine was asked, in ns of {@code System.nanoTime()}; 0 if it was not. */
+    public long askedAtNs() {
+        return askedAtNs;
     }
 
     /** The name was resolved; -1 if that was before the request. */

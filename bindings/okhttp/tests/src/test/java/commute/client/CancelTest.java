@@ -67,7 +67,7 @@ final class CancelTest {
     void inTheBody(World.Wire wire) throws Exception {
         Differential.same(wire, world -> {
             MockResponse slow = Mock.response(200).setBody(new Buffer().write(HttpTest.bytes(1_000_000)));
-            world.start().enqueue(slow.throttleBody(100_000, 5, TimeUnit.SECONDS), Mock.ok("again"));
+            world.start().enqueue(slow.throttleBody(100_000, 1, TimeUnit.SECONDS), Mock.ok("again"));
             Call.Factory client = world.client();
             Call call = client.newCall(world.request("/").build());
             Thread canceller = new Thread(call::cancel);

@@ -85,7 +85,7 @@ final class FailureTest {
             world.call(client, world.request("/").build());
             world.transcript.clear();
             world.call(client, world.request("/").post(TEXT).build());
-            org.junit.jupiter.api.Assertions.assertEquals("-> java.io.IOException", world.transcript.get(0));
+            org.junit.jupiter.api.Assertions.assertEquals("-> java.net.SocketException", world.transcript.get(0));
             org.junit.jupiter.api.Assertions.assertEquals(2, world.server.getRequestCount());
         }
     }
@@ -182,7 +182,7 @@ final class FailureTest {
     @EnumSource(World.Wire.class)
     void theBodyDoesNotComeInTime(World.Wire wire) throws Exception {
         Differential.same(wire, world -> {
-            MockResponse late = Mock.ok("late").setBodyDelay(10, TimeUnit.SECONDS);
+            MockResponse late = Mock.ok("late").setBodyDelay(3, TimeUnit.SECONDS);
             world.start().enqueue(late);
             Call.Factory client = world.client(world.builder().readTimeout(1, TimeUnit.SECONDS));
             world.call(client, world.request("/").build());
@@ -215,8 +215,8 @@ final class FailureTest {
     }
 
     private static void uploadToNobody(World world) throws Exception {
-        // The server reads a byte in 10 s.
-        world.start().enqueue(Mock.ok("never").throttleBody(1, 10, TimeUnit.SECONDS));
+        // The server reads a byte in 3 s.
+        world.start().enqueue(Mock.ok("never").throttleBody(1, 3, TimeUnit.SECONDS));
         Call.Factory client = world.client(world.builder().writeTimeout(500, TimeUnit.MILLISECONDS));
         world.call(client, world.request("/").post(UploadTest.body(50_000_000, 50_000_000, false)).build());
     }

@@ -1,6 +1,7 @@
 package commute.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -82,6 +83,23 @@ final class SwitchesTest {
         assertEquals(3, report(builder(), request().build()).httpVersion());
         Commute.configure(new Settings.Builder().build());
         assertThrows(IllegalArgumentException.class, () -> Commute.setHttp3Percent(101));
+    }
+
+    @Test
+    void disconnectingOpensNewConnections() throws Exception {
+        Call.Factory client = Doors.withCommute(builder());
+        int[] ports = new int[3];
+        for (int i = 0; i < ports.length; i++) {
+            try (Response response = client.newCall(request().build()).execute()) {
+                response.body().bytes();
+                ports[i] = Commute.report(response).localPort();
+            }
+            if (i == 1) {
+                Commute.disconnect();
+            }
+        }
+        assertEquals(ports[0], ports[1]);
+        assertNotEquals(ports[1], ports[2]);
     }
 
     @Test

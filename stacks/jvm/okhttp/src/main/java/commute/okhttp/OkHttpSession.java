@@ -38,10 +38,13 @@ final class OkHttpSession implements Stack.Session {
     private final Credentials credentials;
     private final RecordingTrustManager trustManager;
     private final ConnectionTracker tracker;
+    /** Null if OkHttp's own sockets carry the calls. */
+    private final Carrier carrier;
     private OkHttpClient client;
 
-    OkHttpSession(Setup setup, SocketFactory socketFactory) throws IOException, GeneralSecurityException {
+    OkHttpSession(Setup setup, SocketFactory socketFactory, Carrier carrier) throws IOException, GeneralSecurityException {
         this.setup = setup;
+        this.carrier = carrier;
         credentials = new Credentials(setup);
         trustManager = new RecordingTrustManager(credentials.trustManager());
         tracker = new ConnectionTracker(trustManager);
@@ -49,19 +52,18 @@ final class OkHttpSession implements Stack.Session {
         dispatcher.setMaxRequests(Integer.MAX_VALUE);
         dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
         boolean h1 = setup.protocol.equals("h1");
-        client = new OkHttpClient.Builder()
+        OkHttpClient.Builder builder = new OkHttpClient.Builder()
                 .protocols(h1 ? Collections.singletonList(Protocol.HTTP_1_1) : Arrays.asList(Protocol.HTTP_2, Protocol.HTTP_1_1))
                 .socketFactory(socketFactory)
                 .dispatcher(dispatcher)
-                .eventListenerFactory(tracker)
                 .proxy(Proxy.NO_PROXY)
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
                 .followSslRedirects(false)
                 .connectTimeout(0, TimeUnit.MILLISECONDS)
                 .readTimeout(0, TimeUnit.MILLISECONDS)
-                .writeTimeout(0, TimeUnit.MILLISECONDS)
-                .build();
+                .writeTimeout(0, TimeUnit.MILLISECONDS);
+        client = (carrier == null ? builder.eventListenerFactory(tracker) : carrier.install(builder)).build();
         reconnect(Stack.Reconnect.COLD);
     }
 
@@ -74,6 +76,9 @@ final class OkHttpSession implements Stack.Session {
         }
         client = next.build();
         tracker.retire(old.connectionPool());
+        if (carrier != null) {
+            carrier.disconnect();
+        }
     }
 
     @Override
@@ -105,6 +110,9 @@ final class OkHttpSession implements Stack.Session {
     public void close() {
         client.dispatcher().cancelAll();
         client.connectionPool().evictAll();
+        if (carrier != null) {
+            carrier.disconnect();
+        }
         client.dispatcher().executorService().shutdown();
     }
 

@@ -44,6 +44,6 @@ public final class OkHttpStack implements Stack {
 
     @Override
     public Session open(Setup setup) throws Exception {
-        return new OkHttpSession(setup, socketFactory);
+        return new OkHttpSession(setup, socketFactory, null);
     }
 }
