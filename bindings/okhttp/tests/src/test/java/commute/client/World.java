@@ -52,6 +52,7 @@ final class World implements AutoCloseable {
 
     /** Kept, or the loggers would forget their level. */
     private static final List<Logger> QUIET = Arrays.asList(
+            Logger.getLogger("okhttp3.OkHttpClient"),
             Logger.getLogger("mockwebserver3.MockWebServer"),
             Logger.getLogger("okhttp3.mockwebserver.MockWebServer"));
 
