@@ -133,8 +133,10 @@ final class TrustContext {
         try {
             Method method = trustManager.getClass()
                     .getMethod("checkServerTrusted", X509Certificate[].class, String.class, String.class);
+            // The class need not be public.
+            method.setAccessible(true);
             return List.class.isAssignableFrom(method.getReturnType()) ? method : null;
-        } catch (NoSuchMethodException notAndroid) {
+        } catch (NoSuchMethodException | RuntimeException notAndroid) {
             return null;
         }
     }

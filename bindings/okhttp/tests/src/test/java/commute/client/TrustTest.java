@@ -216,7 +216,7 @@ final class TrustTest {
     }
 
     /** As Android's {@code NetworkSecurityTrustManager}. */
-    public static final class HostAware implements X509TrustManager {
+    private static final class HostAware implements X509TrustManager {
         volatile String host;
 
         public List<X509Certificate> checkServerTrusted(X509Certificate[] chain, String authType, String host) {
