@@ -118,4 +118,4 @@ doctor: build
 
 clean:
 	$(CARGO) clean
-	rm -rf fuzz/target runs stacks/*/.venv stacks/*/build
+	rm -rf fuzz/target runs stacks/*/.venv stacks/*/build bindings/okhttp/*/target
