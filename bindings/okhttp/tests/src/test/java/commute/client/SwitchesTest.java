@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -100,6 +101,31 @@ final class SwitchesTest {
         }
         assertEquals(ports[0], ports[1]);
         assertNotEquals(ports[1], ports[2]);
+    }
+
+    @Test
+    void anEngineThatHasEndedIsDoneWithout() throws Exception {
+        OkHttpClient.Builder builder = builder();
+        Call.Factory client = Doors.withCommute(builder);
+        client.newCall(request().build()).execute().close();
+        EnginePool.POOL.evictAll();
+        // Handles are given in turn, so these are all.
+        for (long handle = 1; handle < 1_000_000; handle++) {
+            Native.endEngine(handle);
+        }
+        Request upload = new Request.Builder()
+                .url(server.url("/upload"))
+                .put(UploadTest.body(100_000, 100_000, false))
+                .build();
+        try (Response response = client.newCall(upload).execute()) {
+            assertEquals(200, response.code());
+            assertEquals("plain.engine", Commute.report(response).code());
+        }
+        Commute.disconnect();
+        try (Response response = client.newCall(upload).execute()) {
+            assertEquals(200, response.code());
+            assertTrue(Commute.report(response).byEngine());
+        }
     }
 
     @Test
