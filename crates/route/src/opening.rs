@@ -11,6 +11,7 @@ use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
 use crate::standing::{Trial, Udp};
 use crate::watch::Watch;
+use crate::why::Why;
 
 /// How long addresses wait for an HTTPS record (Happy Eyeballs v3, section 4.2).
 const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
@@ -282,11 +283,16 @@ impl Router {
             if row.trial == Trial::Untried {
                 row.trial = Trial::Works;
             }
+        }
+        let on_probation = over == Transport::Quic && row.trial != Trial::Works;
+        if over == Transport::Quic {
             self.book.network(conn.network, now).udp = Udp::Works;
         }
         let mut given_up = Vec::new();
         for race in &mut self.site(&origin).races {
-            if race.race.has(id) {
+            if on_probation && race.race.mode != Mode::Only(Transport::Quic) {
+                race.race.ready_on_probation(id);
+            } else if race.race.has(id) {
                 given_up.extend(race.race.ready(id, over));
             }
         }
@@ -383,7 +389,12 @@ impl Router {
             .into_iter()
             .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
         for id in fails {
-            self.fail(id, fault);
+            // HTTP/3 that has still to prove itself is better than nothing.
+            let quic = self.allows(policy, Transport::Quic) && fault != Fault::Certificate;
+            match self.free_conn(origin, Transport::Quic) {
+                Some(conn) if quic => self.send(id, conn, Why::OnlyOpen(Transport::Quic)),
+                _ => self.fail(id, fault),
+            }
         }
         for id in others {
             self.place(id);

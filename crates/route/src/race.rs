@@ -125,6 +125,16 @@ impl Race {
         given_up
     }
 
+    /// An attempt succeeded where HTTP/3 has failed before: it is no winner until it has answered a
+    /// request, so the other lane goes on.
+    pub(crate) fn ready_on_probation(&mut self, conn: ConnId) {
+        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.has(conn)) {
+            lane.next = None;
+            lane.to_try.clear();
+            lane.running.retain(|(id, _)| *id != conn);
+        }
+    }
+
     /// An attempt failed. The lane's next attempt starts at once; if there is none, the other
     /// lane's first.
     pub(crate) fn failed(&mut self, conn: ConnId, fault: Fault, now: Moment) {

@@ -168,3 +168,27 @@ fn a_silent_connection_takes_no_request_after_the_one_that_was_cancelled() {
         assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Tcp));
     }
 }
+
+#[test]
+fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_gone() {
+    let mut world = world(Way::Stalls, Way::Free);
+    world.hint();
+    world.ask_and_wait(ask());
+    world.rest(Duration::from_secs(20));
+    for conn in world.conns.keys().copied().collect::<Vec<_>>() {
+        world.conns.remove(&conn);
+        world.handle(Event::Closed {
+            conn,
+            fault: Fault::Reset,
+        });
+    }
+    world.tcp.median_ms = 200.0;
+    assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Tcp));
+    // TCP is dead, and found to be.
+    (world.tcp.way, world.quic.way) = (Way::Blocked, Way::Free);
+    let first = world.ask(POST);
+    world.rest(Duration::from_millis(1_500));
+    world.cancel(first);
+    world.rest(Duration::from_secs(20));
+    assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Quic));
+}
