@@ -152,7 +152,7 @@ impl Router {
         // Large bodies are not sent the slow way to learn.
         if explores
             && class != Class::Bulk
-            && let Some(over) = learnt.explore(verdict, now)
+            && let Some(over) = learnt.explore(class, verdict, now)
         {
             return (over, Why::Exploring(over));
         }

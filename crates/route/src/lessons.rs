@@ -63,7 +63,9 @@ impl Router {
         let verdict = learnt.verdict(Class::Bulk, None, now);
         match verdict {
             Verdict::Faster(faster, ..) => faster == other,
-            Verdict::NoDifference | Verdict::CannotTell => learnt.explore(verdict, now).is_some(),
+            Verdict::NoDifference | Verdict::CannotTell => {
+                learnt.explore(Class::Bulk, verdict, now).is_some()
+            }
         }
     }
 

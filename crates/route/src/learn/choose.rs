@@ -14,9 +14,12 @@ const Z: f64 = 1.64;
 const MARGIN_RATIO: f64 = 1.05;
 /// Differences below this time do not matter, either, except for large bodies.
 const MARGIN_S: f64 = 0.005;
-/// Requests that may take the other transport to learn, besides half the square root of all: more
-/// and more rarely.
+/// Small requests that may take the other transport to learn, besides half the square root of all:
+/// more and more rarely.
 const EXPLORE_FIRST: u32 = 5;
+/// Of requests with longer bodies one in so many: there a look costs more, since the other connection
+/// has not yet found out how fast it may send.
+const EXPLORE_MEDIUM_ONE_IN: u32 = 8;
 /// The slower transport is looked at again after this time, doubled up to [`MAX_RECHECK`].
 const RECHECK: Duration = Duration::from_secs(10 * 60);
 const MAX_RECHECK: Duration = Duration::from_secs(160 * 60);
@@ -111,10 +114,18 @@ impl Learnt {
 
     /// Whether a request should take the transport that is known less, now that both are open;
     /// which one that is. Counts the request.
-    pub(crate) fn explore(&mut self, verdict: Verdict, now: Moment) -> Option<Transport> {
+    pub(crate) fn explore(
+        &mut self,
+        class: Class,
+        verdict: Verdict,
+        now: Moment,
+    ) -> Option<Transport> {
         self.seen = self.seen.saturating_add(1);
         if verdict == Verdict::CannotTell {
-            let quota = EXPLORE_FIRST + self.seen.isqrt() / 2;
+            let quota = match class {
+                Class::Medium => self.seen / EXPLORE_MEDIUM_ONE_IN,
+                _ => EXPLORE_FIRST + self.seen.isqrt() / 2,
+            };
             if self.explored >= quota {
                 return None;
             }
@@ -196,13 +207,21 @@ mod tests {
     #[test]
     fn exploring_has_a_quota_and_ends_with_a_verdict() {
         let mut unknown = Learnt::default();
-        let explored = (0..100).filter(|_| unknown.explore(Verdict::CannotTell, NOW).is_some());
+        let explored = (0..100).filter(|_| {
+            unknown
+                .explore(Class::Small, Verdict::CannotTell, NOW)
+                .is_some()
+        });
         assert_eq!(explored.count(), 10);
+        let mut pictures = Learnt::default();
+        let mut explores = || pictures.explore(Class::Medium, Verdict::CannotTell, NOW);
+        let explored = (1..=100).filter(|_| explores().is_some());
+        assert_eq!(explored.take(3).collect::<Vec<_>>(), [8, 16, 24]);
         let mut known = Learnt::default();
         let verdict = Verdict::Faster(Transport::Quic, 1.2, 1.4);
         let minutes = |m: u64| Moment::from_ns(m * 60_000_000_000);
         let again: Vec<u64> = (0..600)
-            .filter(|m| known.explore(verdict, minutes(*m)).is_some())
+            .filter(|m| known.explore(Class::Small, verdict, minutes(*m)).is_some())
             .collect();
         assert_eq!(again, [10, 30, 70, 150, 310, 470]);
     }
