@@ -59,6 +59,8 @@ pub(crate) struct Resuming {
     position: u64,
     pace: Pace,
     rival: Option<Rival>,
+    /// A piece that has come; whoever stops waiting for it must get it the next time.
+    held: Option<Bytes>,
     /// Ends a wait, so that a body of which nothing comes is noticed.
     tick: Option<oneshot::Receiver<()>>,
     /// How often in a row the rest was asked for without getting a byte.
@@ -100,6 +102,7 @@ impl Resuming {
             position,
             pace,
             rival: None,
+            held: None,
             tick: None,
             vain: 0,
         }
@@ -117,6 +120,9 @@ impl Resuming {
         report: &mut Report,
     ) -> Result<Option<Bytes>, Error> {
         loop {
+            if let Some(held) = self.held.take() {
+                return Ok(Some(held));
+            }
             if let Some(ahead) = self.take_over(stream, report) {
                 self.position += ahead.len() as u64;
                 return Ok(Some(ahead));
@@ -130,8 +136,8 @@ impl Resuming {
                     let bytes = self.up_to_rival(bytes);
                     self.position += bytes.len() as u64;
                     let advice = self.pace.received(bytes.len() as u64, waited);
+                    self.held = Some(bytes);
                     self.follow(advice, stream, report).await;
-                    return Ok(Some(bytes));
                 }
                 Came::Nothing => {
                     self.tick = None;

@@ -19,7 +19,7 @@
 //! ```text
 //! unknown --hint, HTTPS record, Alt-Svc--> untried
 //! untried --ready--> works
-//! untried, works --failed or silent, and TCP works--> broken (1 s, doubling to 300 s)
+//! untried, works --failed or silent, and TCP works--> broken (1 s, or 16 s if silent; up to 300 s)
 //! untried, works --failed, and TCP failed, too--> as before: the network is at fault
 //! broken --time passes--> on probation: TCP first, QUIC beside it
 //! on probation --a response--> works
