@@ -50,7 +50,10 @@ impl Report {
     pub(crate) fn resume(&mut self, rest: &Self) {
         let (attempts, phases) = (self.attempts + rest.attempts, self.phases);
         let resumed_bodies = self.resumed_bodies + 1;
+        // On a connection that was opened for this very request, its next part reuses nothing.
+        let own = rest.connection == self.connection && !self.reused;
         *self = Self {
+            reused: rest.reused && !own,
             attempts,
             phases,
             resumed_bodies,
@@ -73,4 +76,38 @@ pub struct Phases {
     pub request_sent_ns: Option<u64>,
     /// The head of the response came.
     pub first_byte_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(connection: u64, reused: bool) -> Report {
+        Report {
+            protocol: Protocol::H2,
+            why: Why::Opening,
+            connection,
+            reused,
+            resumed: false,
+            local_port: 1,
+            attempts: 1,
+            resumed_bodies: 0,
+            phases: Phases::default(),
+        }
+    }
+
+    #[test]
+    fn a_connection_that_was_opened_for_a_body_is_not_reused_by_its_rest() {
+        for (first, rest, reused) in [
+            (part(1, false), part(1, true), false),
+            (part(1, true), part(1, true), true),
+            (part(1, false), part(2, true), true),
+            (part(1, true), part(2, false), false),
+        ] {
+            let mut report = first.clone();
+            report.resume(&rest);
+            assert_eq!(report.reused, reused, "{first:?} {rest:?}");
+            assert_eq!((report.attempts, report.resumed_bodies), (2, 1));
+        }
+    }
 }
