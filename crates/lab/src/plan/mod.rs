@@ -121,6 +121,19 @@ impl Plan {
         self.blocks.iter().skip(shard.index - 1).step_by(shard.of)
     }
 
+    /// Returns the steps that an arm's driver follows in a block: as planned, with lengths of files that
+    /// are drawn for the block if the study varies them.
+    pub(crate) fn workload_in(&self, block: &Block, arm: usize) -> Workload {
+        let (seed, number) = (self.study.seed, u64::from(block.number));
+        let draw = |group: &str, nth: u64| {
+            let nth = nth.to_string();
+            draw(seed, &["bytes", group, &nth], number)
+        };
+        let mut workload = self.arm_workloads[arm].clone();
+        workload.vary(self.study.vary_percent, draw);
+        workload
+    }
+
     /// Estimates how long a block takes when its cells run one at a time.
     pub fn block_estimate_ns(&self, block: &Block) -> u64 {
         let measuring_ns = self.measuring_estimates_ns(block.network);
@@ -282,6 +295,7 @@ fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use driver::protocol::Action;
 
     pub(crate) const SMALL: &str = r#"
 name = "small"
@@ -348,6 +362,42 @@ times = 2
         let long = Plan::new(study, String::new(), short.networks.clone());
         assert!(long.blocks.len() > short.blocks.len());
         assert!(long.blocks.starts_with(&short.blocks));
+    }
+
+    #[test]
+    fn files_vary_from_block_to_block_and_not_from_arm_to_arm() {
+        let files = format!("{SMALL}[[step]]\nget = \"files\"\nbytes = 100000\ntimes = 3\n");
+        let plan = |text: &str| {
+            let study = Study::parse("files.toml", text).unwrap();
+            let lan = link::find("lan").unwrap();
+            Plan::new(study, text.to_owned(), vec![lan.into()])
+        };
+        let fixed = plan(&files);
+        let lengths = |plan: &Plan, block: usize, arm: usize| -> Vec<u64> {
+            let workload = plan.workload_in(&plan.blocks[block], arm);
+            let bytes = workload.steps.iter().filter_map(|step| match step.action {
+                Action::Get { bytes } => Some(bytes),
+                _ => None,
+            });
+            bytes.collect()
+        };
+        let nominal = lengths(&fixed, 0, 0);
+        assert_eq!(nominal, [100_000; 3]);
+        let varied = plan(&files.replace("blocks = 3", "blocks = 3\nvary_percent = 10"));
+        for block in 0..varied.blocks.len() {
+            assert_eq!(lengths(&fixed, block, 1), nominal);
+            let of_block = lengths(&varied, block, 0);
+            assert_eq!(lengths(&varied, block, 1), of_block);
+            assert!(
+                of_block
+                    .iter()
+                    .all(|bytes| (90_000..=110_000).contains(bytes))
+            );
+        }
+        let drawn: BTreeSet<u64> = (0..3)
+            .flat_map(|block| lengths(&varied, block, 0))
+            .collect();
+        assert_eq!(drawn.len(), 9, "{drawn:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use driver::protocol::{Action, Step as DriverStep};
 use record::LoadPlan;
 
 use super::expansion::{Expansion, Slots};
-use crate::study::{Behaviour, Origins, Step};
+use crate::study::{Behaviour, MAX_FILE_BYTES, Origins, Step};
 
 /// An expanded workload: the driver's steps, and the group of each call.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,26 @@ impl Workload {
             (step.origin).take_if(|name| !origins.contains_key(name.as_str()));
         }
         self
+    }
+
+    /// Makes each file longer or shorter by at most so much of its length. `draw` returns the random number
+    /// of a group's nth file.
+    pub(crate) fn vary(&mut self, percent: f64, draw: impl Fn(&str, u64) -> u64) {
+        if percent == 0.0 {
+            return;
+        }
+        let mut files = vec![0; self.groups.len()];
+        for (step, group) in self.steps.iter_mut().zip(&self.group_of) {
+            if let (Action::Get { bytes } | Action::Put { bytes }, Some(group)) =
+                (&mut step.action, group)
+            {
+                let nth = &mut files[*group];
+                let unit = draw(&self.groups[*group].name, *nth) as f64 / u64::MAX as f64;
+                *nth += 1;
+                let factor = 1.0 + percent / 100.0 * (2.0 * unit - 1.0);
+                *bytes = ((*bytes as f64 * factor).round() as u64).clamp(1, MAX_FILE_BYTES);
+            }
+        }
     }
 
     /// Takes the steps as they are, all in one group.

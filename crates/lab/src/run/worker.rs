@@ -71,7 +71,7 @@ impl<'a> Worker<'a> {
             network,
             link_seed: attempt.block.link_seed,
             arm,
-            workload: &self.plan.arm_workloads[attempt.cell.arm],
+            workload: &self.plan.workload_in(attempt.block, attempt.cell.arm),
             seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions {

@@ -19,6 +19,7 @@ use serde::Deserialize;
 pub use behaviour::{Access, Behaviour, Connections};
 pub use fault::ServerFault;
 pub use origins::{Origins, Placement};
+pub(crate) use steps::MAX_FILE_BYTES;
 pub use sweep::{StudyNetwork, Sweep};
 
 /// The request body of the game-api study: 13 digits of milliseconds, 26 bytes in all.
@@ -52,6 +53,8 @@ pub struct Study {
     pub tail_percent: Option<f64>,
     /// The share of planned cells, 0 to 100, that must end clean for the run to succeed.
     pub min_clean_percent: Option<f64>,
+    /// By how much of its length, 0 to 50, a file may differ from block to block; the same for every arm.
+    pub vary_percent: f64,
     /// The steps the app goes through.
     pub workload: Vec<Step>,
 }

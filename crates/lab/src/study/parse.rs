@@ -41,6 +41,9 @@ impl Study {
     }
 }
 
+/// A file that is at most half as long again is still of the same size class.
+const MAX_VARY_PERCENT: f64 = 50.0;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStudy {
@@ -56,6 +59,7 @@ struct RawStudy {
     margin_ms: Option<Spanned<f64>>,
     tail_percent: Option<Spanned<f64>>,
     min_clean_percent: Option<Spanned<f64>>,
+    vary_percent: Option<Spanned<f64>>,
     /// The default for arms that do not set their own.
     #[serde(default)]
     warmup_calls: u32,
@@ -155,6 +159,7 @@ impl RawStudy {
                 .transpose()?,
             tail_percent: self.tail_percent.map(Spanned::into_inner),
             min_clean_percent: self.min_clean_percent.map(Spanned::into_inner),
+            vary_percent: self.vary_percent.map_or(0.0, Spanned::into_inner),
             workload,
         })
     }
@@ -199,6 +204,19 @@ impl RawStudy {
                 &p.span(),
                 format!(
                     "min_clean_percent = {} is out of range: 0 to 100",
+                    p.get_ref()
+                ),
+            )),
+            _ => self.check_vary(source),
+        }
+    }
+
+    fn check_vary(&self, source: &Source<'_>) -> Result<(), ConfigError> {
+        match &self.vary_percent {
+            Some(p) if !(0.0..=MAX_VARY_PERCENT).contains(p.get_ref()) => Err(source.error(
+                &p.span(),
+                format!(
+                    "vary_percent = {} is out of range: 0 to {MAX_VARY_PERCENT}",
                     p.get_ref()
                 ),
             )),

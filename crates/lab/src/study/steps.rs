@@ -13,7 +13,8 @@ use super::{DEFAULT_BODY, Step, load};
 
 /// The most steps a study may expand to: a driver receives them in one message.
 pub(super) const MAX_STEPS: usize = 4096;
-const MAX_BYTES: u64 = 1 << 30;
+/// The server takes no larger upload.
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 30;
 const MAX_BODY_BYTES: usize = 32 * 1024;
 const MAX_STREAM_MESSAGES: u64 = 100_000;
 const MAX_DEPTH: u32 = 4;
@@ -175,7 +176,7 @@ impl RawStep {
         let bytes = self
             .bytes
             .ok_or_else(|| format!("{action} needs `bytes`"))?;
-        in_range("bytes", bytes, MAX_BYTES).map(|()| bytes)
+        in_range("bytes", bytes, MAX_FILE_BYTES).map(|()| bytes)
     }
 
     fn body(&self) -> Result<String, String> {

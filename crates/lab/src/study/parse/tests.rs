@@ -158,6 +158,11 @@ fn mistakes_are_reported_with_their_line() {
             "is out of range: 0 to 100",
         ),
         (
+            "blocks = 3",
+            "blocks = 3\nvary_percent = 51",
+            "vary_percent = 51 is out of range: 0 to 50",
+        ),
+        (
             "networks = [\"lan\", \"true-metro\"]",
             "networks = []",
             "name at least one",
