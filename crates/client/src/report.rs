@@ -1,6 +1,7 @@
 //! What a response's way was.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use route::{Protocol, Why};
 
@@ -41,7 +42,9 @@ pub struct Report {
     pub attempts: u32,
     /// How often the rest of the body was asked for on another connection.
     pub resumed_bodies: u32,
-    /// When what happened, in ns after the request was asked for.
+    /// When the request was asked for.
+    pub asked: Instant,
+    /// When what happened, in ns after that.
     pub phases: Phases,
 }
 
@@ -49,12 +52,13 @@ impl Report {
     /// Takes over where the rest of the body comes from.
     pub(crate) fn resume(&mut self, rest: &Self) {
         let (attempts, phases) = (self.attempts + rest.attempts, self.phases);
-        let resumed_bodies = self.resumed_bodies + 1;
+        let (asked, resumed_bodies) = (self.asked, self.resumed_bodies + 1);
         // On a connection that was opened for this very request, its next part reuses nothing.
         let own = rest.connection == self.connection && !self.reused;
         *self = Self {
             reused: rest.reused && !own,
             attempts,
+            asked,
             phases,
             resumed_bodies,
             ..rest.clone()
@@ -92,6 +96,7 @@ mod tests {
             local_port: 1,
             attempts: 1,
             resumed_bodies: 0,
+            asked: Instant::now(),
             phases: Phases::default(),
         }
     }
@@ -108,6 +113,7 @@ mod tests {
             report.resume(&rest);
             assert_eq!(report.reused, reused, "{first:?} {rest:?}");
             assert_eq!((report.attempts, report.resumed_bodies), (2, 1));
+            assert_eq!(report.asked, first.asked);
         }
     }
 }

@@ -209,6 +209,7 @@ impl Actor {
             local_port: slot.local_port,
             attempts: call.attempts,
             resumed_bodies: 0,
+            asked: call.asked,
             phases: Phases {
                 dns_ns: since(slot.resolved),
                 connect_ns: since(slot.connected),

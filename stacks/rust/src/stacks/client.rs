@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use client::{Engine, Error, Fault, Identity, Policy, Progress, Trust};
-use driver::clock::{monotonic_ns, monotonic_resolution_ns};
+use driver::clock::{monotonic_of, monotonic_resolution_ns};
 use driver::protocol::{
     self, Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup,
     VERSION,
@@ -163,12 +163,11 @@ impl Stack for Client {
         for (name, value) in &head.headers {
             send = send.header(name, value);
         }
-        let (asked_ns, progress) = (monotonic_ns(), Progress::default());
+        let progress = Progress::default();
         trace.edit(|row| row.attempts = 1);
         let _described = Describe {
             trace,
             progress: progress.clone(),
-            asked_ns,
         };
         // As an app would label its endpoints.
         let sent = send
@@ -211,7 +210,6 @@ impl Stack for Client {
 struct Describe<'a> {
     trace: &'a Trace,
     progress: Progress,
-    asked_ns: u64,
 }
 
 impl Drop for Describe<'_> {
@@ -219,7 +217,8 @@ impl Drop for Describe<'_> {
         let Some(report) = self.progress.report() else {
             return;
         };
-        let at = |after: Option<u64>| Some(self.asked_ns + after?);
+        let asked_ns = monotonic_of(report.asked);
+        let at = |after: Option<u64>| Some(asked_ns + after?);
         self.trace.edit(|row| {
             row.attempts = report.attempts;
             row.connection = u32::try_from(report.connection).unwrap_or(u32::MAX);
