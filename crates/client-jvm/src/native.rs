@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use client::{Engine, Identity, Protocol, Switches, Trust};
+use client::{Engine, Identity, Network, NetworkId, Protocol, Switches, Trust};
 use jni::errors::ThrowRuntimeExAndDefault;
 use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JString};
 use jni::sys::{jboolean, jint, jlong};
@@ -114,6 +114,33 @@ pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
                 ..Switches::default()
             });
         }
+        Ok(())
+    });
+}
+
+/// Tells which network is the default one; without an id there is none.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+    id: JByteArray<'a>,
+    metered: jboolean,
+) {
+    run(&mut env, |env| {
+        let Some(engine) = ENGINES.get(engine) else {
+            return Ok(());
+        };
+        if id.is_null() {
+            engine.network(None);
+            return Ok(());
+        }
+        let id = env.convert_byte_array(&id)?;
+        let bytes = id.try_into().map_err(|id: Vec<u8>| {
+            Failure(format!("a network's id has 16 bytes, not {}", id.len()))
+        })?;
+        let id = NetworkId(bytes);
+        engine.network(Some(Network { id, metered }));
         Ok(())
     });
 }

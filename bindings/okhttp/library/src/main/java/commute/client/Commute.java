@@ -2,6 +2,9 @@ package commute.client;
 
 import java.io.File;
 import java.io.IOException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import okhttp3.Call;
 import okhttp3.HttpUrl;
 import okhttp3.Interceptor;
@@ -81,6 +84,24 @@ public final class Commute {
     }
 
     /**
+     * Tells that the default network is this one. Connections over HTTP/3 move to it with the requests
+     * on them, those over TCP take no more requests, and what was learnt on this network before counts
+     * again. Nothing happens if it is the one told last.
+     *
+     * @param name any name by which the network is known again, e.g. its operator's or its gateway's
+     *     address; what is kept of it is a digest
+     * @param metered whether data costs money there: no connection is opened just to learn
+     */
+    public static void networkChanged(byte[] name, boolean metered) {
+        Engines.setNetwork(digest(name), metered);
+    }
+
+    /** Tells that there is no network, until {@link #networkChanged}. Meanwhile requests go plainly. */
+    public static void networkLost() {
+        Engines.setNetwork(null, false);
+    }
+
+    /**
      * Closes all connections and forgets all TLS sessions, but nothing that was learnt and kept. Calls
      * under way go on.
      */
@@ -103,5 +124,13 @@ public final class Commute {
     /** Says why there is no native library, or returns null if there is one. */
     public static String missingLibrary() {
         return NativeLibrary.missing();
+    }
+
+    private static byte[] digest(byte[] name) {
+        try {
+            return Arrays.copyOf(MessageDigest.getInstance("SHA-256").digest(name), 16);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new AssertionError(impossible);
+        }
     }
 }

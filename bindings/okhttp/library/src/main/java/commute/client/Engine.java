@@ -26,6 +26,10 @@ final class Engine {
         Native.setSwitches(handle, generation, http3Percent, true);
     }
 
+    void setNetwork(byte[] id, boolean metered) {
+        Native.setNetwork(handle, id, metered);
+    }
+
     void workedWithout() {
         Native.workedWithout(handle);
     }

@@ -14,6 +14,11 @@ final class Engines {
     private static boolean memoryTaken;
     private static int generation;
     private static int http3Percent = 100;
+    private static boolean networkTold;
+    /** Null if there is no network. */
+    private static byte[] network;
+
+    private static boolean metered;
 
     private Engines() {}
 
@@ -26,6 +31,15 @@ final class Engines {
         http3Percent = percent;
         for (Engine engine : ENGINES.values()) {
             engine.setSwitches(generation, http3Percent);
+        }
+    }
+
+    static synchronized void setNetwork(byte[] id, boolean isMetered) {
+        networkTold = true;
+        network = id;
+        metered = isMetered;
+        for (Engine engine : ENGINES.values()) {
+            engine.setNetwork(network, metered);
         }
     }
 
@@ -49,6 +63,9 @@ final class Engines {
         Engine engine = new Engine(handle, trust);
         if (generation > 0) {
             engine.setSwitches(generation, http3Percent);
+        }
+        if (networkTold) {
+            engine.setNetwork(network, metered);
         }
         if (ENGINES.size() >= MAX) {
             Iterator<Engine> eldest = ENGINES.values().iterator();

@@ -29,6 +29,9 @@ final class Native {
 
     static native void setSwitches(long engine, int generation, int http3Percent, boolean explore);
 
+    /** Tells which network is the default one, by an id of 16 bytes; null if there is none. */
+    static native void setNetwork(long engine, byte[] id, boolean metered);
+
     static native void workedWithout(long engine);
 
     /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */

@@ -46,6 +46,7 @@ final class SwitchesTest {
         Commute.setEnabled(true);
         Commute.setEnabled(HttpUrl.get(server.url("/")), true);
         Commute.setHttp3Percent(100);
+        Commute.networkChanged(new byte[] {0}, false);
     }
 
     @Test
@@ -101,6 +102,39 @@ final class SwitchesTest {
         }
         assertEquals(ports[0], ports[1]);
         assertNotEquals(ports[1], ports[2]);
+    }
+
+    @Test
+    void anotherNetworkGetsAnotherTcpConnectionAndNoneNone() throws Exception {
+        Call.Factory client = Doors.withCommute(builder());
+        byte[][] networks = {{1}, {1}, {2}};
+        int[] ports = new int[networks.length];
+        for (int i = 0; i < ports.length; i++) {
+            Commute.networkChanged(networks[i], false);
+            ports[i] = report(client, request().build()).localPort();
+        }
+        assertEquals(ports[0], ports[1]);
+        assertNotEquals(ports[1], ports[2]);
+        Commute.networkLost();
+        assertEquals("plain.not_sent", report(client, request().build()).code());
+        // An engine that starts now knows it, too.
+        assertEquals("plain.not_sent", code(builder(), request().build()));
+        Commute.networkChanged(networks[0], false);
+        assertTrue(report(client, request().build()).byEngine());
+    }
+
+    @Test
+    void aConnectionOverHttp3MovesToAnotherNetwork() throws Exception {
+        Commute.configure(new Settings.Builder().hintHttp3(server.url("/")).build());
+        Call.Factory client = Doors.withCommute(builder());
+        // Where data is metered, TCP is not opened just to learn.
+        Commute.networkChanged(new byte[] {3}, true);
+        assertEquals(3, report(client, request().build()).httpVersion());
+        Commute.configure(new Settings.Builder().build());
+        Commute.networkChanged(new byte[] {4}, true);
+        RouteReport moved = report(client, request().build());
+        assertEquals(3, moved.httpVersion());
+        assertTrue(moved.reused());
     }
 
     @Test
@@ -222,7 +256,10 @@ final class SwitchesTest {
     }
 
     private static RouteReport report(OkHttpClient.Builder builder, Request request) throws IOException {
-        Call.Factory client = Doors.withCommute(builder);
+        return report(Doors.withCommute(builder), request);
+    }
+
+    private static RouteReport report(Call.Factory client, Request request) throws IOException {
         try (Response response = client.newCall(request).execute()) {
             response.body().bytes();
             return Commute.report(response);
