@@ -10,9 +10,26 @@ namespace UnityEngine
         public object StartCoroutine(IEnumerator routine) => null;
     }
 
+    public sealed class GameObject
+    {
+        public GameObject(string name)
+        {
+        }
+
+        public T AddComponent<T>() where T : MonoBehaviour => null;
+    }
+
+    public enum NetworkReachability
+    {
+        NotReachable,
+        ReachableViaCarrierDataNetwork,
+        ReachableViaLocalAreaNetwork,
+    }
+
     public static class Application
     {
         public static string persistentDataPath => "";
+        public static NetworkReachability internetReachability => NetworkReachability.NotReachable;
         public static event Action quitting
         {
             add { }
@@ -27,6 +44,22 @@ namespace UnityEngine
         }
     }
 
+    public static class GUILayout
+    {
+        public static bool Button(string text) => false;
+
+        public static void Label(string text)
+        {
+        }
+    }
+
+    public sealed class WaitForSecondsRealtime
+    {
+        public WaitForSecondsRealtime(float seconds)
+        {
+        }
+    }
+
     public enum RuntimeInitializeLoadType
     {
         BeforeSceneLoad,
@@ -34,6 +67,10 @@ namespace UnityEngine
 
     public sealed class RuntimeInitializeOnLoadMethodAttribute : Attribute
     {
+        public RuntimeInitializeOnLoadMethodAttribute()
+        {
+        }
+
         public RuntimeInitializeOnLoadMethodAttribute(RuntimeInitializeLoadType type)
         {
         }
