@@ -3,10 +3,11 @@ package commute.client;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.security.NoSuchAlgorithmException;
+import java.security.GeneralSecurityException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocketFactory;
+import javax.net.ssl.TrustManager;
 
 /** Turns an {@link EngineSocket} into one that leads to the engine. */
 final class EngineSslSocketFactory extends SSLSocketFactory {
@@ -60,8 +61,11 @@ final class EngineSslSocketFactory extends SSLSocketFactory {
 
     private static SSLParameters offered() {
         try {
-            return SSLContext.getDefault().getSupportedSSLParameters();
-        } catch (NoSuchAlgorithmException impossible) {
+            // The default context would parse all of the platform's authorities first.
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, new TrustManager[] {EngineTrustManager.INSTANCE}, null);
+            return context.getSupportedSSLParameters();
+        } catch (GeneralSecurityException impossible) {
             throw new AssertionError(impossible);
         }
     }

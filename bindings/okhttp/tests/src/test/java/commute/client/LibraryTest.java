@@ -53,6 +53,13 @@ final class LibraryTest {
                 run(OneCall.class, folder));
     }
 
+    /** To parse them takes ten times as long as an engine's start. */
+    @Test
+    void thePlatformsAuthoritiesAreNotLoadedForAClientThatHasItsOwn() throws Exception {
+        List<String> said = run(OwnAuthorities.class, LIBRARY.getParentFile().toPath());
+        assertTrue(said.size() == 1 && !said.get(0).startsWith("plain"), said.toString());
+    }
+
     @Test
     void aFileThatIsNoLibraryIsRefused() throws Exception {
         Path file = folder.resolve("text.so");
@@ -89,6 +96,14 @@ final class LibraryTest {
                 System.out.println(report.code() + ": " + report.why());
             }
             System.exit(0);
+        }
+    }
+
+    /** Makes one call where the platform's authorities cannot be loaded. */
+    static final class OwnAuthorities {
+        public static void main(String[] arguments) throws Exception {
+            System.setProperty("javax.net.ssl.trustStoreType", "none such");
+            OneCall.main(arguments);
         }
     }
 
