@@ -180,6 +180,25 @@ typedef uint32_t cm_text;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What metrics compare.
+enum cm_arms
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // HTTP/3, HTTP/2 and HTTP/1.1.
+  CM_ARMS_PROTOCOLS = 0,
+  // Installations with HTTP/3 on and those with HTTP/3 off.
+  CM_ARMS_ROLLOUT = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_arms cm_arms;
+#else
+typedef uint32_t cm_arms;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Bytes that the callee reads only before it returns. `ptr` may be null if `len` is 0.
 typedef struct cm_bytes {
   // The first byte.
@@ -407,6 +426,15 @@ cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
 //
 // `switches` points to one.
 cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
+
+// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute
+// import` reads; `arms` is a `cm_arms`. It names neither origins nor networks. `CM_E_ROOM` as in
+// `cm_get_text`; it may have grown until it is asked for again.
+//
+// # Safety
+//
+// `into` points to `cap` bytes, `len` to a length.
+cm_status cm_get_metrics(cm_engine engine, uint32_t arms, uint8_t *into, size_t cap, size_t *len);
 
 #ifdef __cplusplus
 }  // extern "C"

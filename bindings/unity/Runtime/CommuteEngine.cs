@@ -20,6 +20,15 @@ namespace Commute.Client
         Tcp = 3,
     }
 
+    /// <summary>What metrics compare.</summary>
+    public enum MetricsArms
+    {
+        /// <summary>HTTP/3, HTTP/2 and HTTP/1.1: which is faster?</summary>
+        Protocols = 0,
+        /// <summary>Installations with HTTP/3 on and those with HTTP/3 off: was the roll-out a gain?</summary>
+        Rollout = 1,
+    }
+
     /// <summary>What an engine is made of.</summary>
     public sealed class EngineOptions
     {
@@ -134,6 +143,19 @@ namespace Commute.Client
                 H3Percent = checked((uint)h3Percent), Explore = explore ? 1u : 0u,
             };
             Check(Native.cm_set_switches(id, ref switches));
+        }
+
+        /// <summary>
+        /// Returns what the last requests took, at most 1,024 of them, as CSV that <c>commute import</c> reads. It
+        /// names neither servers nor networks.
+        /// </summary>
+        public string MetricsCsv(MetricsArms arms)
+        {
+            var csv = Native.Copy((byte[] into, UIntPtr cap, out UIntPtr length) =>
+                Native.cm_get_metrics(id, (uint)arms, into, cap, out length));
+            if (csv == null)
+                throw CommuteException.Of((int)CommuteStatus.Closed);
+            return Encoding.UTF8.GetString(csv);
         }
 
         /// <summary>Ends all calls and connections, and saves what was learnt.</summary>

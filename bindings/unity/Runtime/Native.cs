@@ -133,6 +133,10 @@ namespace Commute.Client
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_set_switches(ulong engine, ref NativeSwitches switches);
 
+        [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_get_metrics(
+            ulong engine, uint arms, byte[] into, UIntPtr cap, out UIntPtr length);
+
         /// <summary>Throws, with what is missing and where it belongs, unless the native library is there.</summary>
         public static void Require()
         {
@@ -164,7 +168,8 @@ namespace Commute.Client
             UIntPtr length;
             var into = new byte[1024];
             var status = copy(into, (UIntPtr)into.Length, out length);
-            if (status == (int)CommuteStatus.Room)
+            // It may grow meanwhile.
+            while (status == (int)CommuteStatus.Room)
             {
                 into = new byte[(int)length];
                 status = copy(into, (UIntPtr)into.Length, out length);

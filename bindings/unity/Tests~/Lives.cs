@@ -29,6 +29,19 @@ namespace CommuteTests
             }
         }
 
+        public static async Task RequestsAreInTheMetrics()
+        {
+            var engine = new CommuteEngine(Setting.ForServer());
+            var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) };
+            for (var call = 0; call < 20; call++)
+                await client.GetStringAsync("health");
+            // More than fits into the first buffer.
+            var lines = engine.MetricsCsv(MetricsArms.Rollout).Split('\n');
+            Expect.True(lines[0].StartsWith("network,arm,") && lines.Length > 20, lines.Length + " lines: " + lines[0]);
+            engine.Dispose();
+            await Expect.Throws<CommuteException>(() => Task.Run(() => engine.MetricsCsv(MetricsArms.Rollout)));
+        }
+
         public static Task DomainsAreUnloaded()
         {
             var before = Threads();

@@ -219,6 +219,16 @@ pub enum cm_text {
     CM_TEXT_ERROR = 4,
 }
 
+/// What metrics compare.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum cm_arms {
+    /// HTTP/3, HTTP/2 and HTTP/1.1.
+    CM_ARMS_PROTOCOLS = 0,
+    /// Installations with HTTP/3 on and those with HTTP/3 off.
+    CM_ARMS_ROLLOUT = 1,
+}
+
 /// A network that the device uses by default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

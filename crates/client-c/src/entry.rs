@@ -8,11 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use client::{Network, NetworkId, Switches, Trust};
+use client::{Arms, Network, NetworkId, Switches, Trust};
 
 use crate::abi::{
-    cm_call, cm_config, cm_engine, cm_event, cm_network, cm_request, cm_status, cm_switches,
-    cm_trust,
+    cm_arms, cm_call, cm_config, cm_engine, cm_event, cm_network, cm_request, cm_status,
+    cm_switches, cm_trust,
 };
 use crate::chains::Chains;
 use crate::engine::Engine;
@@ -324,6 +324,33 @@ pub unsafe extern "C" fn cm_set_switches(
             explore: switches.explore != 0,
         });
         Ok(cm_status::CM_OK)
+    })
+}
+
+/// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute
+/// import` reads; `arms` is a `cm_arms`. It names neither origins nor networks. `CM_E_ROOM` as in
+/// `cm_get_text`; it may have grown until it is asked for again.
+///
+/// # Safety
+///
+/// `into` points to `cap` bytes, `len` to a length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_get_metrics(
+    engine: cm_engine,
+    arms: u32,
+    into: *mut u8,
+    cap: usize,
+    len: *mut usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        let arms = match arms {
+            _ if arms == cm_arms::CM_ARMS_PROTOCOLS as u32 => Arms::Protocols,
+            _ if arms == cm_arms::CM_ARMS_ROLLOUT as u32 => Arms::Rollout,
+            _ => return Err(cm_status::CM_E_ARGUMENT),
+        };
+        let csv = engine.client()?.metrics().csv(arms);
+        // SAFETY: as the caller promises.
+        Ok(unsafe { give(csv.as_bytes(), into, cap, len) })
     })
 }
 

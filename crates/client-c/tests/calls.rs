@@ -5,7 +5,7 @@ mod abi;
 #[path = "../../client/tests/common/mod.rs"]
 mod common;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use abi::{REQUEST, bytes, field, get, next, next_of, read, read_all, submit, text, wait, write};
 use common::{TestServer, start};
@@ -245,6 +245,48 @@ async fn times_count_from_when_a_call_was_submitted() {
     };
     assert!(time("sent-ns: ") >= 200_000_000, "{report}");
     assert!(time("age-ns: ") >= time("head-ns: "), "{report}");
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_copied_whole_or_not_at_all() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    for _ in 0..3 {
+        let call = get(engine, &server.url("/bytes/10"), 0);
+        assert_eq!(ending(engine, call), CM_OK);
+    }
+    let metrics = |arms: cm_arms, cap: usize| {
+        let (mut csv, mut len) = (vec![0; cap], 0);
+        // SAFETY: both point to what the header says.
+        let status =
+            unsafe { cm_get_metrics(engine, arms as u32, csv.as_mut_ptr(), cap, &mut len) };
+        csv.truncate(len);
+        (status, String::from_utf8(csv).unwrap(), len)
+    };
+    // The last one is counted a moment after its body has ended.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let csv = loop {
+        let (status, csv, _) = metrics(cm_arms::CM_ARMS_ROLLOUT, 4096);
+        assert_eq!(status, CM_OK);
+        if csv.lines().count() == 4 || Instant::now() > deadline {
+            break csv;
+        }
+    };
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+    assert!(csv.starts_with("network,arm,protocol,"), "{csv}");
+    assert!(
+        csv.contains("HTTP/3 on") && !csv.contains("localhost"),
+        "{csv}"
+    );
+    assert!(
+        metrics(cm_arms::CM_ARMS_PROTOCOLS, 4096)
+            .1
+            .contains(",HTTP/2,h2,")
+    );
+    let (status, nothing, len) = metrics(cm_arms::CM_ARMS_ROLLOUT, csv.len() - 1);
+    assert_eq!((status, len), (cm_status::CM_E_ROOM, csv.len()));
+    assert!(nothing.bytes().all(|byte| byte == 0));
     cm_engine_close(engine);
 }
 

@@ -52,6 +52,10 @@ fn null_is_refused() {
             CM_E_ARGUMENT
         );
         assert_eq!(cm_set_switches(engine, null()), CM_E_ARGUMENT);
+        assert_eq!(
+            cm_get_metrics(engine, 2, null_mut(), 0, &mut length),
+            CM_E_ARGUMENT
+        );
         let url = bytes("https://a.example/");
         let wild = cm_bytes {
             ptr: null(),

@@ -14,7 +14,7 @@ use crate::actor::Actor;
 use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, SharedMetrics};
 use crate::request::Request;
 use crate::tls::{Identity, Tls, Trust};
 
@@ -28,6 +28,7 @@ pub struct Engine {
 struct Inner {
     mailbox: Mailbox,
     policy: Policy,
+    metrics: SharedMetrics,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -108,11 +109,10 @@ impl Engine {
         ended.await.ok();
     }
 
-    /// Returns what the last requests took, at most 1,024 of them.
-    pub async fn metrics(&self) -> Metrics {
-        let (reply, answer) = oneshot::channel();
-        self.tell(Message::Metrics(reply));
-        answer.await.unwrap_or_default()
+    /// Returns what the last requests took, at most 1,024 of them. One whose body has just been read may
+    /// come a moment later.
+    pub fn metrics(&self) -> Metrics {
+        self.inner.metrics.get()
     }
 
     /// Says in words what is known of the origin of a URL, and what a request would do.
@@ -208,7 +208,9 @@ impl Builder {
             .enable_all()
             .build()?;
         let salt = crate::memory::random()?;
-        let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolve);
+        let metrics = SharedMetrics::default();
+        let told = metrics.clone();
+        let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolve, told);
         let hints = self.hints;
         let thread = std::thread::Builder::new()
             .name("commute".to_owned())
@@ -223,6 +225,7 @@ impl Builder {
         let inner = Inner {
             mailbox: Mailbox::new(messages),
             policy: self.policy,
+            metrics,
             thread,
         };
         Ok(Engine {

@@ -9,7 +9,6 @@ use tokio::sync::{mpsc, oneshot};
 use crate::conn::Opened;
 use crate::error::Error;
 use crate::mailbox::Outbound;
-use crate::metrics::Metrics;
 use crate::response::{Part, Response};
 
 /// What the thread is told.
@@ -23,7 +22,6 @@ pub(crate) enum Message {
     PlainWorked,
     MayCompare(Origin, Transport, oneshot::Sender<bool>),
     Compared(Origin, Transport, f64),
-    Metrics(oneshot::Sender<Metrics>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
     Event(Event),

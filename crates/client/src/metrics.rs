@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use route::{Network, Protocol};
 
@@ -65,8 +66,24 @@ pub enum Arms {
     Rollout,
 }
 
+/// Metrics that the engine's thread adds to and any thread reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedMetrics(Arc<Mutex<Metrics>>);
+
+impl SharedMetrics {
+    pub(crate) fn add(&self, measured: Measured) {
+        let mut metrics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics.add(measured);
+    }
+
+    pub(crate) fn get(&self) -> Metrics {
+        let metrics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics.clone()
+    }
+}
+
 impl Metrics {
-    pub(crate) fn add(&mut self, measured: Measured) {
+    fn add(&mut self, measured: Measured) {
         if self.requests.len() >= MAX_REQUESTS {
             self.requests.pop_front();
             self.dropped += 1;

@@ -15,7 +15,7 @@ use self::conns::Slot;
 use crate::error::Error;
 use crate::memory::MemoryFile;
 use crate::message::{Event, Message};
-use crate::metrics::Metrics;
+use crate::metrics::SharedMetrics;
 use crate::tls::Tls;
 
 pub(crate) struct Actor {
@@ -31,7 +31,7 @@ pub(crate) struct Actor {
     /// When each origin's name was last resolved.
     resolved: HashMap<Origin, Instant>,
     queries: HashMap<QueryId, Origin>,
-    metrics: Metrics,
+    metrics: SharedMetrics,
 }
 
 impl Actor {
@@ -41,6 +41,7 @@ impl Actor {
         memory: Option<MemoryFile>,
         salt: [u8; 16],
         known: Vec<(String, Vec<IpAddr>)>,
+        metrics: SharedMetrics,
     ) -> Self {
         let mut router = Router::new(Config {
             salt,
@@ -62,7 +63,7 @@ impl Actor {
             conns,
             resolved,
             queries,
-            metrics: Metrics::default(),
+            metrics,
         }
     }
 
@@ -127,10 +128,6 @@ impl Actor {
                 faster,
                 ratio,
             }),
-            Message::Metrics(reply) => {
-                // Whoever asked may have gone.
-                reply.send(self.metrics.clone()).ok();
-            }
             Message::Explain(origin, reply) => {
                 self.handle(route::Event::Time);
                 // Whoever asked may have gone.
