@@ -1,5 +1,5 @@
-//! A library with the engine and no more: how large will an app get? `crates/client/size` builds
-//! it. With `--features jvm` it has what a binding for the JVM adds, too.
+//! A library with the engine and no more: how large will an app get?
+//! `crates/client/size` builds it.
 
 use std::ffi::{CStr, c_char};
 use std::panic::catch_unwind;
