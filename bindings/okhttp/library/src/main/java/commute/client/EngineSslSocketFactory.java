@@ -11,9 +11,6 @@ import javax.net.ssl.TrustManager;
 
 /** Turns an {@link EngineSocket} into one that leads to the engine. */
 final class EngineSslSocketFactory extends SSLSocketFactory {
-    /** OkHttp wants sockets whose suites and versions its connection specs allow. */
-    private static final SSLParameters OFFERED = offered();
-
     private final Engine engine;
 
     EngineSslSocketFactory(Engine engine) {
@@ -26,17 +23,17 @@ final class EngineSslSocketFactory extends SSLSocketFactory {
             // A redirect led to a proxy, which the engine does not know.
             throw new IOException("commute does not speak TLS through another socket");
         }
-        return new EngineSslSocket((EngineSocket) socket, engine, host, port, OFFERED);
+        return new EngineSslSocket((EngineSocket) socket, engine, host, port, Offered.PARAMETERS);
     }
 
     @Override
     public String[] getDefaultCipherSuites() {
-        return OFFERED.getCipherSuites();
+        return Offered.PARAMETERS.getCipherSuites();
     }
 
     @Override
     public String[] getSupportedCipherSuites() {
-        return OFFERED.getCipherSuites();
+        return Offered.PARAMETERS.getCipherSuites();
     }
 
     @Override
@@ -59,14 +56,22 @@ final class EngineSslSocketFactory extends SSLSocketFactory {
         throw new UnsupportedOperationException();
     }
 
-    private static SSLParameters offered() {
-        try {
-            // The default context would parse all of the platform's authorities first.
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, new TrustManager[] {EngineTrustManager.INSTANCE}, null);
-            return context.getSupportedSSLParameters();
-        } catch (GeneralSecurityException impossible) {
-            throw new AssertionError(impossible);
+    /**
+     * OkHttp wants sockets whose suites and versions its connection specs allow. The JDK needs tens of
+     * milliseconds to list them, which plain OkHttp, too, pays with its first connection.
+     */
+    private static final class Offered {
+        static final SSLParameters PARAMETERS = parameters();
+
+        private static SSLParameters parameters() {
+            try {
+                // The default context would parse all of the platform's authorities first.
+                SSLContext context = SSLContext.getInstance("TLS");
+                context.init(null, new TrustManager[] {EngineTrustManager.INSTANCE}, null);
+                return context.getSupportedSSLParameters();
+            } catch (GeneralSecurityException impossible) {
+                throw new AssertionError(impossible);
+            }
         }
     }
 }
