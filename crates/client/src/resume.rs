@@ -6,7 +6,7 @@ use std::future::{pending, poll_fn};
 use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
@@ -53,12 +53,17 @@ pub(crate) struct Rest {
     pub(crate) until: Option<Instant>,
 }
 
-/// A body that can be resumed, in its order.
+/// A body that can be resumed, in its order. Whoever reads it may stop waiting at any moment, so
+/// whatever must not begin anew lives here.
 pub(crate) struct Resuming {
     rest: Rest,
     position: u64,
     pace: Pace,
     rival: Option<Rival>,
+    /// Since the pace was last told, in waits that are over.
+    waited: Duration,
+    /// The rest is being asked for, because the body broke off.
+    asking: Option<Asking>,
     /// A piece that has come; whoever stops waiting for it must get it the next time.
     held: Option<Bytes>,
     /// Ends a wait, so that a body of which nothing comes is noticed.
@@ -75,6 +80,12 @@ struct Rival {
     ahead_bytes: u64,
     /// Whether it takes over at its first byte.
     wins: bool,
+}
+
+struct Asking {
+    /// Why the body broke off.
+    error: Error,
+    answer: Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>,
 }
 
 /// A part of the body as it comes, and how.
@@ -102,6 +113,8 @@ impl Resuming {
             position,
             pace,
             rival: None,
+            waited: Duration::ZERO,
+            asking: None,
             held: None,
             tick: None,
             vain: 0,
@@ -123,13 +136,19 @@ impl Resuming {
             if let Some(held) = self.held.take() {
                 return Ok(Some(held));
             }
+            if let Some(asking) = &mut self.asking {
+                let answer = asking.answer.as_mut().await;
+                if let Some(rest) = self.answered(answer, report)? {
+                    *stream = rest;
+                }
+                continue;
+            }
             if let Some(ahead) = self.take_over(stream, report) {
                 self.position += ahead.len() as u64;
                 return Ok(Some(ahead));
             }
-            let began = Instant::now();
             let came = self.wait(stream).await;
-            let waited = began.elapsed();
+            let waited = std::mem::take(&mut self.waited);
             match came {
                 Came::This(Ok(Some(bytes))) => {
                     self.vain = 0;
@@ -146,7 +165,8 @@ impl Resuming {
                 }
                 Came::This(Ok(None)) => return Ok(None),
                 Came::This(Err(error)) => {
-                    *stream = self.resume(error, report).await?;
+                    self.stay();
+                    self.ask_again(error)?;
                 }
                 Came::Other(Ok(Some(bytes))) => {
                     let advice = self.pace.other_received(bytes.len() as u64, waited);
@@ -180,6 +200,10 @@ impl Resuming {
         });
         let mut this = pin!(stream.next());
         let tick = &mut self.tick;
+        let _waiting = Waiting {
+            began: Instant::now(),
+            waited: &mut self.waited,
+        };
         poll_fn(|context| {
             if let Poll::Ready(came) = other.as_mut().poll(context) {
                 return Poll::Ready(Came::Other(came));
@@ -195,23 +219,35 @@ impl Resuming {
         .await
     }
 
-    /// Asks for the rest where the body broke off.
-    async fn resume(&mut self, error: Error, report: &mut Report) -> Result<Stream, Error> {
-        self.stay();
-        let Error::Failed { .. } = error else {
+    /// Asks for the rest where the body broke off, unless that was in vain too often.
+    fn ask_again(&mut self, error: Error) -> Result<(), Error> {
+        if !matches!(error, Error::Failed { .. }) || self.vain >= MAX_VAIN {
             return Err(error);
+        }
+        self.vain += 1;
+        let part = self.position..self.rest.length;
+        let answer = Box::pin(self.rest.ask(part, self.rest.outbound.ask.policy));
+        self.asking = Some(Asking { error, answer });
+        Ok(())
+    }
+
+    /// Goes on with the rest, or asks for it once more.
+    fn answered(
+        &mut self,
+        answer: Result<Response, Error>,
+        report: &mut Report,
+    ) -> Result<Option<Stream>, Error> {
+        let Some(asking) = self.asking.take() else {
+            return Ok(None);
         };
-        while self.vain < MAX_VAIN {
-            self.vain += 1;
-            let policy = self.rest.outbound.ask.policy;
-            let rest = self.position..self.rest.length;
-            if let Ok(response) = self.rest.ask(rest, policy).await {
+        match answer {
+            Ok(response) => {
                 let (stream, resumed) = response.into_stream();
                 self.rest.note(report, &resumed);
-                return Ok(stream);
+                Ok(Some(stream))
             }
+            Err(_) => self.ask_again(asking.error).map(|()| None),
         }
-        Err(error)
     }
 
     async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
@@ -292,6 +328,18 @@ impl Resuming {
         }
         self.pace.settled(self.position);
         None
+    }
+}
+
+/// Counts the time of a wait, also of one that is given up.
+struct Waiting<'a> {
+    began: Instant,
+    waited: &'a mut Duration,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        *self.waited += self.began.elapsed();
     }
 }
 

@@ -252,6 +252,64 @@ async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
     assert!(explained.contains("large bodies"), "{explained}");
 }
 
+/// Waits for each piece for a moment only, as an app does that has other things to do, too; or not
+/// at all, and does those things for a millisecond.
+async fn read_impatiently(
+    mut response: client::Response,
+    wait: Option<Duration>,
+) -> (Vec<u8>, client::Report) {
+    let mut body = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            came = response.chunk() => match came {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => return (body, response.report().clone()),
+                Err(error) => panic!("{error} after {} bytes", body.len()),
+            },
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {}
+            () = std::future::ready(()), if wait.is_none() => {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_stops_waiting_gets_the_rest_of_a_body_whose_path_dies() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/4000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    path.police();
+    let response = engine.get(&url).send().await.unwrap();
+    assert_eq!(response.report().protocol, Protocol::H3);
+    path.die();
+    let (body, report) = read_impatiently(response, None).await;
+    assert_eq!((report.protocol, report.resumed_bodies), (Protocol::H2, 1));
+    assert!(body == file(4_000_000), "{} bytes", body.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_waits_of_a_reader_that_stops_waiting_show_that_a_body_is_policed() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/4000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    path.police();
+    let response = engine.get(&url).send().await.unwrap();
+    assert_eq!(response.report().protocol, Protocol::H3);
+    let began = Instant::now();
+    let (body, report) = read_impatiently(response, Some(Duration::from_millis(2))).await;
+    assert_eq!((report.protocol, report.resumed_bodies), (Protocol::H2, 1));
+    assert!(body == file(4_000_000), "{} bytes", body.len());
+    // 160 seconds at 200 kbit/s.
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(40), "{took:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_pinned_to_http_3_is_not_asked_for_over_tcp() {
     let server = start(Config::default()).await;
