@@ -64,6 +64,7 @@ fn setup() -> Setup {
         auth: None,
         values: std::collections::BTreeMap::new(),
         schema_file: None,
+        payloads: std::collections::BTreeMap::new(),
     }
 }
 

@@ -42,6 +42,14 @@ fn action() -> impl Strategy<Value = Action> {
             kind: "Diag".into(),
             chunk_bytes
         }),
+        any::<(String, String, Option<String>)>().prop_map(|(method, path, payload)| {
+            Action::Fetch {
+                headers: [(method.clone(), path.clone())].into(),
+                method,
+                path,
+                payload,
+            }
+        }),
         any::<u64>().prop_map(|ns| Action::Pause { ns }),
         mode.prop_map(|mode| Action::Reconnect { mode }),
     ]
@@ -100,6 +108,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                 discovery: None,
                 policy: None,
                 origins: values.clone(),
+                payloads: values.clone(),
                 values,
                 schema_file: file,
             },

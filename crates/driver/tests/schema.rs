@@ -96,6 +96,7 @@ fn golden_transcripts_survive_a_round_trip() {
     check(include_str!("golden/exchanges-over-h1.ndjson"));
     check(include_str!("golden/failures-and-unsupported.ndjson"));
     check(include_str!("golden/grpc-stream-with-mtls.ndjson"));
+    check(include_str!("golden/own-requests-over-h2.ndjson"));
     check(include_str!("golden/two-origins-over-h2.ndjson"));
 }
 

@@ -1,16 +1,18 @@
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Action;
-use record::Run;
+use record::{Run, Store};
+use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
 use crate::home::Home;
 use crate::network;
 use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
-use crate::study::Study;
+use crate::study::{Study, read_file};
 
 /// A lab on this machine: its files, its stacks, and the binary that serves and starts benches.
 #[derive(Clone, Debug)]
@@ -126,8 +128,9 @@ impl Lab {
         crate::bench::confined(self, command)
     }
 
-    /// Plans a recorded run again, with `blocks` per network if it is to be extended.
-    pub fn plan_of(&self, run: &Run, blocks: Option<u32>) -> Result<Plan, LabError> {
+    /// Plans a recorded run again, with `blocks` per network if it is to be extended; `store` is its
+    /// folder.
+    pub fn plan_of(&self, store: &Store, run: &Run, blocks: Option<u32>) -> Result<Plan, LabError> {
         let text = run.settings.study_toml.clone();
         if text.is_empty() {
             return Err(LabError::Imported);
@@ -142,11 +145,12 @@ impl Lab {
         let networks = (run.networks.iter())
             .map(network::from_record)
             .collect::<Result<Vec<_>, LabError>>()?;
+        let read = |path: &str, limit: u64| read_payload(store, run, path, limit);
         let mut study = Study {
             networks: networks.iter().map(|n| n.link.name.clone()).collect(),
             blocks,
             seed: run.seed,
-            ..Study::parse("run.json: study_toml", &text)?
+            ..Study::parse_with("run.json: study_toml", &text, &read)?
         };
         for (arm, recorded) in study.arms.iter_mut().zip(&run.arms) {
             // The command line may have named another server than the study.
@@ -158,6 +162,21 @@ impl Lab {
             self.stacks.find_server(&arm.server)?;
         }
         Ok(Plan::new(study, text, networks))
+    }
+}
+
+/// Reads a file that a study names from its copy in the run's folder.
+fn read_payload(store: &Store, run: &Run, path: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let of_run = run.settings.payloads.get(path);
+    let digest = of_run.ok_or_else(|| io::Error::other("run.json does not list it"))?;
+    let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    let content = match is_digest {
+        true => read_file(&store.payload(digest), limit)?,
+        false => Vec::new(),
+    };
+    match wire::hex(&Sha256::digest(&content)) == *digest {
+        true => Ok(content),
+        false => Err(io::Error::other("its copy in the run's folder was changed")),
     }
 }
 

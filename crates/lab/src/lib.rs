@@ -52,6 +52,6 @@ pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::{
-    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Origins, Placement, Security,
-    ServerFault, Step, Study, StudyNetwork, Sweep,
+    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Origins, OwnRequest, Payload,
+    Placement, ReadFile, Security, ServerFault, Step, Study, StudyNetwork, Sweep,
 };

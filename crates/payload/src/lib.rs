@@ -53,3 +53,4 @@ pub use infer::{InferError, infer};
 pub use note::Note;
 pub use sample::{MAX_SAMPLE_BYTES, Sample, SampleError};
 pub use schema::Schema;
+pub use transcode::msgpack;

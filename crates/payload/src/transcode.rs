@@ -15,7 +15,7 @@ use crate::{Sample, SampleError};
 const IN_MEMORY: &str = "writing to memory does not fail";
 
 /// Writes a sample as MessagePack, objects as maps with their keys.
-pub(crate) fn msgpack(sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
+pub fn msgpack(sample: &Sample<'_>) -> Result<Vec<u8>, SampleError> {
     write(sample, MsgPack(Vec::new())).map(|output| output.0)
 }
 

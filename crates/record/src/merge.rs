@@ -98,6 +98,12 @@ fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
             Err(MergeError::DifferentLists { what, one, other })
         }
     };
+    let (payloads, others) = (&one.settings.payloads, &other.settings.payloads);
+    same_list(
+        "files of requests and responses",
+        payloads == others,
+        (payloads.len(), others.len()),
+    )?;
     same_list(
         "arms",
         one.arms == other.arms,

@@ -105,6 +105,9 @@ pub struct RequestEvent {
     /// Time to encode the answer of an exchange, including compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encode_ns: Option<u64>,
+    /// SHA-256 of the header fields of a request of the study's own that the study sets, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields_digest: Option<String>,
     /// The scheme by which the request was authenticated, `jwt` or `hmac`; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,

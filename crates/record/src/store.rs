@@ -22,6 +22,7 @@ pub const MAX_RECORDS: usize = 1_000_000;
 
 const HEADER: &str = "run.json";
 const CELLS: &str = "cells";
+const PAYLOADS: &str = "payloads";
 
 /// The folder of one run or of one shard of it.
 #[derive(Clone, Debug)]
@@ -96,6 +97,20 @@ impl Store {
             return Err(StoreError::Exists { file });
         }
         self.write(&file, run)
+    }
+
+    /// Keeps the content of a file that the run is continued with, under its SHA-256.
+    pub fn write_payload(&self, digest: &str, content: &[u8]) -> Result<(), StoreError> {
+        let file = self.payload(digest);
+        fs::create_dir_all(self.dir.join(PAYLOADS))
+            .and_then(|()| write_synced(&file, content))
+            .and_then(|()| sync_parent(&file))
+            .map_err(|source| StoreError::write(&file, source))
+    }
+
+    /// Returns the path of the content with this SHA-256.
+    pub fn payload(&self, digest: &str) -> PathBuf {
+        self.dir.join(PAYLOADS).join(digest)
     }
 
     /// Writes a cell. Fails if this attempt was written before.

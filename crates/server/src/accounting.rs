@@ -33,6 +33,7 @@ struct Inner {
     request: Mutex<ContentDigest>,
     response: Mutex<ContentDigest>,
     codec: OnceLock<CodecTiming>,
+    fields_digest: OnceLock<String>,
     auth: OnceLock<AuthScheme>,
     verify_ns: AtomicU64,
 }
@@ -83,6 +84,7 @@ impl RequestAccounting {
             request: Mutex::default(),
             response: Mutex::default(),
             codec: OnceLock::new(),
+            fields_digest: OnceLock::new(),
             auth: OnceLock::new(),
             verify_ns: AtomicU64::new(0),
         }))
@@ -116,6 +118,11 @@ impl RequestAccounting {
             decode_ns,
             encode_ns,
         });
+    }
+
+    /// Records the digest of header fields of the request, once.
+    pub(crate) fn record_fields(&self, digest: String) {
+        self.0.fields_digest.get_or_init(|| digest);
     }
 
     /// Adds time since `start_ns` that the check of the sender took.
@@ -170,6 +177,7 @@ impl RequestAccounting {
             codec: codec.map(|timing| timing.codec.to_string()),
             decode_ns: codec.map(|timing| timing.decode_ns),
             encode_ns: codec.and_then(|timing| timing.encode_ns),
+            fields_digest: self.0.fields_digest.get().cloned(),
             auth: auth.map(|scheme| scheme.name().to_owned()),
             verify_ns: auth.map(|_| self.0.verify_ns.load(Ordering::Relaxed)),
         }));

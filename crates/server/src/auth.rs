@@ -36,8 +36,6 @@ pub(crate) use signed::SignedChunks;
 pub const KEY_ID: &str = "commute-1";
 /// The one path that anybody may request.
 const OPEN_PATH: &str = "/health";
-/// How the paths of all gRPC methods begin.
-const GRPC_PREFIX: &str = "/commute.";
 /// gRPC client streams, which are signed chunk by chunk.
 const CLIENT_STREAMS: [&str; 2] = [
     "/commute.v1.Bench/Upload",
@@ -172,7 +170,7 @@ impl Authenticator {
                     ));
                 }
                 let streamed = CLIENT_STREAMS.contains(&path);
-                let framed = path.starts_with(GRPC_PREFIX);
+                let framed = accounting.is_grpc();
                 let verified = verify_head(verifier, &request, streamed);
                 let verified = verified.map_err(|refusal| refused(refusal.to_string()))?;
                 accounting.add_verify_time(start_ns);

@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::answers::Answers;
 use crate::auth::AuthScheme;
 use crate::inject::Faults;
 
@@ -49,6 +50,8 @@ pub struct Config {
     pub qlog_dir: Option<PathBuf>,
     /// Bounds on the resources of clients.
     pub limits: Limits,
+    /// The answers to requests for which there is no route.
+    pub answers: Answers,
     /// Faults to inject, by request id.
     pub faults: Faults,
     /// How QUIC fails on every address, whatever is advertised; none if it works.
@@ -87,6 +90,7 @@ impl Default for Config {
             key_log: None,
             qlog_dir: None,
             limits: Limits::default(),
+            answers: Answers::default(),
             faults: Faults::new(),
             quic_fault: None,
             reject_tickets: false,

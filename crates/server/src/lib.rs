@@ -12,7 +12,8 @@
 //! ```text
 //!   tcp.rs --\                                           /-- routes.rs    HTTP
 //!             >-- shared.rs --> accounting.rs, body.rs --+-- exchange.rs, submit.rs  codecs, HTTP and gRPC
-//! http3.rs --/                        |                  \-- grpc.rs      gRPC
+//! http3.rs --/                        |                  |-- answers.rs   a study's own, HTTP and gRPC
+//!    |                                |                  \-- grpc.rs      gRPC
 //!    |                                |         through auth.rs (who sends it), inject.rs (faults by id)
 //!  quic.rs                          log.rs
 //!  stall.rs, garbage.rs (QUIC that fails)
@@ -39,6 +40,7 @@
 //! the driver. Anyone who can see early data can replay it; every route is safe to repeat.
 
 mod accounting;
+mod answers;
 mod auth;
 mod body;
 mod certificate;
@@ -75,6 +77,7 @@ mod tls;
 mod token;
 mod watched;
 
+pub use answers::{Answers, AnswersError};
 pub use auth::{AuthScheme, KEY_ID};
 pub use config::{Chain, Config, Congestion, KeyKind, Limits, QuicFault, Validity};
 pub use credentials::CredentialsError;

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::answers;
 use crate::auth::{self, Authenticator};
 use crate::config::Config;
 use crate::credentials::Credentials;
@@ -87,7 +88,8 @@ impl Server {
             credentials.write(folder, secret.as_ref())?;
         }
         let (log_writer, log) = log::open(config.log).map_err(ServerError::Log)?;
-        let router = inject(routes::router(&config.limits), config.faults);
+        let router = answers::add(routes::router(&config.limits), config.answers);
+        let router = inject(router, config.faults);
         let shared = Arc::new(Shared {
             router: auth::require(router, authenticator),
             connection_permits: Arc::new(Semaphore::new(config.limits.connections)),

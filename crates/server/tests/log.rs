@@ -50,6 +50,7 @@ fn log_format_is_stable() {
         codec: None,
         decode_ns: None,
         encode_ns: None,
+        fields_digest: Some("ab".into()),
         auth: Some("hmac".into()),
         verify_ns: Some(5_432),
     });
@@ -72,6 +73,7 @@ fn log_format_is_stable() {
         codec: Some("json+gzip-6".into()),
         decode_ns: Some(12_001),
         encode_ns: Some(23_456),
+        fields_digest: None,
         auth: None,
         verify_ns: None,
     });

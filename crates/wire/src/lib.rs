@@ -12,10 +12,12 @@
 //! - A [`Message`] of the codec bench is found by its [`Name`] and made from a seed; [`to_value`]
 //!   writes it to a value file, which any language can read bit for bit.
 //! - A [`Codec`] encodes and decodes messages, and treats all input as untrusted.
+//! - An [`Answer`] tells a server how to answer a request of a study's own.
 
 #[macro_use]
 mod message;
 
+mod answer;
 mod catalogue;
 mod codec;
 mod echo;
@@ -25,6 +27,7 @@ mod random;
 mod schema;
 mod value;
 
+pub use answer::{Answer, fields_digest};
 pub use catalogue::{Name, NameError};
 pub use codec::{
     Codec, CodecError, Coder, Compression, Compressor, DecodeError, DecompressError, Format,

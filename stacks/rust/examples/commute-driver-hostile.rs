@@ -4,6 +4,7 @@
 //! itself; only the server's log and the link's packets refute those before it. `banner` is no lie
 //! and must pass. What follows it is no lie either, but an attack on the lab.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -19,13 +20,15 @@ use engine::stack::{ConnInfo, Stack, StackError};
 use engine::stacks::hyper::{Conn, Hyper};
 use engine::trace::Trace;
 
-const LIES: [(&str, Lie); 22] = [
+const LIES: [(&str, Lie); 24] = [
     ("claims-h3-over-h2", Lie::H3OverH2),
     ("claims-reuse", Lie::Reuse),
     ("claims-0rtt", Lie::EarlyData),
     ("wrong-digest", Lie::WrongDigest),
     ("other-request", Lie::OtherRequest),
     ("other-body", Lie::OtherBody),
+    ("other-fields", Lie::OtherFields),
+    ("own-request-unsent", Lie::OwnRequestUnsent),
     ("short-upload", Lie::ShortUpload),
     ("short-download", Lie::ShortDownload),
     ("starts-late", Lie::StartsLate),
@@ -75,6 +78,8 @@ enum Lie {
     WrongDigest,
     OtherRequest,
     OtherBody,
+    OtherFields,
+    OwnRequestUnsent,
     ShortUpload,
     ShortDownload,
     StartsLate,
@@ -270,17 +275,32 @@ impl Stack for MislabelledHyper {
         self.hyper.shares_connection()
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
+    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
         let other = match (LIE.get(), action) {
             (Some(Lie::OtherRequest), Action::Call { .. }) => Action::Get { bytes: 1 },
             (Some(Lie::OtherBody), Action::Call { .. }) => Action::Call {
                 body: r#"{"start_ts":1}"#.into(),
             },
+            (
+                Some(Lie::OtherFields),
+                Action::Fetch {
+                    method,
+                    path,
+                    payload: body,
+                    ..
+                },
+            ) => Action::Fetch {
+                method: method.clone(),
+                path: path.clone(),
+                headers: BTreeMap::new(),
+                payload: body.clone(),
+            },
+            (Some(Lie::OwnRequestUnsent), Action::Fetch { .. }) => Action::Get { bytes: 1 },
             (Some(Lie::ShortUpload), Action::Put { .. }) => Action::Put { bytes: SHORT_BYTES },
             (Some(Lie::ShortDownload), Action::Get { .. }) => Action::Get { bytes: SHORT_BYTES },
             (_, action) => action.clone(),
         };
-        self.hyper.prepare(id, &other)
+        self.hyper.prepare(id, &other, payload)
     }
 
     fn with_messages(

@@ -86,11 +86,15 @@ impl Auth {
             Self::Hmac(key) => key,
         };
         let digest = content.map(|content| sign::digest_field(&content.sha256()));
+        let (path, query) = match path.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (path, None),
+        };
         let request = sign::Request {
             method,
             authority: &origin.authority.as_str().to_ascii_lowercase(),
             path,
-            query: None,
+            query,
             body: digest.as_deref().map_or(Body::Chunks, Body::Digest),
         };
         let fields = request.sign(key, now_s(), &nonce());

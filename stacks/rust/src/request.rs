@@ -1,5 +1,6 @@
 //! HTTP requests of steps, the same for every HTTP stack.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,6 +10,7 @@ use driver::protocol::Action;
 use http::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
 };
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 
@@ -26,9 +28,10 @@ pub const ID_HEADER: HeaderName = HeaderName::from_static("x-commute-id");
 #[derive(Clone)]
 pub struct HttpRequest {
     method: Method,
-    path: String,
+    path: PathAndQuery,
     id: u32,
-    content_type: Option<HeaderValue>,
+    /// Those of its content and its step.
+    headers: HeaderMap,
     /// In an exchange: the codec of the body.
     codec: Option<wire::Codec>,
     body: Content,
@@ -36,33 +39,43 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// Makes the request of a step.
-    pub fn new(id: u32, action: &Action) -> Result<Self, StackError> {
-        let json = Some(HeaderValue::from_static("application/json"));
-        let bytes = Some(HeaderValue::from_static("application/octet-stream"));
-        let (method, path, content_type, body) = match action {
+    /// Makes the request of a step. `payload` is the body of a step `fetch`.
+    pub fn new(id: u32, action: &Action, payload: Bytes) -> Result<Self, StackError> {
+        let none = HeaderMap::new();
+        let (method, path, headers, body) = match action {
             Action::Call { body } => (
                 Method::POST,
                 "/echo".into(),
-                json,
+                of_type("application/json"),
                 Content::Bytes(body.clone().into()),
             ),
             Action::Get { bytes } => (
                 Method::GET,
                 format!("/bytes/{bytes}"),
-                None,
+                none,
                 Content::default(),
             ),
             Action::Put { bytes: length } => (
                 Method::PUT,
                 "/upload".into(),
-                bytes,
+                of_type("application/octet-stream"),
                 Content::upload(*length),
             ),
             Action::Exchange { kind, .. } => {
                 let path = format!("/exchange/{}", find_kind(kind)?.name());
-                (Method::POST, path, None, Content::default())
+                (Method::POST, path, none, Content::default())
             }
+            Action::Fetch {
+                method,
+                path,
+                headers,
+                payload: _,
+            } => (
+                method.parse().map_err(|e| invalid(method, &e))?,
+                path.clone(),
+                header_map(headers)?,
+                Content::Bytes(payload),
+            ),
             Action::Stream { .. } => {
                 let reason = "only gRPC has message streams here";
                 return Err(StackError::unsupported("step stream", reason));
@@ -76,7 +89,7 @@ impl HttpRequest {
             }
             Action::Submit { kind, .. } => {
                 let path = format!("/submit/{}", find_kind(kind)?.name());
-                (Method::POST, path, None, Content::default())
+                (Method::POST, path, none, Content::default())
             }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
@@ -87,9 +100,9 @@ impl HttpRequest {
         };
         Ok(Self {
             method,
-            path,
+            path: path.parse().map_err(|e| invalid(&path, &e))?,
             id,
-            content_type,
+            headers,
             codec: None,
             body,
             proof: HeaderMap::new(),
@@ -99,7 +112,7 @@ impl HttpRequest {
     /// Returns this request with its one message as the body.
     pub fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self {
         Self {
-            content_type: Some(HeaderValue::from_static(codec.format.content_type())),
+            headers: of_type(codec.format.content_type()),
             codec: Some(codec),
             body: Content::Bytes(messages.into_iter().next().unwrap_or_default()),
             ..self.clone()
@@ -108,7 +121,12 @@ impl HttpRequest {
 
     /// Returns this request with the proof of who sends it.
     pub fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self {
-        let proof = auth.prove(self.method.as_str(), origin, &self.path, Some(&self.body));
+        let proof = auth.prove(
+            self.method.as_str(),
+            origin,
+            self.path.as_str(),
+            Some(&self.body),
+        );
         Self {
             proof: proof.headers,
             ..self.clone()
@@ -120,16 +138,16 @@ impl HttpRequest {
         let uri = Uri::builder()
             .scheme(origin.scheme())
             .authority(origin.authority.clone())
-            .path_and_query(self.path.as_str())
+            .path_and_query(self.path.clone())
             .build()
-            .expect("all paths above are valid in a URI");
+            .expect("scheme, authority and path are there");
         let mut head = Request::new(());
         *head.method_mut() = self.method.clone();
         *head.uri_mut() = uri;
         head.headers_mut().clone_from(&self.proof);
         head.headers_mut().insert(ID_HEADER, self.id.into());
-        if let Some(kind) = &self.content_type {
-            head.headers_mut().insert(CONTENT_TYPE, kind.clone());
+        head.headers_mut().extend(self.headers.clone());
+        if self.headers.contains_key(CONTENT_TYPE) {
             head.headers_mut()
                 .insert(CONTENT_LENGTH, self.body.length().into());
         }
@@ -152,6 +170,23 @@ impl HttpRequest {
             trace: trace.clone(),
         }
     }
+}
+
+/// Returns the header fields of a step `fetch`.
+pub(crate) fn header_map(fields: &BTreeMap<String, String>) -> Result<HeaderMap, StackError> {
+    let field = |(name, value): (&String, &String)| {
+        let parsed: HeaderName = name.parse().map_err(|e| invalid(name, &e))?;
+        Ok((parsed, value.parse().map_err(|e| invalid(name, &e))?))
+    };
+    fields.iter().map(field).collect()
+}
+
+fn of_type(content_type: &'static str) -> HeaderMap {
+    HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))])
+}
+
+fn invalid(what: &str, error: &dyn std::fmt::Display) -> StackError {
+    StackError::Failed(format!("{what:?}: {error}"))
 }
 
 /// A body of known length, in chunks of [`CHUNK_BYTES`].

@@ -6,6 +6,7 @@ use std::io;
 use std::num::NonZero;
 use std::time::Duration;
 
+use bytes::Bytes;
 use driver::protocol::{Action, CallError, Capability, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -65,6 +66,7 @@ impl<'a, S: Stack> Run<'a, S> {
     pub(crate) fn prepare(
         pools: &'a Pools<S>,
         exchanger: &'a Exchanger,
+        payloads: &BTreeMap<String, Bytes>,
         auth: Option<&'a Auth>,
         steps: &'a [Step],
         timeout_ns: u64,
@@ -96,7 +98,8 @@ impl<'a, S: Stack> Run<'a, S> {
                     _ => None,
                 };
                 let pool = pools.of(step.origin.as_deref())?;
-                let request = pool.stack().prepare(step.id, call)?;
+                let payload = payload(call, payloads)?;
+                let request = pool.stack().prepare(step.id, call, payload)?;
                 Ok(Some(PreparedCall {
                     pool,
                     request,
@@ -247,6 +250,19 @@ impl<'a, S: Stack> Run<'a, S> {
         }
         outcome
     }
+}
+
+/// Returns the payload of a step `fetch`, which setup has named; of any other, nothing.
+fn payload(call: &Action, payloads: &BTreeMap<String, Bytes>) -> Result<Bytes, StackError> {
+    let Action::Fetch {
+        payload: Some(name),
+        ..
+    } = call
+    else {
+        return Ok(Bytes::new());
+    };
+    let unknown = || StackError::Failed(format!("setup has no payload {name:?}"));
+    payloads.get(name).cloned().ok_or_else(unknown)
 }
 
 /// Returns the form of a submission of this kind.

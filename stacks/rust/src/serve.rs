@@ -1,8 +1,10 @@
 //! The driver's side of the conversation.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
 
+use bytes::Bytes;
 use driver::protocol::{Action, CallError, Reconnect, Reply, Request, RequestError, Setup, Step};
 
 use crate::auth::Auth;
@@ -72,6 +74,8 @@ pub fn converse<S: Stack>(
 struct Session<S: Stack> {
     pools: Pools<S>,
     exchanger: Exchanger,
+    /// Of `fetch` steps, by name.
+    payloads: BTreeMap<String, Bytes>,
     auth: Option<Auth>,
     timeout_ns: u64,
 }
@@ -86,6 +90,12 @@ impl<S: Stack> Session<S> {
             ));
         }
         let exchanger = Exchanger::new(&setup, &hello)?;
+        let payloads = setup.payloads.iter().map(|(name, path)| {
+            let read = std::fs::read(path);
+            let read = read.map_err(|error| StackError::Failed(format!("{path}: {error}")))?;
+            Ok((name.clone(), read.into()))
+        });
+        let payloads = payloads.collect::<Result<_, StackError>>()?;
         let auth = setup.auth.as_ref().map(Auth::read).transpose()?;
         let pools = Pools::new(&setup)?;
         if let Some(url) = &setup.warmup_url {
@@ -98,14 +108,22 @@ impl<S: Stack> Session<S> {
         Ok(Self {
             pools,
             exchanger,
+            payloads,
             auth,
             timeout_ns: setup.timeout_ns,
         })
     }
 
     async fn run(&self, steps: &[Step], replies: &mut dyn ReplySink) -> io::Result<()> {
-        let auth = self.auth.as_ref();
-        match Run::prepare(&self.pools, &self.exchanger, auth, steps, self.timeout_ns) {
+        let run = Run::prepare(
+            &self.pools,
+            &self.exchanger,
+            &self.payloads,
+            self.auth.as_ref(),
+            steps,
+            self.timeout_ns,
+        );
+        match run {
             Ok(run) => run.follow(replies).await,
             Err(error) => replies.send(error_reply(error)),
         }
@@ -114,7 +132,7 @@ impl<S: Stack> Session<S> {
 
 /// Makes small downloads from another origin, with a connection and tickets of their own.
 async fn warm_up<S: Stack>(stack: S, calls: u32) -> Result<(), StackError> {
-    let request = stack.prepare(0, &Action::Get { bytes: 1 })?;
+    let request = stack.prepare(0, &Action::Get { bytes: 1 }, Bytes::new())?;
     let pool = Pool::new(stack);
     let call = async || {
         let trace = Trace::new(0);

@@ -36,8 +36,14 @@ pub trait Stack: Sized + 'static {
         false
     }
 
-    /// Makes the request of a step that [is a call](Action::is_call).
-    fn prepare(&self, id: u32, action: &Action) -> Result<Self::Request, StackError>;
+    /// Makes the request of a step that [is a call](Action::is_call). `payload` is that of a step
+    /// `fetch`, of any other empty.
+    fn prepare(
+        &self,
+        id: u32,
+        action: &Action,
+        payload: Bytes,
+    ) -> Result<Self::Request, StackError>;
 
     /// Returns the request of an exchange or a submission with its message as the body. A submission
     /// in chunks has any number of messages, everything else one.

@@ -8,7 +8,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use server::{AuthScheme, Chain, Config, Congestion, Fault, KeyKind, QuicFault, Server, Validity};
+use server::{
+    Answers, AuthScheme, Chain, Config, Congestion, Fault, KeyKind, QuicFault, Server, Validity,
+};
 
 use crate::exit;
 use crate::out;
@@ -61,6 +63,9 @@ pub(crate) struct Args {
     /// Folder for a qlog file per QUIC connection, created if missing
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
+    /// JSON file of answers to requests of your own, by method and path (docs/server.md)
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
     /// Advertise HTTP/3 to HTTP/1.1 and HTTP/2 clients (Alt-Svc): on their own port, or on PORT,
     /// which this server does not serve
     #[arg(long, value_name = "PORT")]
@@ -183,6 +188,7 @@ impl Args {
         if let Some(dir) = &self.qlog {
             std::fs::create_dir_all(dir).with_context(|| format!("--qlog {}", dir.display()))?;
         }
+        let answers = self.answers.as_deref().map(Answers::read).transpose();
         Ok(Config {
             listen: self.listen,
             mtls_listen: self.mtls_listen,
@@ -213,6 +219,7 @@ impl Args {
             log: log.transpose()?,
             key_log: key_log.transpose()?,
             qlog_dir: self.qlog,
+            answers: answers.context("--answers")?.unwrap_or_default(),
             faults: self.inject.into_iter().collect(),
             reject_tickets: self.reject_tickets,
             quic_fault: match (self.no_quic, self.quic_stall, self.quic_garbage) {

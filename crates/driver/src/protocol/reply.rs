@@ -102,6 +102,8 @@ pub enum Capability {
     Origins,
     /// A choice of policy.
     Policy,
+    /// The `fetch` step.
+    Fetch,
 }
 
 impl Capability {
@@ -125,6 +127,7 @@ impl Capability {
             Self::Until => "until",
             Self::Origins => "origins",
             Self::Policy => "policy",
+            Self::Fetch => "fetch",
         }
     }
 }

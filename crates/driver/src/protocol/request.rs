@@ -89,6 +89,9 @@ pub struct Setup {
     /// File with the messages' schema as JSON, for runtimes without generated classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_file: Option<String>,
+    /// By name, the file with the bytes of each payload of `fetch` steps.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub payloads: BTreeMap<String, String>,
 }
 
 /// How a request proves who sends it. The driver reads the file at `setup`.
@@ -246,6 +249,21 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chunk_bytes: Option<u64>,
     },
+    /// Makes a request of the study's own and receives its response. Only sent to drivers with the
+    /// capability `fetch`.
+    Fetch {
+        /// The HTTP method; over gRPC `POST`.
+        method: String,
+        /// Path and query as sent in HTTP; over gRPC `/package.Service/Method`, of a unary call.
+        path: String,
+        /// Header fields, over gRPC metadata, by their names in lower case.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+        /// The name in `setup.payloads` of the body, over gRPC of the encoded message; absent: the
+        /// request has no body, over gRPC an empty message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        payload: Option<String>,
+    },
     /// Does nothing for a while; connections stay open.
     Pause {
         /// Duration in nanoseconds.
@@ -260,13 +278,14 @@ pub enum Action {
 
 impl Action {
     /// The name of every variant, in order.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "call",
         "get",
         "put",
         "stream",
         "exchange",
         "submit",
+        "fetch",
         "pause",
         "reconnect",
     ];
@@ -280,6 +299,7 @@ impl Action {
             Self::Stream { .. } => "stream",
             Self::Exchange { .. } => "exchange",
             Self::Submit { .. } => "submit",
+            Self::Fetch { .. } => "fetch",
             Self::Pause { .. } => "pause",
             Self::Reconnect { .. } => "reconnect",
         }

@@ -9,6 +9,7 @@ use crate::study::{Arm, AuthScheme, Security};
 pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
     let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
     let submits = |s: &Step| matches!(s.action, Action::Submit { .. });
+    let fetches = |s: &Step| matches!(s.action, Action::Fetch { .. });
     let needs = [
         (
             arm.security == Security::None,
@@ -29,6 +30,11 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
             steps.iter().any(submits),
             Capability::Submit,
             "submit a message",
+        ),
+        (
+            steps.iter().any(fetches),
+            Capability::Fetch,
+            "a request of the study's own",
         ),
         (
             steps.iter().any(|s| s.until.is_some()),

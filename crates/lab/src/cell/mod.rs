@@ -12,6 +12,7 @@ pub(crate) mod exclusion;
 mod first_flight;
 mod load;
 pub(crate) mod measured;
+mod own_files;
 pub(crate) mod packets;
 pub(crate) mod process;
 mod processes;
@@ -26,14 +27,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{Action, Auth, Clock, Hello, Protocol, Reconnect, Row, Setup};
+use driver::protocol::{Action, Auth, Clock, Codec, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
 
 use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
-use crate::plan::workload::Workload;
+use crate::plan::workload::{Workload, encoded_message};
 use crate::stacks;
 use crate::study::{Arm, AuthScheme, Security, fault};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
@@ -145,6 +146,9 @@ impl CellRun<'_> {
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
         let mut options = self.server_options(key);
+        let answers = own_files::write_answers(self.workload, &scratch.server())
+            .map_err(|e| CellError::io("answers", &e))?;
+        options.args.extend(answers);
         (options.args).extend(self.captures.server_args(&scratch.server()));
         let servers = Servers::start(bench, exe, &scratch.server(), &options, &self.arm.origins)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
@@ -360,6 +364,8 @@ impl CellRun<'_> {
             Some(files) => (files.values, Some(files.schema)),
             None => (BTreeMap::new(), None),
         };
+        let payloads = own_files::write_payloads(self.workload, &scratch.client())
+            .map_err(|e| CellError::io("payloads", &e))?;
         let auth = match self.arm.auth {
             None => None,
             Some(AuthScheme::Jwt) => Some(Auth::Jwt {
@@ -379,7 +385,7 @@ impl CellRun<'_> {
             client_cert_file: of_mtls("client.pem")?,
             client_key_file: of_mtls("client.key")?,
             protocol: self.arm.protocol,
-            codec: self.arm.codec.clone(),
+            codec: self.codec(),
             timeout_ns: self.timeout_ns,
             // TCP's congestion control is set by route, QUIC's by the library.
             congestion: match self.arm.protocol {
@@ -392,6 +398,7 @@ impl CellRun<'_> {
             auth,
             values,
             schema_file,
+            payloads,
         };
         let all: Vec<&ServerProcess> = servers.all().chain(warmup_server).collect();
         if all.len() > 1 {
@@ -412,6 +419,15 @@ impl CellRun<'_> {
             amend(&mut setup);
         }
         Ok(setup)
+    }
+
+    /// Payloads of the study's own are encoded beforehand, so that a driver need not have their codec.
+    fn codec(&self) -> Codec {
+        let mut steps = self.workload.steps.iter();
+        match steps.any(|step| encoded_message(step).is_some()) {
+            true => self.arm.codec.clone(),
+            false => Codec::plain(self.arm.protocol),
+        }
     }
 
     /// Longer than the workload takes when every request times out.

@@ -2,6 +2,7 @@ use driver::protocol::{Capability, Codec, Discovery, Protocol, Setup, Step};
 
 use super::evidence::Evidence;
 use crate::cell::scratch::Scratch;
+use crate::plan::own::SentRequests;
 use crate::stacks::Driver;
 use crate::study::{AuthScheme, Placement, Security};
 
@@ -32,6 +33,8 @@ pub(super) enum Method {
 /// The cell of a case.
 pub(super) struct Trial {
     pub(super) steps: Vec<Step>,
+    /// The requests of a study's own among them.
+    pub(super) own: SentRequests,
     /// More arguments for the server.
     pub(super) server_args: Vec<String>,
     /// The name on the server's certificate, when it is to be wrong.

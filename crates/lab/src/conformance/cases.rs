@@ -11,7 +11,9 @@ use super::case::{Case, OtherCredentials, Trial};
 use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use crate::study::{DEFAULT_BODY, Placement, Security};
+use crate::plan::own::SentRequests;
+use crate::study::own::Form;
+use crate::study::{DEFAULT_BODY, OwnRequest, Payload, Placement, Security};
 use security::{
     expired, hmac, jwt, mtls, mtls_none, mtls_wrong, not_yet_valid, plaintext, wrong_ca, wrong_name,
 };
@@ -89,6 +91,8 @@ pub const CASES: &[Case] = &[
          "exchanged messages return equal in every codec offered"),
     case("submit", ALL, Some(Capability::Submit), Method::Exchange(submit),
          "submitted messages arrive in every codec offered, over gRPC also in parts"),
+    case("own", ALL, Some(Capability::Fetch), Cell(own),
+         "requests of a study's own have its method, path, header fields and body"),
     case("plaintext", &[H1, Grpc], Some(Capability::Plaintext), Cell(plaintext),
          "calls are made without TLS"),
     case("jwt", ALL, Some(Capability::Jwt), Cell(jwt),
@@ -122,6 +126,7 @@ const fn case(
 fn plain(_: Protocol) -> Trial {
     Trial {
         steps: steps([call()]),
+        own: SentRequests::default(),
         server_args: Vec::new(),
         certificate_name: None,
         security: Security::Tls,
@@ -340,6 +345,57 @@ fn submit(protocol: Protocol) -> Trial {
     Trial {
         steps: steps(submission(protocol)),
         ..trial([], checks::submitted)
+    }
+}
+
+/// The proof compares every part of each request, and of its answer, with the study's.
+fn own(protocol: Protocol) -> Trial {
+    let form = match protocol {
+        Grpc => Form::Grpc,
+        H1 | H2 | H3 | Protocol::Auto => Form::AsTheyAre,
+    };
+    let json = |text: &[u8]| Payload::new(None, "application/json".into(), text.into());
+    let bytes = |length: usize| {
+        let mut content = vec![0; length];
+        wire::fill(0, &mut content);
+        Payload::new(None, "application/octet-stream".into(), content.into())
+    };
+    let order = json(br#"{"id":7,"items":["tea","milk"]}"#);
+    let request = |method: &str, path: &str, request, response| OwnRequest {
+        method: method.into(),
+        path: path.into(),
+        headers: [
+            ("accept", "application/json"),
+            ("x-app", "commute 1.0; a=b"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into(),
+        request,
+        response,
+    };
+    let mut own = SentRequests::default();
+    let actions = [
+        request(
+            "POST",
+            "/v1/orders?page=2",
+            Some(order.clone()),
+            Some(bytes(20_000)),
+        ),
+        request("GET", "/v1/orders?q=a%20b", None, Some(order.clone())),
+        request("PUT", "/v1/orders/7", Some(bytes(100_000)), None),
+        request("DELETE", "/v1/orders/7", None, None),
+        request(
+            "POST",
+            "/v1/orders?page=2",
+            Some(bytes(1)),
+            Some(bytes(20_000)),
+        ),
+        request("GET", "/", None, Some(bytes(1))),
+    ]
+    .map(|request| own.add(&request, &form));
+    Trial {
+        own,
+        ..trial(actions, checks::all_answered)
     }
 }
 

@@ -210,7 +210,10 @@ impl<'a> Conformance<'a> {
         if let (Some(_), Some(arg)) = (&other, trial.server_args.iter().find(fault)) {
             return Verdict::Unsupported(format!("the server has no {arg}"));
         }
-        let workload = Workload::of_steps(trial.steps);
+        let workload = Workload {
+            own: trial.own,
+            ..Workload::of_steps(trial.steps)
+        };
         let amend = |setup: &mut Setup| (trial.amend_setup)(setup, credentials);
         let run = CellRun {
             network: &self.network,

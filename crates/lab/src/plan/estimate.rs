@@ -101,6 +101,12 @@ pub(crate) fn estimate_ns(workload: &Workload, pipe: &Pipe) -> u64 {
                         .entry(message.as_str())
                         .or_insert_with(|| json_bytes(message));
                 }
+                Action::Fetch { .. } => {
+                    if let Some(sent) = workload.own.of(&step.action) {
+                        up += sent.request_bytes();
+                        down += sent.answer_bytes();
+                    }
+                }
                 Action::Pause { ns } => (trips, pause_ns) = (0, *ns),
                 Action::Reconnect { .. } => trips = 0,
             }

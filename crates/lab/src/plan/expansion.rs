@@ -5,7 +5,9 @@ mod load;
 use driver::protocol::{Action, Reconnect, Start, Step as DriverStep};
 use wire::Name;
 
+use super::own::{SentRequest, SentRequests};
 use super::workload::Workload;
+use crate::study::own::Form;
 use crate::study::{Access, Arm, Behaviour, Connections, Step};
 
 /// What an empty slot does.
@@ -39,6 +41,7 @@ impl Slots {
 pub(super) struct Expansion {
     workload: Workload,
     behaviour: Behaviour,
+    form: Form,
     slots: Slots,
     /// How many steps of the workload are bound by time.
     loads: usize,
@@ -53,6 +56,7 @@ impl Expansion {
     pub(super) fn of(
         steps: &[Step],
         behaviour: &Behaviour,
+        form: &Form,
         slots: Slots,
         fastest_ns: u64,
     ) -> Workload {
@@ -63,8 +67,10 @@ impl Expansion {
                 groups: Vec::new(),
                 group_of: Vec::new(),
                 restarts: Vec::new(),
+                own: SentRequests::default(),
             },
             behaviour: *behaviour,
+            form: form.clone(),
             slots,
             loads: loads.count(),
             fastest_ns,
@@ -102,6 +108,17 @@ impl Expansion {
                 let about = format!("POST /echo {} B", body.len());
                 let g = self.group(group, &about, None);
                 let action = Action::Call { body: body.clone() };
+                self.calls(start, g, *times, || action.clone());
+            }
+            Step::Own {
+                group,
+                request,
+                times,
+            } => {
+                let action = self.workload.own.add(request, &self.form);
+                let sent = self.workload.own.of(&action);
+                let about = sent.map(SentRequest::about).unwrap_or_default();
+                let g = self.group(group, &about, None);
                 self.calls(start, g, *times, || action.clone());
             }
             Step::Exchange {
@@ -334,7 +351,7 @@ mod tests {
             .collect();
         let slots = Slots::of(&arms);
         (arms.iter())
-            .map(|arm| Workload::of_arm(steps, &arm.behaviour, slots, 0))
+            .map(|arm| Workload::of_arm(steps, &arm.behaviour, &Form::default(), slots, 0))
             .collect()
     }
 
@@ -411,6 +428,7 @@ mod tests {
         let workload = Workload::of_arm(
             &[call(1), at_files, call(1)],
             &Behaviour::default(),
+            &Form::default(),
             slots,
             0,
         );

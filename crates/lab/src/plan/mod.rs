@@ -4,6 +4,7 @@
 pub(crate) mod calls;
 pub(crate) mod estimate;
 pub(crate) mod expansion;
+pub(crate) mod own;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 
@@ -15,6 +16,7 @@ use record::{Planned, PlannedCall, Position};
 use sha2::{Digest, Sha256};
 
 use crate::slug::slug;
+use crate::study::own::Form;
 use crate::study::{
     Access, AuthScheme, Behaviour, Chain, Connections, Security, Study, StudyNetwork,
 };
@@ -32,6 +34,10 @@ const WARMUP_NS: u64 = 600_000_000;
 
 /// What every result of a plaintext arm says.
 const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
+
+/// What every result of an arm says whose codec is not that of the study's own payloads.
+const ENCODED_BEFORE: &str = "the study's own payloads are encoded before the run: what encoding and \
+                              decoding take, `commute codec FILE` measures";
 
 /// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
@@ -88,10 +94,12 @@ impl Plan {
         let as_the_study_says = Behaviour::default();
         let round_trips = networks.iter().map(|network| network.link.rtt_ns());
         let fastest_ns = round_trips.min().unwrap_or(0);
-        let of_arm = |behaviour| Workload::of_arm(&study.workload, behaviour, slots, fastest_ns);
-        let workload = of_arm(&as_the_study_says);
+        let of_arm = |behaviour: &Behaviour, form: &Form| {
+            Workload::of_arm(&study.workload, behaviour, form, slots, fastest_ns)
+        };
+        let workload = of_arm(&as_the_study_says, &Form::AsTheyAre);
         let arm_workloads = (study.arms.iter())
-            .map(|arm| of_arm(&arm.behaviour).at_origins(&arm.origins))
+            .map(|arm| of_arm(&arm.behaviour, &Form::of(arm)).at_origins(&arm.origins))
             .collect();
         let mut blocks = Vec::new();
         for number in 0..study.blocks {
@@ -238,7 +246,7 @@ impl Plan {
                 origins: (a.origins.iter())
                     .map(|(name, at)| (name.clone(), at.name().to_owned()))
                     .collect(),
-                caveat: (a.security == Security::None).then(|| PLAINTEXT.to_owned()),
+                caveat: self.caveat(a),
                 same_as_baseline: a.name != baseline.name
                     && crate::study::Arm {
                         name: baseline.name.clone(),
@@ -246,6 +254,18 @@ impl Plan {
                     } == *baseline,
             })
             .collect()
+    }
+
+    /// Returns what every result of an arm says.
+    fn caveat(&self, arm: &crate::study::Arm) -> Option<String> {
+        let has_own = self.workload.own.iter().next().is_some();
+        let encoded = has_own && Form::of(arm) != Form::AsTheyAre;
+        let caveats = [
+            (arm.security == Security::None).then_some(PLAINTEXT),
+            encoded.then_some(ENCODED_BEFORE),
+        ];
+        let caveats: Vec<&str> = caveats.into_iter().flatten().collect();
+        (!caveats.is_empty()).then(|| caveats.join("; "))
     }
 }
 

@@ -4,6 +4,8 @@ use driver::protocol::{Action, Step as DriverStep};
 use record::LoadPlan;
 
 use super::expansion::{Expansion, Slots};
+use super::own::SentRequests;
+use crate::study::own::Form;
 use crate::study::{Behaviour, MAX_FILE_BYTES, Origins, Step};
 
 /// An expanded workload: the driver's steps, and the group of each call.
@@ -17,12 +19,15 @@ pub struct Workload {
     pub group_of: Vec<Option<usize>>,
     /// The ids of the steps at which the driver's process is restarted. To the driver they do nothing.
     pub restarts: Vec<u32>,
+    /// The requests of the study's own that steps make.
+    pub(crate) own: SentRequests,
 }
 
 impl Workload {
     /// Expands repeated and parallel steps.
     pub fn expand(steps: &[Step]) -> Workload {
-        Workload::of_arm(steps, &Behaviour::default(), Slots::default(), 0)
+        let (behaviour, form) = (Behaviour::default(), Form::default());
+        Workload::of_arm(steps, &behaviour, &form, Slots::default(), 0)
     }
 
     /// Expands the steps for an arm. No request takes less than `fastest_ns`, the round trip of the
@@ -30,10 +35,11 @@ impl Workload {
     pub(crate) fn of_arm(
         steps: &[Step],
         behaviour: &Behaviour,
+        form: &Form,
         slots: Slots,
         fastest_ns: u64,
     ) -> Workload {
-        Expansion::of(steps, behaviour, slots, fastest_ns)
+        Expansion::of(steps, behaviour, form, slots, fastest_ns)
     }
 
     /// Sends requests to origins that an arm does not have to the first.
@@ -78,6 +84,7 @@ impl Workload {
             }],
             steps,
             restarts: Vec::new(),
+            own: SentRequests::default(),
         }
     }
 

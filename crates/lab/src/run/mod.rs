@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use driver::clock::monotonic_ns;
 use record::{Cell, Run, Settings, Store, StoreLock};
+use sha2::{Digest, Sha256};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
 use crate::cell::scratch;
@@ -79,6 +80,9 @@ impl Lab {
             }
         }
         if !options.resume {
+            for (path, content) in &plan.study.payload_files {
+                store.write_payload(&head.settings.payloads[path], content)?;
+            }
             store.write_run(&head)?;
         }
         scheduler::run(done, next, workers, &store, stop, observer)
@@ -105,6 +109,9 @@ impl Lab {
             settings: Settings {
                 study_toml: plan.study_toml.clone(),
                 study_file: options.study_file.clone(),
+                payloads: (study.payload_files.iter())
+                    .map(|(path, content)| (path.clone(), wire::hex(&Sha256::digest(content))))
+                    .collect(),
                 shard: options.shard.index as u32,
                 shards: options.shard.of as u32,
                 jobs: options.jobs as u32,

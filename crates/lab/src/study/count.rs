@@ -3,14 +3,14 @@ use super::Step;
 const ONE_STEP: StepCount = StepCount {
     steps: 1,
     calls: 0,
-    exchanges: 0,
+    encoded: 0,
 };
 const ONE_CALL: StepCount = StepCount {
     calls: 1,
     ..ONE_STEP
 };
-const ONE_EXCHANGE: StepCount = StepCount {
-    exchanges: 1,
+const ONE_ENCODED: StepCount = StepCount {
+    encoded: 1,
     ..ONE_CALL
 };
 
@@ -21,7 +21,7 @@ pub(crate) struct StepCount {
     /// Those that make a call.
     pub(crate) calls: usize,
     /// The calls that encode a message in the arm's codec.
-    pub(crate) exchanges: usize,
+    pub(crate) encoded: usize,
 }
 
 impl StepCount {
@@ -33,9 +33,9 @@ impl StepCount {
                 Step::Call { times, .. } | Step::Get { times, .. } | Step::Put { times, .. } => {
                     ONE_CALL.times(*times)
                 }
-                Step::Exchange { times, .. } | Step::Submit { times, .. } => {
-                    ONE_EXCHANGE.times(*times)
-                }
+                Step::Exchange { times, .. }
+                | Step::Submit { times, .. }
+                | Step::Own { times, .. } => ONE_ENCODED.times(*times),
                 Step::Stream { .. } => ONE_CALL,
                 // Its steps have a limit of their own.
                 Step::Load { request, .. } => StepCount::of(std::slice::from_ref(request)),
@@ -46,7 +46,7 @@ impl StepCount {
             };
             total.steps = total.steps.saturating_add(count.steps);
             total.calls = total.calls.saturating_add(count.calls);
-            total.exchanges = total.exchanges.saturating_add(count.exchanges);
+            total.encoded = total.encoded.saturating_add(count.encoded);
         }
         total
     }
@@ -56,7 +56,7 @@ impl StepCount {
         StepCount {
             steps: self.steps.saturating_mul(times),
             calls: self.calls.saturating_mul(times),
-            exchanges: self.exchanges.saturating_mul(times),
+            encoded: self.encoded.saturating_mul(times),
         }
     }
 }

@@ -96,10 +96,18 @@ pub(super) fn check_loads(workload: &[Step]) -> Option<String> {
     None
 }
 
-/// Returns the bytes of a request's body that a driver gets with its step.
+/// Returns the bytes of a request that a driver gets with its step.
 pub(crate) fn body_bytes(request: &Step) -> usize {
     match request {
         Step::Call { body, .. } => body.len(),
+        // Of the study's own requests, each step has only the head.
+        Step::Own { request, .. } => {
+            let fields = request
+                .headers
+                .iter()
+                .map(|(name, value)| name.len() + value.len());
+            request.path.len() + fields.sum::<usize>()
+        }
         _ => 0,
     }
 }
@@ -108,6 +116,7 @@ pub(crate) fn body_bytes(request: &Step) -> usize {
 fn groups(step: &Step) -> Box<dyn Iterator<Item = &str> + '_> {
     match step {
         Step::Call { group, .. }
+        | Step::Own { group, .. }
         | Step::Exchange { group, .. }
         | Step::Submit { group, .. }
         | Step::Get { group, .. }

@@ -6,10 +6,14 @@ pub(crate) mod count;
 pub(crate) mod fault;
 pub(crate) mod load;
 pub(crate) mod origins;
+pub(crate) mod own;
 mod parse;
 mod steps;
 mod sweep;
 mod units;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Policy, Protocol, Reconnect};
@@ -19,6 +23,8 @@ use serde::Deserialize;
 pub use behaviour::{Access, Behaviour, Connections};
 pub use fault::ServerFault;
 pub use origins::{Origins, Placement};
+pub(crate) use own::read_file;
+pub use own::{OwnRequest, Payload, ReadFile};
 pub(crate) use steps::MAX_FILE_BYTES;
 pub use sweep::{StudyNetwork, Sweep};
 
@@ -57,6 +63,8 @@ pub struct Study {
     pub vary_percent: f64,
     /// The steps the app goes through.
     pub workload: Vec<Step>,
+    /// The content of each file that they name, by its path as they give it.
+    pub payload_files: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// One of the configurations that a study compares.
@@ -239,6 +247,15 @@ pub enum Step {
         /// Repetitions, one after another.
         times: u32,
     },
+    /// A request of the study's own.
+    Own {
+        /// The group it is reported in.
+        group: String,
+        /// The request and its response.
+        request: Box<OwnRequest>,
+        /// Repetitions, one after another.
+        times: u32,
+    },
     /// A message sent and returned in the arm's codec.
     Exchange {
         /// The group it is reported in.
@@ -288,7 +305,8 @@ pub enum Step {
     Load {
         /// For how long, and when each starts.
         plan: LoadPlan,
-        /// The step that makes one: a call, an exchange, a submission or a download.
+        /// The step that makes one: a call, a request of the study's own, an exchange, a submission or a
+        /// download.
         request: Box<Step>,
     },
     /// A request to another origin than the first.

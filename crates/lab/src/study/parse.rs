@@ -3,6 +3,7 @@
 mod tail;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use config::{ConfigError, Source};
 use driver::manifest::{Certificate, OWN_SERVER};
@@ -13,7 +14,8 @@ use toml::Spanned;
 use super::count::StepCount;
 use super::load::check_loads;
 use super::origins::{self, ArmOrigins, RawOrigins};
-use super::steps::{MAX_STEPS, RawStep};
+use super::own::{self, PayloadFiles, ReadFile, read_file};
+use super::steps::{MAX_STEPS, RawStep, Surroundings};
 use super::sweep::{RawSweep, Sweep, arm_at};
 use super::units::to_ns;
 use super::{
@@ -34,10 +36,19 @@ const MAX_BLOCKS: u32 = 100_000;
 const MAX_NAME_CHARS: usize = 64;
 
 impl Study {
-    /// Parses and checks a study; `file` is used in messages only.
+    /// Parses and checks a study. The files that it names are beside `file`, which messages name, too.
     pub fn parse(file: &str, text: &str) -> Result<Study, ConfigError> {
+        let base = Path::new(file).parent().unwrap_or(Path::new(""));
+        Study::parse_with(file, text, &|path, limit| {
+            read_file(&base.join(path), limit)
+        })
+    }
+
+    /// Parses and checks a study; `file` is used in messages only, and `read` returns the content of the
+    /// files that it names.
+    pub fn parse_with(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Study, ConfigError> {
         let source = Source::new(file, text);
-        source.parse::<RawStudy>()?.check(&source)
+        source.parse::<RawStudy>()?.check(&source, read)
     }
 }
 
@@ -127,20 +138,29 @@ fn default_security() -> Security {
 }
 
 impl RawStudy {
-    fn check(self, source: &Source<'_>) -> Result<Study, ConfigError> {
+    fn check(self, source: &Source<'_>, read: &ReadFile<'_>) -> Result<Study, ConfigError> {
         self.check_head(source)?;
         let arms = self.checked_arms(source)?;
         let baseline = self.baseline_of(&arms, source)?;
         let names: Vec<&str> = (self.origins.keys())
             .map(|n| n.get_ref().as_str())
             .collect();
-        let workload = (self.step.into_iter())
-            .map(|raw| RawStep::check(raw, &names, source))
+        let surroundings = Surroundings {
+            origins: &names,
+            files: PayloadFiles::new(read),
+            source,
+        };
+        let mut workload = (self.step.into_iter())
+            .map(|raw| RawStep::check(raw, &surroundings))
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
         check_workload(&workload, &arms, &self.arm, source)?;
+        for (arm, raw) in arms.iter().zip(&self.arm) {
+            own::prepare(&mut workload, arm)
+                .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
+        }
         let sweep = Sweep::check(self.sweep, source)?;
-        check_levels(&sweep, &arms, &self.arm, source)?;
+        check_levels(&sweep, &arms, &workload, &self.arm, source)?;
         if let Some(percent) = &self.tail_percent {
             tail::check(percent, &workload, source)?;
         }
@@ -160,6 +180,7 @@ impl RawStudy {
             tail_percent: self.tail_percent.map(Spanned::into_inner),
             min_clean_percent: self.min_clean_percent.map(Spanned::into_inner),
             vary_percent: self.vary_percent.map_or(0.0, Spanned::into_inner),
+            payload_files: surroundings.files.into_files(),
             workload,
         })
     }
@@ -282,13 +303,13 @@ fn check_workload(
     source: &Source<'_>,
 ) -> Result<(), ConfigError> {
     let count = StepCount::of(workload);
-    let unused = |arm: &Arm| count.exchanges == 0 && arm.codec != Codec::plain(arm.protocol);
+    let unused = |arm: &Arm| count.encoded == 0 && arm.codec != Codec::plain(arm.protocol);
     if let Some((arm, raw)) = arms.iter().zip(raw_arms).find(|(arm, _)| unused(arm)) {
         return Err(source.error(
             &raw.span(),
             format!(
-                "arm `{}`: codec = \"{}\" has no effect, since no step is an exchange; leave it \
-                 out, or add a [[step]] with `exchange` and `message`",
+                "arm `{}`: codec = \"{}\" has no effect, since no step is an exchange or a request of \
+                 the study's own; leave it out, or add a [[step]] with `exchange` and `message`",
                 arm.name,
                 arm.codec.name()
             ),
@@ -318,8 +339,11 @@ fn check_workload(
     if let Some(reason) = check_loads(workload) {
         return Err(source.error(&(0..0), reason));
     }
+    own::check_repeated(workload).map_err(|reason| source.error(&(0..0), reason))?;
     for (arm, raw) in arms.iter().zip(raw_arms) {
-        if let Some(reason) = cannot_follow(arm, workload) {
+        if let Some(reason) =
+            cannot_follow(arm, workload).or_else(|| own::not_with_arm(arm, workload))
+        {
             return Err(source.error(&raw.span(), format!("arm `{}`: {reason}", arm.name)));
         }
     }
@@ -330,13 +354,16 @@ fn check_workload(
 fn check_levels(
     sweep: &Sweep,
     arms: &[Arm],
+    workload: &[Step],
     raw_arms: &[Spanned<RawArm>],
     source: &Source<'_>,
 ) -> Result<(), ConfigError> {
     for levels in sweep.combinations() {
         for (arm, raw) in arms.iter().zip(raw_arms) {
             let objection = match arm_at(arm, &levels) {
-                Ok(arm) => contradiction(&arm).or_else(|| arm.not_with_its_server()),
+                Ok(arm) => contradiction(&arm)
+                    .or_else(|| arm.not_with_its_server())
+                    .or_else(|| own::not_with_arm(&arm, workload)),
                 Err(e) => Some(e),
             };
             if let Some(e) = objection {

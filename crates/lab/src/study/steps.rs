@@ -1,5 +1,6 @@
 //! Parses the steps of a workload.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use config::{ConfigError, Source};
@@ -8,6 +9,7 @@ use record::{LoadPlan, Pace};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::own::{PayloadFiles, RawOwn, RawPayload};
 use super::units::to_ns;
 use super::{DEFAULT_BODY, Step, load};
 
@@ -49,17 +51,33 @@ pub(super) struct RawStep {
     messages: Option<u32>,
     message: Option<String>,
     origin: Option<String>,
+    method: Option<String>,
+    path: Option<String>,
+    request: Option<String>,
+    request_bytes: Option<u64>,
+    content_type: Option<String>,
+    response: Option<String>,
+    response_bytes: Option<u64>,
+    response_type: Option<String>,
+    headers: Option<BTreeMap<String, String>>,
     steps: Option<Vec<Spanned<RawStep>>>,
 }
 
+/// What a study says and has beside its steps.
+pub(super) struct Surroundings<'a> {
+    /// The names of the origins that a step may go to.
+    pub(super) origins: &'a [&'a str],
+    pub(super) files: PayloadFiles<'a>,
+    pub(super) source: &'a Source<'a>,
+}
+
 impl RawStep {
-    /// Checks a step and the steps inside it; `origins` are the names that it may go to.
+    /// Checks a step and the steps inside it.
     pub(super) fn check(
         raw: Spanned<RawStep>,
-        origins: &[&str],
-        source: &Source<'_>,
+        surroundings: &Surroundings<'_>,
     ) -> Result<Step, ConfigError> {
-        check_step(raw, origins, source, 0)
+        check_step(raw, surroundings, 0)
     }
 
     /// The one key that names an action.
@@ -123,6 +141,25 @@ impl RawStep {
                 with.join(" or ")
             )),
             None => Ok(()),
+        }
+    }
+
+    /// Takes the keys of a request of the study's own.
+    fn own(&mut self) -> RawOwn {
+        RawOwn {
+            method: self.method.take(),
+            path: self.path.take(),
+            request: RawPayload {
+                file: self.request.take(),
+                bytes: self.request_bytes.take(),
+                content_type: self.content_type.take(),
+            },
+            response: RawPayload {
+                file: self.response.take(),
+                bytes: self.response_bytes.take(),
+                content_type: self.response_type.take(),
+            },
+            headers: self.headers.take(),
         }
     }
 
@@ -240,10 +277,14 @@ fn is_submittable(name: &wire::Name) -> bool {
 
 fn check_step(
     raw: Spanned<RawStep>,
-    origins: &[&str],
-    source: &Source<'_>,
+    surroundings: &Surroundings<'_>,
     depth: u32,
 ) -> Result<Step, ConfigError> {
+    let Surroundings {
+        origins,
+        files,
+        source,
+    } = surroundings;
     let span = raw.span();
     let mut raw = raw.into_inner();
     let fail = |message: String| source.error(&span, message);
@@ -259,7 +300,7 @@ fn check_step(
             return Err(fail("`origin` does not go with `for_s`".to_owned()));
         }
         let once = Spanned::new(span, raw.once());
-        let request = Box::new(check_step(once, origins, source, depth)?);
+        let request = Box::new(check_step(once, surroundings, depth)?);
         return Ok(Step::Load { plan, request });
     }
     if let Some(origin) = raw.origin.take() {
@@ -267,10 +308,27 @@ fn check_step(
             let hint = config::did_you_mean(&origin, origins.iter().copied());
             return Err(fail(format!("there is no origin `{origin}`{hint}")));
         }
-        let step = Box::new(check_step(Spanned::new(span, raw), origins, source, depth)?);
+        let step = Box::new(check_step(Spanned::new(span, raw), surroundings, depth)?);
         return Ok(Step::At { origin, step });
     }
     let group = |name: &Option<String>| name.clone().unwrap_or_default();
+    let own = raw.own();
+    if let Some(key) = own.first_key() {
+        if action != "call" {
+            return Err(fail(format!("`{key}` goes with call, not with {action}")));
+        }
+        if raw.body.is_some() || raw.body_bytes.is_some() {
+            return Err(fail(format!(
+                "`body` and `body_bytes` are the echo's, and `{key}` makes the call a request of your own: \
+                 use `request` or `request_bytes`"
+            )));
+        }
+        return Ok(Step::Own {
+            group: group(&raw.call),
+            request: Box::new(own.check(files).map_err(fail)?),
+            times: raw.times().map_err(fail)?,
+        });
+    }
     match action {
         "call" => Ok(Step::Call {
             group: group(&raw.call),
@@ -311,11 +369,11 @@ fn check_step(
         "repeat" => {
             let times = raw.repeat.unwrap_or_default();
             in_range("repeat", u64::from(times), MAX_STEPS as u64).map_err(fail)?;
-            let steps = inner_steps("repeat", raw.steps, &span, origins, source, depth)?;
+            let steps = inner_steps("repeat", raw.steps, &span, surroundings, depth)?;
             Ok(Step::Repeat { times, steps })
         }
         _ => {
-            let steps = inner_steps("parallel", raw.steps, &span, origins, source, depth)?;
+            let steps = inner_steps("parallel", raw.steps, &span, surroundings, depth)?;
             if !steps.iter().all(runs_in_parallel) {
                 return Err(fail(
                     "parallel takes call, get, put, exchange and submit only".to_owned(),
@@ -330,11 +388,10 @@ fn inner_steps(
     action: &str,
     steps: Option<Vec<Spanned<RawStep>>>,
     span: &Range<usize>,
-    origins: &[&str],
-    source: &Source<'_>,
+    surroundings: &Surroundings<'_>,
     depth: u32,
 ) -> Result<Vec<Step>, ConfigError> {
-    let fail = |message: String| Err(source.error(span, message));
+    let fail = |message: String| Err(surroundings.source.error(span, message));
     if depth >= MAX_DEPTH {
         return fail(format!("{action}: nested more than {MAX_DEPTH} deep"));
     }
@@ -343,15 +400,17 @@ fn inner_steps(
         return fail(format!("{action} needs `steps`"));
     }
     (steps.into_iter())
-        .map(|step| check_step(step, origins, source, depth + 1))
+        .map(|step| check_step(step, surroundings, depth + 1))
         .collect()
 }
 
 fn runs_in_parallel(step: &Step) -> bool {
-    use Step::{At, Call, Exchange, Get, Put, Submit};
+    use Step::{At, Call, Exchange, Get, Own, Put, Submit};
     match step {
         At { step, .. } => runs_in_parallel(step),
-        Call { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. } => true,
+        Call { .. } | Own { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. } => {
+            true
+        }
         _ => false,
     }
 }

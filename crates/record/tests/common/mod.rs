@@ -63,6 +63,7 @@ pub fn run(blocks: u32) -> Run {
         settings: Settings {
             study_toml: "# invented\n".into(),
             study_file: "studies/invented.toml".into(),
+            payloads: std::collections::BTreeMap::new(),
             shard: 1,
             shards: 1,
             jobs: 1,

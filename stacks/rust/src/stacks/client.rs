@@ -59,6 +59,7 @@ impl Stack for Client {
                 Capability::Until,
                 Capability::Origins,
                 Capability::Policy,
+                Capability::Fetch,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -123,8 +124,8 @@ impl Stack for Client {
         true
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
-        HttpRequest::new(id, action)
+    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
+        HttpRequest::new(id, action, payload)
     }
 
     fn with_messages(

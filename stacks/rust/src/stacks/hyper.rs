@@ -67,6 +67,7 @@ impl Stack for Hyper {
                 Capability::Submit,
                 Capability::Until,
                 Capability::Origins,
+                Capability::Fetch,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -96,8 +97,8 @@ impl Stack for Hyper {
         self.protocol == Protocol::H2
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<HttpRequest, StackError> {
-        HttpRequest::new(id, action)
+    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
+        HttpRequest::new(id, action, payload)
     }
 
     fn with_messages(

@@ -158,11 +158,12 @@ impl Job {
     }
 
     fn resumed(dir: &Path, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
-        let data = record::Store::open(dir)?.read()?;
+        let store = record::Store::open(dir)?;
+        let data = store.read()?;
         let run = data.run();
         let settings = &run.settings;
         Ok(Job {
-            plan: lab.plan_of(run, blocks)?,
+            plan: lab.plan_of(&store, run, blocks)?,
             study_file: settings.study_file.clone(),
             out: dir.to_owned(),
             resume: true,
@@ -276,7 +277,8 @@ fn measure(
         });
         progress.finish();
         let ended = ended.map_err(crate::home::classify)?;
-        let data = record::Store::open(&options.out)?.read()?;
+        let store = record::Store::open(&options.out)?;
+        let data = store.read()?;
         let summary = report::summarise(&data);
         let next = until_decided
             .filter(|_| ended == Ended::Complete)
@@ -295,7 +297,7 @@ fn measure(
                 next,
             });
         };
-        plan = lab.plan_of(data.run(), Some(blocks))?;
+        plan = lab.plan_of(&store, data.run(), Some(blocks))?;
         options.resume = true;
     }
 }

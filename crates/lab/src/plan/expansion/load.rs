@@ -60,6 +60,7 @@ impl Expansion {
 fn repeated(request: &Step, number: u32) -> Step {
     let mut step = request.clone();
     if let Step::Call { times, .. }
+    | Step::Own { times, .. }
     | Step::Exchange { times, .. }
     | Step::Submit { times, .. }
     | Step::Get { times, .. } = &mut step
@@ -76,6 +77,7 @@ mod tests {
     use crate::plan::expansion::tests::call;
     use crate::plan::workload::Workload;
     use crate::study::Behaviour;
+    use crate::study::own::Form;
 
     fn load(pace: Pace) -> Step {
         let plan = LoadPlan {
@@ -97,7 +99,13 @@ mod tests {
             times: 1,
         };
         let steps = [before, load(Pace::Outstanding(2)), file];
-        let w = Workload::of_arm(&steps, &behaviour, Slots::default(), 100_000_000);
+        let w = Workload::of_arm(
+            &steps,
+            &behaviour,
+            &Form::default(),
+            Slots::default(),
+            100_000_000,
+        );
         // Two seconds hold 20 round trips of 100 ms, and one more request may start at the end.
         let first = 3;
         assert_eq!(w.call_ids().collect::<Vec<_>>()[..3], [3, 4, 5]);
@@ -135,7 +143,7 @@ mod tests {
         };
         let behaviour = Behaviour::default();
         let two = [load(Pace::RatePerS(5)), load(Pace::Outstanding(256))];
-        let w = Workload::of_arm(&two, &behaviour, slots, 0);
+        let w = Workload::of_arm(&two, &behaviour, &Form::default(), slots, 0);
         // No slot is before a request of a load.
         assert_eq!(w.call_ids().count(), 10 + 32_768);
     }

@@ -116,8 +116,9 @@ fn default_name_shows_another_server_than_the_studys() {
 fn bundled_studies_are_valid() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let mut seen = 0;
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    let entries = std::fs::read_dir(dir).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.extension().is_some_and(|e| e == "toml")) {
         let text = std::fs::read_to_string(&path).unwrap();
         Study::parse(&path.display().to_string(), &text).unwrap();
         seen += 1;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use driver::protocol::{Action, ErrorKind, Protocol, Row};
 use prost::Message;
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use wire::v1::{DownloadRequest, EchoRequest};
 
 use super::Claim;
+use crate::plan::own::Content;
 
 /// The service of `proto/commute/v1/echo.proto`.
 const BENCH: &str = "/commute.v1.Bench";
@@ -24,10 +26,12 @@ pub(super) struct PlannedRequests<'a> {
 }
 
 struct Planned {
-    method: &'static str,
+    method: String,
     path: String,
     /// None for an exchange: libraries may encode the same message differently.
     body: Option<Body>,
+    /// Of a request of the study's own: the digest of its header fields, and the body of the answer.
+    own: Option<(String, Body)>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -50,7 +54,7 @@ impl<'a> PlannedRequests<'a> {
         let Some(planned) = self.planned(id) else {
             return Ok(());
         };
-        if (hit.method.as_str(), hit.path.as_str()) != (planned.method, &planned.path) {
+        if (&hit.method, &hit.path) != (&planned.method, &planned.path) {
             return Err(format!(
                 "call {id}: should be {} {}, the server saw {} {}",
                 planned.method, planned.path, hit.method, hit.path
@@ -103,15 +107,33 @@ impl<'a> PlannedRequests<'a> {
                 hit.status
             ));
         }
-        Ok(())
+        match &planned.own {
+            Some((fields, answer)) => check_own(row, hit, fields, answer),
+            None => Ok(()),
+        }
     }
 
     /// Returns the request of the step with this id, if it makes one.
     fn planned(&self, id: u32) -> Option<Planned> {
         let step = self.claim.step(id)?;
+        if let Some(sent) = self.claim.workload.own.of(&step.action) {
+            let body = |content: Option<&Arc<Content>>| match content {
+                None => Body::of(b""),
+                Some(content) => Body {
+                    bytes: content.bytes.len() as u64,
+                    digest: content.digest.clone(),
+                },
+            };
+            return Some(Planned {
+                method: sent.answer.method.clone(),
+                path: sent.answer.path.clone(),
+                body: Some(body(sent.body.as_ref())),
+                own: Some((sent.fields_digest.clone(), body(sent.answer_body.as_ref()))),
+            });
+        }
         let planned = match self.claim.protocol {
             Protocol::Grpc => Planned {
-                method: "POST",
+                method: "POST".to_owned(),
                 path: match &step.action {
                     Action::Call { .. } => format!("{BENCH}/Echo"),
                     Action::Get { .. } => format!("{BENCH}/Download"),
@@ -122,9 +144,12 @@ impl<'a> PlannedRequests<'a> {
                         Some(_) => format!("{}/DiagStream", wire::SUBMIT),
                         None => format!("{}/Diag", wire::SUBMIT),
                     },
-                    Action::Pause { .. } | Action::Reconnect { .. } => return None,
+                    Action::Fetch { .. } | Action::Pause { .. } | Action::Reconnect { .. } => {
+                        return None;
+                    }
                 },
                 body: self.grpc_body(&step.action),
+                own: None,
             },
             Protocol::H1 | Protocol::H2 | Protocol::H3 | Protocol::Auto => {
                 let (method, path, body) = match &step.action {
@@ -139,11 +164,17 @@ impl<'a> PlannedRequests<'a> {
                     }
                     Action::Exchange { kind, .. } => ("POST", format!("/exchange/{kind}"), None),
                     Action::Submit { kind, .. } => ("POST", format!("/submit/{kind}"), None),
-                    Action::Stream { .. } | Action::Pause { .. } | Action::Reconnect { .. } => {
-                        return None;
-                    }
+                    Action::Fetch { .. }
+                    | Action::Stream { .. }
+                    | Action::Pause { .. }
+                    | Action::Reconnect { .. } => return None,
                 };
-                Planned { method, path, body }
+                Planned {
+                    method: method.to_owned(),
+                    path,
+                    body,
+                    own: None,
+                }
             }
         };
         Some(planned)
@@ -168,6 +199,7 @@ impl<'a> PlannedRequests<'a> {
             Action::Put { bytes } => Some(self.upload(*bytes)),
             Action::Exchange { .. }
             | Action::Submit { .. }
+            | Action::Fetch { .. }
             | Action::Pause { .. }
             | Action::Reconnect { .. } => None,
         }
@@ -192,6 +224,23 @@ impl Body {
             digest: wire::hex(&Sha256::digest(bytes)),
         }
     }
+}
+
+/// Checks the header fields of a request of the study's own, and that the server gave its answer.
+fn check_own(row: &Row, hit: &RequestEvent, fields: &str, answer: &Body) -> Result<(), String> {
+    let id = row.id;
+    if hit.fields_digest.as_deref() != Some(fields) {
+        return Err(format!(
+            "call {id}: the server saw other header fields than the step has"
+        ));
+    }
+    if (hit.response_bytes, &hit.response_digest) != (answer.bytes, &answer.digest) {
+        return Err(format!(
+            "call {id}: the answer has {} B, the server sent {} B or others",
+            answer.bytes, hit.response_bytes
+        ));
+    }
+    Ok(())
 }
 
 fn check_status(row: &Row, hit: &RequestEvent) -> Result<(), String> {

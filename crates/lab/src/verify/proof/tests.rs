@@ -56,6 +56,7 @@ pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
         codec: None,
         decode_ns: None,
         encode_ns: None,
+        fields_digest: None,
         auth: None,
         verify_ns: None,
     })

@@ -199,9 +199,9 @@ impl GrpcRequest {
     /// Returns content with the metadata of this request.
     fn wrap<T>(&self, content: T) -> Request<T> {
         let mut request = Request::new(content);
-        if let Some(proof) = &self.proof {
-            *request.metadata_mut() = MetadataMap::from_headers(proof.headers.clone());
-        }
+        let mut headers = self.headers.clone();
+        headers.extend(self.proof.iter().flat_map(|proof| proof.headers.clone()));
+        *request.metadata_mut() = MetadataMap::from_headers(headers);
         request
             .metadata_mut()
             .insert("x-commute-id", MetadataValue::from(self.id));

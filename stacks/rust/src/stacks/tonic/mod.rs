@@ -9,6 +9,7 @@ use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{
     Action, CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
 };
+use http::HeaderMap;
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
 use prost::Message;
@@ -25,6 +26,7 @@ use crate::body::Content;
 use crate::call_error::transport_error;
 use crate::dial::{Dialer, conn_info};
 use crate::exchange::{codecs, find_kind};
+use crate::request::header_map;
 use crate::send_tracker::{SendTracker, TrackedStream};
 use crate::stack::{ConnInfo, Stack, StackError};
 use crate::tls;
@@ -50,6 +52,8 @@ pub struct Conn {
 pub struct GrpcRequest {
     id: u32,
     method: Method,
+    /// Those of its step.
+    headers: HeaderMap,
     proof: Option<Proof>,
 }
 
@@ -62,7 +66,7 @@ enum Method {
         message: EchoRequest,
         messages: u32,
     },
-    /// An exchange, or a submission of one message.
+    /// An exchange, a submission of one message, or a request of the study's own.
     Unary {
         path: PathAndQuery,
         message: Bytes,
@@ -95,6 +99,7 @@ impl Stack for Tonic {
                 Capability::Submit,
                 Capability::Until,
                 Capability::Origins,
+                Capability::Fetch,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -117,7 +122,7 @@ impl Stack for Tonic {
         true
     }
 
-    fn prepare(&self, id: u32, action: &Action) -> Result<GrpcRequest, StackError> {
+    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<GrpcRequest, StackError> {
         let message = |body: &str| {
             let echo = Echo::from_json(body.as_bytes());
             echo.map(EchoRequest::from)
@@ -156,6 +161,14 @@ impl Stack for Tonic {
                     message: Bytes::new(),
                 }
             }
+            Action::Fetch { path, .. } => {
+                let parsed = PathAndQuery::try_from(path.as_str());
+                let invalid = |error| StackError::Failed(format!("{path:?}: {error}"));
+                Method::Unary {
+                    path: parsed.map_err(invalid)?,
+                    message: payload,
+                }
+            }
             Action::Pause { .. } | Action::Reconnect { .. } => {
                 return Err(StackError::Failed(format!(
                     "step {} is not a call",
@@ -163,9 +176,14 @@ impl Stack for Tonic {
                 )));
             }
         };
+        let headers = match action {
+            Action::Fetch { headers, .. } => header_map(headers)?,
+            _ => HeaderMap::new(),
+        };
         Ok(GrpcRequest {
             id,
             method,
+            headers,
             proof: None,
         })
     }

@@ -1,0 +1,176 @@
+//! Requests of the study's own, as an arm sends them.
+
+use std::sync::Arc;
+
+use driver::protocol::Action;
+use sha2::{Digest, Sha256};
+use wire::Answer;
+
+use crate::study::OwnRequest;
+use crate::study::own::Form;
+
+/// How the paths of calls begin whose own path is none of gRPC's.
+const GRPC_SERVICE: &str = "/commute.own.v1.Own";
+
+/// A request of the study's own as an arm sends it, and the answer to it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SentRequest {
+    /// The driver's step.
+    pub(crate) action: Action,
+    /// The body, which the step names.
+    pub(crate) body: Option<Arc<Content>>,
+    /// What the server is told.
+    pub(crate) answer: Answer,
+    /// The body of the answer, which `answer` names.
+    pub(crate) answer_body: Option<Arc<Content>>,
+    /// SHA-256 of the header fields that the server logs.
+    pub(crate) fields_digest: String,
+}
+
+/// The bytes of a body.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Content {
+    /// The name of its file.
+    pub(crate) name: String,
+    pub(crate) bytes: Arc<[u8]>,
+    /// SHA-256 in lower-case hex.
+    pub(crate) digest: String,
+}
+
+/// All of an arm's requests, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SentRequests {
+    requests: Vec<SentRequest>,
+}
+
+impl SentRequests {
+    /// Returns the driver's step for a request, which is added if it is new.
+    pub(crate) fn add(&mut self, own: &OwnRequest, form: &Form) -> Action {
+        let number = self.requests.len() + 1;
+        let body = own
+            .request
+            .as_ref()
+            .map(|p| self.content(p.in_form(form), "request"));
+        let answer_body = own
+            .response
+            .as_ref()
+            .map(|p| self.content(p.in_form(form), "response"));
+        let grpc = *form == Form::Grpc;
+        let mut headers = own.headers.clone();
+        let encoding = form
+            .codec()
+            .and_then(|codec| codec.compression.content_encoding());
+        if let Some(payload) = own.request.as_ref().filter(|_| !grpc) {
+            headers.insert("content-type".to_owned(), payload.type_in(form));
+            headers.extend(encoding.map(|token| ("content-encoding".to_owned(), token.to_owned())));
+        }
+        if let Some(token) = encoding {
+            headers.insert("accept-encoding".to_owned(), token.to_owned());
+        }
+        let (method, path) = match form {
+            Form::Grpc => ("POST".to_owned(), self.grpc_path(own, number)),
+            Form::AsTheyAre | Form::Codec(_) => (own.method.clone(), own.path.clone()),
+        };
+        let of_answer = own.response.as_ref().filter(|_| !grpc);
+        let sent = SentRequest {
+            fields_digest: wire::fields_digest(
+                headers
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_bytes())),
+            ),
+            answer: Answer {
+                method: method.clone(),
+                path: path.clone(),
+                grpc,
+                content_type: of_answer.map(|payload| payload.type_in(form)),
+                content_encoding: of_answer.and(encoding).map(str::to_owned),
+                body: answer_body.as_ref().map(|content| content.name.clone()),
+                logged_fields: headers.keys().cloned().collect(),
+            },
+            action: Action::Fetch {
+                method,
+                path,
+                headers,
+                payload: body.as_ref().map(|content| content.name.clone()),
+            },
+            body,
+            answer_body,
+        };
+        let action = sent.action.clone();
+        if self.of(&action).is_none() {
+            self.requests.push(sent);
+        }
+        action
+    }
+
+    /// Returns the request of a driver's step.
+    pub(crate) fn of(&self, action: &Action) -> Option<&SentRequest> {
+        self.requests.iter().find(|sent| sent.action == *action)
+    }
+
+    /// Returns each request once.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SentRequest> {
+        self.requests.iter()
+    }
+
+    /// Returns the path of a gRPC method: the request's own if it has that form.
+    fn grpc_path(&self, own: &OwnRequest, number: usize) -> String {
+        if own.method == "POST" && is_method_path(&own.path) {
+            return own.path.clone();
+        }
+        format!("{GRPC_SERVICE}/Call{number}")
+    }
+
+    fn content(&self, bytes: &Arc<[u8]>, kind: &str) -> Arc<Content> {
+        let contents = self
+            .requests
+            .iter()
+            .flat_map(|sent| [&sent.body, &sent.answer_body]);
+        let mut known = contents.flatten();
+        match known.find(|content| Arc::ptr_eq(&content.bytes, bytes)) {
+            Some(content) => content.clone(),
+            None => Arc::new(Content {
+                name: format!("{kind}-{}", self.requests.len() + 1),
+                bytes: bytes.clone(),
+                digest: wire::hex(&Sha256::digest(bytes)),
+            }),
+        }
+    }
+}
+
+impl SentRequest {
+    /// Describes it, e.g. `POST /v1/orders 312 B, answered with 20000 B`.
+    pub(crate) fn about(&self) -> String {
+        let Answer { method, path, .. } = &self.answer;
+        let request = match self.request_bytes() {
+            0 => String::new(),
+            bytes => format!(" {bytes} B"),
+        };
+        format!(
+            "{method} {path}{request}, answered with {} B",
+            self.answer_bytes()
+        )
+    }
+
+    pub(crate) fn request_bytes(&self) -> u64 {
+        bytes_of(self.body.as_ref())
+    }
+
+    pub(crate) fn answer_bytes(&self) -> u64 {
+        bytes_of(self.answer_body.as_ref())
+    }
+}
+
+fn bytes_of(content: Option<&Arc<Content>>) -> u64 {
+    content.map_or(0, |content| content.bytes.len() as u64)
+}
+
+/// Reports whether a path is `/package.Service/Method`.
+fn is_method_path(path: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_right = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        name.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && name.bytes().all(is_right)
+    };
+    let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    parts.is_some_and(|(service, method)| service.split('.').all(is_name) && is_name(method))
+}

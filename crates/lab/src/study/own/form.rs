@@ -1,0 +1,152 @@
+//! The form in which an arm sends bodies: as they are, in its codec, or as messages of gRPC.
+
+use std::sync::Arc;
+
+use driver::protocol::{Codec, Protocol};
+use payload::{Sample, infer};
+use wire::{Compressor, Format};
+
+use super::{OwnRequest, Payload};
+use crate::study::{Arm, Step};
+
+/// What gRPC's libraries receive unless they are told otherwise.
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// Field 1, of type bytes, in Protobuf.
+const BYTES_FIELD_TAG: u8 = 0x0a;
+
+/// The form in which an arm sends and receives bodies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// As they are.
+    #[default]
+    AsTheyAre,
+    /// JSON in a codec, by its name.
+    Codec(String),
+    /// As messages of gRPC: JSON by the schema inferred from it, anything else as a field of bytes.
+    Grpc,
+}
+
+impl Form {
+    /// Returns the form in which an arm sends bodies.
+    pub(crate) fn of(arm: &Arm) -> Form {
+        match arm.protocol {
+            Protocol::Grpc => Form::Grpc,
+            _ if arm.codec == Codec::plain(arm.protocol) => Form::AsTheyAre,
+            _ => Form::Codec(arm.codec.name().to_owned()),
+        }
+    }
+
+    /// Returns its codec, if it has one.
+    pub(crate) fn codec(&self) -> Option<wire::Codec> {
+        match self {
+            Form::Codec(name) => name.parse().ok(),
+            Form::AsTheyAre | Form::Grpc => None,
+        }
+    }
+}
+
+/// Encodes every body as an arm sends it, or says why one cannot be.
+pub(crate) fn prepare(steps: &mut [Step], arm: &Arm) -> Result<(), String> {
+    let form = Form::of(arm);
+    for step in steps {
+        match step {
+            Step::Own { request, .. } => {
+                let OwnRequest {
+                    request, response, ..
+                } = &mut **request;
+                for payload in [request, response].into_iter().flatten() {
+                    payload.prepare(&form)?;
+                }
+            }
+            Step::Load { request: step, .. } | Step::At { step, .. } => {
+                prepare(std::slice::from_mut(step), arm)?;
+            }
+            Step::Repeat { steps, .. } | Step::Parallel(steps) => prepare(steps, arm)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Payload {
+    /// Returns the bytes in a form.
+    pub(crate) fn in_form(&self, form: &Form) -> &Arc<[u8]> {
+        self.forms.get(form).unwrap_or(&self.content)
+    }
+
+    /// Returns the content type in a form.
+    pub(crate) fn type_in(&self, form: &Form) -> String {
+        match form.codec().map(|codec| codec.format) {
+            None | Some(Format::Json) => self.content_type.clone(),
+            Some(format) => format.content_type().to_owned(),
+        }
+    }
+
+    fn prepare(&mut self, form: &Form) -> Result<(), String> {
+        if *form == Form::AsTheyAre || self.forms.contains_key(form) {
+            return Ok(());
+        }
+        let encoded = self.encode(form)?;
+        if *form == Form::Grpc && encoded.len() > MAX_MESSAGE_BYTES {
+            return Err(format!(
+                "{} is {} bytes long over gRPC, whose libraries receive at most {MAX_MESSAGE_BYTES} unless \
+                 told otherwise",
+                self.name(),
+                encoded.len()
+            ));
+        }
+        self.forms.insert(form.clone(), encoded.into());
+        Ok(())
+    }
+
+    fn encode(&self, form: &Form) -> Result<Vec<u8>, String> {
+        let codec = match form {
+            Form::AsTheyAre => return Ok(self.content.to_vec()),
+            Form::Grpc if self.is_json() => return self.protobuf(),
+            Form::Grpc => {
+                let mut message = vec![BYTES_FIELD_TAG];
+                prost::encode_length_delimiter(self.content.len(), &mut message)
+                    .expect("a vector grows");
+                message.extend_from_slice(&self.content);
+                return Ok(message);
+            }
+            Form::Codec(name) => name.parse::<wire::Codec>().map_err(|e| e.to_string())?,
+        };
+        if !self.is_json() {
+            return Err(format!(
+                "codec = \"{codec}\" is for JSON, and {} is {}; leave `codec` out",
+                self.name(),
+                self.content_type
+            ));
+        }
+        let plain = match codec.format {
+            Format::Json => self.content.to_vec(),
+            Format::Protobuf => self.protobuf()?,
+            Format::Msgpack => payload::msgpack(&self.sample()).map_err(|e| e.to_string())?,
+            Format::MsgpackArray | Format::MsgpackOld => {
+                return Err(format!(
+                    "codec = \"{codec}\" is for commute's own messages; JSON of your own can be sent as json, \
+                     protobuf or msgpack"
+                ));
+            }
+        };
+        Ok(Compressor::new(codec.compression).compress(plain))
+    }
+
+    fn protobuf(&self) -> Result<Vec<u8>, String> {
+        let sample = self.sample();
+        let schema = infer(&[sample]).map_err(|e| e.to_string())?;
+        schema.encode(&sample).map_err(|e| e.to_string())
+    }
+
+    fn sample(&self) -> Sample<'_> {
+        Sample {
+            name: self.name(),
+            json: &self.content,
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.file.as_deref().unwrap_or("a body of made-up bytes")
+    }
+}
