@@ -15,6 +15,8 @@ const GRPC_SERVICE: &str = "/commute.own.v1.Own";
 /// A request of the study's own as an arm sends it, and the answer to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SentRequest {
+    /// As the study has it.
+    own: OwnRequest,
     /// The driver's step.
     pub(crate) action: Action,
     /// The body, which the step names.
@@ -46,7 +48,9 @@ pub(crate) struct SentRequests {
 impl SentRequests {
     /// Returns the driver's step for a request, which is added if it is new.
     pub(crate) fn add(&mut self, own: &OwnRequest, form: &Form) -> Action {
-        let number = self.requests.len() + 1;
+        if let Some(known) = self.requests.iter().find(|sent| is_same(&sent.own, own)) {
+            return known.action.clone();
+        }
         let body = own
             .request
             .as_ref()
@@ -68,11 +72,12 @@ impl SentRequests {
             headers.insert("accept-encoding".to_owned(), token.to_owned());
         }
         let (method, path) = match form {
-            Form::Grpc => ("POST".to_owned(), self.grpc_path(own, number)),
+            Form::Grpc => ("POST".to_owned(), self.grpc_path(own)),
             Form::AsTheyAre | Form::Codec(_) => (own.method.clone(), own.path.clone()),
         };
         let of_answer = own.response.as_ref().filter(|_| !grpc);
         let sent = SentRequest {
+            own: own.clone(),
             fields_digest: wire::fields_digest(
                 headers
                     .iter()
@@ -97,9 +102,7 @@ impl SentRequests {
             answer_body,
         };
         let action = sent.action.clone();
-        if self.of(&action).is_none() {
-            self.requests.push(sent);
-        }
+        self.requests.push(sent);
         action
     }
 
@@ -114,11 +117,16 @@ impl SentRequests {
     }
 
     /// Returns the path of a gRPC method: the request's own if it has that form.
-    fn grpc_path(&self, own: &OwnRequest, number: usize) -> String {
+    fn grpc_path(&self, own: &OwnRequest) -> String {
         if own.method == "POST" && is_method_path(&own.path) {
             return own.path.clone();
         }
-        format!("{GRPC_SERVICE}/Call{number}")
+        let is_alike =
+            |sent: &SentRequest| (&sent.own.method, &sent.own.path) == (&own.method, &own.path);
+        match self.requests.iter().find(|sent| is_alike(sent)) {
+            Some(sent) => sent.answer.path.clone(),
+            None => format!("{GRPC_SERVICE}/Call{}", self.requests.len() + 1),
+        }
     }
 
     fn content(&self, bytes: &Arc<[u8]>, kind: &str) -> Arc<Content> {
@@ -161,6 +169,17 @@ impl SentRequest {
     }
 }
 
+/// Compares two requests of one study, whose responses are the same if all else is.
+fn is_same(one: &OwnRequest, other: &OwnRequest) -> bool {
+    let body = |own: &OwnRequest| {
+        own.request
+            .as_ref()
+            .map(|p| (p.content.as_ptr(), p.content_type.clone()))
+    };
+    (&one.method, &one.path, &one.headers) == (&other.method, &other.path, &other.headers)
+        && body(one) == body(other)
+}
+
 fn bytes_of(content: Option<&Arc<Content>>) -> u64 {
     content.map_or(0, |content| content.bytes.len() as u64)
 }
@@ -173,4 +192,85 @@ fn is_method_path(path: &str) -> bool {
     };
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts.is_some_and(|(service, method)| service.split('.').all(is_name) && is_name(method))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Payload;
+
+    fn own(method: &str, path: &str, body: Option<&[u8]>) -> OwnRequest {
+        let payload = |bytes: &[u8]| Payload::new(None, "application/json".into(), bytes.into());
+        OwnRequest {
+            method: method.into(),
+            path: path.into(),
+            headers: [("accept".to_owned(), "*/*".to_owned())].into(),
+            request: body.map(payload),
+            response: Some(payload(b"[]")),
+        }
+    }
+
+    fn path(action: &Action) -> &str {
+        match action {
+            Action::Fetch { path, .. } => path,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_repeated_request_is_one() {
+        for form in [Form::AsTheyAre, Form::Grpc] {
+            let mut sent = SentRequests::default();
+            let request = own("POST", "/a?b", Some(b"{}"));
+            let first = sent.add(&request, &form);
+            assert_eq!(sent.add(&request.clone(), &form), first);
+            assert_eq!(sent.iter().count(), 1);
+            // Another body at the same path.
+            let other = sent.add(&own("POST", "/a?b", Some(b"{}")), &form);
+            assert_eq!(path(&other), path(&first));
+            assert_ne!(other, first);
+        }
+    }
+
+    #[test]
+    fn grpc_has_paths_of_methods() {
+        let mut sent = SentRequests::default();
+        let mut add = |method: &str, path: &str| sent.add(&own(method, path, None), &Form::Grpc);
+        let expected = [
+            ("POST", "/orders.v1.Orders/List", "/orders.v1.Orders/List"),
+            ("GET", "/orders.v1.Orders/List", "/commute.own.v1.Own/Call2"),
+            ("POST", "/v1/orders?a", "/commute.own.v1.Own/Call3"),
+            ("POST", "/", "/commute.own.v1.Own/Call4"),
+            ("POST", "/v1/orders/7", "/commute.own.v1.Own/Call5"),
+        ];
+        for (method, written, sent) in expected {
+            assert_eq!(path(&add(method, written)), sent);
+        }
+    }
+
+    #[test]
+    fn codecs_are_named_in_header_fields() {
+        let mut sent = SentRequests::default();
+        let form = Form::Codec("protobuf+gzip-6".into());
+        let action = sent.add(&own("POST", "/a", Some(b"{}")), &form);
+        let Action::Fetch { headers, .. } = &action else {
+            unreachable!()
+        };
+        let expected = [
+            ("accept", "*/*"),
+            ("accept-encoding", "gzip"),
+            ("content-encoding", "gzip"),
+            ("content-type", "application/protobuf"),
+        ];
+        assert!(
+            headers
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .eq(expected)
+        );
+        let answer = &sent.of(&action).unwrap().answer;
+        assert_eq!(answer.content_encoding.as_deref(), Some("gzip"));
+        assert_eq!(answer.content_type.as_deref(), Some("application/protobuf"));
+        assert!(answer.logged_fields.iter().eq(headers.keys()));
+    }
 }
