@@ -46,6 +46,16 @@ class Call(polling.Call):
             path, self.exchange = f"/exchange/{step['kind']}", session.messages.prepare(step["message"], step["kind"])
             headers += [f"{name}: {value}" for name, value in media.headers(setup["codec"]).items()]
             curl.setopt(curl.POST, 1)
+        elif kind == "fetch":
+            path = step["path"]
+            headers += [f"{name}: {value}" for name, value in step.get("headers", {}).items()]
+            curl.setopt(curl.PATH_AS_IS, 1)
+            if step["method"] in ("POST", "PUT", "PATCH"):
+                curl.setopt(curl.POST, 1)
+                curl.setopt(curl.POSTFIELDS, session.payload_of(step))
+                if not step.get("payload"):
+                    headers.append("content-type:")  # libcurl would name a form's
+            curl.setopt(curl.CUSTOMREQUEST, step["method"])
         elif kind == "get":
             path = f"/bytes/{step['bytes']}"
         elif kind == "put":

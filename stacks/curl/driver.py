@@ -30,7 +30,7 @@ class Driver:
             "tls": f"OpenSSL {versions['OpenSSL']}",
             "protocols": list(HTTP_VERSIONS), "codecs": list(CODECS),
             "capabilities": ["mtls", "resume", "early_data", "parallel", "cancel", "plaintext", "jwt",
-                             "origins"],
+                             "origins", "fetch"],
             "clock": "monotonic", "resolution_ns": 1000,
             "phases": {phase: f"libcurl {counter}" for phase, counter in {
                 "dns": "NAMELOOKUP_TIME_T", "connect": "CONNECT_TIME_T", "tls": "APPCONNECT_TIME_T",
@@ -101,6 +101,10 @@ class Session(polling.Session):
             with open(setup["auth"]["token_file"]) as token:
                 self.headers.append(f"authorization: Bearer {token.read().strip()}")
         self.host_is_address = is_address(urlsplit(setup["url"]).hostname)
+        self.payloads = {}  # of fetch steps, by name
+        for name, file in (setup.get("payloads") or {}).items():
+            with open(file, "rb") as content:
+                self.payloads[name] = content.read()
         self.messages = None
         if setup.get("schema_file"):
             # Loads the codecs' libraries, which only exchanges need.
@@ -121,10 +125,16 @@ class Session(polling.Session):
         """Returns the URL that a call goes to."""
         return self.setup["origins"][step["origin"]] if step.get("origin") else self.setup["url"]
 
+    def payload_of(self, step):
+        """Returns the body of a fetch."""
+        return self.payloads[step["payload"]] if step.get("payload") else b""
+
     def refuse_step(self, step):
         kind = step["step"]
         if step.get("origin") and step["origin"] not in (self.setup.get("origins") or {}):
             raise Failed(f"setup has no origin {step['origin']!r}")
+        if step.get("payload") and step["payload"] not in self.payloads:
+            raise Failed(f"setup has no payload {step['payload']!r}")
         if kind == "exchange":
             if self.messages is None:
                 raise Failed("setup named no schema_file")
@@ -221,7 +231,7 @@ def early_data(steps):
 
 
 def is_call(step):
-    return step["step"] in ("call", "get", "put", "exchange")
+    return step["step"] in ("call", "get", "put", "exchange", "fetch")
 
 
 def is_plaintext(setup):

@@ -45,6 +45,7 @@ type options struct {
 	key, chain, auth   string
 	credentials, log   string
 	keyLog, qlog       string
+	answers            string
 	altSvc             bool
 	threads            int
 }
@@ -85,6 +86,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.log, "log", os.DevNull, "`file` to write the log to at the end")
 	flags.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions over TCP to")
 	flags.StringVar(&o.qlog, "qlog", "", "`folder`, which stays empty: Envoy writes no qlog")
+	flags.StringVar(&o.answers, "answers", "", "JSON `file` of answers to requests of a study's own")
 	flags.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
 	flags.IntVar(&o.threads, "threads", 1, "worker threads of Envoy")
 	flags.Bool("early-data", false, "no difference: sessions are not resumed, so there is none")
@@ -264,6 +266,7 @@ func backendArgs(o options, folder string) []string {
 		}
 	}
 	add("--auth", o.auth)
+	add("--answers", o.answers)
 	if o.layer == 7 {
 		add("--name", backendName)
 		add("--credentials", filepath.Join(folder, backendCredentials))

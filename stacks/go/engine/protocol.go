@@ -51,6 +51,8 @@ type Setup struct {
 	Discovery  string        `json:"discovery"`
 	// Values maps the names of the messages to exchange to their value files.
 	Values map[string]string `json:"values"`
+	// Payloads maps the names of the payloads of fetch steps to their files.
+	Payloads map[string]string `json:"payloads"`
 }
 
 // Step is one entry of a run: a call, a pause or a reconnect.
@@ -70,6 +72,11 @@ type Step struct {
 	Message       string            `json:"message"`
 	MessageKind   string            `json:"kind"`
 	ChunkBytes    uint64            `json:"chunk_bytes"` // of a submit; 0: one message
+	Method        string            `json:"method"`      // this and the next three: of a fetch
+	Path          string            `json:"path"`
+	Headers       map[string]string `json:"headers"`
+	Payload       string            `json:"payload"` // a name in Setup.Payloads; empty: no body
+	Content       []byte            `json:"-"`       // the bytes of Payload
 }
 
 // Until is when it is too late to start a step: Ns nanoseconds after the end of the step with the id

@@ -18,7 +18,8 @@ type session struct {
 	origins     map[string]*endpoint // by the name in steps
 	timeout     time.Duration
 	exchanges   *exchange.Source
-	credential  *auth.Credential // nil if requests need not prove who sends them
+	payloads    map[string][]byte // of fetch steps, by name
+	credential  *auth.Credential  // nil if requests need not prove who sends them
 	counter     connectionCounter
 	allocations allocationCounter
 	mu          sync.Mutex
@@ -151,6 +152,12 @@ func (s *session) prepare(steps []Step, stack Stack) (*run, error) {
 	for index, step := range steps {
 		var err error
 		switch step.Kind {
+		case "fetch":
+			var known bool
+			if step.Content, known = s.payloads[step.Payload]; !known && step.Payload != "" {
+				return nil, fmt.Errorf("setup has no payload %q", step.Payload)
+			}
+			r.requests[index], err = s.makeRequest(step)
 		case "stream":
 			if s.credential != nil && s.credential.Signs() {
 				return nil, &Unsupported{"step stream", "a bidirectional stream cannot be signed"}

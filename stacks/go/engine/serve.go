@@ -134,8 +134,24 @@ func (d *driver) setUp(setup Setup) error {
 			return err
 		}
 	}
+	if d.session.payloads, err = readPayloads(setup.Payloads); err != nil {
+		return err
+	}
 	d.session.exchanges, err = exchange.New(setup.Codec, setup.Values)
 	return err
+}
+
+// readPayloads returns the bytes of each payload by its name.
+func readPayloads(files map[string]string) (map[string][]byte, error) {
+	payloads := map[string][]byte{}
+	for name, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		payloads[name] = content
+	}
+	return payloads, nil
 }
 
 // openAll configures the library for every origin, by the name in steps.

@@ -28,7 +28,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"grpc"},
 			Codecs:       []string{"protobuf"},
-			Capabilities: []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "until", "origins"},
+			Capabilities: []string{"mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "until", "origins", "fetch"},
 			Phases: map[string]string{
 				"dns":          "the dns resolver passed addresses to the channel",
 				"connect":      "httptrace ConnectDone in the channel's dialer",

@@ -30,7 +30,7 @@ type request struct {
 	metadata  []string // names, each followed by its value
 	do        rpc
 	message   proto.Message // the only one that is sent; nil if it is the body or there are several
-	body      []byte        // the encoded message of an exchange or a submit
+	body      []byte        // the encoded message of an exchange, a submit or a fetch
 	parts     [][]byte      // of a submit on a stream, encoded
 	streams   bool          // whether the client sends a stream
 	chunks    *sign.Chunks  // the codes of a signed stream; nil if it is not signed
@@ -59,6 +59,11 @@ func prepare(step engine.Step, authority string) (*request, error) {
 		r.do, err = chat(step)
 	case "exchange":
 		r.method, r.do = "/commute.bench.v1.Exchange/"+step.MessageKind, r.sendEncoded
+	case "fetch":
+		r.method, r.do, r.body = step.Path, r.sendEncoded, step.Content
+		for name, value := range step.Headers {
+			r.metadata = append(r.metadata, name, value)
+		}
 	case "submit":
 		r.method, r.do = "/commute.bench.v1.Submit/"+step.MessageKind, r.sendEncoded
 		if step.ChunkBytes > 0 {

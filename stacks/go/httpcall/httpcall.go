@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"commute/stacks/go/auth"
 	"commute/stacks/go/engine"
@@ -22,7 +23,9 @@ import (
 type Request struct {
 	Method      string
 	origin      *url.URL
-	path        string
+	path        string // and query
+	target      *url.URL
+	headers     map[string]string // of a fetch
 	id          string
 	contentType string
 	encoding    string // of an exchange's bodies, in both directions; else empty
@@ -43,6 +46,9 @@ func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) 
 		}
 		r.Method, r.path = http.MethodPost, "/"+step.Kind+"/"+step.MessageKind
 		r.contentType, r.encoding = exchange.MediaType(codec)
+	case "fetch":
+		r.Method, r.path = step.Method, step.Path
+		r.headers, r.body = step.Headers, step.Content
 	case "get":
 		r.Method, r.path = http.MethodGet, fmt.Sprintf("/bytes/%d", step.Bytes)
 	case "put":
@@ -55,7 +61,9 @@ func Prepare(origin *url.URL, codec string, step engine.Step) (*Request, error) 
 	default:
 		return nil, &engine.Unsupported{What: "step " + step.Kind, Reason: "only gRPC streams messages here"}
 	}
-	return r, nil
+	var err error
+	r.target, err = origin.Parse(r.path)
+	return r, err
 }
 
 // SetBody sets the body of an exchange or a submit.
@@ -64,7 +72,8 @@ func (r *Request) SetBody(body []byte) { r.body = body }
 // Prove sets the headers that prove who sends the request.
 func (r *Request) Prove(credential *auth.Credential) error {
 	proof, err := credential.Prove(func() (sign.Request, error) {
-		return sign.Request{Method: r.Method, Authority: r.origin.Host, Path: r.path, Digest: sign.ContentDigest(r.body)}, nil
+		path, query, _ := strings.Cut(r.path, "?")
+		return sign.Request{Method: r.Method, Authority: r.origin.Host, Path: path, Query: query, Digest: sign.ContentDigest(r.body)}, nil
 	})
 	r.proof = proof.Headers
 	return err
@@ -114,7 +123,7 @@ func Hooks(call *engine.Call) *httptrace.ClientTrace {
 func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	request := (&http.Request{
 		Method:        r.Method,
-		URL:           &url.URL{Scheme: r.origin.Scheme, Host: r.origin.Host, Path: r.path},
+		URL:           r.target,
 		Host:          r.origin.Host,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
@@ -124,7 +133,12 @@ func (r *Request) build(ctx context.Context, call *engine.Call) *http.Request {
 	}).WithContext(ctx)
 	if r.contentType != "" {
 		request.Header.Set("Content-Type", r.contentType)
+	}
+	if r.contentType != "" || r.headers["content-type"] != "" {
 		request.Body = http.NoBody
+	}
+	for name, value := range r.headers {
+		request.Header.Set(name, value)
 	}
 	if r.encoding != "" {
 		request.Header.Set("Accept-Encoding", r.encoding)

@@ -34,7 +34,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h1", "h2"},
 			Codecs:       exchange.Codecs(),
-			Capabilities: []string{"mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "until", "origins"},
+			Capabilities: []string{"mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "until", "origins", "fetch"},
 			Phases: map[string]string{
 				"dns":          "httptrace DNSDone",
 				"connect":      "httptrace ConnectDone",

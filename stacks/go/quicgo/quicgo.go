@@ -31,7 +31,7 @@ func Stack() engine.Stack {
 			TLS:          "crypto/tls of " + runtime.Version(),
 			Protocols:    []string{"h3"},
 			Codecs:       exchange.Codecs(),
-			Capabilities: []string{"mtls", "resume", "early_data", "parallel", "cancel", "jwt", "hmac", "submit", "until", "origins"},
+			Capabilities: []string{"mtls", "resume", "early_data", "parallel", "cancel", "jwt", "hmac", "submit", "until", "origins", "fetch"},
 			Phases: map[string]string{
 				"dns":          "net.DefaultResolver returned",
 				"tls":          "Dial returned; with early data: HandshakeComplete",

@@ -33,7 +33,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("PUT /upload", s.upload)
 	mux.HandleFunc("POST /exchange/{kind}", s.exchange)
 	mux.HandleFunc("POST /submit/{kind}", s.submit)
-	return s.requireAuth(mux)
+	return s.requireAuth(s.answerOwn(mux))
 }
 
 // An echoMessage is the message of the `call` step.
@@ -144,7 +144,8 @@ func (s *server) account(next http.Handler) http.Handler {
 		event.EndNs = engine.Now()
 		event.RequestBytes, event.RequestDigest = body.bytes, body.digest()
 		event.ResponseBytes, event.ResponseDigest = response.bytes, response.digest()
-		event.exchangeEvent, event.authEvent = response.exchange, response.auth.authenticated()
+		event.exchangeEvent, event.fieldsEvent = response.exchange, response.fields
+		event.authEvent = response.auth.authenticated()
 		event.Status = response.status
 		event.Broken = response.failed || r.Context().Err() != nil
 		s.log.write(event)
@@ -181,6 +182,7 @@ type countedResponse struct {
 	http.ResponseWriter
 	content
 	exchange exchangeEvent
+	fields   fieldsEvent
 	auth     authEvent
 	status   int
 	failed   bool // the client has left

@@ -47,6 +47,7 @@ type requestEvent struct {
 	Status         int     `json:"status"`
 	Broken         bool    `json:"broken"`
 	exchangeEvent
+	fieldsEvent
 	authEvent
 }
 
@@ -55,6 +56,11 @@ type exchangeEvent struct {
 	Codec    *string `json:"codec,omitempty"`
 	DecodeNs *int64  `json:"decode_ns,omitempty"`
 	EncodeNs *int64  `json:"encode_ns,omitempty"`
+}
+
+// A fieldsEvent is what the log has about a request of a study's own.
+type fieldsEvent struct {
+	FieldsDigest *string `json:"fields_digest,omitempty"`
 }
 
 // A closedEvent is one line of the log, as crates/record/src/server_log.rs defines it.

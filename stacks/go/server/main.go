@@ -25,7 +25,7 @@ type options struct {
 	auth                      string
 	key, chain                string
 	credentials, log          string
-	keyLog, qlog              string
+	keyLog, qlog, answers     string
 	altSvc, earlyData, grpc   bool
 }
 
@@ -53,6 +53,7 @@ func parse() options {
 	flag.StringVar(&o.credentials, "credentials", "", "`folder` for ca.pem, client.pem, client.key, and token.jwt or hmac.key")
 	flag.StringVar(&o.auth, "auth", "", "how every request except for /health must prove who sends it: jwt or hmac")
 	flag.StringVar(&o.log, "log", os.DevNull, "`file` to append the log to")
+	flag.StringVar(&o.answers, "answers", "", "JSON `file` of answers to requests of a study's own")
 	flag.StringVar(&o.keyLog, "keylog", "", "`file` to append the secrets of TLS sessions to")
 	flag.StringVar(&o.qlog, "qlog", "", "`folder` for a qlog file per QUIC connection")
 	flag.BoolVar(&o.altSvc, "alt-svc", false, "advertise HTTP/3 over TCP")
@@ -89,6 +90,9 @@ func run(o options) error {
 		if err := made.Write(o.credentials); err != nil {
 			return err
 		}
+	}
+	if s.answers, err = readAnswers(o.answers); err != nil {
+		return err
 	}
 	s.log, err = openLog(o.log)
 	if err != nil {

@@ -35,6 +35,7 @@ type server struct {
 	requests    sync.WaitGroup
 	unended     sync.WaitGroup // connections whose end is not logged yet
 	answerer    exchange.Answerer
+	answers     answers
 	auth        *authenticator // nil if anybody may send requests
 	chainBytes  int            // as sent in a full handshake
 	addresses   []string
@@ -152,6 +153,9 @@ func (s *server) serveGRPC(listener net.Listener, config *tls.Config) {
 	of.RegisterService(s.guarded(wirepb.Bench_ServiceDesc), bench{})
 	of.RegisterService(s.guarded(s.exchangeMethods()), nil)
 	of.RegisterService(s.guarded(s.submitMethods()), nil)
+	for _, service := range s.answers.services() {
+		of.RegisterService(s.guarded(service), nil)
+	}
 	go of.Serve(listener)
 	s.closers = append(s.closers, of.Stop)
 }
