@@ -142,6 +142,19 @@ fn own_requests_are_sent_and_answered_byte_for_byte() {
 }
 
 #[test]
+fn a_dry_run_lists_the_bytes_of_each_codec() {
+    let sandbox = sandbox();
+    let step = STUDY.find("[[step]]\ncall = \"image\"").unwrap();
+    let study = STUDY[..step].replace("response_bytes = 20000", "response = \"own/order.json\"");
+    sandbox.write("own.toml", &study);
+    let output = sandbox.run(&["run", "own.toml", "--dry-run"]).exits_with(0);
+    let line = "  POST /v1/orders?page=2 61 B, answered with 61 B; protobuf+gzip-6: ";
+    let found = output.stdout.lines().find(|l| l.starts_with(line));
+    let found = found.unwrap_or_else(|| panic!("{output}"));
+    assert!(found.contains("; over gRPC: "), "{found}");
+}
+
+#[test]
 fn json_is_sent_in_the_arms_codec() {
     let sandbox = sandbox();
     let step = STUDY.find("[[step]]\ncall = \"image\"").unwrap();

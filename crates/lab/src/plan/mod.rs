@@ -8,7 +8,7 @@ pub(crate) mod own;
 pub(crate) mod remaining;
 pub(crate) mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Discovery;
@@ -23,6 +23,7 @@ use crate::study::{
 use calls::planned_calls;
 use estimate::{Pipe, estimate_ns};
 use expansion::Slots;
+use own::SentRequest;
 use workload::Workload;
 
 /// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
@@ -254,6 +255,24 @@ impl Plan {
                     } == *baseline,
             })
             .collect()
+    }
+
+    /// Describes each request of the study's own, and the bytes of bodies that arms send instead of it.
+    pub fn own_requests(&self) -> Vec<String> {
+        let arms = self.study.arms.iter().zip(&self.arm_workloads);
+        let forms: BTreeMap<Form, &Workload> = arms
+            .map(|(arm, workload)| (Form::of(arm), workload))
+            .collect();
+        let describe = |sent: &SentRequest| {
+            let others = forms.iter().filter(|(form, _)| **form != Form::AsTheyAre);
+            let others = others.filter_map(|(form, workload)| {
+                let encoded = workload.own.like(sent)?;
+                let (up, down) = (encoded.request_bytes(), encoded.answer_bytes());
+                Some(format!("; {}: {up} B, {down} B", form.name()))
+            });
+            sent.about() + &others.collect::<String>()
+        };
+        self.workload.own.iter().map(describe).collect()
     }
 
     /// Returns what every result of an arm says.

@@ -111,6 +111,13 @@ impl SentRequests {
         self.requests.iter().find(|sent| sent.action == *action)
     }
 
+    /// Returns the request that another arm sends as `other`.
+    pub(super) fn like(&self, other: &SentRequest) -> Option<&SentRequest> {
+        self.requests
+            .iter()
+            .find(|sent| is_same(&sent.own, &other.own))
+    }
+
     /// Returns each request once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &SentRequest> {
         self.requests.iter()

@@ -23,6 +23,9 @@ pub(crate) fn text(
         let link = &network.link;
         add_line(format!("  {:<16} {}", link.name, link.numbers()));
     }
+    for request in plan.own_requests() {
+        add_line(format!("  {request}"));
+    }
     let mut cells = 0_u64;
     for cell in plan.shard(shard).flat_map(|block| &block.cells) {
         add_line(cell.planned.id.clone());

@@ -109,6 +109,9 @@ pub(super) fn request(own: &OwnRequest) -> Result<(), String> {
         );
     }
     let before_query = path.split('?').next().unwrap_or_default();
+    if path.contains("//") {
+        return wrong("some servers and clients make one slash of two");
+    }
     if before_query
         .split('/')
         .any(|part| part == "." || part == "..")

@@ -36,6 +36,15 @@ impl Form {
         }
     }
 
+    /// Returns its name for people.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Form::AsTheyAre => "as they are",
+            Form::Codec(name) => name,
+            Form::Grpc => "over gRPC",
+        }
+    }
+
     /// Returns its codec, if it has one.
     pub(crate) fn codec(&self) -> Option<wire::Codec> {
         match self {

@@ -96,6 +96,7 @@ fn what_a_server_or_client_would_refuse_is_refused_with_its_line() {
         ("path = \"/a b\"", "percent-encode anything else"),
         ("path = \"/a#b\"", "percent-encode anything else"),
         ("path = \"/a%2\"", "percent-encode anything else"),
+        ("path = \"//a\"", "one slash of two"),
         ("path = \"/a/../b\"", "resolve the parts . and .."),
         ("path = \"/echo?a\"", "a route of its own"),
         ("path = \"/bytes/7\"", "a route of its own"),
