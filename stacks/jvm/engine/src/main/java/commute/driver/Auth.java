@@ -84,15 +84,16 @@ public final class Auth {
         return proof;
     }
 
-    /** Signs a request without a query. {@code digest} is null for a stream. */
+    /** Signs a request. {@code path} has the query; {@code digest} is null for a stream. */
     Proof sign(String method, String authority, String path, String digest, long createdS, byte[] nonce) throws GeneralSecurityException {
         String parameters = "(\"@method\" \"@authority\" \"@path\" \"@query\"" + (digest == null ? "" : " \"content-digest\"")
                 + ");created=" + createdS + ";nonce=\"" + Base64.getUrlEncoder().withoutPadding().encodeToString(nonce)
                 + "\";alg=\"hmac-sha256\";keyid=\"" + keyId + "\"";
+        int question = path.indexOf('?');
         String base = "\"@method\": " + method
                 + "\n\"@authority\": " + authority.toLowerCase(Locale.ROOT)
-                + "\n\"@path\": " + path
-                + "\n\"@query\": ?"
+                + "\n\"@path\": " + (question < 0 ? path : path.substring(0, question))
+                + "\n\"@query\": " + (question < 0 ? "?" : path.substring(question))
                 + (digest == null ? "" : "\n\"content-digest\": " + digest)
                 + "\n\"@signature-params\": " + parameters;
         Mac mac = Mac.getInstance("HmacSHA256");

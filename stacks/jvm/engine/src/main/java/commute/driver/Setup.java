@@ -3,6 +3,7 @@ package commute.driver;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -32,6 +33,8 @@ public final class Setup {
     /** Value files by message name. */
     private final JSONObject values;
     private final Map<String, Object> read = new HashMap<>();
+    /** The payloads of fetch steps, by name. */
+    private final Map<String, byte[]> payloads = new HashMap<>();
     final String warmupUrl;
     final int warmupCalls;
 
@@ -64,6 +67,13 @@ public final class Setup {
         auth = request.isNull("auth") ? null : auth(request.getJSONObject("auth"), info, credentials);
         timeoutNs = request.getLong("timeout_ns");
         values = request.isNull("values") ? new JSONObject() : request.getJSONObject("values");
+        JSONObject files = request.optJSONObject("payloads");
+        if (files != null) {
+            for (Iterator<String> names = files.keys(); names.hasNext();) {
+                String name = names.next();
+                payloads.put(name, Files.readAllBytes(readable(files, name, credentials).toPath()));
+            }
+        }
         warmupUrl = request.isNull("warmup_url") ? null : request.getString("warmup_url");
         warmupCalls = request.optInt("warmup_calls", 1);
         caFile = readable(request, "ca_file", credentials);
@@ -103,6 +113,15 @@ public final class Setup {
     /** Returns the same setup for another origin, where requests need no proof. */
     public Setup withUrl(String otherUrl) {
         return new Setup(this, otherUrl);
+    }
+
+    /** Returns the payload of that name. */
+    byte[] payload(String name) throws IOException {
+        byte[] payload = payloads.get(name);
+        if (payload == null) {
+            throw new IOException("setup has no payload \"" + name + "\"");
+        }
+        return payload;
     }
 
     /** Returns the message of that name, read from its value file. */

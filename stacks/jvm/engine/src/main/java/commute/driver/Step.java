@@ -6,7 +6,7 @@ import org.json.JSONObject;
 /** One step of a run. Fields that the step's kind does not have are 0 or null. */
 public final class Step {
     /** The protocol's kinds of step. */
-    public enum Kind { CALL, GET, PUT, STREAM, EXCHANGE, SUBMIT, PAUSE, RECONNECT }
+    public enum Kind { CALL, GET, PUT, STREAM, EXCHANGE, SUBMIT, FETCH, PAUSE, RECONNECT }
 
     public final long id;
     public final Kind kind;
@@ -18,6 +18,8 @@ public final class Step {
     public final int messages;
     /** The message of an exchange or a submit. */
     public final Message message;
+    /** The request of a fetch. */
+    public final Fetch fetch;
     /** Of a submit: the most bytes of its payload in each part; 0: one message. */
     public final int chunkBytes;
     /** The name of the call's origin in the setup; null: the setup's URL. */
@@ -42,6 +44,7 @@ public final class Step {
         bytes = kind == Kind.GET || kind == Kind.PUT ? step.getInt("bytes") : 0;
         messages = kind == Kind.STREAM ? step.getInt("messages") : 0;
         message = kind == Kind.EXCHANGE || kind == Kind.SUBMIT ? new Message(step, setup) : null;
+        fetch = kind == Kind.FETCH ? new Fetch(step, setup) : null;
         chunkBytes = kind == Kind.SUBMIT ? step.optInt("chunk_bytes", 0) : 0;
         if (chunkBytes > 0 && !info.protocols.contains("grpc")) {
             throw new UnsupportedRequestException("step submit", "only gRPC sends a message in parts");
@@ -97,6 +100,11 @@ public final class Step {
                     return Kind.EXCHANGE;
                 }
                 throw new UnsupportedRequestException("step exchange", "this driver has no codecs");
+            case "fetch":
+                if (info.capabilities.contains("fetch")) {
+                    return Kind.FETCH;
+                }
+                throw new UnsupportedRequestException("step fetch", "this driver does not make requests of a study's own over " + info.stack);
             case "submit":
                 if (setup.messages != null && info.capabilities.contains("submit")) {
                     return Kind.SUBMIT;

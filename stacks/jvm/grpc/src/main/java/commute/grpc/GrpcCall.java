@@ -24,9 +24,9 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.json.JSONException;
 import org.json.JSONObject;
@@ -86,6 +86,9 @@ final class GrpcCall implements Stack.Call {
             case PUT:
                 stub(BenchGrpc.getUploadMethod(), null).upload(new UploadObserver<>());
                 break;
+            case FETCH:
+                send(step.fetch.path.substring(1), step.fetch.body == null ? new byte[0] : step.fetch.body);
+                break;
             case EXCHANGE:
             case SUBMIT:
                 if (step.chunkBytes > 0) {
@@ -106,14 +109,17 @@ final class GrpcCall implements Stack.Call {
 
     /** Returns the channel for one call. {@code sent} is its only message; null for a stream. */
     private Channel tracedChannel(MethodDescriptor<?, ?> method, byte[] sent) throws GeneralSecurityException {
-        Map<String, String> headers = Collections.emptyMap();
+        Map<String, String> headers = new TreeMap<>();
+        if (step.fetch != null) {
+            headers.putAll(step.fetch.headers);
+        }
         if (auth != null) {
             String authority = channel.get().authority();
             String path = "/" + method.getFullMethodName();
             proof = sent == null
                     ? auth.proveStream("POST", authority, path, trace)
                     : auth.prove("POST", authority, path, sent, sent.length, trace);
-            headers = proof.headers;
+            headers.putAll(proof.headers);
         }
         if (step.kind == Step.Kind.PUT && chunks.isEmpty() && auth != null && auth.signs()) {
             chunks.add(Chunk.getDefaultInstance()); // whose code says that it is the last
@@ -129,8 +135,12 @@ final class GrpcCall implements Stack.Call {
 
     private void sendEncoded(byte[] encoded) throws GeneralSecurityException {
         String service = step.kind == Step.Kind.EXCHANGE ? "Exchange/" : "Submit/";
-        MethodDescriptor<byte[], byte[]> method =
-                BytesMarshaller.method("commute.bench.v1." + service + step.message.kind, MethodDescriptor.MethodType.UNARY);
+        send("commute.bench.v1." + service + step.message.kind, encoded);
+    }
+
+    /** Sends an encoded message to a unary method. */
+    private void send(String name, byte[] encoded) throws GeneralSecurityException {
+        MethodDescriptor<byte[], byte[]> method = BytesMarshaller.method(name, MethodDescriptor.MethodType.UNARY);
         ClientCalls.asyncUnaryCall(tracedChannel(method, encoded).newCall(method, CallOptions.DEFAULT), encoded, new BytesObserver(encoded.length));
     }
 

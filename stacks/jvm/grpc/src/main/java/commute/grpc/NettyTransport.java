@@ -36,7 +36,7 @@ final class NettyTransport implements Transport {
         Epoll.ensureAvailability();
         OpenSsl.ensureAvailability();
         return Transport.stackInfo("grpc-netty", OpenSsl.versionString() + " (netty-tcnative)")
-                .capabilities("mtls", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit")
+                .capabilities("mtls", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "fetch")
                 .phase("connect", "channelActive")
                 .phase("tls", "SslHandler.handshakeFuture")
                 .setting("TCP_NODELAY", "on (default)")

@@ -34,7 +34,7 @@ final class OkHttpTransport implements Transport {
     static StackInfo info() {
         Conscrypt.Version version = Conscrypt.version();
         return Transport.stackInfo("grpc-okhttp", "Conscrypt " + version.major() + "." + version.minor() + "." + version.patch())
-                .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "origins")
+                .capabilities("mtls", "resume", "stream", "parallel", "protobuf", "cancel", "plaintext", "jwt", "hmac", "submit", "origins", "fetch")
                 .phase("connect", "the transport requests TLS over its connected socket")
                 .phase("tls", "HandshakeCompletedListener")
                 .setting("TCP_NODELAY", "on, but only after the handshake (default)")

@@ -53,6 +53,12 @@ final class H3Call implements Stack.Call {
                 body = Unpooled.wrappedBuffer(step.body.getBytes(StandardCharsets.UTF_8));
                 headers.method("POST").path("/echo").add("content-type", "application/json");
                 break;
+            case FETCH:
+                byte[] content = step.fetch.bodyOfMethod();
+                body = content == null ? null : Unpooled.wrappedBuffer(content);
+                headers.method(step.fetch.method).path(step.fetch.path);
+                step.fetch.headers.forEach((name, value) -> headers.add(name, value));
+                break;
             case PUT:
                 body = Unpooled.wrappedBuffer(Seeded.atLeast(step.bytes), 0, step.bytes);
                 headers.method("PUT").path("/upload").add("content-type", "application/octet-stream");

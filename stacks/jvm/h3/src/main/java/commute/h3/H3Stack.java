@@ -22,7 +22,7 @@ final class H3Stack implements Stack {
     public StackInfo info() {
         return new StackInfo("Netty HTTP/3", Version.identify().get("netty-codec-http3").artifactVersion(), "BoringSSL in Netty's quiche")
                 .protocols("h3")
-                .capabilities("mtls", "resume", "early_data", "parallel", "cancel")
+                .capabilities("mtls", "resume", "early_data", "parallel", "cancel", "fetch")
                 .phase("dns", "InetAddress.getByName returned")
                 .phase("tls", "SslHandshakeCompletionEvent of the QUIC channel")
                 .phase("request_sent", "write of the last frame completed: quiche has accepted it")

@@ -6,12 +6,15 @@ import commute.driver.Seeded;
 import commute.driver.Stack;
 import commute.driver.Step;
 import commute.driver.Trace;
+import commute.driver.UnsupportedRequestException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import javax.net.ssl.HttpsURLConnection;
@@ -23,7 +26,10 @@ final class HucCall implements Stack.Call, Runnable {
     private final String id;
     private final URL url;
     private final String method;
+    /** Null if the request names none. */
     private final String type;
+    /** Of a fetch. */
+    private Map<String, String> headers = Collections.emptyMap();
     /** Null if the request has none, or until the message is encoded. */
     private byte[] body;
     private int bodyBytes;
@@ -37,7 +43,7 @@ final class HucCall implements Stack.Call, Runnable {
     private Socket tcpSocket;
     private boolean aborted;
 
-    HucCall(String origin, Step step, Executor threads, Supplier<UrlOpener> currentOpener) throws IOException {
+    HucCall(String origin, Step step, Executor threads, Supplier<UrlOpener> currentOpener) throws IOException, UnsupportedRequestException {
         this.threads = threads;
         this.currentOpener = currentOpener;
         id = Long.toString(step.id);
@@ -56,6 +62,17 @@ final class HucCall implements Stack.Call, Runnable {
                 type = "application/octet-stream";
                 body = Seeded.atLeast(step.bytes);
                 bodyBytes = step.bytes;
+                break;
+            case FETCH:
+                if (step.fetch.method.equals("PATCH")) {
+                    throw new UnsupportedRequestException("method PATCH", "HttpURLConnection does not know it");
+                }
+                url = new URL(origin + step.fetch.path);
+                method = step.fetch.method;
+                type = step.fetch.headers.get("content-type");
+                headers = step.fetch.headers;
+                body = step.fetch.bodyOfMethod();
+                bodyBytes = body == null ? 0 : body.length;
                 break;
             case EXCHANGE:
                 url = new URL(origin + "/exchange/" + message.kind);
@@ -111,8 +128,11 @@ final class HucCall implements Stack.Call, Runnable {
         connection.setInstanceFollowRedirects(false);
         connection.setUseCaches(false);
         connection.setRequestProperty("x-commute-id", id);
+        headers.forEach(connection::setRequestProperty);
         if (body != null) {
-            connection.setRequestProperty("content-type", type);
+            if (type != null) {
+                connection.setRequestProperty("content-type", type);
+            }
             if (message != null) {
                 connection.setRequestProperty("accept-encoding", message.contentEncoding);
                 if (message.isCompressed()) {

@@ -6,6 +6,7 @@ import commute.driver.Setup;
 import commute.driver.Stack;
 import commute.driver.Step;
 import commute.driver.RecordingTrustManager;
+import commute.driver.UnsupportedRequestException;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.ExecutorService;
@@ -69,7 +70,7 @@ final class HucStack implements Stack {
         }
 
         @Override
-        public Call prepare(Step step) throws IOException {
+        public Call prepare(Step step) throws IOException, UnsupportedRequestException {
             return new HucCall(setup.url, step, threads, () -> opener);
         }
 

@@ -51,7 +51,7 @@ final class Main {
     private static StackInfo identity(String stack, String version, String tls) {
         return new StackInfo(stack, version, tls)
                 .protocols("h1")
-                .capabilities("mtls", "resume", "parallel", "cancel")
+                .capabilities("mtls", "resume", "parallel", "cancel", "fetch")
                 .phase("connect", "the library requests TLS over its connected socket")
                 .phase("tls", "SSLSocket.startHandshake returned to the library")
                 .phase("request_sent", "the library's last SSLSocket write before the response returned")

@@ -13,7 +13,7 @@ final class CommuteStack implements Stack {
     public StackInfo info() {
         return new StackInfo("OkHttp over commute", OkHttp.VERSION + ", commute " + Commute.VERSION, "rustls")
                 .protocols("h2", "auto")
-                .capabilities("mtls", "parallel", "cancel", "jwt", "hmac", "submit", "origins")
+                .capabilities("mtls", "parallel", "cancel", "jwt", "hmac", "submit", "origins", "fetch")
                 .phase("dns", "the engine's: getaddrinfo returned")
                 .phase("connect", "the engine's: TCP connect returned")
                 .phase("tls", "the engine's: TLS or QUIC handshake complete")

@@ -98,6 +98,11 @@ final class OkHttpSession implements Stack.Session {
                 }
                 String route = step.kind == Step.Kind.EXCHANGE ? "/exchange/" : "/submit/";
                 return new OkHttpCall(request, "POST", origin + route + step.message.kind, null, step.message);
+            case FETCH:
+                step.fetch.headers.forEach(request::header);
+                byte[] content = step.fetch.bodyOfMethod();
+                BytesBody own = content == null ? null : new BytesBody(step.fetch.headers.get("content-type"), content, content.length);
+                return new OkHttpCall(request, step.fetch.method, origin + step.fetch.path, own, null);
             case PUT:
                 byte[] file = Seeded.atLeast(step.bytes);
                 return new OkHttpCall(request, "PUT", origin + "/upload", new BytesBody("application/octet-stream", file, step.bytes), null);
@@ -145,7 +150,7 @@ final class OkHttpSession implements Stack.Session {
             }
             if (setup.auth != null) {
                 BytesBody sent = body == null ? BytesBody.EMPTY : body;
-                setup.auth.prove(method, authority(), url.encodedPath(), sent.bytes, sent.length, trace).headers.forEach(request::header);
+                setup.auth.prove(method, authority(), target(), sent.bytes, sent.length, trace).headers.forEach(request::header);
             }
             pool = client.connectionPool();
             call = client.newCall(request.url(url).method(method, body).tag(Trace.class, trace).build());
@@ -156,6 +161,12 @@ final class OkHttpSession implements Stack.Session {
         private String authority() {
             String host = url.host().contains(":") ? "[" + url.host() + "]" : url.host();
             return url.port() == HttpUrl.defaultPort(url.scheme()) ? host : host + ":" + url.port();
+        }
+
+        /** Returns path and query, as OkHttp sends them. */
+        private String target() {
+            String query = url.encodedQuery();
+            return query == null ? url.encodedPath() : url.encodedPath() + "?" + query;
         }
 
         @Override
@@ -197,12 +208,13 @@ final class OkHttpSession implements Stack.Session {
     private static final class BytesBody extends RequestBody {
         static final BytesBody EMPTY = new BytesBody("application/octet-stream", new byte[0], 0);
 
+        /** Null for an empty body without one. */
         private final MediaType type;
         private final byte[] bytes;
         private final int length;
 
         BytesBody(String type, byte[] bytes, int length) {
-            this.type = MediaType.get(type);
+            this.type = type == null ? null : MediaType.get(type);
             this.bytes = bytes;
             this.length = length;
         }

@@ -23,7 +23,7 @@ public final class OkHttpStack implements Stack {
     public StackInfo info() throws Exception {
         return new StackInfo("OkHttp", version, tls)
                 .protocols("h1", "h2")
-                .capabilities("mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "origins")
+                .capabilities("mtls", "resume", "parallel", "cancel", "plaintext", "jwt", "hmac", "submit", "origins", "fetch")
                 .phase("dns", "EventListener.dnsEnd")
                 .phase("connect", "EventListener.secureConnectStart, which follows the TCP connect; without TLS connectEnd")
                 .phase("tls", "EventListener.secureConnectEnd")
