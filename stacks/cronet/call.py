@@ -20,7 +20,7 @@ class Call(polling.Call):
         self.given_up = None  # the error's kind, if this driver ended the call
         self.exchange, self.exchange_times, self.decode_error = None, {}, None
         kind = step["step"]
-        content_type, accept_encoding, self.body = None, None, b""
+        content_type, accept_encoding, self.body, headers = None, None, b"", {}
         if kind == "call":
             method, path, self.body = b"POST", "/echo", step["body"].encode()
             content_type, self.expected_bytes = b"application/json", len(self.body)
@@ -28,6 +28,10 @@ class Call(polling.Call):
             method, path, self.expected_bytes = b"POST", f"/exchange/{step['kind']}", 0
             content_type, accept_encoding = session.content_type, b"identity"
             self.exchange = session.messages.prepare(step["message"], step["kind"])
+        elif kind == "fetch":
+            method, path, self.body = step["method"].encode(), step["path"], session.payload_of(step)
+            headers = dict(step.get("headers") or {})
+            content_type, self.expected_bytes = headers.pop("content-type", "").encode() or None, 0
         elif kind == "put":
             method, path, self.body = b"PUT", "/upload", seeded(step["bytes"])
             content_type, self.expected_bytes = b"application/octet-stream", 0
@@ -37,6 +41,8 @@ class Call(polling.Call):
         self.may_go_early = method == b"GET"  # Chromium sends only safe methods as early data
         self.handle = self.shim.call_new(self.id, (session.setup["url"] + path).encode(), method,
                                          content_type, accept_encoding, self.expected_bytes or ROOM)
+        for name, value in headers.items():
+            self.shim.call_add_header(self.handle, name.encode(), value.encode())
         self.shim.call_set_body(self.handle, self.body, len(self.body))
 
     @classmethod

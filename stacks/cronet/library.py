@@ -44,6 +44,7 @@ def load():
             ("engine_close", None, c_void_p),
             ("engine_verifications", c_int32, c_void_p, POINTER(Verification), c_int32),
             ("call_new", c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_char_p, c_uint64),
+            ("call_add_header", None, c_void_p, c_char_p, c_char_p),
             ("call_set_body", None, c_void_p, c_char_p, c_uint64),
             ("call_start", c_int32, c_void_p, c_void_p),
             ("call_cancel", None, c_void_p),

@@ -8,7 +8,7 @@ from commute_driver import Failed, Unsupported, nss, polling
 from call import Call
 from engine import IDLE_OUT_S, SHORT_IDLE_S, Engine
 
-CALLS = ("call", "get", "put", "exchange")
+CALLS = ("call", "get", "put", "exchange", "fetch")
 
 # Without compression: Cronet would decompress by itself.
 CODECS = [codec for codec in media.CODECS if "+" not in codec]
@@ -42,6 +42,10 @@ class Session(polling.Session):
             # Loads the codecs' libraries, which only exchanges need.
             from commute_codecs.exchange import Messages
             self.messages = Messages(setup["codec"], setup["schema_file"], setup.get("values") or {})
+        self.payloads = {}  # of fetch steps, by name
+        for name, file in (setup.get("payloads") or {}).items():
+            with open(file, "rb") as content:
+                self.payloads[name] = content.read()
         self.opened = 0
         self.engine = None
         if setup.get("warmup_url"):
@@ -74,6 +78,10 @@ class Session(polling.Session):
             self.renew(self.early_data[0])
         return [Call(self, step) if step["step"] in CALLS else None for step in steps]
 
+    def payload_of(self, step):
+        """Returns the body of a fetch."""
+        return self.payloads[step["payload"]] if step.get("payload") else b""
+
     def refuse_step(self, step):
         kind = step["step"]
         if kind == "reconnect":
@@ -86,6 +94,12 @@ class Session(polling.Session):
                 raise Failed("setup named no schema_file")
             if not self.messages.knows(step["kind"]):
                 raise Unsupported(f"message {step['message']}", f"no codec here knows a {step['kind']}")
+        elif kind == "fetch":
+            if step.get("payload") and step["payload"] not in self.payloads:
+                raise Failed(f"setup has no payload {step['payload']!r}")
+            encoding = (step.get("headers") or {}).get("accept-encoding", "identity")
+            if encoding != "identity":
+                raise Unsupported(f"accept-encoding {encoding}", "Cronet would decompress by itself")
         elif kind not in (*CALLS, "pause"):
             raise Unsupported(f"step {kind}", "Cronet has no messages to stream")
 

@@ -228,6 +228,11 @@ struct call *call_new(uint32_t id, const char *url, const char *method, const ch
     return call;
 }
 
+void call_add_header(struct call *call, const char *name, const char *value)
+{
+    add_header(call->params, name, value);
+}
+
 void call_set_body(struct call *call, const uint8_t *body, uint64_t body_bytes)
 {
     call->body = body;

@@ -48,6 +48,8 @@ int32_t engine_verifications(struct engine *engine, struct verification *copy, i
 /* Returns a call that is ready to start, except for its body. A header that is NULL is not sent. */
 struct call *call_new(uint32_t id, const char *url, const char *method, const char *content_type,
                       const char *accept_encoding, uint64_t response_room);
+/* Adds a header of a call that is not started yet. */
+void call_add_header(struct call *call, const char *name, const char *value);
 /* Sets the request's body, which must outlive the call. */
 void call_set_body(struct call *call, const uint8_t *body, uint64_t body_bytes);
 Cronet_RESULT call_start(struct call *call, struct engine *engine);
