@@ -25,12 +25,12 @@ KINDS = [
 
 
 class Call:
-    def __init__(self, step, timeout_ns, messages):
+    def __init__(self, step, timeout_ns, messages, payloads):
         self.id, self.cancel_after_ns = step["id"], step.get("cancel_after_ns")
         self.options = {"timeout": timeout_ns / 1e9, "metadata": (("x-commute-id", str(self.id)),)}
         self.converse = {
             "call": self.echo, "get": self.download, "put": self.upload, "stream": self.chat,
-            "exchange": self.exchange_message,
+            "exchange": self.exchange_message, "fetch": self.fetch,
         }[step["step"]]
         self.exchange, self.exchange_times = None, {}
         if step["step"] in ("call", "stream"):
@@ -41,6 +41,9 @@ class Call:
         elif step["step"] == "exchange":
             self.kind = step["kind"]
             self.exchange = messages.prepare(step["message"], self.kind)
+        elif step["step"] == "fetch":
+            self.path, self.body = step["path"], payloads[step["payload"]] if step.get("payload") else b""
+            self.options["metadata"] += tuple((step.get("headers") or {}).items())
         elif step["step"] == "get":
             self.message = DownloadRequest(bytes=step["bytes"])
         else:
@@ -76,6 +79,12 @@ class Call:
     async def echo(self, channel):
         self.rpc = channel.echo(self.message, **self.options)
         self.sent_bytes = self.message.ByteSize()
+        self.received.append(await self.rpc)
+        self.first_byte_ns = now_ns()
+
+    async def fetch(self, channel):
+        self.rpc = channel.fetch(self.path)(self.body, **self.options)
+        self.sent_bytes = len(self.body)
         self.received.append(await self.rpc)
         self.first_byte_ns = now_ns()
 

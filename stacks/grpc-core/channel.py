@@ -70,6 +70,10 @@ class Channel:
         self.latest = None  # the connection seen last
         self.ready_ns, self.watcher = None, None
 
+    def fetch(self, path):
+        """Returns a method whose messages are given and taken as bytes."""
+        return self.channel.unary_unary(path)
+
     def exchange(self, kind):
         """Returns the method that exchanges messages of this kind, given and taken as bytes."""
         return self.channel.unary_unary("/commute.bench.v1.Exchange/" + kind)

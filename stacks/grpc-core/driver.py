@@ -30,7 +30,7 @@ class Driver:
             "tls": "BoringSSL in C-core",
             "protocols": ["grpc"],
             "codecs": ["protobuf"],
-            "capabilities": ["mtls", "stream", "parallel", "protobuf", "cancel"],
+            "capabilities": ["mtls", "stream", "parallel", "protobuf", "cancel", "fetch"],
             "clock": "monotonic",
             "resolution_ns": 1,
             "phases": {
@@ -80,7 +80,7 @@ async def warm_up(loop, setup):
     session = Session(loop, setup)
     try:
         for _ in range(setup.get("warmup_calls", 1)):
-            call = Call({"id": 0, "step": "get", "bytes": 1}, setup["timeout_ns"], None)
+            call = Call({"id": 0, "step": "get", "bytes": 1}, setup["timeout_ns"], None, {})
             await session.make(call)
             if call.row()["error"]:
                 raise Failed(f"warm-up: {call.error['detail']}")
@@ -98,6 +98,10 @@ class Session:
             # Loads the codecs' libraries, which only exchanges need.
             from commute_codecs.exchange import Messages
             self.messages = Messages(setup["codec"], setup["schema_file"], setup.get("values") or {})
+        self.payloads = {}  # of fetch steps, by name
+        for name, file in (setup.get("payloads") or {}).items():
+            with open(file, "rb") as content:
+                self.payloads[name] = content.read()
         self.origin = Origin(setup)
         self.numbers = ConnectionNumbers()
         self.channel = Channel(self.origin, self.numbers)
@@ -105,7 +109,7 @@ class Session:
     def prepare(self, steps):
         for step in steps:
             self.refuse_step(step)
-        return [Call(step, self.setup["timeout_ns"], self.messages) if is_call(step) else None
+        return [Call(step, self.setup["timeout_ns"], self.messages, self.payloads) if is_call(step) else None
                 for step in steps]
 
     def refuse_step(self, step):
@@ -115,6 +119,9 @@ class Session:
                 raise Failed("setup named no schema_file")
             if not self.messages.knows(step["kind"]):
                 raise Unsupported(f"message {step['message']}", f"the driver knows no {step['kind']}")
+        elif kind == "fetch":
+            if step.get("payload") and step["payload"] not in self.payloads:
+                raise Failed(f"setup has no payload {step['payload']!r}")
         elif kind == "reconnect":
             if step["mode"] != "cold":
                 raise Unsupported(f"reconnect {step['mode']}", "no connection of C-core was seen to resume")
@@ -137,7 +144,7 @@ class Session:
 
 
 def is_call(step):
-    return step["step"] in ("call", "get", "put", "stream", "exchange")
+    return step["step"] in ("call", "get", "put", "stream", "exchange", "fetch")
 
 
 if __name__ == "__main__":
