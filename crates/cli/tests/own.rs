@@ -152,6 +152,11 @@ fn a_dry_run_lists_the_bytes_of_each_codec() {
     let found = output.stdout.lines().find(|l| l.starts_with(line));
     let found = found.unwrap_or_else(|| panic!("{output}"));
     assert!(found.contains("; over gRPC: "), "{found}");
+    let manifest = sandbox.home().join("stacks/quinn/stack.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap() + "limits = { own = \"it cannot\" }\n";
+    std::fs::write(manifest, text).unwrap();
+    let output = sandbox.run(&["run", "own.toml", "--dry-run"]).exits_with(0);
+    output.stdout_contains("warning: arm `h3`: it cannot");
 }
 
 #[test]

@@ -14,6 +14,9 @@ use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
 use crate::study::{Study, read_file};
 
+/// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
+const OWN_CASE: &str = "own";
+
 /// A lab on this machine: its files, its stacks, and the binary that serves and starts benches.
 #[derive(Clone, Debug)]
 pub struct Lab {
@@ -87,6 +90,7 @@ impl Lab {
     /// Returns what will keep cells of the plan from being measured, as far as that can be foreseen.
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = Vec::new();
+        let has_own = !plan.own_requests().is_empty();
         for arm in &plan.study.arms {
             let Ok(driver) = self.stacks.find(&arm.stack) else {
                 continue;
@@ -95,6 +99,9 @@ impl Lab {
             let key = driver.key(arm.key).err();
             for reason in [driver.missing(), server.and_then(Server::missing), key] {
                 warnings.extend(reason.map(|reason| format!("arm `{}`: {reason}", arm.name)));
+            }
+            if has_own && let Some(reason) = driver.entry.limit(arm.protocol, OWN_CASE) {
+                warnings.push(format!("arm `{}`: {reason}", arm.name));
             }
             if !driver.entry.protocols.contains(&arm.protocol) {
                 let (stack, protocol) = (&arm.stack, arm.protocol.name());
