@@ -136,6 +136,27 @@ fn what_a_server_or_client_would_refuse_is_refused_with_its_line() {
 }
 
 #[test]
+fn own_requests_stand_where_calls_do() {
+    let own = "call = \"orders\", path = \"/a\"";
+    for step in [
+        "call = \"orders\"\npath = \"/a\"\nfor_s = 1\noutstanding = 4".to_owned(),
+        format!("repeat = 2\nsteps = [{{ {own} }}]"),
+        format!("parallel = true\nsteps = [{{ {own}, times = 3 }}, {{ call = \"echo\" }}]"),
+    ] {
+        let study = study(&step, &[]).unwrap();
+        let mut paths = Vec::new();
+        each(&study.workload, &mut |request| {
+            paths.push(request.path.clone())
+        });
+        assert_eq!(paths, ["/a"], "{step}");
+        let workload = crate::plan::workload::Workload::expand(&study.workload);
+        let first = workload.steps.iter().find(|step| step.action.is_call());
+        assert!(workload.own.of(&first.unwrap().action).is_some());
+        assert_eq!(workload.own.iter().count(), 1);
+    }
+}
+
+#[test]
 fn a_path_has_one_response_and_one_set_of_fields() {
     let two = |first: &str, second: &str| {
         let step = |lines: &str| format!("call = \"orders\"\npath = \"/a\"\n{lines}\n");
