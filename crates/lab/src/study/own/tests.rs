@@ -146,7 +146,7 @@ fn own_requests_stand_where_calls_do() {
         let study = study(&step, &[]).unwrap();
         let mut paths = Vec::new();
         each(&study.workload, &mut |request| {
-            paths.push(request.path.clone())
+            paths.push(request.path.clone());
         });
         assert_eq!(paths, ["/a"], "{step}");
         let workload = crate::plan::workload::Workload::expand(&study.workload);
