@@ -119,8 +119,13 @@ async fn answer(
     Extension(accounting): Extension<RequestAccounting>,
     request: Request,
 ) -> Result<Response, Rejection> {
-    let not_found = || Rejection::NotFound("there is no answer to this request".to_owned());
-    let found = answers.find(&request).ok_or_else(not_found)?;
+    let Some(found) = answers.find(&request) else {
+        let text = "there is no answer to this request";
+        return match accounting.is_grpc() {
+            true => Ok(Status::unimplemented(text).into_http()),
+            false => Err(Rejection::NotFound(text.to_owned())),
+        };
+    };
     accounting.record_fields(found.fields_digest(request.headers()));
     if found.grpc != accounting.is_grpc() {
         let expected = if found.grpc { "gRPC" } else { "plain HTTP" };
