@@ -1,14 +1,28 @@
-//! Exit codes.
+//! Exit codes, and which error has which.
+
+use std::io;
+use std::process::ExitCode;
+
+use lab::{ImportError, LabError, MatrixError, NoHome, StacksError};
+use link::{NetworkError, OverrideError};
+use record::{MergeError, StoreError};
 
 use crate::out;
-use std::process::ExitCode;
 
 /// Success, and every check passed.
 pub(crate) const PASS: u8 = 0;
+/// Anything that no other code is for.
+const ERROR: u8 = 1;
+/// The command line is wrong: an unknown option or name, a value out of range, a file that is not
+/// there. A mistake inside a file is an [`ERROR`].
+pub(crate) const USAGE: u8 = 2;
 /// A threshold or a check failed.
 pub(crate) const THRESHOLD: u8 = 3;
 /// This machine cannot do what was asked for.
-pub(crate) const UNSUITABLE: u8 = 4;
+const UNSUITABLE: u8 = 4;
+/// `link` itself failed, not its command, as with env(1) and timeout(1): the smaller codes are the
+/// command's own.
+pub(crate) const WRAPPER: u8 = 125;
 /// The command exists but cannot be run (POSIX, Shell Command Language, section 2.8.2).
 pub(crate) const NOT_RUN: u8 = 126;
 /// The command does not exist (same section).
@@ -16,28 +30,111 @@ pub(crate) const NOT_FOUND: u8 = 127;
 /// Interrupted by the user; the records are valid.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Marks an error as a limit of this machine, which exits with [`UNSUITABLE`].
-#[derive(Debug)]
-pub(crate) struct Unsuitable(pub(crate) anyhow::Error);
-
-impl std::fmt::Display for Unsuitable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&message(&self.0))
-    }
-}
-
-impl std::error::Error for Unsuitable {}
-
 /// Prints an error with its causes, and returns the exit code.
 pub(crate) fn code(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(e) => {
             out::note!("commute: {}", message(&e));
-            ExitCode::from(if e.is::<Unsuitable>() { UNSUITABLE } else { 1 })
+            ExitCode::from(code_of(&e))
         }
     }
 }
+
+/// Returns an error that exits with [`USAGE`].
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    with(USAGE, anyhow::Error::msg(message.into()))
+}
+
+/// Gives an error an exit code of its own.
+pub(crate) fn with(code: u8, error: anyhow::Error) -> anyhow::Error {
+    Coded { code, error }.into()
+}
+
+/// Describes a file that the command line names and that cannot be read or written; where that is the
+/// name's fault, it exits with [`USAGE`].
+pub(crate) fn file_error(what: String, error: io::Error) -> anyhow::Error {
+    let code = if is_wrong_name(&error) { USAGE } else { ERROR };
+    with(code, anyhow::Error::new(error).context(what))
+}
+
+/// Returns the exit code of an error.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<Coded>() {
+        Some(coded) => coded.code,
+        None if matches!(error.downcast_ref(), Some(LabError::Bench(_))) => UNSUITABLE,
+        None if is_usage(error) => USAGE,
+        None => ERROR,
+    }
+}
+
+/// Returns whether an error of a library is about the command line. What a file names, e.g. an unknown
+/// stack in a study, comes as [`LabError::Named`].
+fn is_usage(error: &anyhow::Error) -> bool {
+    let of_lab = |e: &LabError| match e {
+        LabError::Read { source, .. } => is_wrong_name(source),
+        LabError::Network(e) => is_unknown_network(e),
+        LabError::Stack(e) => is_unknown_stack(e),
+        LabError::Store(e) => is_wrong_folder(e),
+        LabError::Jobs { .. } | LabError::FewerBlocks { .. } | LabError::Imported => true,
+        _ => false,
+    };
+    let of_import = |e: &ImportError| matches!(e, ImportError::Baseline { .. });
+    let of_matrix =
+        |e: &MatrixError| matches!(e, MatrixError::Io { source, .. } if is_wrong_name(source));
+    let of_merge = |e: &MergeError| !matches!(e, MergeError::Data(_));
+    error.downcast_ref().is_some_and(of_lab)
+        || error.downcast_ref().is_some_and(is_unknown_stack)
+        || error.downcast_ref().is_some_and(is_unknown_network)
+        || error.downcast_ref().is_some_and(is_wrong_folder)
+        || error.downcast_ref().is_some_and(of_import)
+        || error.downcast_ref().is_some_and(of_matrix)
+        || error.downcast_ref().is_some_and(of_merge)
+        || error.is::<OverrideError>()
+        || error.is::<NoHome>()
+}
+
+fn is_unknown_network(error: &NetworkError) -> bool {
+    matches!(error, NetworkError::Unknown { .. })
+}
+
+fn is_unknown_stack(error: &StacksError) -> bool {
+    matches!(
+        error,
+        StacksError::Unknown { .. } | StacksError::UnknownServer { .. }
+    )
+}
+
+fn is_wrong_folder(error: &StoreError) -> bool {
+    match error {
+        StoreError::Exists { .. } | StoreError::NoRun { .. } => true,
+        StoreError::Read { source, .. } | StoreError::Write { source, .. } => is_wrong_name(source),
+        _ => false,
+    }
+}
+
+/// Returns whether a file was named that is not there, or is of another kind.
+fn is_wrong_name(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory
+    )
+}
+
+/// An error with an exit code of its own.
+#[derive(Debug)]
+struct Coded {
+    code: u8,
+    error: anyhow::Error,
+}
+
+impl std::fmt::Display for Coded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&message(&self.error))
+    }
+}
+
+impl std::error::Error for Coded {}
 
 /// Joins an error with its causes, without those that its own message already contains.
 fn message(e: &anyhow::Error) -> String {
@@ -53,6 +150,7 @@ fn message(e: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::Context as _;
 
     #[test]
     fn causes_are_not_repeated() {
@@ -63,5 +161,33 @@ mod tests {
         );
         let repeated = anyhow::anyhow!("no such file").context("a.toml: no such file");
         assert_eq!(message(&repeated), "a.toml: no such file");
+    }
+
+    #[test]
+    fn what_the_command_line_names_wrongly_is_a_usage_error() {
+        let unknown = || link::find("no-such-network").unwrap_err();
+        assert_eq!(code_of(&unknown().into()), USAGE);
+        assert_eq!(code_of(&LabError::from(unknown()).into()), USAGE);
+        // A context around it makes no difference.
+        let within = Err::<(), _>(unknown()).context("--network").unwrap_err();
+        assert_eq!(code_of(&within), USAGE);
+        let named_in_a_file = LabError::Named {
+            place: "a.toml:4".into(),
+            source: Box::new(unknown().into()),
+        };
+        assert_eq!(code_of(&named_in_a_file.into()), ERROR);
+    }
+
+    #[test]
+    fn only_a_wrong_name_of_a_file_is_a_usage_error() {
+        for (kind, code) in [
+            (io::ErrorKind::NotFound, USAGE),
+            (io::ErrorKind::IsADirectory, USAGE),
+            (io::ErrorKind::PermissionDenied, ERROR),
+        ] {
+            let error = file_error("cannot read a".into(), kind.into());
+            assert_eq!(code_of(&error), code, "{kind:?}");
+            assert!(error.to_string().starts_with("cannot read a: "), "{error}");
+        }
     }
 }

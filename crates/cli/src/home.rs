@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::{Home, Lab, LabError};
-
-use crate::exit::Unsuitable;
+use lab::{Home, Lab};
 
 /// Opens the lab in the named folder, or in the nearest one with stacks.
 pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
@@ -13,12 +11,4 @@ pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     let cwd = std::env::current_dir().context("cannot read the working folder")?;
     let home = Home::find(named, &cwd, &exe)?;
     Ok(Lab::open(home, exe)?)
-}
-
-/// Marks errors that are limits of this machine.
-pub(crate) fn classify(e: LabError) -> anyhow::Error {
-    match e {
-        LabError::Bench(_) => Unsuitable(e.into()).into(),
-        other => other.into(),
-    }
 }

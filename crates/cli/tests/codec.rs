@@ -198,11 +198,13 @@ fn errors_name_the_problem_and_the_place() {
     fs::create_dir(sandbox.work().join("folder.json")).unwrap();
     for (args, code) in [
         (vec!["codec", "huge.json"], 1),
-        (vec!["codec", "folder.json"], 1),
-        (vec!["codec", "missing.json"], 1),
+        (vec!["codec", "folder.json"], 2),
+        (vec!["codec", "missing.json"], 2),
         (vec!["codec", "--message", "big-nine"], 2),
-        (vec!["codec", "--runtime", "cobol"], 1),
-        (vec!["codec", "--codec", "xml"], 1),
+        (vec!["codec", "--runtime", "cobol"], 2),
+        (vec!["codec", "--runtime", "ruts"], 2),
+        (vec!["codec", "--codec", "xml"], 2),
+        (vec!["codec", "--codec", "protobuff"], 2),
         (vec!["codec", "--rounds", "3"], 2),
     ] {
         add(&args, &sandbox.run(&args).exits_with(code));

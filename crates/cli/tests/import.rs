@@ -117,7 +117,11 @@ fn bad_row_is_reported_and_no_run_is_created() {
             "line 3",
             "protocol `h9`",
         ),
-        ("network,arm\na,b\n".to_owned(), "line", "protocol"),
+        (
+            "network,arm,protocol,latency_ms\na,b,h2,90\n".to_owned(),
+            "line 1: there is no column block, end_ns",
+            "not among the columns: `latency_ms`",
+        ),
         (
             "network,arm,protocol,block,end_ns\n".to_owned(),
             "no request",

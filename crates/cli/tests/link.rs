@@ -181,15 +181,12 @@ fn overrides_are_printed() {
         .stderr_contains("down 5 ");
 }
 
+/// As with env(1): options after the command are the command's.
 #[test]
-fn errors_in_arguments_name_the_fix() {
+fn the_command_needs_no_hyphens_before_it() {
     let sandbox = Sandbox::new();
     sandbox
-        .run(&["link", "lan", "--loss", "2", "--", "true"])
-        .exits_with(1)
-        .stderr_contains("--loss");
-    sandbox
-        .run(&["link", "lann", "--", "true"])
-        .exits_with(1)
-        .stderr_contains("did you mean `lan`?");
+        .run(&["link", "lan", "--rtt", "80ms", "sh", "-c", "exit 7"])
+        .exits_with(7)
+        .stderr_contains("RTT 80 ms");
 }

@@ -120,6 +120,6 @@ fn error_names_the_missing_interface() {
     let args = ["link", "lan", "--between", "no-such-if", "lo"];
     sandbox
         .run(&args)
-        .exits_with(4)
+        .exits_with(2)
         .stderr_contains("no-such-if");
 }

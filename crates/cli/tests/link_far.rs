@@ -63,7 +63,7 @@ fn far_program_that_fails_at_once_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox
         .run(&["link", "lan", "--far", "exit 3", "--", "touch", "ran"])
-        .exits_with(1)
+        .exits_with(125)
         .stderr_contains("before it opened a port: exit status: 3");
     assert!(!sandbox.work().join("ran").exists());
 }

@@ -102,7 +102,7 @@ fn folder_that_cannot_be_written_is_an_error_before_the_command_runs() {
     sandbox.write("file", "");
     sandbox
         .run(&["link", "lan", "--pcap", "file", "--", "touch", "ran"])
-        .exits_with(1)
+        .exits_with(125)
         .stderr_contains("--pcap file");
     assert!(!sandbox.work().join("ran").exists());
 }

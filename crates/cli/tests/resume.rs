@@ -98,11 +98,11 @@ fn run_stopped_by_ctrl_c_is_reported_and_can_be_resumed() {
     }
     sandbox
         .run(&["run", "--resume", "run", "--blocks", "2"])
-        .exits_with(1)
+        .exits_with(2)
         .stderr_contains("the run has 3 blocks already");
     sandbox
         .run(&["run", "small.toml", "--out", "run", "--no-self-test"])
-        .exits_with(1)
+        .exits_with(2)
         .stderr_contains("--resume");
 
     // The study is not needed any more.

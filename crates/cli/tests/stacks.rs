@@ -143,6 +143,6 @@ fn install_runs_the_stacks_scripts_and_reports_failures() {
     assert!(sandbox.home().join("stacks/good/made").is_file());
     sandbox
         .run(&["stacks", "install", "goood"])
-        .exits_with(1)
+        .exits_with(2)
         .stderr_contains("did you mean `good`");
 }

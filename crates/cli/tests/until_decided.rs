@@ -84,6 +84,6 @@ fn a_spent_budget_ends_the_run_and_names_the_command_to_go_on() {
 fn a_budget_without_until_decided_is_refused() {
     sandbox()
         .run(&["run", "clear.toml", "--budget", "1m"])
-        .exits_with(1)
+        .exits_with(2)
         .stderr_contains("--budget is for runs with --until-decided");
 }

@@ -2,7 +2,8 @@
 
 use record::{Call, CallResult, Cell, CellStatus, RunData};
 
-const HEADER: [&str; 35] = [
+/// The columns of [`csv`].
+pub const COLUMNS: [&str; 35] = [
     "study",
     "seed",
     "network",
@@ -42,7 +43,7 @@ const HEADER: [&str; 35] = [
 
 /// Returns every call of a run, in the plan's order. Absent times are empty fields.
 pub fn csv(data: &RunData) -> String {
-    let mut out = HEADER.join(",") + "\r\n";
+    let mut out = COLUMNS.join(",") + "\r\n";
     for (cell, status) in data.with_status() {
         for call in &cell.calls {
             let row = row(data, cell, status, call).map(|field| quote(&field));
@@ -53,7 +54,7 @@ pub fn csv(data: &RunData) -> String {
     out
 }
 
-fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String; HEADER.len()] {
+fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String; COLUMNS.len()] {
     let run = data.run();
     let optional = |ns: Option<u64>| ns.map_or(String::new(), |ns| ns.to_string());
     let exchange = call.exchange.clone().unwrap_or_default();

@@ -59,7 +59,7 @@ pub use by_block::{
 };
 pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
-pub use csv::csv;
+pub use csv::{COLUMNS, csv};
 pub use html::html;
 pub use human::human;
 pub use number::{Size, count, duration, percent, size, with_interval};

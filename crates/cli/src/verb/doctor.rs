@@ -60,7 +60,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
-    let machine = lab.machine().map_err(crate::home::classify)?;
+    let machine = lab.machine()?;
     if !args.json {
         print_machine(&machine)?;
     }
@@ -88,9 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             drop(crate::checks::print_line(check));
         }
     };
-    let checks = lab
-        .doctor(&options, &print)
-        .map_err(crate::home::classify)?;
+    let checks = lab.doctor(&options, &print)?;
     if args.json {
         let report = Report { machine, checks };
         out::json(&report)?;

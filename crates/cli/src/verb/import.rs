@@ -12,6 +12,7 @@ use crate::out;
 
 /// Enough for some millions of requests.
 const MAX_BYTES: u64 = 1 << 30;
+const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
 
 /// Import measurements taken elsewhere, e.g. on iOS, on phones or in production
 ///
@@ -48,7 +49,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let file = args.file.display();
-    let rows = read(&args.file).with_context(|| file.to_string())?;
+    let text = text(&args.file)?;
+    let rows = rows(&args.file, &text).with_context(|| file.to_string())?;
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
@@ -71,25 +73,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 
 type Rows = Vec<(usize, ImportedCall)>;
 
-fn read(path: &Path) -> anyhow::Result<Rows> {
-    let json = path
-        .extension()
-        .is_some_and(|e| e == "ndjson" || e == "jsonl");
+fn text(path: &Path) -> anyhow::Result<String> {
+    let failed = |e| exit::file_error(format!("cannot read {}", path.display()), e);
     let mut text = String::new();
     let input: Box<dyn Read> = match path == Path::new("-") {
         true => Box::new(std::io::stdin()),
-        false => Box::new(std::fs::File::open(path)?),
+        false => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
-    input.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    let mut input = input.take(MAX_BYTES + 1);
+    input.read_to_string(&mut text).map_err(failed)?;
     anyhow::ensure!(
         text.len() as u64 <= MAX_BYTES,
-        "more than {} MiB; import it in parts, e.g. by network",
+        "{}: more than {} MiB; import it in parts, e.g. by network",
+        path.display(),
         MAX_BYTES >> 20
     );
-    if json {
-        from_json(&text)
-    } else {
-        from_csv(&text)
+    Ok(text)
+}
+
+fn rows(path: &Path, text: &str) -> anyhow::Result<Rows> {
+    let extension = path.extension().unwrap_or_default();
+    match extension == "ndjson" || extension == "jsonl" {
+        true => from_json(text),
+        false => from_csv(text),
     }
 }
 
@@ -112,10 +118,28 @@ fn from_csv(text: &str) -> anyhow::Result<Rows> {
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let header = reader.headers()?.clone();
+    check_columns(&header)?;
     (2..)
         .zip(reader.deserialize())
         .map(|(line, row)| Ok((line, row.map_err(|e| with_column(&e, &header, line))?)))
         .collect()
+}
+
+/// Refuses a header that lacks a required column, and names the columns that nothing reads: often, one
+/// of them is what was meant.
+fn check_columns(header: &csv::StringRecord) -> anyhow::Result<()> {
+    let has = |name: &str| header.iter().any(|column| column == name);
+    let missing: Vec<&str> = REQUIRED.into_iter().filter(|name| !has(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let unknown = header.iter().filter(|c| !report::COLUMNS.contains(c));
+    let unknown: Vec<String> = unknown.map(|column| format!("`{column}`")).collect();
+    let unread = match unknown.is_empty() {
+        true => String::new(),
+        false => format!("; not among the columns: {}", unknown.join(", ")),
+    };
+    anyhow::bail!("line 1: there is no column {}{unread}", missing.join(", "))
 }
 
 /// Adds the name of the column to an error.

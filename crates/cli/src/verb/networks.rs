@@ -83,7 +83,7 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
             drop(print_event(event));
         }
     };
-    let found = lab::check_network(&exe, &network, &observer).map_err(crate::home::classify)?;
+    let found = lab::check_network(&exe, &network, &observer)?;
     let checks: Vec<Check> = found.iter().map(|c| c.check.clone()).collect();
     if json {
         out::json(&found)?;

@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use record::{RunData, Store};
 use report::Summary;
 
@@ -68,10 +67,9 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
     let arms = || data.run().arms.iter().map(|arm| arm.name.as_str());
     for name in oracles.iter().map(String::as_str).chain([arm]) {
         let hint = config::did_you_mean(name, arms());
-        anyhow::ensure!(
-            arms().any(|known| known == name),
-            "no arm is named {name}{hint}"
-        );
+        if !arms().any(|known| known == name) {
+            return Err(exit::usage(format!("no arm is named `{name}`{hint}")));
+        }
     }
     let oracles: Vec<&str> = oracles.iter().map(String::as_str).collect();
     let ms = |ns: f64| format!("{:.1}", ns / 1e6);
@@ -148,7 +146,8 @@ pub(crate) fn validity(summary: &Summary) -> u8 {
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    std::fs::write(file, text)
+        .map_err(|e| exit::file_error(format!("cannot write {}", file.display()), e))
 }
 
 /// Returns the terminal's width, or 110 columns when there is none.

@@ -28,13 +28,13 @@ use crate::out;
     curl --cacert cred/ca.pem https://localhost:8443/health")]
 pub(crate) struct Args {
     /// Address to listen on; repeatable
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
     /// Address to listen on and demand a client certificate; repeatable
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     mtls_listen: Vec<SocketAddr>,
     /// Address to listen on over TCP without TLS, for HTTP/1.1, HTTP/2 and gRPC; repeatable
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     plaintext_listen: Vec<SocketAddr>,
     /// How every request except those for /health must prove who sends it
     #[arg(long, value_enum)]
@@ -239,6 +239,11 @@ impl Args {
             ..Config::default()
         })
     }
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let write = "write ADDRESS:PORT, e.g. 127.0.0.1:8443 or [::1]:8443; port 0 is any free port";
+    text.parse().map_err(|_| write.to_owned())
 }
 
 fn parse_time_threshold(text: &str) -> Result<f32, String> {

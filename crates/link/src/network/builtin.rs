@@ -20,7 +20,10 @@ pub fn find(name: &str) -> Result<Network, NetworkError> {
             let known: Vec<&str> = BUILTIN.iter().map(|(known, _)| *known).collect();
             Err(NetworkError::Unknown {
                 name: clip(name),
-                hint: hint(name, &known),
+                hint: match hint(name, &known) {
+                    all if all.starts_with(';') => all + "; or the path of your own, FILE.toml",
+                    nearest => nearest,
+                },
             })
         }
     }

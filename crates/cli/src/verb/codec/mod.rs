@@ -103,11 +103,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let bench = Bench::open(programs, missing, options).context("cannot prepare the bench")?;
     let known = bench.codecs();
     if let Some(unknown) = args.codec.iter().find(|c| !known.contains(c.as_str())) {
+        let hint = config::did_you_mean(unknown, known.iter().copied());
         let known: Vec<&str> = known.into_iter().collect();
-        anyhow::bail!(
-            "no runner has the codec `{unknown}`; known: {}",
-            known.join(", ")
-        );
+        return Err(match known.is_empty() {
+            true => anyhow::anyhow!("no runner answers, so no codec can be measured"),
+            false => exit::usage(format!(
+                "no runner has the codec `{unknown}`{hint}; known: {}",
+                known.join(", ")
+            )),
+        });
     }
     let mut progress = TerminalProgress::new()?;
     if args.check {
@@ -163,12 +167,13 @@ fn messages(args: &Args) -> anyhow::Result<Vec<Name>> {
                 .any(|size| name.ends_with(&format!("-{size}")))
         };
         let messages: Vec<Name> = Name::ALL.into_iter().filter(sized).collect();
-        anyhow::ensure!(
-            !messages.is_empty(),
-            "no message has the size {}; known: 100B, 2kB, 20kB, 100kB, 1MB",
-            args.size.join(", ")
-        );
-        return Ok(messages);
+        return match messages.is_empty() {
+            true => Err(exit::usage(format!(
+                "no message has the size {}; known: 100B, 2kB, 20kB, 100kB, 1MB",
+                args.size.join(", ")
+            ))),
+            false => Ok(messages),
+        };
     }
     match args.all || args.check {
         true => Ok(Name::ALL.to_vec()),
@@ -181,10 +186,15 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
     let lab = crate::home::open(args.home.as_deref())?;
     let known: Vec<&str> = lab.stacks.runners().map(|r| r.runtime.as_str()).collect();
     if let Some(unknown) = args.runtime.iter().find(|r| !known.contains(&r.as_str())) {
-        anyhow::bail!(
-            "no runtime is named `{unknown}`; known: {}",
+        let meant = runtime_of(unknown).filter(|runtime| known.contains(runtime));
+        let hint = match meant {
+            Some(runtime) => format!(" (did you mean `{runtime}`?)"),
+            None => config::did_you_mean(unknown, known.iter().copied()),
+        };
+        return Err(exit::usage(format!(
+            "no runtime is named `{unknown}`{hint}; known: {}",
             known.join(", ")
-        );
+        )));
     }
     let mut programs = Vec::new();
     let mut missing = Vec::new();
@@ -220,6 +230,16 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
             .join("; ")
     );
     Ok((programs, missing))
+}
+
+/// Returns the runtime that people mean by the name of a language or platform.
+fn runtime_of(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().as_str() {
+        "java" | "kotlin" | "android" => "jvm",
+        "c#" | "csharp" | "dotnet" | ".net" | "unity" => "mono",
+        "golang" => "go",
+        _ => return None,
+    })
 }
 
 fn print(table: &Table, args: &Args) -> anyhow::Result<()> {

@@ -90,15 +90,20 @@ fn sample_report(
 
 fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     let name = file.display().to_string();
-    let meta = std::fs::metadata(file).with_context(|| format!("cannot read {name}"))?;
-    anyhow::ensure!(meta.is_file(), "{name} is not a file; give JSON files");
+    let failed = |e| exit::file_error(format!("cannot read {name}"), e);
+    let meta = std::fs::metadata(file).map_err(failed)?;
+    if !meta.is_file() {
+        return Err(exit::usage(format!(
+            "{name} is not a file; give JSON files"
+        )));
+    }
     // Checked before the file is in memory.
     anyhow::ensure!(
         meta.len() <= MAX_SAMPLE_BYTES as u64,
         "{name} has {} bytes; the limit is {MAX_SAMPLE_BYTES}",
         meta.len()
     );
-    let json = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+    let json = std::fs::read(file).map_err(failed)?;
     Ok((name, json))
 }
 

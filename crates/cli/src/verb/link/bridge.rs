@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use link::Network;
-use pump::Bridge;
+use pump::{Bridge, BridgeError};
 
 use super::audit;
 use crate::exit;
@@ -25,18 +25,30 @@ pub(crate) fn run(
     print_audit: bool,
 ) -> anyhow::Result<u8> {
     let stop = crate::interrupt::stop_flag("stopping")?;
-    let bridge =
-        Bridge::start(network, seed, interfaces).map_err(|e| exit::Unsuitable(e.into()))?;
+    let bridge = Bridge::start(network, seed, interfaces).map_err(|e| match e {
+        BridgeError::Interface { ref source, .. }
+            if source.raw_os_error() == Some(libc::ENODEV) =>
+        {
+            exit::usage(format!("--between: {e}"))
+        }
+        other => other.into(),
+    })?;
     let [near, far] = interfaces;
     out::note!("{}: {}", network.name, network.numbers());
     out::note!("bridging {near} (client) and {far} (server)");
     let code = match command.split_first() {
         None => wait_for(&stop),
         Some((program, args)) => {
-            let mut child = Command::new(program)
-                .args(args)
-                .spawn()
-                .with_context(|| format!("cannot run {}", program.display()))?;
+            let mut child = match Command::new(program).args(args).spawn() {
+                Ok(child) => child,
+                Err(e) => {
+                    out::note!("commute: cannot run {}: {e}", program.display());
+                    return Ok(match e.kind() {
+                        std::io::ErrorKind::NotFound => exit::NOT_FOUND,
+                        _ => exit::NOT_RUN,
+                    });
+                }
+            };
             let status = child.wait().context("cannot wait for the command")?;
             status.code().map_or(exit::INTERRUPTED, |code| code as u8)
         }

@@ -63,7 +63,10 @@ impl std::str::FromStr for Forward {
             Ok(port) => port,
         };
         let to = std::net::ToSocketAddrs::to_socket_addrs(to)
-            .map_err(|e| wrong(format!("`{to}`: {e}")))?
+            .map_err(|e| match e.kind() {
+                io::ErrorKind::InvalidInput => wrong(format!("`{to}`: {e}")),
+                _ => format!("cannot look up `{to}`: {e}"),
+            })?
             .next()
             .ok_or_else(|| wrong(format!("`{to}` has no address")))?;
         Ok(Forward { port, to })

@@ -36,7 +36,8 @@ const CAPTURE_BYTES: usize = 256 << 20;
 /// where it may also capture packets (tcpdump -i eth0) and ping. The only host it can reach is `far`,
 /// the far end of the link: --far runs a second program there, and --forward makes services of this
 /// host reachable there. Exits with the command's status: 128 plus the signal's number if a signal
-/// ended it, 127 if it does not exist, 126 if it cannot be run.
+/// ended it, 127 if it does not exist, 126 if it cannot be run. Where commute itself fails, exits with
+/// 125.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
@@ -103,12 +104,23 @@ pub(crate) struct Args {
     /// Needs root.
     #[arg(long, num_args = 2, value_names = ["IF1", "IF2"], conflicts_with_all = ["forward", "far", "pcap"])]
     between: Vec<String>,
-    /// The command and its arguments
-    #[arg(last = true, required_unless_present = "between", value_name = "CMD")]
+    /// The command and its arguments; put -- before it if it begins with a hyphen
+    #[arg(
+        trailing_var_arg = true,
+        required_unless_present = "between",
+        value_name = "CMD"
+    )]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    run_command(args).map_err(|e| match exit::code_of(&e) {
+        exit::USAGE => e,
+        _ => exit::with(exit::WRAPPER, e),
+    })
+}
+
+fn run_command(args: &Args) -> anyhow::Result<u8> {
     let network = crate::verb::networks::find(&args.network)?.with_overrides(&args.overrides()?)?;
     if let [near, far] = &args.between[..] {
         return bridge::run(&network, args.seed, [near, far], &args.command, args.audit);
@@ -125,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         visible: Vec::new(),
         writable: Vec::new(),
     };
-    let mut bench = Bench::start(&options).map_err(|e| exit::Unsuitable(e.into()))?;
+    let mut bench = Bench::start(&options)?;
     if !bench.facts().realtime {
         out::note!("{NOT_REALTIME}");
     }

@@ -116,6 +116,7 @@ impl Job {
             return Job::resumed(dir, args.blocks, lab);
         }
         let file = args.study.as_deref().unwrap_or(Path::new(""));
+        check_study(file, lab)?;
         let quick = args.quick.then_some(QUICK_BLOCKS);
         if let Some(server) = &args.server {
             lab.stacks.find_server(server)?;
@@ -139,7 +140,9 @@ impl Job {
             plan = plan_with(first_look(&plan))?;
         }
         if servers.len() > 1 {
-            anyhow::bail!("--server: this study compares servers; leave --server out");
+            return Err(exit::usage(
+                "--server: this study compares servers; leave --server out",
+            ));
         }
         let free = || next_free(Path::new("runs"), &plan.study.name);
         Ok(Job {
@@ -197,7 +200,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         ranks,
     } = Job::of(args, &lab)?;
     if args.budget.is_some() && !until_decided {
-        anyhow::bail!("--budget is for runs with --until-decided");
+        return Err(exit::usage("--budget is for runs with --until-decided"));
     }
     if args.dry_run {
         let warnings = lab.warnings(&plan);
@@ -252,6 +255,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
 }
 
+/// Returns an error if there is no file of this name, with the nearest study that there is.
+fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
+    let name = file.display();
+    if file.is_dir() {
+        return Err(exit::usage(format!(
+            "{name} is a folder; name the TOML file of a study"
+        )));
+    }
+    if file.exists() {
+        return Ok(());
+    }
+    let folder = lab.home.root.join("studies");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let wanted = file.file_name().unwrap_or_default().to_string_lossy();
+    let hint = config::did_you_mean(&wanted, names.iter().map(String::as_str));
+    let folder = folder.display();
+    Err(exit::usage(format!(
+        "there is no file {name}; commute's own studies are in {folder}{hint}"
+    )))
+}
+
 /// What a run has measured when it ends.
 struct Measured {
     ended: Ended,
@@ -276,7 +303,7 @@ fn measure(
             progress.event(&event);
         });
         progress.finish();
-        let ended = ended.map_err(crate::home::classify)?;
+        let ended = ended?;
         let store = record::Store::open(&options.out)?;
         let data = store.read()?;
         let summary = report::summarise(&data);
@@ -339,7 +366,7 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
 
 fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {
     out::note!("self-test: checking the lab against known physics over a 100 ms link ...");
-    let checks = lab.self_test(plan).map_err(crate::home::classify)?;
+    let checks = lab.self_test(plan)?;
     for check in checks.iter().filter(|c| !c.pass) {
         out::note!("self-test: {}", lab::check_line(check));
     }

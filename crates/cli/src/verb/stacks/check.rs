@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::Context as _;
 use indicatif::ProgressBar;
 use lab::{Conformance, Driver, Finding, Lab, Matrix, Report, Verdict};
 
@@ -59,14 +58,14 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     let (paths, names): (Vec<_>, Vec<_>) =
         (args.name.iter().cloned()).partition(|name| name.contains('/'));
     let external: Vec<Driver> = (paths.iter())
-        .map(|path| Driver::at(path.as_ref()).with_context(|| path.clone()))
+        .map(|path| Driver::at(path.as_ref()).map_err(|e| exit::file_error(path.clone(), e)))
         .collect::<anyhow::Result<_>>()?;
     let mut drivers: Vec<&Driver> = external.iter().collect();
     if !names.is_empty() || paths.is_empty() {
         drivers.extend(selected(lab, &names)?);
     }
     let jobs = usize::from(args.jobs).min(drivers.len());
-    let suites = Conformance::start(lab, &args.server, jobs).map_err(crate::home::classify)?;
+    let suites = Conformance::start(lab, &args.server, jobs)?;
     let mut matrix = Matrix::default();
     let mut missing = Vec::new();
     let results = examine(suites, &drivers, args.case.as_deref());
