@@ -156,7 +156,12 @@ fn reversed(comparison: &Comparison) -> Comparison {
 fn inverted(q: &Quantity) -> Quantity {
     let invert = |x: f64| match q.unit {
         Unit::Factor => 1.0 / x,
-        Unit::Ns | Unit::Bytes | Unit::BitsPerSecond | Unit::PerSecond | Unit::Joules => -x,
+        Unit::Ns
+        | Unit::Bytes
+        | Unit::BitsPerSecond
+        | Unit::PerSecond
+        | Unit::Joules
+        | Unit::Percent => -x,
     };
     let finite = |x: Option<f64>| x.map(invert).filter(|x| x.is_finite());
     Quantity {

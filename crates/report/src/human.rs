@@ -8,7 +8,7 @@ use crate::summary::{NetworkSummary, Summary};
 use crate::sweep::Sweep;
 use crate::table::Table;
 use crate::text::{INDENT, chars, plain, wrapped};
-use crate::wording::{a_a_line, cells_line, interval_note, self_test_words};
+use crate::wording::{a_a_line, cells_line, interval_note, self_test_words, threshold_line};
 
 /// In a narrower terminal, not even one column would fit beside the names.
 const MIN_WIDTH: usize = 60;
@@ -28,6 +28,12 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     for sweep in &summary.sweeps {
         out.push('\n');
         out += &page.sweep(sweep);
+    }
+    if !summary.thresholds.is_empty() {
+        out += "\nThresholds:\n";
+    }
+    for result in &summary.thresholds {
+        out += &page.wrapped(&plain(&threshold_line(result)), INDENT);
     }
     out.push('\n');
     out += &page.wrapped(&cells_line(&summary.cells), "");

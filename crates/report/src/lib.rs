@@ -11,8 +11,10 @@
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
-//!    (`docs/report.schema.json`), [`html`] as one offline page. [`csv`] is not a summary but the
-//!    calls themselves, one per row, for other tools.
+//!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request. [`csv`]
+//!    is not a summary but the calls themselves, one per row, for other tools.
+//!
+//! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!
 //! [`ByBlock`] are the values by block behind all verdicts. [`decide`] makes the same verdicts of them
 //! without the records, for `crates/findings`.
@@ -22,7 +24,7 @@
 //! are derived from the same verdicts, so that they cannot contradict each other.
 //!
 //! Names come from files that anyone may write: the terminal gets them without control characters,
-//! the page gets them escaped by `maud`, and without control characters too.
+//! the page gets them escaped by `maud`, Markdown by `markdown`, both without control characters.
 
 mod answer;
 mod by_block;
@@ -34,6 +36,7 @@ mod csv;
 mod html;
 mod human;
 mod load;
+mod markdown;
 mod measure;
 mod noise;
 mod number;
@@ -52,6 +55,7 @@ mod summary;
 mod sweep;
 mod table;
 mod text;
+mod threshold;
 mod wording;
 
 pub use by_block::{
@@ -62,6 +66,7 @@ pub use configuration::{Configuration, Difference};
 pub use csv::{COLUMNS, csv};
 pub use html::html;
 pub use human::human;
+pub use markdown::markdown;
 pub use number::{Size, count, duration, percent, size, with_interval};
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use regret::{Regret, regret};
@@ -75,7 +80,8 @@ pub use summary::measure::{
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
-pub use wording::{cells_line, verdict_words};
+pub use threshold::{Names, Threshold, ThresholdOutcome, ThresholdResult, apply_thresholds};
+pub use wording::{cells_line, threshold_line, verdict_words};
 
 pub use sweep::{Sweep, Trend};
 

@@ -158,6 +158,7 @@ impl Scale {
             ],
             Unit::PerSecond => &[("/s", 1.0)],
             Unit::Joules => &[("J", 1.0), ("mJ", 1e-3)],
+            Unit::Percent => &[("%", 1.0)],
             Unit::Factor => &[("x", 1.0)],
         };
         let fits = steps.iter().find(|(_, factor)| value.abs() >= *factor);

@@ -68,6 +68,9 @@ pub enum Unit {
     /// Joules.
     #[serde(rename = "J")]
     Joules,
+    /// Percent.
+    #[serde(rename = "%")]
+    Percent,
     /// A dimensionless ratio.
     #[serde(rename = "factor")]
     Factor,
@@ -145,6 +148,7 @@ impl Unit {
             Unit::PerSecond => "1/s",
             Unit::Joules => "J",
             Unit::BitsPerSecond => "bit/s",
+            Unit::Percent => "%",
             Unit::Factor => "factor",
         }
     }
@@ -180,6 +184,7 @@ mod tests {
             (Unit::PerSecond, "1/s"),
             (Unit::Joules, "J"),
             (Unit::BitsPerSecond, "bit/s"),
+            (Unit::Percent, "%"),
             (Unit::Factor, "factor"),
         ] {
             assert_eq!(unit.name(), name);

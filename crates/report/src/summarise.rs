@@ -56,6 +56,7 @@ pub fn summarise(data: &RunData) -> Summary {
         cells: summariser.cells.counts(data, |_, _| true),
         noise,
         networks,
+        thresholds: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use stats::Verdict;
 
 use crate::load;
-use crate::number::{size, with_interval};
+use crate::number::with_interval;
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
 use crate::sending::loss_words;
@@ -13,7 +13,7 @@ use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
 use crate::text::{INDENT, chars, plain, wrapped};
 use crate::wording::{
-    connections_words, energy_words, ip_words, remarks, sender_words, verdict_words,
+    connections_words, energy_words, finding_words, ip_words, remarks, sender_words,
 };
 
 const GAP: &str = "   ";
@@ -276,18 +276,12 @@ fn p95(arm: &ArmSummary, measure: usize) -> Option<&Quantity> {
 
 /// Returns a verdict in words, with the difference if it is decided, and its colour.
 fn words(comparison: &Comparison) -> (String, &'static str) {
-    let words = verdict_words(comparison.verdict);
-    let faster = comparison.verdict == Verdict::Faster;
-    let words = match (comparison.verdict, size(&comparison.difference, faster)) {
-        (Verdict::Faster | Verdict::Slower, Some(size)) => format!("{} {words}", size.value),
-        _ => words.to_owned(),
-    };
     let code = match comparison.verdict {
         Verdict::Faster => "\x1b[32m",
         Verdict::Slower => "\x1b[31m",
         _ => "\x1b[2m",
     };
-    (words, code)
+    (finding_words(comparison), code)
 }
 
 fn shown(quantity: Option<&Quantity>) -> String {

@@ -4,13 +4,14 @@ use record::Proof;
 use stats::{Outlook, Verdict};
 
 use crate::configuration::SERVER_LIBRARY;
-use crate::number::{count, duration, percent};
+use crate::number::{count, duration, percent, size, with_interval};
 use crate::pairing;
 use crate::quantity::Quantity;
 use crate::sending;
 use crate::summary::arm::{ArmSummary, Energy, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
+use crate::threshold::{ThresholdOutcome, ThresholdResult};
 
 /// Errors that a remark names: messages of libraries may differ with every request.
 const MAX_ERRORS: usize = 3;
@@ -25,6 +26,39 @@ pub fn verdict_words(verdict: Verdict) -> &'static str {
         Verdict::NotFaster => "not faster",
         Verdict::CannotTell { .. } => "cannot tell",
     }
+}
+
+/// Returns a verdict in words, with the difference if it is decided, e.g. `118 ms faster`.
+pub(crate) fn finding_words(comparison: &Comparison) -> String {
+    let words = verdict_words(comparison.verdict);
+    let faster = comparison.verdict == Verdict::Faster;
+    match (comparison.verdict, size(&comparison.difference, faster)) {
+        (Verdict::Faster | Verdict::Slower, Some(size)) => format!("{} {words}", size.value),
+        _ => words.to_owned(),
+    }
+}
+
+/// Returns what a threshold found of a figure, e.g. `fail: first > 300ms: lan, hyper h2, first request:
+/// 384 ms [379, 387]`.
+pub fn threshold_line(result: &ThresholdResult) -> String {
+    let ThresholdResult {
+        threshold,
+        network,
+        arm,
+        label,
+        ..
+    } = result;
+    let outcome = match result.outcome {
+        ThresholdOutcome::Pass => "pass",
+        ThresholdOutcome::Fail => "FAIL",
+        ThresholdOutcome::CannotTell => "cannot tell",
+    };
+    let figure = result.figure.as_ref().map(with_interval);
+    let said: Vec<String> = figure.into_iter().chain(result.reason.clone()).collect();
+    format!(
+        "{outcome}: {threshold}: {network}, {arm}, {label}: {}",
+        said.join("; ")
+    )
 }
 
 /// Returns one line on how the planned cells ended.

@@ -51,6 +51,13 @@ fn terminal_report() {
 }
 
 #[test]
+fn markdown_report() {
+    let data = run_with_noise();
+    let summary = report::summarise(&data);
+    golden("tests/golden/report.md", &report::markdown(&summary, &data));
+}
+
+#[test]
 fn terminal_report_of_two_blocks() {
     let summary = report::summarise(&data(&quickstart(), &["true-metro"], 2, 1));
     golden(

@@ -4,25 +4,27 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use record::{RunData, Store};
-use report::Summary;
+use report::{Summary, Threshold, ThresholdOutcome};
 
 use crate::{exit, out};
 
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter. Exits with 3 if an arm's requests failed mostly.
+/// matter. Exits with 3 if an arm's requests failed mostly, or if a condition of --fail-if holds.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
     commute report shard-1 shard-2 --html report.html\n  \
+    commute report runs/quickstart-1 --fail-if 'first.p95 > 300ms' --fail-if 'errors > 1%'\n  \
     commute report runs/quickstart-1 --format csv > calls.csv\n  \
+    commute report runs/quickstart-1 --format markdown | gh pr comment 7 --body-file -\n  \
     commute report runs/client-1 --regret 'client auto' --oracle 'client h2' --oracle 'client h3'")]
 pub(crate) struct Args {
     /// Folders of a run or of its shards
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// Output: a summary for people, the summary as JSON, or every request as CSV
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     /// Instead, what this arm lost by choosing, against the better of the arms of --oracle
@@ -31,6 +33,15 @@ pub(crate) struct Args {
     /// An arm that the arm of --regret chooses between; give it once for each
     #[arg(long, value_name = "ARM", requires = "regret")]
     oracle: Vec<String>,
+    /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; repeatable
+    ///
+    /// `[ARM/][GROUP.]MEASURE[.FIGURE] OPERATOR VALUE [on NETWORK]`: MEASURE is first, warm, whole or
+    /// load (requests that are bound by time), FIGURE median (if left out), p50, p90, p95, p99 or p99.9,
+    /// OPERATOR <, <=, > or >=, and VALUE has ns, us, ms or s. Or MEASURE is goodput, with e.g. 5Mbit/s,
+    /// or errors, with e.g. 1%. Each is printed with its figure; one without enough requests does not
+    /// fail.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<Threshold>,
     /// Also write the report as a self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -39,8 +50,13 @@ pub(crate) struct Args {
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
+    /// Tables for a terminal
     Human,
+    /// For a pull request
+    Markdown,
+    /// The summary, as docs/report.schema.json says
     Json,
+    /// Every request of every cell
     Csv,
 }
 
@@ -54,12 +70,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(arm) = &args.regret {
         return print_regret(&data, arm, &args.oracle);
     }
-    let summary = report::summarise(&data);
+    let mut summary = report::summarise(&data);
+    apply(&args.fail_if, &mut summary)?;
     if let Some(file) = &args.html {
         write(file, &report::html(&summary, &data))?;
     }
     print(&summary, &data, args.format)?;
-    Ok(validity(&summary))
+    Ok(exit_code(&summary))
 }
 
 /// Prints what choosing cost, as a table.
@@ -118,6 +135,11 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
     Ok(exit::PASS)
 }
 
+/// Applies thresholds to a report.
+pub(crate) fn apply(thresholds: &[Threshold], summary: &mut Summary) -> anyhow::Result<()> {
+    report::apply_thresholds(summary, thresholds).map_err(|e| exit::usage(format!("--fail-if {e}")))
+}
+
 /// Prints the report to standard output.
 pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
@@ -125,9 +147,16 @@ pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow
             let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             report::human(summary, width(), color)
         }
+        Format::Markdown => report::markdown(summary, data),
         Format::Json => report::json(summary),
         Format::Csv => report::csv(data),
     };
+    if format == Format::Csv {
+        // It has no place for them.
+        for result in &summary.thresholds {
+            out::note!("{}", report::threshold_line(result));
+        }
+    }
     out::print(&text)
 }
 
@@ -137,11 +166,13 @@ pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyh
     write(&dir.join("report.json"), &report::json(summary))
 }
 
-/// Returns the exit code of a report: a threshold failed if results must not be used.
-pub(crate) fn validity(summary: &Summary) -> u8 {
-    match summary.invalid.is_empty() {
-        true => exit::PASS,
-        false => exit::THRESHOLD,
+/// Returns the exit code of a report: whether its results can be used, and all thresholds passed.
+pub(crate) fn exit_code(summary: &Summary) -> u8 {
+    let failed = |outcome| outcome == ThresholdOutcome::Fail;
+    let failed = summary.thresholds.iter().any(|r| failed(r.outcome));
+    match failed || !summary.invalid.is_empty() {
+        true => exit::THRESHOLD,
+        false => exit::PASS,
     }
 }
 

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sweep::Sweep;
+use crate::threshold::ThresholdResult;
 use arm::{ArmSummary, Attempts};
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
@@ -53,6 +54,9 @@ pub struct Summary {
     /// Each decisive measure along the levels of each swept setting; empty without a sweep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
+    /// What the thresholds found that the report was asked to apply; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<ThresholdResult>,
     /// What a reader must know to interpret the figures.
     pub notes: Vec<String>,
 }

@@ -15,7 +15,7 @@ use stats::Ranks;
 
 use crate::exit;
 use crate::out;
-use crate::verb::report::{Format, print, validity, write_files};
+use crate::verb::report::{Format, apply, exit_code, print, write_files};
 use progress::Progress;
 use until_decided::{Next, UntilDecided, first_look};
 
@@ -82,6 +82,9 @@ pub(crate) struct Args {
     /// Save the server's qlog of every QUIC connection
     #[arg(long, conflicts_with = "resume")]
     qlog: bool,
+    /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; see `commute report --help`
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<report::Threshold>,
     /// Skip the self-test before the first cell
     #[arg(long)]
     no_self_test: bool,
@@ -202,6 +205,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.budget.is_some() && !until_decided {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
+    check_thresholds(&args.fail_if, &plan)?;
     if args.dry_run {
         let warnings = lab.warnings(&plan);
         crate::out::print(&dry_run::text(&plan, shard, jobs, ranks, &warnings))?;
@@ -235,10 +239,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let Measured {
         ended,
         data,
-        summary,
+        mut summary,
         plan,
         next,
     } = measured;
+    apply(&args.fail_if, &mut summary)?;
     if next == Some(Next::BudgetSpent) {
         let command = resume_command(&out, args);
         out::note!("the budget is spent; to continue: {command} --budget 30m");
@@ -251,7 +256,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             out::note!("stopped; to continue: {}", resume_command(&out, args));
             Ok(exit::INTERRUPTED)
         }
-        Ended::Complete => Ok(threshold(&plan.study, &data).max(validity(&summary))),
+        Ended::Complete => Ok(threshold(&plan.study, &data).max(exit_code(&summary))),
     }
 }
 
@@ -277,6 +282,23 @@ fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
     Err(exit::usage(format!(
         "there is no file {name}; commute's own studies are in {folder}{hint}"
     )))
+}
+
+/// Returns an error if a threshold names what the plan does not have.
+fn check_thresholds(thresholds: &[report::Threshold], plan: &Plan) -> anyhow::Result<()> {
+    let names = report::Names {
+        arms: plan.study.arms.iter().map(|arm| arm.name.clone()).collect(),
+        groups: plan
+            .workload
+            .groups
+            .iter()
+            .map(|group| group.name.clone())
+            .collect(),
+        networks: plan.networks.iter().map(|n| n.link.name.clone()).collect(),
+    };
+    let check = |threshold: &report::Threshold| threshold.check_names(&names);
+    let checked = thresholds.iter().try_for_each(check);
+    checked.map_err(|e| exit::usage(format!("--fail-if {e}")))
 }
 
 /// What a run has measured when it ends.
