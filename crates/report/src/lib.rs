@@ -16,6 +16,8 @@
 //!
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!
+//! [`compare_runs`] compares the arms of one run with those of another ([`RunChanges`]).
+//!
 //! [`ByBlock`] are the values by block behind all verdicts. [`decide`] makes the same verdicts of them
 //! without the records, for `crates/findings`.
 //!
@@ -29,6 +31,7 @@
 mod answer;
 mod by_block;
 mod cells;
+mod changes;
 mod compare;
 mod configuration;
 mod cost;
@@ -61,6 +64,7 @@ mod wording;
 pub use by_block::{
     BYTES, BlockValue, ByBlock, Kind, Place, Values, decide, energy_labels, median,
 };
+pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
 pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::{COLUMNS, csv};

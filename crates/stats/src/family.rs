@@ -64,24 +64,30 @@ pub fn decide(families: &[Family], error: f64, ranks: Ranks) -> Vec<FamilyResult
         .iter()
         .map(|family| sorted(family.iter().filter_map(Measured::counted)))
         .collect();
+    measured
+        .iter()
+        .zip(levels(&p_values, error))
+        .map(|(family, (level, decided))| FamilyResult {
+            level,
+            selected: decided > 0,
+            comparisons: family.iter().map(|m| m.compare(level, ranks)).collect(),
+        })
+        .collect()
+}
+
+/// Returns, for each family of sorted p-values, the level of its intervals and how many comparisons are
+/// decided at it.
+pub(crate) fn levels(p_values: &[Vec<f64>], error: f64) -> Vec<(Level, usize)> {
     let simes = sorted(p_values.iter().filter(|p| !p.is_empty()).map(|p| simes(p)));
     let share = error / simes.len().max(1) as f64;
     let selected = rejected(&simes, share);
     let error_of_family = share * selected.max(1) as f64;
-    measured
-        .iter()
-        .zip(&p_values)
-        .map(|(family, p_values)| {
-            let share = error_of_family / p_values.len().max(1) as f64;
-            let decided = rejected(p_values, share);
-            let level = Level::of_error(share * decided.max(1) as f64);
-            FamilyResult {
-                level,
-                selected: decided > 0,
-                comparisons: family.iter().map(|m| m.compare(level, ranks)).collect(),
-            }
-        })
-        .collect()
+    let of_family = |p_values: &Vec<f64>| {
+        let share = error_of_family / p_values.len().max(1) as f64;
+        let decided = rejected(p_values, share);
+        (Level::of_error(share * decided.max(1) as f64), decided)
+    };
+    p_values.iter().map(of_family).collect()
 }
 
 /// Compares one arm with the baseline at `level`, apart from any family.

@@ -24,6 +24,11 @@
 //! an interval where each block has enough requests, and [`compare_reliability`] compares failures.
 //! [`fisher_exact`] compares two shares of independent events.
 //!
+//! # Two runs
+//!
+//! [`decide_changes`] compares an arm with itself in another run. No block of one belongs to a block of the
+//! other, so each is compared with each.
+//!
 //! # Many comparisons
 //!
 //! A report makes one comparison for each arm, network and measure, and its readers look at the most
@@ -61,6 +66,7 @@ mod quantile;
 mod ranks;
 mod reliability;
 mod span;
+mod unpaired;
 mod verdict;
 
 pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
@@ -77,4 +83,5 @@ pub use quantile::{
 pub use ranks::{MIN_BLOCKS, Ranks};
 pub use reliability::{Reliability, ReliabilityVerdict, Requests, compare_reliability};
 pub use span::Span;
+pub use unpaired::{Change, TwoRuns, decide_changes};
 pub use verdict::{Comparison, Verdict, default_margin_ns};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    Differences, Family, FamilyResult, Level, Quantile, Ranks, Requests, Span, Verdict,
-    compare_reliability, decide, estimate, fisher_exact, quantile, rank_correlation,
+    Differences, Family, FamilyResult, Level, Quantile, Ranks, Requests, Span, TwoRuns, Verdict,
+    compare_reliability, decide, decide_changes, estimate, fisher_exact, quantile,
+    rank_correlation,
 };
 
 /// Returns the fields of every line but the first.
@@ -48,6 +49,24 @@ fn ranks_and_their_errors() {
             number(row[4]),
             &format!("{row:?}"),
         );
+    }
+}
+
+#[test]
+fn differences_between_two_runs() {
+    for row in rows(include_str!("data/shifts.csv")) {
+        let runs = TwoRuns {
+            old: spans(row[0]),
+            new: spans(row[1]),
+            margin: 0.0,
+        };
+        let got = decide_changes(&[vec![runs]], 0.05)[0][0].difference;
+        let expected = row[2..].iter().map(|field| number(field));
+        let interval = got.interval;
+        let of_ours = [got.value.lo, interval.lo, interval.hi, interval.coverage];
+        for (ours, expected) in of_ours.into_iter().zip(expected) {
+            assert_close(ours, expected, row[1]);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file or folder per verb: its arguments and its `run`.
 
 pub(crate) mod codec;
+pub(crate) mod compare;
 pub(crate) mod confined;
 pub(crate) mod doctor;
 pub(crate) mod findings;

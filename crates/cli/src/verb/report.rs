@@ -182,7 +182,7 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// Returns the terminal's width, or 110 columns when there is none.
-fn width() -> usize {
+pub(crate) fn width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()
         .map(|size| usize::from(size.ws_col))

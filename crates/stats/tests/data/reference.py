@@ -189,6 +189,41 @@ def families():
     write("families.csv", header, rows)
 
 
+def at_most(u, m, n):
+    """The probability of a Mann-Whitney statistic of at most u, from samples that have just that."""
+    above_all, above_some = divmod(u, n)
+    old = np.arange(n, dtype=float)
+    new = np.full(m, -1.0) - np.arange(m) / 1000
+    new[:above_all] = n + np.arange(above_all)
+    if above_some:
+        new[above_all] = above_some - 0.5
+    return stats.mannwhitneyu(new, old, alternative="less", method="exact").pvalue
+
+
+def shifts():
+    """Hodges-Lehmann estimates with 95 % intervals of two samples without pairs."""
+    rows = []
+    for m, n in [(3, 4), (4, 4), (6, 9), (10, 12), (14, 14), (30, 8)]:
+        old = np.round(100 + 10 * RANDOM.standard_t(3, size=n), 3)
+        new = np.round(110 + 10 * RANDOM.standard_t(3, size=m), 3)
+        differences = np.sort(np.subtract.outer(new, old).ravel())
+        rank = 0
+        while 2 * at_most(rank, m, n) <= ERROR:
+            rank += 1
+        shown = max(rank, 1)
+        rows.append(
+            [
+                numbers(old),
+                numbers(new),
+                repr(float(np.median(differences))),
+                repr(float(differences[shown - 1])),
+                repr(float(differences[m * n - shown])),
+                repr(float(1 - 2 * at_most(shown - 1, m, n))),
+            ]
+        )
+    write("shifts.csv", ["old", "new", "estimate", "low", "high", "coverage"], rows)
+
+
 if __name__ == "__main__":
     ranks()
     intervals()
@@ -197,3 +232,4 @@ if __name__ == "__main__":
     sign_tests()
     fisher()
     families()
+    shifts()

@@ -1,0 +1,63 @@
+//! `commute compare OLD NEW`: what changed between two runs of a study.
+
+use std::path::{Path, PathBuf};
+
+use record::{RunData, Store};
+use report::ChangeVerdict;
+
+use crate::verb::report::width;
+use crate::{exit, out};
+
+/// Compare two runs of a study: what became faster or slower?
+///
+/// Each arm is compared with itself, in each measure on each network. Blocks of different runs are not
+/// paired, so that differences must be larger to be seen than within a run, and whatever else changed
+/// between the runs is part of them: warns where kernel, processor, commute or plan differ.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    commute compare runs/quickstart-1 runs/quickstart-2\n  \
+    commute compare runs/main runs/branch --format markdown --fail-if-slower")]
+pub(crate) struct Args {
+    /// Folder of the old run
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// Folder of the new run
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Exit with 3 if any arm became slower
+    #[arg(long)]
+    fail_if_slower: bool,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Tables for a terminal
+    Human,
+    /// For a pull request
+    Markdown,
+    /// As docs/compare.schema.json says
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    let changes = report::compare_runs(&old, &new).map_err(exit::usage)?;
+    out::print(&match args.format {
+        Format::Human => changes.human(width()),
+        Format::Markdown => changes.markdown(),
+        Format::Json => changes.json(),
+    })?;
+    let slower = changes.count(ChangeVerdict::Slower) > 0;
+    Ok(match args.fail_if_slower && slower {
+        true => exit::THRESHOLD,
+        false => exit::PASS,
+    })
+}
+
+fn read(dir: &Path) -> anyhow::Result<RunData> {
+    Ok(Store::open(dir)?.read()?)
+}

@@ -1,0 +1,128 @@
+//! A comparison of two runs for a terminal and as Markdown.
+
+use comfy_table::{CellAlignment, Table, presets};
+use time::OffsetDateTime;
+
+use super::{ArmChange, ChangeVerdict, RunChanges, RunFacts};
+use crate::markdown::escaped;
+use crate::number::{count, with_interval};
+use crate::text::{INDENT, plain, wrapped};
+
+const HEADINGS: [&str; 6] = ["measure", "arm", "old", "new", "new - old", "verdict"];
+/// Its numbers are aligned to the right.
+const FIGURES: std::ops::Range<usize> = 2..5;
+
+impl RunChanges {
+    /// Returns the comparison for a terminal that is `width` characters wide. The tables keep their width.
+    pub fn human(&self, width: usize) -> String {
+        let mut out = wrapped(&plain(&self.sentence()), "", width);
+        out.push('\n');
+        for (name, facts) in [("old", &self.old), ("new", &self.new)] {
+            out += &wrapped(&plain(&format!("{name}: {}", facts.words())), INDENT, width);
+        }
+        for warning in &self.warnings {
+            out += &wrapped(&plain(&format!("warning: {warning}")), INDENT, width);
+        }
+        for (network, changes) in self.by_network() {
+            out += &format!("\n{INDENT}{}\n", plain(network));
+            let mut table = Table::new();
+            table.load_preset(presets::NOTHING).set_header(HEADINGS);
+            for column in FIGURES {
+                if let Some(column) = table.column_mut(column) {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+            for change in changes {
+                table.add_row(change.row().map(|text| plain(&text)));
+            }
+            let lines = table.trim_fmt();
+            out.extend(lines.lines().map(|line| format!("{INDENT}{line}\n")));
+        }
+        out + "\n" + &wrapped(NOTE, "", width)
+    }
+
+    /// Returns the comparison as Markdown, for a pull request.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("**{}**\n\n", escaped(&self.sentence()));
+        for (name, facts) in [("old", &self.old), ("new", &self.new)] {
+            out += &format!("- {name}: {}\n", escaped(&facts.words()));
+        }
+        for warning in &self.warnings {
+            out += &format!("- **warning:** {}\n", escaped(warning));
+        }
+        for (network, changes) in self.by_network() {
+            out += &format!("\n#### {}\n\n", escaped(network));
+            out += &format!(
+                "| {} |\n| --- | --- | ---: | ---: | ---: | --- |\n",
+                HEADINGS.join(" | ")
+            );
+            for change in changes {
+                let mut row = change.row().map(|text| escaped(&text));
+                if matches!(
+                    change.verdict,
+                    ChangeVerdict::Faster | ChangeVerdict::Slower
+                ) {
+                    row[5] = format!("**{}**", row[5]);
+                }
+                out += &format!("| {} |\n", row.join(" | "));
+            }
+        }
+        out + &format!("\n{}\n", escaped(NOTE))
+    }
+
+    fn sentence(&self) -> String {
+        let of = |verdict| self.count(verdict);
+        format!(
+            "{}: of {}, {} faster, {} slower, {} without a difference.",
+            self.study,
+            count(self.changes.len(), "comparison"),
+            of(ChangeVerdict::Faster),
+            of(ChangeVerdict::Slower),
+            of(ChangeVerdict::NoDifference),
+        )
+    }
+
+    fn by_network(&self) -> impl Iterator<Item = (&str, &[ArmChange])> {
+        let chunks = self.changes.chunk_by(|a, b| a.network == b.network);
+        chunks.map(|changes| (changes[0].network.as_str(), changes))
+    }
+}
+
+const NOTE: &str = "Negative is faster. [ ]: of a run, the 95 % interval of its median over blocks; of a \
+                    difference, the interval at which on average at most 5 % of the verdicts in a measure \
+                    are wrong. Blocks of different runs are not paired, so that whatever else changed \
+                    between the runs is part of the difference.";
+
+impl ArmChange {
+    fn row(&self) -> [String; 6] {
+        [
+            self.measure.clone(),
+            self.arm.clone(),
+            with_interval(&self.old),
+            with_interval(&self.new),
+            with_interval(&self.difference),
+            self.verdict.words().to_owned(),
+        ]
+    }
+}
+
+impl RunFacts {
+    fn words(&self) -> String {
+        let mut facts = Vec::new();
+        let started = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.started_unix_ns));
+        // Imported calls have no start and no machine.
+        if let (Ok(started), 1..) = (started, self.started_unix_ns) {
+            let (date, hour, minute) = (started.date(), started.hour(), started.minute());
+            facts.push(format!("{date} {hour:02}:{minute:02} UTC"));
+        }
+        facts.push(format!("commute {}", self.commute));
+        facts.extend(self.git.as_ref().map(|commit| format!("commit {commit}")));
+        if !self.kernel.is_empty() {
+            let cores = count(self.cores as usize, "core");
+            facts.push(format!("Linux {}, {}, {cores}", self.kernel, self.cpu));
+        }
+        facts.push(format!("seed {}", self.seed));
+        facts.push(count(self.blocks as usize, "block"));
+        facts.join(" · ")
+    }
+}
