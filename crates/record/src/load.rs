@@ -134,6 +134,11 @@ impl Distribution {
         found.map(|(_, ns)| ns.min(self.0.max()))
     }
 
+    /// Returns the histogram, in ns.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.0
+    }
+
     /// Returns the text that a record has.
     pub fn to_text(&self) -> String {
         let mut bytes = Vec::new();

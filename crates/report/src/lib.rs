@@ -11,8 +11,10 @@
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
-//!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request. [`csv`]
-//!    is not a summary but the calls themselves, one per row, for other tools.
+//!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request,
+//!    [`card`] as a picture. [`csv`]
+//!    is not a summary but the calls themselves, one per row, for other tools, and so
+//!    are [`hdr_logs`], their histograms.
 //!
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!
@@ -30,12 +32,14 @@
 
 mod answer;
 mod by_block;
+mod card;
 mod cells;
 mod changes;
 mod compare;
 mod configuration;
 mod cost;
 mod csv;
+mod hdr;
 mod html;
 mod human;
 mod load;
@@ -64,10 +68,12 @@ mod wording;
 pub use by_block::{
     BYTES, BlockValue, ByBlock, Kind, Place, Values, decide, energy_labels, median,
 };
+pub use card::card;
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
 pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::{COLUMNS, csv};
+pub use hdr::{HdrLog, hdr_logs};
 pub use html::html;
 pub use human::human;
 pub use markdown::markdown;

@@ -171,6 +171,9 @@ impl Scale {
     /// as many as make two significant digits.
     fn decimals(&self, reach: Option<f64>, value: f64) -> usize {
         let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 5.0) / self.factor;
+        if reach == 0.0 {
+            return 0;
+        }
         [1.95, 0.195, 0.0195]
             .iter()
             .position(|&step| reach >= step)
@@ -287,6 +290,12 @@ mod tests {
             (slower.value.as_str(), slower.range.as_str()),
             ("2.0x", "1.2 to 2.5")
         );
+    }
+
+    #[test]
+    fn nothing_needs_no_decimals() {
+        let none = Quantity::without_interval(stats::Span::exact(0.0), 10, Unit::Percent);
+        assert_eq!(with_interval(&none), "0 %");
     }
 
     #[test]

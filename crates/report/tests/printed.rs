@@ -173,3 +173,92 @@ fn csv_has_one_row_per_call_and_quotes_fields() {
         "invented,7,true-metro,0,\"quinn \"\"h3\"\", new\",n0-b0-a2,1,1,counted,clean,1,echo,"
     ));
 }
+
+#[test]
+fn card_has_the_answer_and_a_bar_per_arm() {
+    let summary = report::summarise(&run_with_noise());
+    golden("tests/golden/card.svg", &report::card(&summary));
+}
+
+/// Every text of a card with long names ends within it, by the width of DejaVu Sans, the widest of its
+/// fonts.
+#[test]
+fn no_text_of_a_card_is_cut() {
+    let mut arms = quickstart();
+    arms[2].name = "okhttp 5.1.0 over HTTP/3 by cronet 128, with 0-RTT";
+    arms[3].name = "averyveryverylongnamewithoutanyspaceinitthatmustbebroken";
+    let networks = [
+        "a-network-with-a-long-name-and-a-sweep-of-loss-down=5%-in-it-as-well",
+        "b",
+    ];
+    let summary = report::summarise(&data(&arms, &networks, 10, 1));
+    let card = report::card(&summary);
+    let texts: Vec<&str> = card.split("<text").skip(1).collect();
+    assert!(texts.len() > 20, "{card}");
+    for text in texts {
+        let (attributes, rest) = text.split_once('>').unwrap();
+        let (content, _) = rest.split_once('<').unwrap();
+        let x = attributes.split_once(" x=\"").unwrap().1;
+        let x: f64 = x.split_once('"').unwrap().0.parse().unwrap();
+        let px = if attributes.contains("answer") {
+            22.0
+        } else {
+            13.0
+        };
+        let width = content.chars().count() as f64 * px * 0.66;
+        let begin = if attributes.contains("end") {
+            x - width
+        } else {
+            x
+        };
+        assert!(
+            begin >= 0.0 && begin + width <= 600.0,
+            "{attributes}: {content}"
+        );
+    }
+}
+
+#[test]
+fn hdr_logs_have_every_request_that_succeeded() {
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    let mut arms = quickstart();
+    arms[0].time_out_every = 4;
+    let data = data(&arms, &["true-metro"], 3, 1);
+    let logs = report::hdr_logs(&data).unwrap();
+    // Five arms were measured, each in two groups; every image of the first timed out.
+    assert_eq!(logs.len(), 9);
+    let log = logs
+        .iter()
+        .find(|log| log.arm == "hyper h2" && log.group == "echo")
+        .unwrap();
+    // Of 16 requests, 4, 8 and 12 timed out, and the image is the 16th.
+    assert!(
+        log.text
+            .contains("#[commute: 9 of 45 requests failed or timed out]\n")
+    );
+    let mut counts = Vec::new();
+    for entry in IntervalLogIterator::new(log.text.as_bytes()) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            let bytes = decoded(interval.encoded_histogram());
+            let histogram: hdrhistogram::Histogram<u64> = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .unwrap();
+            let tag = interval.tag().unwrap().as_str().to_owned();
+            counts.push((tag, histogram.len()));
+            assert!((100_000_000..500_000_000).contains(&histogram.max()));
+        }
+    }
+    let of_block = [("first".to_owned(), 3), ("warm".to_owned(), 9)];
+    assert_eq!(
+        counts,
+        [of_block.clone(), of_block.clone(), of_block].concat()
+    );
+}
+
+fn decoded(base64: &str) -> Vec<u8> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD
+        .decode(base64)
+        .unwrap()
+}

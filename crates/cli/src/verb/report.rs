@@ -1,5 +1,6 @@
 //! `commute report DIR...`: answers a study's question from its records.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,12 @@ pub(crate) struct Args {
     /// fail.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Threshold>,
+    /// Also write the times of all requests as HdrHistogram logs, NETWORK.ARM.GROUP.hlog
+    #[arg(long, value_name = "DIR")]
+    hdr: Option<PathBuf>,
+    /// Also write the answer as a picture, 600 px wide
+    #[arg(long, value_name = "FILE.svg")]
+    card: Option<PathBuf>,
     /// Also write the report as a self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -74,6 +81,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     apply(&args.fail_if, &mut summary)?;
     if let Some(file) = &args.html {
         write(file, &report::html(&summary, &data))?;
+    }
+    if let Some(file) = &args.card {
+        write(file, &report::card(&summary))?;
+    }
+    if let Some(dir) = &args.hdr {
+        write_hdr(&data, dir)?;
     }
     print(&summary, &data, args.format)?;
     Ok(exit_code(&summary))
@@ -133,6 +146,22 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
         table.trim_fmt()
     ))?;
     Ok(exit::PASS)
+}
+
+fn write_hdr(data: &RunData, dir: &Path) -> anyhow::Result<()> {
+    let failed = |e| exit::file_error(format!("cannot write {}", dir.display()), e);
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    let mut written = BTreeSet::new();
+    for log in report::hdr_logs(data).map_err(anyhow::Error::msg)? {
+        let names = [&log.network, &log.arm, &log.group].map(|name| lab::slug(name));
+        let mut name = names.join(".");
+        // Names may differ in characters only that no file name has here.
+        while !written.insert(name.clone()) {
+            name.push('_');
+        }
+        write(&dir.join(name + ".hlog"), &log.text)?;
+    }
+    Ok(())
 }
 
 /// Applies thresholds to a report.
