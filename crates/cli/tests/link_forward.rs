@@ -221,3 +221,79 @@ print(some, later)
     let output = CommandOutput::of(limited).exits_with(0);
     assert_eq!(output.stdout, "True 3\n", "{output}");
 }
+
+#[test]
+fn a_thousand_flows_are_relayed_at_once() {
+    let Some(python) = common::find_program("python3") else {
+        return testing::skip("python3 is missing");
+    };
+    let script = "
+import resource, socket
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def tcp():
+    return socket.create_connection(('far', 8443), timeout=60)
+def udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(60)
+    s.connect(('far', 8443))
+    return s
+for opened in tcp, udp:
+    flows = []
+    for i in range(1000):
+        s = opened()
+        s.send(i.to_bytes(2, 'big'))
+        assert s.recv(2) == i.to_bytes(2, 'big')
+        flows.append(s)
+    # All are still open.
+    for s in flows:
+        s.send(b'zz')
+        assert s.recv(2) == b'zz'
+    print(len(flows))
+";
+    let sandbox = Sandbox::new();
+    let hard = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    if hard.is_some_and(|hard| hard < 4096) {
+        return testing::skip("the hard limit of descriptors is below 4096");
+    }
+    let limit = rustix::process::Rlimit {
+        current: hard,
+        maximum: hard,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = service.local_addr().unwrap();
+    let datagrams = std::net::UdpSocket::bind(address).unwrap();
+    std::thread::spawn(move || {
+        for client in service.incoming() {
+            let mut client = client.unwrap();
+            std::thread::spawn(move || {
+                let mut bytes = [0; 2];
+                while client.read_exact(&mut bytes).is_ok() {
+                    client.write_all(&bytes).unwrap();
+                }
+            });
+        }
+    });
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2];
+        loop {
+            let (_, from) = datagrams.recv_from(&mut bytes).unwrap();
+            datagrams.send_to(&bytes, from).unwrap();
+        }
+    });
+    let forward = format!("8443={address}");
+    let python = python.to_str().unwrap();
+    let args = [
+        "link",
+        "lan",
+        "--forward",
+        &forward,
+        "--",
+        python,
+        "-c",
+        script,
+    ];
+    let output = sandbox.run(&args).exits_with(0);
+    assert_eq!(output.stdout, "1000\n1000\n", "{output}");
+}
