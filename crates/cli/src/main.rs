@@ -6,9 +6,9 @@ mod home;
 mod interrupt;
 mod out;
 mod progress;
+mod terminal;
 mod verb;
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +27,8 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+    #[command(flatten)]
+    terminal: terminal::Options,
 }
 
 #[derive(Subcommand)]
@@ -51,15 +53,17 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    let Cli { verb, terminal } = Cli::parse();
+    terminal.apply();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(terminal::colors_stderr())
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("COMMUTE_LOG")
                 .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
         )
         .init();
-    let result = match Cli::parse().verb {
+    let result = match verb {
         Verb::Run(args) => verb::run::run(&args),
         Verb::Codec(args) => verb::codec::run(&args),
         Verb::Report(args) => verb::report::run(&args),

@@ -1,8 +1,13 @@
 //! Progress on standard error: one line that changes on a terminal, nothing but plain lines in a
 //! log.
 
-use crate::out;
-use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::{out, terminal};
+
+const TICK: Duration = Duration::from_millis(100);
 
 /// Returns a bar of `length` steps. The template is indicatif's; `{bar:30}` is drawn with `=`.
 pub(crate) fn bar(length: usize, template: &str) -> ProgressBar {
@@ -14,12 +19,33 @@ pub(crate) fn status() -> ProgressBar {
     styled(ProgressBar::no_length(), "{msg}")
 }
 
+/// Says what is being done, with the time that it has taken so far; elsewhere than on a terminal, once.
+pub(crate) fn waiting(what: &str) -> ProgressBar {
+    let bar = styled(ProgressBar::no_length(), "{msg} {elapsed}");
+    bar.set_message(format!("{what} ..."));
+    bar.enable_steady_tick(TICK);
+    if bar.is_hidden() {
+        line(&format!("{what} ..."));
+    }
+    bar
+}
+
 /// Prints a line that stays, above the bar.
-pub(crate) fn print(bar: &ProgressBar, line: &str) {
-    bar.suspend(|| out::note!("{line}"));
+pub(crate) fn print(bar: &ProgressBar, text: &str) {
+    bar.suspend(|| line(text));
+}
+
+/// Prints a line of progress, unless --quiet is given.
+pub(crate) fn line(text: &str) {
+    if !terminal::is_quiet() {
+        out::note!("{text}");
+    }
 }
 
 fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    if terminal::is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,

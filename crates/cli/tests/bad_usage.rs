@@ -52,6 +52,16 @@ const CASES: &[Case] = &[
         &["networks", "check", "5g"],
         &["no network is named `5g`", "true-metro", "FILE.toml"],
     ),
+    (&["networks", "5g"], &["no network is named `5g`"]),
+    (&["compare", "none", "none"], &["none contains no run.json"]),
+    (
+        &["run", "small.toml", "--fail-if", "frist > 1s"],
+        &["`frist` is neither a measure (first,"],
+    ),
+    (
+        &["run", "small.toml", "--fail-if", "three/first > 1s"],
+        &["no arm is named `three`; known: one, two"],
+    ),
     (
         &["networks", "check", "none.toml"],
         &["none.toml", "No such file"],
@@ -60,7 +70,10 @@ const CASES: &[Case] = &[
         &["link", "true-metroo", "--", "true"],
         &["did you mean `true-metro`?"],
     ),
-    (&["link", "curl", "-k"], &["no network is named `curl`"]),
+    (
+        &["link", "curl", "https://far"],
+        &["no network is named `curl`"],
+    ),
     (&["link", "lan"], &["<CMD>"]),
     (&["link", "lan", "--los", "2%", "true"], &["'--loss'"]),
     (

@@ -8,6 +8,37 @@ use common::Sandbox;
 use common::study::SMALL_STUDY;
 
 #[test]
+fn cells_are_listed_only_when_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let dry_run = ["run", "small.toml", "--dry-run"];
+    let output = sandbox.run(&dry_run).exits_with(0);
+    let lines: Vec<Vec<&str>> = (output.stdout.lines())
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for expected in [
+        vec!["arm", "stack", "protocol", "server"],
+        vec!["one", "hyper", "h2", "commute", "baseline"],
+        vec![
+            "two", "hyper", "h2", "commute", "A/A:", "a", "copy", "of", "the", "baseline",
+        ],
+    ] {
+        assert!(lines.contains(&expected), "{expected:?}: {output}");
+    }
+    assert!(
+        output.stdout.contains("\n4 of 4 cells, seed 3, about "),
+        "{output}"
+    );
+    assert!(!output.stdout.contains("basic_"), "{output}");
+    let verbose = sandbox.run(&[&dry_run[..], &["-v"]].concat()).exits_with(0);
+    let cells = verbose
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("basic_"));
+    assert_eq!(cells.count(), 4, "{verbose}");
+}
+
+#[test]
 fn plans_that_will_not_measure_are_warned_of() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();

@@ -10,8 +10,8 @@ use common::{CommandOutput, Sandbox};
 fn help_matches_golden_files() {
     let sandbox = Sandbox::new();
     let verbs = [
-        "", "run", "codec", "report", "findings", "doctor", "link", "networks", "serve", "stacks",
-        "import",
+        "", "run", "codec", "report", "compare", "findings", "doctor", "link", "networks", "serve",
+        "stacks", "import",
     ];
     for verb in verbs {
         let mut command = sandbox.commute(&[]);

@@ -15,7 +15,7 @@ use common::{CommandOutput, Sandbox};
 /// Returns the cells that a dry run prints.
 fn planned_cells(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
     let output = sandbox
-        .run(&[&["run", "small.toml", "--dry-run"], options].concat())
+        .run(&[&["run", "small.toml", "--dry-run", "-v"], options].concat())
         .exits_with(0);
     let cells = output.stdout.lines().filter(|l| l.starts_with("basic_"));
     cells.map(str::to_owned).collect()

@@ -4,7 +4,7 @@ use lab::{DoctorOptions, Fact, Fault, Part};
 use record::Check;
 use serde::Serialize;
 
-use crate::out;
+use crate::{out, progress};
 
 /// Check this machine, then validate the lab against known physics
 ///
@@ -82,13 +82,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             FaultArg::Stray => Fault::Stray,
         }),
     };
+    let bar = progress::waiting("checking");
     let print = |check: &Check| {
         if !args.json {
             // If standard output fails, so will the total below.
-            drop(crate::checks::print_line(check));
+            bar.suspend(|| drop(crate::checks::print_line(check)));
         }
     };
-    let checks = lab.doctor(&options, &print)?;
+    let checks = lab.doctor(&options, &print);
+    bar.finish_and_clear();
+    let checks = checks?;
     if args.json {
         let report = Report { machine, checks };
         out::json(&report)?;

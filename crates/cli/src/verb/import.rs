@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Folder to create
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     /// Name of the study
     #[arg(long, value_name = "NAME", default_value = "imported")]

@@ -7,11 +7,14 @@ use record::Check;
 
 use crate::{exit, out};
 
-/// List the network profiles with their numbers, or verify one
+/// List the network profiles with their numbers, print one, or verify one
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
+    /// Print the file of this network
+    network: Option<String>,
     /// Print as JSON
     #[arg(long, global = true)]
     json: bool,
@@ -28,27 +31,25 @@ enum Verb {
         /// Name of a network, or path of a TOML file
         network: String,
     },
-    /// Print a network's file
-    Show {
-        /// Name of a network
-        network: String,
-    },
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    match args.verb {
-        None => list(args.json),
-        Some(Verb::Show { network }) => {
-            let found = find(&network)?;
-            let text = link::builtin().iter().find(|(name, _)| *name == found.name);
-            match text {
-                Some((_, text)) => out::print(text)?,
-                None => out::print(&std::fs::read_to_string(&network)?)?,
-            }
-            Ok(exit::PASS)
-        }
-        Some(Verb::Check { network }) => check(&network, args.json),
+    match (args.verb, args.network) {
+        (Some(Verb::Check { network }), _) => check(&network, args.json),
+        (None, Some(name)) => show(&name, args.json),
+        (None, None) => list(args.json),
     }
+}
+
+fn show(name: &str, json: bool) -> anyhow::Result<u8> {
+    let network = find(name)?;
+    let built_in = link::builtin().iter().find(|(known, _)| *known == name);
+    match built_in {
+        _ if json => out::json(&network)?,
+        Some((_, text)) => out::print(text)?,
+        None => out::print(&std::fs::read_to_string(name)?)?,
+    }
+    Ok(exit::PASS)
 }
 
 fn list(json: bool) -> anyhow::Result<u8> {

@@ -1,13 +1,15 @@
 //! `commute report DIR...`: answers a study's question from its records.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use record::{RunData, Store};
 use report::{Summary, Threshold, ThresholdOutcome};
 
-use crate::{exit, out};
+use crate::{exit, out, terminal};
+
+/// The name of a file that stands for standard output.
+const STDOUT: &str = "-";
 
 /// Answer a study's question from its records
 ///
@@ -46,10 +48,10 @@ pub(crate) struct Args {
     /// Also write the times of all requests as HdrHistogram logs, NETWORK.ARM.GROUP.hlog
     #[arg(long, value_name = "DIR")]
     hdr: Option<PathBuf>,
-    /// Also write the answer as a picture, 600 px wide
+    /// Also write the answer as a picture, 600 px wide; - writes only that, to standard output
     #[arg(long, value_name = "FILE.svg")]
     card: Option<PathBuf>,
-    /// Also write the report as a self-contained HTML file
+    /// Also write the report as a self-contained HTML file; - writes only that, to standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -88,7 +90,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(dir) = &args.hdr {
         write_hdr(&data, dir)?;
     }
-    print(&summary, &data, args.format)?;
+    let to_stdout = |file: &Option<PathBuf>| file.as_deref() == Some(Path::new(STDOUT));
+    // Two documents in one stream are neither.
+    match to_stdout(&args.html) || to_stdout(&args.card) {
+        true => note_thresholds(&summary),
+        false => print(&summary, &data, args.format)?,
+    }
     Ok(exit_code(&summary))
 }
 
@@ -172,21 +179,22 @@ pub(crate) fn apply(thresholds: &[Threshold], summary: &mut Summary) -> anyhow::
 /// Prints the report to standard output.
 pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
-        Format::Human => {
-            let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            report::human(summary, width(), color)
-        }
+        Format::Human => report::human(summary, width(), terminal::colors_stdout()),
         Format::Markdown => report::markdown(summary, data),
         Format::Json => report::json(summary),
         Format::Csv => report::csv(data),
     };
     if format == Format::Csv {
-        // It has no place for them.
-        for result in &summary.thresholds {
-            out::note!("{}", report::threshold_line(result));
-        }
+        note_thresholds(summary);
     }
     out::print(&text)
+}
+
+/// Prints what the thresholds found, for formats that have no place for it.
+fn note_thresholds(summary: &Summary) {
+    for result in &summary.thresholds {
+        out::note!("{}", report::threshold_line(result));
+    }
 }
 
 /// Writes `report.html` and `report.json` into the run's folder.
@@ -206,6 +214,9 @@ pub(crate) fn exit_code(summary: &Summary) -> u8 {
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    if file == Path::new(STDOUT) {
+        return out::print(text);
+    }
     std::fs::write(file, text)
         .map_err(|e| exit::file_error(format!("cannot write {}", file.display()), e))
 }

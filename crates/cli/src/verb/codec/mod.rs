@@ -28,7 +28,8 @@ use crate::{exit, out};
     commute codec --check\n  \
     commute codec my.json another.json --network 4g-tether")]
 pub(crate) struct Args {
-    /// Your own JSON: one or more samples of the same payload. Nothing is sent anywhere
+    /// Your own JSON: one or more samples of the same payload; - is standard input. Nothing is sent
+    /// anywhere
     #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice", "html"])]
     file: Vec<PathBuf>,
     /// With FILE: a network to predict transfer times for; repeatable [default: 4g-tether and

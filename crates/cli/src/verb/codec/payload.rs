@@ -1,5 +1,6 @@
 //! `commute codec FILE`: the user's own payload.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -90,6 +91,9 @@ fn sample_report(
 
 fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     let name = file.display().to_string();
+    if file == Path::new("-") {
+        return from_stdin();
+    }
     let failed = |e| exit::file_error(format!("cannot read {name}"), e);
     let meta = std::fs::metadata(file).map_err(failed)?;
     if !meta.is_file() {
@@ -105,6 +109,15 @@ fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     );
     let json = std::fs::read(file).map_err(failed)?;
     Ok((name, json))
+}
+
+fn from_stdin() -> anyhow::Result<(String, Vec<u8>)> {
+    let mut json = Vec::new();
+    let mut input = std::io::stdin().take(MAX_SAMPLE_BYTES as u64 + 1);
+    input
+        .read_to_end(&mut json)
+        .context("cannot read standard input")?;
+    Ok(("standard input".to_owned(), json))
 }
 
 fn networks(named: &[String]) -> anyhow::Result<Vec<Network>> {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use codec::Progress;
 use indicatif::ProgressBar;
 
-use crate::out;
 use crate::{interrupt, progress};
 
 pub(super) struct TerminalProgress {
@@ -40,7 +39,7 @@ impl Progress for TerminalProgress {
         self.bar = progress::bar(steps, "{msg} [{bar:30}] {pos}/{len}, {eta} left")
             .with_message(what.to_owned());
         if self.bar.is_hidden() {
-            out::note!("{what} ({steps})");
+            progress::line(&format!("{what} ({steps})"));
         }
     }
 

@@ -1,16 +1,19 @@
-//! The output of `--dry-run`: one line per cell, for people and for `grep`.
+//! The output of `--dry-run`: what is compared on which networks, how long it takes, and what is wrong.
 
+use comfy_table::{Table, presets};
 use lab::{Plan, Shard};
 use report::ERROR;
 use stats::{FewestBlocks, Ranks};
 
-/// Returns every cell of the shard in the order of running, then the totals and the warnings.
+/// Returns arms, networks, totals and warnings; with `lists_cells`, every cell of the shard in the order of
+/// running, too.
 pub(crate) fn text(
     plan: &Plan,
     shard: Shard,
     jobs: u16,
     ranks: Ranks,
     warnings: &[String],
+    lists_cells: bool,
 ) -> String {
     let mut out = String::new();
     let study = &plan.study;
@@ -19,18 +22,20 @@ pub(crate) fn text(
         out.push('\n');
     };
     add_line(format!("{}: {}", study.name, study.question));
-    for network in &plan.networks {
-        let link = &network.link;
-        add_line(format!("  {:<16} {}", link.name, link.numbers()));
-    }
+    add_line(String::new());
+    add_line(arms(plan));
+    add_line(String::new());
+    add_line(networks(plan));
+    add_line(String::new());
     for request in plan.own_requests() {
         add_line(format!("  {request}"));
     }
-    let mut cells = 0_u64;
-    for cell in plan.shard(shard).flat_map(|block| &block.cells) {
-        add_line(cell.planned.id.clone());
-        cells += 1;
+    let cells = || plan.shard(shard).flat_map(|block| &block.cells);
+    if lists_cells {
+        cells().for_each(|cell| add_line(cell.planned.id.clone()));
+        add_line(String::new());
     }
+    let cells = cells().count();
     let seconds = plan.estimate_ns(shard, jobs) / 1_000_000_000;
     let all = plan.cells().count();
     let (seed, minutes, seconds) = (study.seed, seconds / 60, seconds % 60);
@@ -49,6 +54,33 @@ pub(crate) fn text(
         add_line(format!("warning: {warning}"));
     }
     out
+}
+
+fn arms(plan: &Plan) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["arm", "stack", "protocol", "server", ""]);
+    let baseline = &plan.study.arms[plan.study.baseline].name;
+    for arm in plan.arms() {
+        let role = match (arm.name == *baseline, arm.same_as_baseline) {
+            (true, _) => "baseline",
+            (_, true) => "A/A: a copy of the baseline",
+            _ => "",
+        };
+        let server = arm.server.as_deref().unwrap_or(lab::OWN_SERVER);
+        table.add_row([&arm.name, &arm.stack, &arm.protocol, server, role]);
+    }
+    table.trim_fmt()
+}
+
+fn networks(plan: &Plan) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["network", "numbers"]);
+    for network in &plan.networks {
+        table.add_row([&network.link.name, &network.link.numbers()]);
+    }
+    table.trim_fmt()
 }
 
 /// Says at how many blocks there can be verdicts at all.

@@ -13,9 +13,8 @@ use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
 use stats::Ranks;
 
-use crate::exit;
-use crate::out;
 use crate::verb::report::{Format, apply, exit_code, print, write_files};
+use crate::{exit, out, progress as bars, terminal};
 use progress::Progress;
 use until_decided::{Next, UntilDecided, first_look};
 
@@ -30,7 +29,7 @@ const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
 /// extends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    commute run studies/quickstart.toml --dry-run     the cells, and how long they take\n  \
+    commute run studies/quickstart.toml --dry-run     what is compared, and how long it takes\n  \
     commute run studies/quickstart.toml --quick       6 blocks: verdicts only where all is clear\n  \
     commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
     commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
@@ -41,7 +40,7 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<PathBuf>,
     /// Folder for the records [default: runs/STUDY-1, -2, ...]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Blocks per network; overrides the study's, or extends the run to resume
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -70,7 +69,8 @@ pub(crate) struct Args {
     /// Continue the run in this folder, with its study and options
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// Print every cell, an estimate of the time and of the blocks needed, and run nothing
+    /// Print arms, networks, the time and the blocks needed, and what is wrong, and run nothing; with
+    /// -v, every cell
     #[arg(long)]
     dry_run: bool,
     /// Save every packet of every cell as pcapng
@@ -208,7 +208,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     check_thresholds(&args.fail_if, &plan)?;
     if args.dry_run {
         let warnings = lab.warnings(&plan);
-        crate::out::print(&dry_run::text(&plan, shard, jobs, ranks, &warnings))?;
+        crate::out::print(&dry_run::text(
+            &plan,
+            shard,
+            jobs,
+            ranks,
+            &warnings,
+            terminal::is_verbose(),
+        ))?;
         return Ok(exit::PASS);
     }
     if !resume {
@@ -387,8 +394,10 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
 }
 
 fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {
-    out::note!("self-test: checking the lab against known physics over a 100 ms link ...");
-    let checks = lab.self_test(plan)?;
+    let bar = bars::waiting("self-test: checking the lab against known physics");
+    let checks = lab.self_test(plan);
+    bar.finish_and_clear();
+    let checks = checks?;
     for check in checks.iter().filter(|c| !c.pass) {
         out::note!("self-test: {}", lab::check_line(check));
     }

@@ -5,8 +5,7 @@ use indicatif::ProgressBar;
 use lab::{Event, Plan, Shard};
 use record::Outcome;
 
-use crate::out;
-use crate::progress;
+use crate::{progress, terminal};
 
 /// Progress of one run.
 pub(crate) struct Progress {
@@ -39,7 +38,7 @@ impl Progress {
             }
             Event::Ended { cell } => {
                 let outcome = match &cell.outcome {
-                    Outcome::Clean => None,
+                    Outcome::Clean => terminal::is_verbose().then(|| "clean".to_owned()),
                     Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
                     Outcome::Unsupported { reason } => Some(format!("unsupported: {reason}")),
@@ -52,7 +51,7 @@ impl Progress {
                 if self.bar.is_hidden() && self.bar.position().is_multiple_of(10) {
                     let left = self.bar.eta().as_secs();
                     let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-                    out::note!("{done}/{all} cells, about {left} s left");
+                    progress::line(&format!("{done}/{all} cells, about {left} s left"));
                 }
             }
         }

@@ -32,7 +32,7 @@ pub(super) struct Args {
     expect: Option<PathBuf>,
     /// Write the matrix to this folder: matrix.json, README.md, index.html. Results of drivers and
     /// cases that were not run are kept
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Check N drivers in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -112,7 +112,7 @@ fn examine(
     drivers: &[&Driver],
     only: Option<&str>,
 ) -> Vec<Result<Report, String>> {
-    let status = progress::status();
+    let status = progress::waiting("checking drivers");
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     thread::scope(|scope| {
