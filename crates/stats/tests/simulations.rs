@@ -4,12 +4,12 @@
 mod simulation;
 
 use simulation::designs::Design;
-use simulation::random::Distribution;
+use simulation::random::{Distribution, Random};
 use simulation::{
-    Followed, NARROW_MARGIN, OUTLOOKS, Outcome, WIDE_MARGIN, any_false_while_looking, coverage,
-    outlooks, quantile_coverage, study,
+    Followed, NARROW_MARGIN, OUTLOOKS, Outcome, Share, WIDE_MARGIN, any_false_while_looking,
+    coverage, outlooks, quantile_coverage, study,
 };
-use stats::{Outlook, Ranks};
+use stats::{Outlook, Ranks, Span, TwoRuns, decide_changes};
 
 /// Coverages of the interval at ranks, by David and Nagaraja, "Order Statistics", 7.1.
 const EXACT: [(usize, f64); 6] = [
@@ -35,6 +35,41 @@ fn intervals_of_medians_cover_what_they_state() {
             assert!((got - stated).abs() < error, "{n} {name}: {got}");
             let got = interpolated.value();
             assert!((got - 0.95).abs() < 0.02, "{n} {name}: {got}");
+        }
+    }
+}
+
+/// Exact for any distribution that has shifted, within four standard errors.
+#[test]
+fn intervals_between_two_runs_cover_what_they_state() {
+    const TRIALS: u64 = 3_000;
+    const SHIFT: f64 = 3.0;
+    for distribution in Distribution::ALL {
+        for (old, new) in [(6, 9), (10, 10), (14, 8)] {
+            let (mut covered, mut stated) = (Share::default(), 0.0);
+            for seed in 0..TRIALS {
+                let mut random = Random::new(seed);
+                let mut blocks = |n: usize, shift: f64| -> Vec<Span> {
+                    let mut draw = |_| Span::exact(shift + distribution.draw(&mut random));
+                    (0..n).map(&mut draw).collect()
+                };
+                let runs = TwoRuns {
+                    old: blocks(old, 0.0),
+                    new: blocks(new, SHIFT),
+                    margin: 0.0,
+                };
+                let interval = decide_changes(&[vec![runs]], 0.05)[0][0]
+                    .difference
+                    .interval;
+                covered.add((interval.lo..=interval.hi).contains(&SHIFT));
+                stated = interval.coverage;
+            }
+            let error = 4.0 * (stated * (1.0 - stated) / TRIALS as f64).sqrt();
+            let (got, name) = (covered.value(), distribution.name());
+            assert!(
+                (got - stated).abs() < error,
+                "{old} {new} {name}: {got} for {stated}"
+            );
         }
     }
 }
