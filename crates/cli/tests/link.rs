@@ -189,4 +189,7 @@ fn the_command_needs_no_hyphens_before_it() {
         .run(&["link", "lan", "--rtt", "80ms", "sh", "-c", "exit 7"])
         .exits_with(7)
         .stderr_contains("RTT 80 ms");
+    let quiet = sandbox.run(&["link", "lan", "-q", "sh", "-c", "exit 7"]);
+    let quiet = quiet.exits_with(7);
+    assert!(!quiet.stderr.contains("RTT"), "{quiet}");
 }

@@ -10,8 +10,7 @@ use link::Network;
 use pump::{Bridge, BridgeError};
 
 use super::audit;
-use crate::exit;
-use crate::out;
+use crate::{exit, out, progress};
 
 /// How often the flag that Ctrl-C sets is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -34,8 +33,8 @@ pub(crate) fn run(
         other => other.into(),
     })?;
     let [near, far] = interfaces;
-    out::note!("{}: {}", network.name, network.numbers());
-    out::note!("bridging {near} (client) and {far} (server)");
+    progress::line(&format!("{}: {}", network.name, network.numbers()));
+    progress::line(&format!("bridging {near} (client) and {far} (server)"));
     let code = match command.split_first() {
         None => wait_for(&stop),
         Some((program, args)) => {

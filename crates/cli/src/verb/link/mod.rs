@@ -15,8 +15,7 @@ use anyhow::Context as _;
 use link::Overrides;
 use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
 
-use crate::exit;
-use crate::out;
+use crate::{exit, out, progress};
 use capture::Capture;
 use far::FarProcess;
 use forward::{FarEnd, Forward};
@@ -142,7 +141,7 @@ fn run_command(args: &Args) -> anyhow::Result<u8> {
         out::note!("{NOT_REALTIME}");
     }
     bench.set_network(&network, args.seed)?;
-    out::note!("{}: {}", network.name, network.numbers());
+    progress::line(&format!("{}: {}", network.name, network.numbers()));
     let far = far_ends(&mut bench, &args.forward)?;
     forward::start(far).context("--forward")?;
     if capture.is_some() {
