@@ -42,6 +42,7 @@ build:
 test: stacks
 	@stacks/go/install || echo "stacks/go: not installed (see above); the test of its server will skip"
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
+	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(CARGO) build --workspace --bins --examples
 	$(CARGO) test --workspace
 

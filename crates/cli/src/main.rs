@@ -4,6 +4,7 @@ mod checks;
 mod exit;
 mod home;
 mod interrupt;
+mod origin;
 mod out;
 mod progress;
 mod terminal;

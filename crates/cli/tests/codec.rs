@@ -167,6 +167,32 @@ fn reports_schema_sizes_and_predictions_for_own_payload() {
 }
 
 #[test]
+fn payload_as_a_page() {
+    let sandbox = Sandbox::new();
+    let orders = repository().join("crates/payload/tests/data/orders.json");
+    fs::copy(orders, sandbox.work().join("orders.json")).unwrap();
+    let args = [
+        "codec",
+        "orders.json",
+        "--rounds",
+        "6",
+        "--html",
+        "page.html",
+    ];
+    sandbox.run(&args).exits_with(0);
+    let page = fs::read_to_string(sandbox.work().join("page.html")).unwrap();
+    for shown in [
+        "<figcaption>orders.json: on this machine</figcaption>",
+        "<figcaption>orders.json: 4g-tether h2, predicted</figcaption>",
+        "orders.json: predicted times, ms",
+        "syntax = ",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    testing::check_page("payload", &page);
+}
+
+#[test]
 fn errors_name_the_problem_and_the_place() {
     let sandbox = sandbox_with_runner();
     let deep = "[".repeat(100_000);

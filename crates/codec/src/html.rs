@@ -1,45 +1,47 @@
-//! The table as one offline page: for each message, plots of time against bytes, then the figures.
+//! The table as one offline page: for each message, a plot of the times per runtime, then the figures.
 
-use html_escape::encode_quoted_attribute as escape;
+use maud::{Markup, html};
+use page::{Document, Dot, Origin, TIME, arm, dots, figures, text};
 
 use crate::Part;
-use crate::table::{Cost, Row, Table, duration, spread};
+use crate::table::{Cost, Row, Table, spread};
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 28.0;
-const COLOURS: usize = 6;
-const STYLE: &str = include_str!("style.css");
+/// The columns of costs, in the order of [`Row::costs`].
+const COSTS: [&str; 6] = [
+    "encode",
+    "decode",
+    "populate",
+    "convert",
+    "cold encode",
+    "cold decode",
+];
 
-/// Returns the table as one HTML file without scripts, fonts or external links.
-pub fn html(table: &Table) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'\">\n<title>commute codec</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<h1>The cost of encoding and decoding</h1>\n"
-    );
-    for note in table.notes() {
-        out += &format!("<p class=\"note\">{}</p>\n", escape(&note));
-    }
+/// Returns the table as one HTML file that loads nothing.
+pub fn html(table: &Table, origin: &Origin) -> String {
+    let title = "The cost of encoding and decoding";
     let runtimes = runtimes(table);
-    for message in table.messages() {
-        let rows = table.rows_of(message);
-        out += &format!(
-            "<h2 id=\"{0}\">{0}</h2>\n<div class=\"plots\">\n",
-            escape(message)
-        );
-        for part in [Part::Encode, Part::Decode] {
-            out += &plot(part, &rows, &runtimes);
+    let messages = table.messages();
+    let main = html! {
+        @for message in &messages {
+            section id=(message) {
+                h2 { (message) }
+                (message_of(message, &table.rows_of(message), &runtimes))
+            }
         }
-        out += &format!("</div>\n{}", figures(&rows));
+        section id="notes" {
+            h2 { "Notes" }
+            ul.remarks { @for note in table.notes() { li { (note) } } }
+        }
+    };
+    let sections = messages.iter().chain(&["notes"]);
+    let contents = sections.map(|id| ((*id).to_owned(), (*id).replace("notes", "Notes")));
+    Document {
+        title: "commute codec",
+        head: origin.head(title),
+        contents: contents.collect(),
+        main,
     }
-    out + "</body>\n</html>\n"
+    .into_html()
 }
 
 fn runtimes(table: &Table) -> Vec<&str> {
@@ -52,151 +54,144 @@ fn runtimes(table: &Table) -> Vec<&str> {
     names
 }
 
-/// Plots time against bytes. Both axes are logarithmic, since the codecs of one message differ by
-/// orders of magnitude.
-fn plot(part: Part, rows: &[&Row], runtimes: &[&str]) -> String {
-    let caption = match part {
-        Part::Encode | Part::Populate => "Encoding: time against bytes",
-        Part::Decode | Part::Convert => "Decoding: time against bytes",
-    };
-    let points: Vec<(&Row, f64, &Cost)> = rows
-        .iter()
-        .filter_map(|row| Some((*row, row.bytes? as f64, row.cost(part)?)))
+fn message_of(message: &str, rows: &[&Row], runtimes: &[&str]) -> Markup {
+    let plots: Vec<Markup> = (runtimes.iter().enumerate())
+        .map(|(i, runtime)| plot(message, rows, runtime, i))
         .collect();
-    let over = |values: Vec<f64>, from, to| Axis::over(&values, from, to);
-    let (Some(x), Some(y)) = (
-        over(points.iter().map(|p| p.1).collect(), LEFT, WIDTH - RIGHT),
-        over(
-            points.iter().map(|p| p.2.ns).collect(),
-            HEIGHT - BOTTOM,
-            TOP,
-        ),
-    ) else {
-        return String::new();
-    };
-    let mut body = String::new();
-    for tick in x.ticks() {
-        let at = x.at(tick);
-        body += &format!(
-            "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{:.1}\"/>\
-             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
-            HEIGHT - BOTTOM,
-            HEIGHT - BOTTOM + 16.0,
-            bytes(tick)
-        );
+    html! {
+        (figures(&Markup::default(), &plots))
+        (figures_table(message, rows, runtimes))
     }
-    for tick in y.ticks() {
-        let at = y.at(tick);
-        body += &format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            at + 4.0,
-            duration(tick)
-        );
-    }
-    for (row, size, cost) in points {
-        let colour = runtimes.iter().position(|r| *r == row.runtime).unwrap_or(0);
-        let title = format!(
-            "{} by {} ({}): {size} bytes, {}",
-            row.codec,
-            row.library,
-            row.runtime,
-            spread(cost)
-        );
-        body += &format!(
-            "<circle class=\"of-{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4.5\"><title>{}</title></circle>\n",
-            colour % COLOURS,
-            x.at(size),
-            y.at(cost.ns),
-            escape(&title)
-        );
-    }
-    let legend: String = runtimes
-        .iter()
-        .enumerate()
-        .map(|(i, name)| format!("<li class=\"of-{}\">{}</li>\n", i % COLOURS, escape(name)))
+}
+
+/// Plots the times of one runtime, the smallest encoding first. The axis is logarithmic, since codecs
+/// differ by orders of magnitude.
+fn plot(message: &str, rows: &[&Row], runtime: &str, color: usize) -> Markup {
+    let of_runtime = rows.iter().filter(|row| row.runtime == runtime);
+    let rows: Vec<page::Row> = of_runtime
+        .filter(|row| row.encode.is_some() || row.decode.is_some())
+        .map(|row| page::Row {
+            name: format!("{} · {}", row.codec, row.library),
+            words: row
+                .bytes
+                .map_or(String::new(), |bytes| format!("{bytes} B")),
+            color,
+            dots: [
+                (Part::Encode, "encode", false),
+                (Part::Decode, "decode", true),
+            ]
+            .into_iter()
+            .filter_map(|(part, word, hollow)| dot(row, word, row.cost(part)?, hollow))
+            .collect(),
+        })
         .collect();
-    format!(
-        "<figure>\n<figcaption>{caption}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         role=\"img\" aria-label=\"{caption}\">\n{body}</svg>\n<ul>\n{legend}</ul>\n</figure>\n"
+    dots(
+        &format!("{message}, {runtime}"),
+        "Filled: encode; hollow: decode.",
+        &rows,
+        "time per operation (logarithmic)",
+        TIME,
     )
 }
 
-fn figures(rows: &[&Row]) -> String {
-    let mut out = String::from(
-        "<table>\n<tr><th>codec</th><th>runtime</th><th>library</th><th>bytes</th><th>encode</th>\
-         <th>decode</th><th>populate</th><th>convert</th><th>cold encode</th><th>cold decode</th>\
-         </tr>\n",
+fn dot(row: &Row, word: &str, cost: &Cost, hollow: bool) -> Option<Dot> {
+    (cost.ns > 0.0).then(|| Dot {
+        value: cost.ns,
+        ends: [cost.low_ns.max(cost.ns / 1e3), cost.high_ns],
+        hollow,
+        title: format!("{} by {}: {word} {}", row.codec, row.library, spread(cost)),
+    })
+}
+
+/// Returns the figures of a message, without empty columns; each column in one unit.
+fn figures_table(message: &str, rows: &[&Row], runtimes: &[&str]) -> Markup {
+    let shown: Vec<(usize, (f64, &str))> = (0..COSTS.len())
+        .filter_map(|column| Some((column, unit(rows, column)?)))
+        .collect();
+    let has_problem = rows.iter().any(|row| row.problem.is_some());
+    let mut headings = ["Codec", "runtime", "library", "bytes"].map(text).to_vec();
+    headings.extend(
+        shown
+            .iter()
+            .map(|(column, (_, unit))| text(format!("{}, {unit}", COSTS[*column]))),
     );
-    for row in rows {
-        let library = format!("{} {}", row.library, row.version);
-        out += &format!(
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
-            escape(&row.codec),
-            escape(&row.runtime),
-            escape(&library),
-            row.bytes.map_or("-".into(), |n| n.to_string())
+    headings.extend(has_problem.then(|| text("problem")));
+    let row = |row: &&Row| {
+        let index = runtimes
+            .iter()
+            .position(|name| *name == row.runtime)
+            .unwrap_or(0);
+        let mut cells = vec![
+            text(&row.codec),
+            arm(index, &row.runtime),
+            html! { span.long { (row.library) " " (row.version) } },
+            html! { (row.bytes.map_or("-".to_owned(), |bytes| bytes.to_string())) },
+        ];
+        cells.extend(shown.iter().map(|(column, (factor, _))| {
+            text(row.costs()[*column].map_or("-".to_owned(), |cost| in_unit(&cost, *factor)))
+        }));
+        cells.extend(
+            has_problem.then(|| html! { span.long { (row.problem.as_deref().unwrap_or("")) } }),
         );
-        match &row.problem {
-            Some(problem) => out += &format!("<td colspan=\"6\">{}</td>", escape(problem)),
-            None => {
-                for cost in row.costs() {
-                    let text = cost.as_ref().map_or("-".into(), spread);
-                    out += &format!("<td>{text}</td>");
-                }
-            }
-        }
-        out += "</tr>\n";
-    }
-    out + "</table>\n"
+        cells
+    };
+    let rows: Vec<Vec<Markup>> = rows.iter().map(row).collect();
+    page::table(
+        &format!("{message}: bytes, and time per operation"),
+        &headings,
+        &rows,
+    )
 }
 
-/// A logarithmic axis over all values.
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
+/// Returns the unit that suits most figures of a column; `None` if it is empty.
+fn unit(rows: &[&Row], column: usize) -> Option<(f64, &'static str)> {
+    let mut known: Vec<f64> = rows
+        .iter()
+        .filter_map(|row| Some(row.costs()[column]?.ns))
+        .collect();
+    known.sort_by(f64::total_cmp);
+    Some(page::unit_of(
+        *known.get(known.len().checked_sub(1)? / 2)?,
+        TIME,
+    ))
 }
 
-impl Axis {
-    fn over(values: &[f64], from: f64, to: f64) -> Option<Self> {
-        let known = || values.iter().copied().filter(|v| *v > 0.0);
-        let low = known().min_by(f64::total_cmp)? / 1.3;
-        let high = known().max_by(f64::total_cmp)? * 1.3;
-        Some(Self {
-            low,
-            high,
-            from,
-            to,
-        })
+/// Formats a cost with its interval, e.g. `13.2 [13.1, 13.4]`, with as many digits as it warrants.
+fn in_unit(cost: &Cost, factor: f64) -> String {
+    let width = (cost.high_ns - cost.low_ns).max(cost.ns / 1e3) / factor;
+    let decimals = (1.0 - width.log10()).floor().clamp(0.0, 4.0) as usize;
+    let shown = |ns: f64| format!("{:.decimals$}", ns / factor);
+    match cost.samples {
+        0 | 1 => format!("{} (once)", shown(cost.ns)),
+        _ => format!(
+            "{} [{}, {}]",
+            shown(cost.ns),
+            shown(cost.low_ns),
+            shown(cost.high_ns)
+        ),
     }
+}
 
-    fn at(&self, value: f64) -> f64 {
-        let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
-        self.from + share * (self.to - self.from)
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Ticks at 1, 2 and 5 times each power of ten, or at the powers only over wide spans.
-    fn ticks(&self) -> Vec<f64> {
-        let powers = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
-        let steps: &[f64] = match self.high / self.low > 1e3 {
-            true => &[1.0],
-            false => &[1.0, 2.0, 5.0],
+    #[test]
+    fn figures_have_the_digits_that_their_interval_warrants() {
+        let cost = |ns: f64, half: f64, samples| Cost {
+            ns,
+            low_ns: ns - half,
+            high_ns: ns + half,
+            samples,
+            iterations: 1,
+            noisy: 0,
+            heap_bytes: None,
         };
-        powers
-            .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
-            .filter(|tick| (self.low..=self.high).contains(tick))
-            .collect()
-    }
-}
-
-fn bytes(n: f64) -> String {
-    match n {
-        1e6.. => format!("{} MB", n / 1e6),
-        1e3.. => format!("{} kB", n / 1e3),
-        _ => format!("{n} B"),
+        assert_eq!(
+            in_unit(&cost(13_234.0, 130.0, 19), 1e3),
+            "13.2 [13.1, 13.4]"
+        );
+        assert_eq!(in_unit(&cost(912.0, 40.0, 19), 1e3), "0.91 [0.87, 0.95]");
+        assert_eq!(in_unit(&cost(52_000.0, 0.0, 1), 1e3), "52.00 (once)");
     }
 }

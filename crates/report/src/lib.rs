@@ -74,7 +74,7 @@ pub use compare::{ERROR, ranks};
 pub use configuration::{Configuration, Difference};
 pub use csv::{COLUMNS, csv};
 pub use hdr::{HdrLog, hdr_logs};
-pub use html::html;
+pub use html::{html, html_beside_records, machine};
 pub use human::human;
 pub use markdown::markdown;
 pub use number::{Size, count, duration, percent, size, with_interval};

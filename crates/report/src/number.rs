@@ -10,7 +10,7 @@ pub fn with_interval(q: &Quantity) -> String {
     let Some(value) = q.value else {
         return "unknown".into();
     };
-    let ends = q.low.zip(q.high).filter(|_| q.blocks > 1);
+    let ends = ends(q);
     let largest = ends.map_or(value.abs(), |(low, high)| {
         value.abs().max(low.abs()).max(high.abs())
     });
@@ -23,22 +23,41 @@ pub fn with_interval(q: &Quantity) -> String {
             value
         },
     );
-    let reach = ends.map(|(low, high)| (value - low).max(high - value));
-    let decimals = scale.decimals(reach, value);
-    let number = format!(
-        "{}{} {}",
-        bound_mark(q.bound),
-        scale.bounded(value, decimals, q.bound),
-        scale.unit
-    );
-    match ends.filter(|(low, high)| low < high) {
-        Some((low, high)) => format!(
-            "{number} [{}, {}]",
-            scale.down(low, decimals),
-            scale.up(high, decimals)
-        ),
-        None => number,
+    let (number, interval) = scale.number_and_interval(q, value);
+    format!("{number} {}{interval}", scale.unit)
+}
+
+/// Formats the quantities of a column, or of a row, in one unit.
+pub(crate) struct Column(Scale);
+
+impl Column {
+    /// Returns the unit that suits most of the quantities; `None` without a value.
+    pub(crate) fn over<'a>(quantities: impl IntoIterator<Item = &'a Quantity>) -> Option<Self> {
+        let known = quantities.into_iter();
+        let mut known: Vec<(f64, Unit)> = known.filter_map(|q| Some((q.value?, q.unit))).collect();
+        known.sort_by(|(one, _), (other, _)| one.abs().total_cmp(&other.abs()));
+        let &(value, unit) = known.get(known.len() / 2)?;
+        Some(Self(Scale::of(unit, value)))
     }
+
+    /// Returns the name of the unit.
+    pub(crate) fn unit(&self) -> &'static str {
+        self.0.unit
+    }
+
+    /// Formats a value with its interval, without the unit, e.g. `265 [259, 274]`.
+    pub(crate) fn show(&self, q: &Quantity) -> String {
+        let Some(value) = q.value else {
+            return "unknown".into();
+        };
+        let (number, interval) = self.0.number_and_interval(q, value);
+        number + &interval
+    }
+}
+
+/// Returns the ends of the interval, if there is one.
+fn ends(q: &Quantity) -> Option<(f64, f64)> {
+    q.low.zip(q.high).filter(|_| q.blocks > 1)
 }
 
 /// A formatted size and its interval, e.g. `118 ms` and `104 to 133`.
@@ -180,6 +199,25 @@ impl Scale {
             .unwrap_or(3)
     }
 
+    /// Returns a value of a quantity and, behind a space, its interval, without the unit.
+    fn number_and_interval(&self, q: &Quantity, value: f64) -> (String, String) {
+        let ends = ends(q);
+        let reach = ends.map(|(low, high)| (value - low).max(high - value));
+        let decimals = self.decimals(reach, value);
+        let number = self.bounded(value, decimals, q.bound);
+        let interval = match ends.filter(|(low, high)| low < high) {
+            Some((low, high)) => {
+                format!(
+                    " [{}, {}]",
+                    self.down(low, decimals),
+                    self.up(high, decimals)
+                )
+            }
+            None => String::new(),
+        };
+        (format!("{}{number}", bound_mark(q.bound)), interval)
+    }
+
     fn digits(&self, value: f64, decimals: usize) -> String {
         let digits = format!("{:.decimals$}", value / self.factor);
         // No negative zero.
@@ -267,6 +305,24 @@ mod tests {
         ] {
             assert_eq!(with_interval(&q), text);
         }
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let quick = quantity(880_000.0, 870_000.0, 900_000.0, Unit::Ns);
+        let slow = quantity(1.2e9, 1.1e9, 1.3e9, Unit::Ns);
+        let usual = quantity(25e6, 24e6, 26e6, Unit::Ns);
+        let column = Column::over([&quick, &slow, &usual]).unwrap();
+        assert_eq!(column.unit(), "ms");
+        assert_eq!(
+            [&quick, &slow, &usual].map(|q| column.show(q)),
+            [
+                "0.88 [0.87, 0.90]",
+                "1200 [1100, 1300]",
+                "25.0 [24.0, 26.0]"
+            ]
+        );
+        assert!(Column::over([]).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::quantity::{Quantity, Unit};
 use crate::summary::measure::Percentile;
 
 /// The percentiles of a report, in percent.
-const PERCENTS: [u8; 4] = [50, 90, 95, 99];
+pub(crate) const PERCENTS: [u8; 4] = [50, 90, 95, 99];
 
 /// Returns the percentiles of a population's requests that can be known.
 pub(crate) fn percentiles(

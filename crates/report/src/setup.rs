@@ -34,6 +34,6 @@ pub(crate) fn words(arm: &ArmSummary) -> String {
 }
 
 /// Returns the median, e.g. `2297 B`.
-pub(crate) fn bytes_words(figure: Option<&Spread>) -> String {
+fn bytes_words(figure: Option<&Spread>) -> String {
     figure.map_or("-".into(), |n| format!("{:.0} B", n.median))
 }

@@ -1,5 +1,7 @@
 //! Text for a terminal: made safe, measured and wrapped.
 
+use page::is_interpreted;
+
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 pub(crate) const INDENT: &str = "  ";
@@ -10,21 +12,6 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .map(|c| if is_interpreted(c) { REPLACEMENT } else { c })
         .collect()
-}
-
-/// Replaces what [`plain`] does, but for line breaks.
-pub(crate) fn plain_lines(text: &str) -> String {
-    text.chars()
-        .map(|c| match is_interpreted(c) && c != '\n' {
-            true => REPLACEMENT,
-            false => c,
-        })
-        .collect()
-}
-
-fn is_interpreted(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns a text with its first letter in upper case.
@@ -62,6 +49,5 @@ mod tests {
     fn interpreted_characters_are_replaced() {
         let evil = "a\u{1b}[2J\r\u{202e}\u{2067}b\n";
         assert_eq!(plain(evil), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}b\u{fffd}");
-        assert_eq!(plain_lines(evil), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}b\n");
     }
 }

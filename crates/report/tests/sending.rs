@@ -110,7 +110,7 @@ fn set_up_is_that_of_full_handshakes() {
     assert_eq!(setup.first_flight_bytes, spread(3000, 3000.0, 3000));
     let text = human(&summary, 160, false);
     assert!(text.contains("12000 B · 2294 B · 3000 B"), "{text}");
-    assert!(html(&summary, &data).contains("2290 to 2299 B"));
+    assert!(html(&summary, &data).contains("2290 to 2299<"));
 }
 
 #[test]

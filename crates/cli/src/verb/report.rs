@@ -199,7 +199,10 @@ fn note_thresholds(summary: &Summary) {
 
 /// Writes `report.html` and `report.json` into the run's folder.
 pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyhow::Result<()> {
-    write(&dir.join("report.html"), &report::html(summary, data))?;
+    write(
+        &dir.join("report.html"),
+        &report::html_beside_records(summary, data),
+    )?;
     write(&dir.join("report.json"), &report::json(summary))
 }
 

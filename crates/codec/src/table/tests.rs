@@ -89,12 +89,37 @@ fn csv_has_a_field_per_column() {
     assert_eq!(&rows[0][6], "3600.0");
 }
 
+fn page() -> String {
+    let origin = page::Origin {
+        commute: "0.0.0-invented".into(),
+        unix_ns: 1_763_843_887_000_000_000,
+        machine: "Invented, 2 cores".into(),
+    };
+    crate::html(&example(), &origin)
+}
+
 #[test]
-fn page_escapes_markup() {
-    let page = crate::html(&example());
+fn page_names_its_points_and_its_origin_and_escapes_markup() {
+    let page = page();
     assert!(page.contains("&lt;b&gt;&amp;&quot;&lt;/b&gt;") && !page.contains("<b>"));
-    assert!(page.contains("<circle class=\"of-0\""));
-    assert!(!page.contains("<script") && !page.contains("http://"));
+    assert!(
+        page.contains(">json · serde_json<") && page.contains(">2000 B<"),
+        "{page}"
+    );
+    for origin in [
+        "2025-11-22 20:38 UTC",
+        "commute 0.0.0-invented",
+        "Invented, 2 cores",
+    ] {
+        assert!(page.contains(origin), "{origin}");
+    }
+    assert!(!page.contains("cold decode"), "an empty column");
+    assert_eq!(page.matches("<script").count(), 1);
+}
+
+#[test]
+fn browser_shows_the_page_in_every_view() {
+    testing::check_page("codec", &page());
 }
 
 #[test]

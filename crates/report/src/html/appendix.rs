@@ -1,9 +1,10 @@
 //! The appendices: how to read the report, self-test, environment, every cell.
 
 use maud::{Markup, html};
+use page::{table, text};
 use record::{Host, Outcome, RunData};
 
-use super::table::{table, text};
+use super::network::headings;
 use crate::noise;
 use crate::number::{count, duration};
 use crate::summary::{ArmNoise, Summary};
@@ -23,32 +24,69 @@ const METHOD: [&str; 5] = [
     "Arms are compared with the baseline; those named best are also compared with each other.",
 ];
 
+/// Ids and titles of the sections.
+pub(super) const CONTENTS: [[&str; 2]; 5] = [
+    ["how-to-read", "How to read this"],
+    ["self-test", "Self-test"],
+    ["environment", "Environment"],
+    ["cells", "Cells"],
+    ["data", "Raw data"],
+];
+
 /// Returns all appendices.
-pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
-    html! {
-        section {
-            h2 { "How to read this" }
-            ul {
-                @for note in &summary.notes { li { (note) } }
-                @for note in METHOD { li { (note) } }
-            }
-        }
-        section {
-            h2 { "Self-test" }
-            (self_test(summary))
-        }
-        section {
-            h2 { "Environment" }
-            (environment(data))
-            (networks(data))
-        }
-        section {
-            h2 { "Cells" }
+pub(super) fn sections(summary: &Summary, data: &RunData, beside_records: bool) -> Markup {
+    let contents = [
+        method(summary),
+        self_test(summary),
+        html! { (environment(data)) (networks(data)) },
+        html! {
             (attempts(summary))
             details {
                 summary { (count(data.cells().len(), "record")) }
                 (cells(data))
             }
+        },
+        raw_data(beside_records),
+    ];
+    html! {
+        @for ([id, title], content) in CONTENTS.iter().zip(&contents) {
+            section id=(id) {
+                h2 { (title) }
+                (content)
+            }
+        }
+    }
+}
+
+fn method(summary: &Summary) -> Markup {
+    html! {
+        ul {
+            @for note in &summary.notes { li { (note) } }
+            @for note in METHOD { li { (note) } }
+        }
+    }
+}
+
+/// Says where the records are and how to get every request out of them.
+fn raw_data(beside_records: bool) -> Markup {
+    let folder = if beside_records {
+        "the folder of this page"
+    } else {
+        "the run's folder"
+    };
+    html! {
+        p {
+            "Every figure is computed from "
+            @if beside_records { a href="run.json" { "run.json" } } @else { code { "run.json" } }
+            " (study, plan, machine) and "
+            @if beside_records { a href="cells/" { "cells/" } } @else { code { "cells/" } }
+            " (one record per attempt of a cell) in " (folder) ". With DIR for that folder:"
+        }
+        dl {
+            dt { code { "commute report DIR --format csv > requests.csv" } }
+            dd { "every request, one per row" }
+            dt { code { "commute report DIR --format json > report.json" } }
+            dd { "every figure of this page" }
         }
     }
 }
@@ -63,7 +101,7 @@ fn self_test(summary: &Summary) -> Markup {
         .self_test
         .iter()
         .map(|check| {
-            let with_unit = |x: f64| html! { (x.to_string()) " " (check.unit) };
+            let with_unit = |x: f64| html! { (significant(x)) " " (check.unit) };
             let (class, word) = match check.pass {
                 true => ("faster", "passed"),
                 false => ("slower", "failed"),
@@ -79,18 +117,31 @@ fn self_test(summary: &Summary) -> Markup {
         .collect();
     table(
         "Checks against known answers, before the run",
-        &["Check", "Expected", "Measured", "Margin", "Result"],
+        &headings("Check", ["Expected", "Measured", "Margin", "Result"]),
         &rows,
     )
+}
+
+/// Formats a figure with at most four significant digits.
+fn significant(x: f64) -> String {
+    let before = x.abs().max(1.0).log10().floor() as usize + 1;
+    let digits = format!("{x:.*}", 4usize.saturating_sub(before));
+    match digits.contains('.') {
+        true => digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+        false => digits,
+    }
 }
 
 fn environment(data: &RunData) -> Markup {
     let machines = data.headers().iter();
     let rows: Vec<Vec<Markup>> = machines
         .flat_map(|header| properties(&header.commute, &header.host))
-        .map(|(what, value)| vec![text(what), text(value)])
+        .map(|(what, value)| vec![text(what), html! { span.long { (value) } }])
         .collect();
-    table("Where it ran", &["Property", "Value"], &rows)
+    table("Where it ran", &headings("Property", ["Value"]), &rows)
 }
 
 fn properties(commute: &str, host: &Host) -> [(&'static str, String); 9] {
@@ -132,9 +183,8 @@ fn networks(data: &RunData) -> Markup {
 
 /// Returns how many first attempts of each arm were noisy.
 fn attempts(summary: &Summary) -> Markup {
-    let mut headings = vec!["Arm"];
-    headings.extend(summary.networks.iter().map(|n| n.name.as_str()));
-    headings.extend(["All networks", "p against other arms"]);
+    let names = summary.networks.iter().map(|n| n.name.as_str());
+    let headings = headings("Arm", names.chain(["All networks", "p against other arms"]));
     let row = |noise: &ArmNoise| {
         let mut row = vec![text(&noise.arm)];
         row.extend(summary.networks.iter().map(|network| {
@@ -173,7 +223,7 @@ fn cells(data: &RunData) -> Markup {
             vec![
                 text(cell.file_name()),
                 text(&cell.network),
-                html! { (cell.block) },
+                html! { (cell.block + 1) },
                 text(&cell.arm),
                 text(status.name()),
                 text(cell.outcome.name()),
@@ -184,9 +234,12 @@ fn cells(data: &RunData) -> Markup {
         .collect();
     table(
         "Every attempt of every cell",
-        &[
-            "Record", "Network", "Block", "Arm", "Status", "Outcome", "Reason", "Duration",
-        ],
+        &headings(
+            "Record",
+            [
+                "Network", "Block", "Arm", "Status", "Outcome", "Reason", "Duration",
+            ],
+        ),
         &rows,
     )
 }

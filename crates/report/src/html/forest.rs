@@ -1,29 +1,68 @@
-//! A forest plot: the difference of every arm from the baseline in one measure, with its interval,
-//! zero and the margin.
+//! Forest plots: the difference of every arm from the baseline in one measure, with its interval, zero
+//! and the margin.
 
 use maud::{Markup, html};
+use page::{Axis, TIME, WIDTH, at, figure, figures, grid_across, shortened};
 use stats::Verdict;
 
-use super::chart::{Axis, WIDTH, at, figure};
+use super::network::{in_network, measures};
+use super::verdicts::class_of;
 use crate::number::{percent, size};
-use crate::summary::measure::Comparison;
+use crate::summary::measure::{Comparison, Measure};
+use crate::summary::{NetworkSummary, Summary};
 use crate::wording::{range_words, verdict_words};
 
-/// Room for the names of arms and for the words of verdicts.
-const NAMES: f64 = 150.0;
-const WORDS: f64 = 150.0;
-const TOP: f64 = 26.0;
-const BOTTOM: f64 = 26.0;
-const ROW: f64 = 24.0;
+const LEFT: f64 = 8.0;
+const RIGHT: f64 = WIDTH - 8.0;
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 38.0;
+const ROW: f64 = 38.0;
+/// Room for the words of a verdict.
+const WORDS: f64 = 130.0;
 
 /// One arm of the plot.
-pub(super) struct Row<'a> {
-    pub(super) name: &'a str,
-    pub(super) comparison: &'a Comparison,
+struct Row<'a> {
+    name: &'a str,
+    /// Index of the arm in the study.
+    index: usize,
+    comparison: &'a Comparison,
+}
+
+/// Returns the forest plots of all networks, of the measures that the recommendation is made from.
+pub(super) fn decisive(summary: &Summary) -> Markup {
+    let of_network = |network| plots(network, &summary.baseline, |measure| measure.decisive);
+    let plots: Vec<Markup> = summary.networks.iter().flat_map(of_network).collect();
+    figures(&Markup::default(), &plots)
+}
+
+/// Returns the forest plots of a network's other measures.
+pub(super) fn others(network: &NetworkSummary, baseline: &str) -> Markup {
+    let plots = plots(network, baseline, |measure| !measure.decisive);
+    figures(&Markup::default(), &plots)
+}
+
+fn plots(network: &NetworkSummary, baseline: &str, wanted: fn(&Measure) -> bool) -> Vec<Markup> {
+    let plot = |(m, measure): (usize, &Measure)| {
+        let arms = network.arms.iter().enumerate();
+        let rows = arms.filter_map(|(index, arm)| {
+            Some(Row {
+                name: &arm.name,
+                index,
+                comparison: arm.measures[m].comparison.as_ref()?,
+            })
+        });
+        let title = format!("{}: difference from {baseline}", measure.label);
+        forest(&in_network(network, &title), &rows.collect::<Vec<_>>())
+    };
+    let measures = measures(network).iter().enumerate();
+    measures
+        .filter(|(_, measure)| wanted(measure))
+        .map(plot)
+        .collect()
 }
 
 /// Returns the plot; empty without a comparison.
-pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
+fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
     let ends = rows.iter().flat_map(|row| {
         let Comparison {
             difference,
@@ -33,27 +72,24 @@ pub(super) fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
         let ends = [difference.low, difference.value, difference.high];
         ends.into_iter().flatten().chain([*margin_ns, -margin_ns])
     });
-    let ends: Vec<f64> = ends.collect();
-    let (left, right) = (NAMES, WIDTH - WORDS);
-    let Some(axis) = Axis::over(&ends, left, right).filter(|_| !rows.is_empty()) else {
+    let Some(axis) = Axis::linear(ends, 1e3, [LEFT, RIGHT]) else {
         return Markup::default();
     };
-    let height = TOP + BOTTOM + ROW * rows.len() as f64;
-    let bottom = height - BOTTOM;
-    let zero = at(axis.x(0.0));
+    let bottom = TOP + ROW * rows.len() as f64;
+    let zero = at(axis.at(0.0));
     let body = html! {
-        (axis.grid(TOP, bottom))
         @for (i, row) in rows.iter().enumerate() {
-            @let (from, to) = (axis.x(-row.comparison.margin_ns), axis.x(row.comparison.margin_ns));
-            rect.margin x=(at(from)) y=(at(TOP + ROW * i as f64 + 2.0)) width=(at(to - from))
-                height=(at(ROW - 4.0)) {}
+            @let (from, to) = (axis.at(-row.comparison.margin_ns), axis.at(row.comparison.margin_ns));
+            rect.margin x=(at(from)) y=(at(TOP + ROW * i as f64 + 18.0)) width=(at(to - from))
+                height=(at(ROW - 20.0)) {}
         }
-        text x=(at(left)) y="14" { "faster" }
-        text x=(at(right)) y="14" text-anchor="end" { "slower" }
+        text.name x=(at(LEFT)) y="11" { "← faster" }
+        text.name x=(at(RIGHT)) y="11" text-anchor="end" { "slower →" }
         line.zero x1=(zero) y1=(at(TOP)) x2=(zero) y2=(at(bottom)) {}
+        (grid_across(&axis, [bottom - 4.0, bottom], "difference, with its interval", TIME))
         @for (i, row) in rows.iter().enumerate() { (drawn(row, &axis, TOP + ROW * i as f64)) }
     };
-    figure(title, [WIDTH, height], &body, &Markup::default())
+    figure(title, "", bottom + BOTTOM, &body)
 }
 
 fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {
@@ -62,11 +98,10 @@ fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {
         verdict,
         ..
     } = row.comparison;
-    let (middle, text) = (at(top + ROW / 2.0), at(top + ROW / 2.0 + 4.0));
-    let class = verdict_words(*verdict).replace(' ', "-");
+    let (text, middle) = (at(top + 13.0), at(top + 27.0));
     // An unbounded end runs to the edge of the plot.
-    let low = at(difference.low.map_or(axis.left, |low| axis.x(low)));
-    let high = at(difference.high.map_or(axis.right, |high| axis.x(high)));
+    let low = at(difference.low.map_or(LEFT, |low| axis.at(low)));
+    let high = at(difference.high.map_or(RIGHT, |high| axis.at(high)));
     let interval = match range_words(row.comparison) {
         Some(range) => format!("{}: {range}", percent(difference.coverage)),
         None => "unbounded".to_owned(),
@@ -78,14 +113,16 @@ fn drawn(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {
         _ => verdict_words(*verdict).to_owned(),
     };
     html! {
-        text x=(at(NAMES - 8.0)) y=(text) text-anchor="end" { (row.name) }
-        g class=(class) {
-            title { (row.name) ", " (interval) }
-            path.interval d={ "M" (low) " " (middle) "H" (high) } {}
-            @if let Some(value) = difference.value {
-                circle.estimate cx=(at(axis.x(value))) cy=(middle) r="4" {}
+        g data-arm=(row.index) {
+            text.label x=(at(LEFT)) y=(text) { (shortened(row.name, RIGHT - LEFT - WORDS)) }
+            g class=(class_of(*verdict)) {
+                title { (row.name) ": " (words) " (" (interval) ")" }
+                path.interval d={ "M" (low) " " (middle) "H" (high) } {}
+                @if let Some(value) = difference.value {
+                    circle.estimate cx=(at(axis.at(value))) cy=(middle) r="4.5" {}
+                }
+                text x=(at(RIGHT)) y=(text) text-anchor="end" { (words) }
             }
-            text x=(at(axis.right + 8.0)) y=(text) { (words) }
         }
         "\n"
     }

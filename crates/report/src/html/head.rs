@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use record::{Host, RunData};
-use time::OffsetDateTime;
 
 use crate::configuration::LIBRARY;
 use crate::number::{count, duration};
@@ -22,43 +21,23 @@ pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
         ("Stacks", libraries(summary).join(", ")),
     ];
     html! {
-        header {
-            p.study { (summary.study) " · " (started(data.run().started_unix_ns)) }
-            h1 { (summary.question) }
-            p {
-                "seed " (summary.seed) " · " (count(summary.blocks as usize, "block"))
-                " per network · " (duration(summary.measured_ns as f64)) " of measurement · "
-                (self_test_words(summary)) " · A/A check " (summary.a_a.name())
+        p.study { (summary.study) " · " (page::date(data.run().started_unix_ns)) }
+        h1 { (summary.question) }
+        p {
+            "seed " (summary.seed) " · " (count(summary.blocks as usize, "block"))
+            " per network · " (duration(summary.measured_ns as f64)) " of measurement · "
+            (self_test_words(summary)) " · A/A check " (summary.a_a.name())
+        }
+        dl.origin {
+            @for (what, value) in origin.iter().filter(|(_, value)| !value.is_empty()) {
+                dt { (what) }
+                dd { (value) }
             }
-            dl.origin {
-                @for (what, value) in origin.iter().filter(|(_, value)| !value.is_empty()) {
-                    dt { (what) }
-                    dd { (value) }
-                }
-                @if let Some(command) = &summary.repeat {
-                    dt { "To repeat it" }
-                    dd { code { (command) } }
-                }
+            @if let Some(command) = &summary.repeat {
+                dt { "To repeat it" }
+                dd { code { (command) } }
             }
         }
-        "\n"
-    }
-}
-
-/// Returns date and time, in UTC, of a time since the Unix epoch.
-fn started(unix_ns: u64) -> String {
-    let Ok(time) = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)) else {
-        return "unknown date".to_owned();
-    };
-    // Imported calls have no start.
-    match unix_ns {
-        0 => "unknown date".to_owned(),
-        _ => format!(
-            "{} {:02}:{:02} UTC",
-            time.date(),
-            time.hour(),
-            time.minute()
-        ),
     }
 }
 
@@ -84,13 +63,22 @@ fn hosts(data: &RunData) -> String {
 }
 
 fn host(host: &Host) -> String {
+    let machine = machine(host);
+    match machine.is_empty() {
+        true => machine,
+        false if host.rootless => format!("{machine}, rootless"),
+        false => format!("{machine}, as root"),
+    }
+}
+
+/// Returns a machine in words; empty if nothing is known of it.
+pub fn machine(host: &Host) -> String {
     if host.kernel.is_empty() && host.cpu.is_empty() {
         return String::new();
     }
     let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");
-    let rootless = if host.rootless { "rootless" } else { "as root" };
     format!(
-        "Linux {}, {}, {}, {hypervisor}, {rootless}",
+        "Linux {}, {}, {}, {hypervisor}",
         host.kernel,
         host.cpu,
         count(host.cores as usize, "core"),
@@ -103,15 +91,4 @@ fn libraries(summary: &Summary) -> Vec<String> {
     let libraries = arms.filter_map(|arm| arm.configuration.get(LIBRARY));
     let distinct: BTreeSet<&String> = libraries.flatten().collect();
     distinct.into_iter().cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn start_is_in_utc() {
-        assert_eq!(started(1_763_843_887_000_000_000), "2025-11-22 20:38 UTC");
-        assert_eq!(started(0), "unknown date");
-    }
 }

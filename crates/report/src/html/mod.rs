@@ -1,67 +1,79 @@
-//! The report as one page that is readable offline: no script, no font, no external resource.
+//! The report as one page that is readable offline, made of the parts of [`page`].
 //!
 //! The order suits a reader with little time: where the figures are from, the answer, the best arms
 //! for each need, a forest plot of all differences, the recommendation for each network, the figures
-//! behind it, their distributions, then self-test and environment. `maud` escapes all text; in
-//! addition the page's own policy forbids scripts.
-//!
-//! The figures are SVG of our own: their colours come from the style sheet, for dark mode and print,
-//! which plotting libraries do not offer.
+//! behind it (percentiles, phases, distributions, blocks over time, failures, costs, set-up), then
+//! self-test, environment and the raw data.
 
 mod appendix;
-mod chart;
+mod blocks;
+mod configuration;
+mod costs;
+mod distribution;
+mod failures;
 mod forest;
 mod head;
+mod heat;
 mod network;
+mod percentiles;
 mod sending;
 mod sweep;
-mod table;
 mod timeline;
+mod verdicts;
+mod waterfall;
 
-use maud::{DOCTYPE, PreEscaped, html};
+pub use head::machine;
+
+use maud::html;
+use page::Document;
 use record::RunData;
 
 use crate::summary::Summary;
-use crate::text::plain_lines;
 use crate::wording::{a_a_line, cells_line};
-
-const STYLE: &str = include_str!("style.css");
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Returns the report as one HTML file. `summary` must be the summary of `data`.
 pub fn html(summary: &Summary, data: &RunData) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (summary.study) ": " (summary.question) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                (head::head(summary, data))
-                main {
-                    @if let Some(line) = a_a_line(&summary.a_a) {
-                        p.alarm role="alert" { (line) }
-                    }
-                    @for line in &summary.invalid {
-                        p.alarm role="alert" { "Invalid: " (line) "." }
-                    }
-                    p.answer { (summary.answer) }
-                    (network::needs(summary))
-                    (network::forests(summary))
-                    (network::cards(summary))
-                    p { (cells_line(&summary.cells)) "." }
-                    (sweep::sections(summary))
-                    (network::sections(summary, data))
-                    (appendix::sections(summary, data))
-                }
-            }
+    document(summary, data, false)
+}
+
+/// Returns the report as an HTML file for the folder of the run, with links to the records there.
+pub fn html_beside_records(summary: &Summary, data: &RunData) -> String {
+    document(summary, data, true)
+}
+
+fn document(summary: &Summary, data: &RunData, beside_records: bool) -> String {
+    let main = html! {
+        @if let Some(line) = a_a_line(&summary.a_a) {
+            p.alarm role="alert" { (line) }
         }
+        @for line in &summary.invalid {
+            p.alarm role="alert" { "Invalid: " (line) "." }
+        }
+        p.answer { (summary.answer) }
+        (verdicts::needs(summary))
+        (forest::decisive(summary))
+        (network::cards(summary))
+        p { (cells_line(&summary.cells)) "." }
+        (heat::section(summary, data))
+        (sweep::sections(summary))
+        (network::sections(summary, data))
+        (appendix::sections(summary, data, beside_records))
     };
-    // One pass over the page, so that no name is forgotten.
-    plain_lines(&page.into_string())
+    Document {
+        title: &format!("{}: {}", summary.study, summary.question),
+        head: head::head(summary, data),
+        contents: contents(summary, data),
+        main,
+    }
+    .into_html()
+}
+
+fn contents(summary: &Summary, data: &RunData) -> Vec<(String, String)> {
+    let networks = summary.networks.iter().enumerate();
+    let networks = networks.map(|(i, network)| (network::id(i), network.name.clone()));
+    let heat = heat::is_shown(summary, data).then(|| heat::CONTENT.map(str::to_owned).into());
+    let sweeps = (!summary.sweeps.is_empty()).then(|| sweep::CONTENT.map(str::to_owned).into());
+    let before = heat.into_iter().chain(sweeps);
+    let after = appendix::CONTENTS.map(|content| content.map(str::to_owned).into());
+    before.chain(networks).chain(after).collect()
 }

@@ -1,94 +1,68 @@
-//! A network: its card, verdicts, distributions, costs and configurations.
-
-use std::collections::BTreeSet;
+//! A network: its card, and the section with its figures.
 
 use maud::{Markup, html};
+use page::{arm, table, text};
 use record::RunData;
-use stats::Verdict;
 
-use super::chart::{Bar, Curve, bars, ecdf};
-use super::forest;
+use super::blocks::blocks;
+use super::configuration::configuration;
+use super::costs::costs;
+use super::distribution::distributions;
+use super::failures::failures;
+use super::forest::others;
+use super::percentiles::percentiles;
 use super::sending::{sending, setup};
-use super::table::{self, table, text};
 use super::timeline::timelines;
-use crate::answer::best_words;
+use super::verdicts::verdicts;
+use super::waterfall::waterfalls;
 use crate::cells::CellIndex;
 use crate::load;
-use crate::number::{count, duration, percent, size, with_interval};
+use crate::number::count;
 use crate::phases;
-use crate::population::{Population, populations, time};
-use crate::quantity::Quantity;
-use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::measure::{Comparison, Mean, Measure, Part};
-use crate::summary::{Need, NetworkSummary, Summary};
-use crate::wording::{
-    connections_words, energy_words, interval_note, outlook_words, remarks, sender_words,
-    verdict_words,
-};
+use crate::population::populations;
+use crate::summary::arm::ArmSummary;
+use crate::summary::measure::{Mean, Measure};
+use crate::summary::{NetworkSummary, Summary};
+use crate::wording::{interval_note, remarks};
 
-/// Returns the best arms for each need on each network, with the gain over the baseline.
-pub(super) fn needs(summary: &Summary) -> Markup {
-    let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
-        return Markup::default();
-    };
-    let mut headings = vec!["Network"];
-    headings.extend(first.needs.iter().map(|need| need.label.as_str()));
-    let row = |(i, network): (usize, &NetworkSummary)| {
-        let mut row = vec![link(i, network)];
-        row.extend(network.needs.iter().map(|need| best(network, need)));
-        row
-    };
-    let rows: Vec<Vec<Markup>> = summary.networks.iter().enumerate().map(row).collect();
-    table("The best arms for each need", &headings, &rows)
+/// Returns the id of the section of a network.
+pub(super) fn id(index: usize) -> String {
+    format!("network-{index}")
 }
 
 /// Returns a link to the section of a network.
-fn link(index: usize, network: &NetworkSummary) -> Markup {
-    html! { a href={ "#network-" (index) } { (network.name) } }
+pub(super) fn link(index: usize, network: &NetworkSummary) -> Markup {
+    html! { a href={ "#" (id(index)) } { (network.name) } }
 }
 
-fn best(network: &NetworkSummary, need: &Need) -> Markup {
-    let arms = network.arms.iter();
-    let all = arms.clone().filter(|arm| arm.role != Role::Repeat).count();
-    let arm = arms
-        .clone()
-        .find(|arm| Some(&arm.name) == need.best.first());
-    let measures = arm.into_iter().flat_map(|arm| &arm.measures);
-    let comparison = measures
-        .filter(|measure| measure.label == need.label)
-        .find_map(|measure| measure.comparison.as_ref());
-    html! {
-        (best_words(need, all))
-        @if let Some(comparison) = comparison { (verdict(comparison)) }
-    }
+/// Returns the measures of a network, which all its arms have.
+pub(super) fn measures(network: &NetworkSummary) -> &[Measure] {
+    network.arms.first().map_or(&[], |arm| &arm.measures)
 }
 
-/// Returns a forest plot per network and measure.
-pub(super) fn forests(summary: &Summary) -> Markup {
-    let plots = |network: &NetworkSummary| {
-        let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-        let plot = |(i, measure): (usize, &Measure)| {
-            let rows: Vec<forest::Row<'_>> = network
-                .arms
-                .iter()
-                .filter_map(|arm| {
-                    Some(forest::Row {
-                        name: &arm.name,
-                        comparison: arm.measures[i].comparison.as_ref()?,
-                    })
-                })
-                .collect();
-            let title = format!(
-                "{}, {}: difference from {}",
-                network.name, measure.label, summary.baseline
-            );
-            forest::forest(&title, &rows)
-        };
-        measures.iter().enumerate().map(plot).collect::<Vec<_>>()
-    };
-    html! {
-        div.figures { @for plot in summary.networks.iter().flat_map(plots) { (plot) } }
-    }
+/// Returns the headings of columns: first that of the rows.
+pub(super) fn headings<'a>(
+    first: &'a str,
+    others: impl IntoIterator<Item = &'a str>,
+) -> Vec<Markup> {
+    std::iter::once(first).chain(others).map(text).collect()
+}
+
+/// Returns the names of a network's arms with their lines, as headings of columns behind `first`.
+pub(super) fn arm_headings(first: &str, network: &NetworkSummary) -> Vec<Markup> {
+    let arms = network.arms.iter().enumerate();
+    let arms = arms.map(|(i, summary)| arm(i, &summary.name));
+    std::iter::once(text(first)).chain(arms).collect()
+}
+
+/// Returns the key of a network's figures.
+pub(super) fn key(network: &NetworkSummary) -> Markup {
+    let measured = network
+        .arms
+        .iter()
+        .enumerate()
+        .filter(|(_, arm)| arm.has_figures());
+    page::key(measured.map(|(i, arm)| (i, arm.name.as_str())))
 }
 
 /// Returns one card per network, with its sentence.
@@ -113,89 +87,47 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
     let populations = populations(data.run());
     html! {
         @for (i, network) in summary.networks.iter().enumerate() {
-            section id={ "network-" (i) } {
+            section id=(id(i)) {
                 h2 { (network.name) }
+                p.numbers { (network.numbers) }
                 (verdicts(network, &summary.baseline))
                 p.note { (interval_note(network)) }
+                (remarks_list(network))
+                (others(network, &summary.baseline))
+                (percentiles(network))
                 (load_tables(network))
+                (waterfalls(network, &cells, &populations))
                 (phase_tables(network))
-                (figures(network, data, &cells, &populations))
+                (distributions(network, data, &cells, &populations))
+                (blocks(network, data, &cells, &populations))
+                (failures(network))
                 (costs(network))
                 (timelines(network, &cells))
                 (setup(network))
+                (configuration(network))
                 (sending(network))
-                (configurations(network))
-                (remarks_list(network))
             }
         }
     }
 }
 
-fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
-    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    let mut headings = vec!["Arm"];
-    headings.extend(measures.iter().map(|measure| measure.label.as_str()));
-    let row = |(i, arm): (usize, &ArmSummary)| {
-        let role = match arm.role {
-            Role::Baseline => Some("baseline"),
-            Role::Repeat => Some("A/A arm"),
-            Role::Arm => None,
-        };
-        let mut row = vec![html! {
-            (table::arm(i, &arm.name))
-            @if let Some(role) = role { " " small { (role) } }
-        }];
-        row.extend(arm.measures.iter().map(|measure| figures_of(arm, measure)));
-        row
-    };
-    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
-    let caption = format!("Times, with verdicts against {baseline}");
-    table(&caption, &headings, &rows)
-}
-
-/// Returns all figures of a measure, or why there are none.
-fn figures_of(arm: &ArmSummary, measure: &Measure) -> Markup {
-    let Some(time) = &measure.time else {
-        let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
-        return html! { small { (reason) } };
-    };
-    html! {
-        (with_interval(time))
-        br;
-        small { (count(measure.calls, "request")) ", " (count(time.blocks, "block")) }
-        @for p in &measure.percentiles {
-            br;
-            small { "p" (p.percent) " " (with_interval(&p.value)) }
-        }
-        @for (error, n) in &measure.errors {
-            br;
-            small { (n) " failed: " (error) }
-        }
-        @if let Some(goodput) = &measure.goodput {
-            br;
-            small { (with_interval(goodput)) }
-        }
-        @if let Some(comparison) = &measure.comparison { (verdict(comparison)) }
-    }
-}
-
 /// Returns a table of rate and percentiles for each group that is bound by time.
 fn load_tables(network: &NetworkSummary) -> Markup {
-    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
-    let tables: Vec<Markup> = (measures.iter().enumerate())
+    let tables: Vec<Markup> = (measures(network).iter().enumerate())
         .filter_map(|(i, measure)| {
             let columns = load::columns(&network.arms, i)?;
-            let headings = columns.iter().map(|(heading, _)| heading.as_str());
-            let headings: Vec<&str> = ["Arm"].into_iter().chain(headings).collect();
-            let row = |(arm, summary): (usize, &ArmSummary)| {
-                let figures = columns.iter().map(|(_, texts)| text(texts[arm].clone()));
-                [table::arm(arm, &summary.name)]
-                    .into_iter()
-                    .chain(figures)
-                    .collect()
+            let headings = headings("Arm", columns.iter().map(|(heading, _)| heading.as_str()));
+            let row = |(index, summary): (usize, &ArmSummary)| {
+                let figures = columns.iter().map(|(_, texts)| text(&texts[index]));
+                let name = arm(index, &summary.name);
+                std::iter::once(name).chain(figures).collect()
             };
             let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
-            Some(table(&load::heading(&measure.label), &headings, &rows))
+            Some(table(
+                &in_network(network, &load::heading(&measure.label)),
+                &headings,
+                &rows,
+            ))
         })
         .collect();
     html! {
@@ -204,14 +136,17 @@ fn load_tables(network: &NetworkSummary) -> Markup {
     }
 }
 
+/// Returns a caption that no other network has.
+pub(super) fn in_network(network: &NetworkSummary, caption: &str) -> String {
+    format!("{}: {caption}", network.name)
+}
+
 /// Returns a table of phases for each measure that has exchanges.
 fn phase_tables(network: &NetworkSummary) -> Markup {
-    let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
+    let measures = measures(network);
     let has_phases = |m: &usize| {
-        network
-            .arms
-            .iter()
-            .any(|arm| arm.measures[*m].phases.is_some())
+        let mut arms = network.arms.iter();
+        arms.any(|arm| arm.measures[*m].phases.is_some())
     };
     let with_phases: Vec<usize> = (0..measures.len()).filter(has_phases).collect();
     html! {
@@ -225,13 +160,14 @@ fn phase_tables(network: &NetworkSummary) -> Markup {
 }
 
 fn phase_table(network: &NetworkSummary, m: usize, label: &str) -> Markup {
-    let mut headings = vec!["Arm"];
-    let figures = phases::TIMES.iter().chain(&phases::BYTES);
-    headings.extend(figures.map(|(heading, _)| *heading));
-    headings.push("requests, blocks");
-    let row = |(i, arm): (usize, &ArmSummary)| {
-        let mut row = vec![table::arm(i, &arm.name)];
-        let Some(all) = &arm.measures[m].phases else {
+    let bytes = phases::BYTES.map(|(heading, _)| format!("{heading}, B"));
+    let times = phases::TIMES.iter().map(|(heading, _)| *heading);
+    let figures = times.chain(bytes.iter().map(String::as_str));
+    let headings = headings("Arm", figures.chain(["requests · blocks"]));
+    let row = |(i, summary): (usize, &ArmSummary)| {
+        let mut row = vec![arm(i, &summary.name)];
+        let Some(all) = &summary.measures[m].phases else {
+            row.resize(headings.len(), text("-"));
             return row;
         };
         let range = |shown: fn(f64) -> String, of: &Mean| {
@@ -242,175 +178,16 @@ fn phase_table(network: &NetworkSummary, m: usize, label: &str) -> Markup {
             }
         };
         row.extend(phases::TIMES.map(|(_, of)| range(phases::ms, of(all))));
-        row.extend(phases::BYTES.map(|(_, of)| range(|b| format!("{b:.0} B"), of(all))));
-        row.push(html! { (all.calls) ", " (all.blocks) });
-        row
-    };
-    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
-    table(&phases::heading(label), &headings, &rows)
-}
-
-/// Returns a verdict with the difference it is based on.
-fn verdict(comparison: &Comparison) -> Markup {
-    let words = verdict_words(comparison.verdict);
-    let slower = comparison.difference.value.is_some_and(|d| d > 0.0);
-    let mut details = Vec::new();
-    if let Some(size) = size(&comparison.difference, !slower) {
-        let word = if slower { "slower" } else { "faster" };
-        let level = percent(comparison.difference.coverage);
-        details.push(format!("{} {word} ({level}: {})", size.value, size.range));
-    }
-    details.push(format!("margin {}", duration(comparison.margin_ns)));
-    if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
-        details.push(outlook_words(outlook).to_owned());
-    }
-    if let Some(clean) = comparison.clean_only {
-        let clean = verdict_words(clean);
-        details.push(match clean == words {
-            true => "the same from clean cells alone".to_owned(),
-            false => format!("from clean cells alone: {clean}"),
-        });
-    }
-    if let Some(correlation) = comparison.correlation {
-        details.push(format!("correlation {correlation:.2}"));
-    }
-    html! {
-        br;
-        strong class=(words.replace(' ', "-")) { (words) }
-        br;
-        small { (details.join("; ")) }
-    }
-}
-
-/// Returns the distribution of every population, and bars of first and warm requests.
-fn figures(
-    network: &NetworkSummary,
-    data: &RunData,
-    cells: &CellIndex<'_>,
-    populations: &[Population],
-) -> Markup {
-    let run = data.run();
-    let by_request =
-        (populations.iter()).filter(|p| p.part.is_by_request() && p.part != Part::Load);
-    let distributions = by_request.map(|population| {
-        let curves: Vec<Curve<'_>> = network
-            .arms
-            .iter()
-            .enumerate()
-            .map(|(index, arm)| {
-                let blocks = cells.first(&network.name, &arm.name);
-                let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
-                let times = calls.map(|call| time(call, run.timeout_ns)).collect();
-                Curve {
-                    name: &arm.name,
-                    index,
-                    times,
-                }
-            })
-            .filter(|curve| !curve.times.is_empty())
-            .collect();
-        let title = format!(
-            "{}, {}: cumulative distribution (ECDF) of request time",
-            network.name, population.label
-        );
-        ecdf(&title, &curves)
-    });
-    let small = run.groups.iter().filter(|group| !group.bulk);
-    let pairs = small.map(|group| {
-        let bar = |(index, arm): (usize, &ArmSummary)| {
-            let time = |part: Part| {
-                let mut measures = arm.measures.iter();
-                let found = measures.find(|m| m.group == group.name && m.part == part);
-                found.and_then(|m| m.time.clone())
-            };
-            Some(Bar {
-                name: arm.name.clone(),
-                index,
-                first: time(Part::First)?,
-                warm: time(Part::Warm)?,
-            })
-        };
-        let arm_bars: Vec<Bar> = network.arms.iter().enumerate().filter_map(bar).collect();
-        let title = format!("{}, {}: first and warm requests", network.name, group.name);
-        bars(&title, &arm_bars)
-    });
-    html! {
-        div.figures { @for figure in distributions.chain(pairs) { (figure) } }
-    }
-}
-
-/// Returns the configuration of each arm; differences from the baseline are bold.
-fn configurations(network: &NetworkSummary) -> Markup {
-    let settings: BTreeSet<&String> = network
-        .arms
-        .iter()
-        .flat_map(|arm| arm.configuration.keys())
-        .collect();
-    let mut headings = vec!["Arm"];
-    headings.extend(settings.iter().map(|what| what.as_str()));
-    let value = |arm: &ArmSummary, what: &String| {
-        let values = arm.configuration.get(what).into_iter().flatten();
-        let lines = html! {
-            @for (i, value) in values.enumerate() {
-                @if i > 0 { br; }
-                (value)
-            }
-        };
-        match arm.differences.iter().any(|d| d.what == *what) {
-            true => html! { strong { (lines) } },
-            false => lines,
-        }
-    };
-    let row = |(i, arm): (usize, &ArmSummary)| {
-        let mut row = vec![table::arm(i, &arm.name)];
-        row.extend(settings.iter().map(|what| value(arm, what)));
+        row.extend(phases::BYTES.map(|(_, of)| range(|bytes| format!("{bytes:.0}"), of(all))));
+        row.push(html! { (count(all.calls, "request")) " · " (count(all.blocks, "block")) });
         row
     };
     let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
     table(
-        "Configuration; differences from the baseline are bold",
+        &in_network(network, &phases::heading(label)),
         &headings,
         &rows,
     )
-}
-
-fn costs(network: &NetworkSummary) -> Markup {
-    let shown = |q: &Option<Quantity>| text(q.as_ref().map_or("-".into(), with_interval));
-    let row = |(i, arm): (usize, &ArmSummary)| {
-        let costs = &arm.costs;
-        vec![
-            table::arm(i, &arm.name),
-            shown(&costs.up_bytes),
-            shown(&costs.down_bytes),
-            shown(&costs.handshake_bytes),
-            shown(&costs.client_cpu),
-            shown(&costs.server_cpu),
-            shown(&costs.cpu_wait),
-            text(energy_words(&costs.energy)),
-            shown(&costs.memory),
-            shown(&costs.startup),
-            text(connections_words(arm)),
-            text(arm.negotiated_protocols.join(", ")),
-            text(sender_words(arm)),
-        ]
-    };
-    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
-    let headings = [
-        "Arm",
-        "Bytes sent by client per cell (IP)",
-        "Bytes sent by server per cell (IP)",
-        "Of which handshake",
-        "Client CPU per request",
-        "Server CPU per request",
-        "CPU wait per request",
-        "Radio's energy per request, by a model",
-        "Memory",
-        "Start-up time",
-        "Connections per cell",
-        "Negotiated protocol",
-        "Server · congestion control",
-    ];
-    table("Costs: medians over blocks", &headings, &rows)
 }
 
 fn remarks_list(network: &NetworkSummary) -> Markup {

@@ -1,20 +1,18 @@
 //! What an arm used over time: CPU, memory and rates of one cell, in a small figure per arm.
 
 use maud::{Markup, html};
+use page::{Axis, TIME, WIDTH, at, color_class, figure, figures, grid_across};
 use record::{Cell, Timeline};
 
-use super::chart::{Axis, at, figure};
-use super::table::color_class;
+use super::network::in_network;
 use crate::cells::CellIndex;
 use crate::number::duration;
 use crate::summary::NetworkSummary;
 
-/// No figure is shown narrower than this in CSS pixels, so that its text stays readable.
-const WIDTH: f64 = 320.0;
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 26.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 4.0;
-const BOTTOM: f64 = 26.0;
+const BOTTOM: f64 = 38.0;
 /// Room for the words above each panel's curves.
 const WORDS: f64 = 20.0;
 const CURVES: f64 = 60.0;
@@ -24,20 +22,23 @@ const NS_PER_MS: f64 = 1e6;
 /// The interval of samples and of the link's bins.
 const INTERVAL_NS: f64 = 100.0 * NS_PER_MS;
 /// More are indistinguishable on [`WIDTH`] units.
-const BINS_MAX: f64 = 120.0;
+const BINS_MAX: f64 = 80.0;
 
 /// The panels of a figure, each with a solid and a dashed curve.
 const PANELS: [Panel; 3] = [
     Panel {
         words: "CPU of client (dashed: server)",
+        least: 0.01,
         tick: |share| format!("{:.0} %", share * 100.0),
     },
     Panel {
         words: "Memory of client (dashed: server)",
+        least: 1e6,
         tick: |bytes| format!("{} MB", bytes / 1e6),
     },
     Panel {
         words: "Rate up (dashed: down)",
+        least: 1e3,
         tick: |bps| match bps {
             0.0..1e6 => format!("{} kbit/s", bps / 1e3),
             _ => format!("{} Mbit/s", bps / 1e6),
@@ -47,6 +48,8 @@ const PANELS: [Panel; 3] = [
 
 struct Panel {
     words: &'static str,
+    /// The end of its axis where nothing was used.
+    least: f64,
     /// Returns the words for a value of its axis.
     tick: fn(f64) -> String,
 }
@@ -77,7 +80,7 @@ pub(super) fn timelines(network: &NetworkSummary, cells: &CellIndex<'_>) -> Mark
     let ends = sampled.iter().map(|(.., timeline)| end_ns(timeline));
     let longest_ns = ends.fold(0.0, f64::max);
     let bin_ns = bin_ns(longest_ns);
-    let Some(axis) = Axis::over(&[0.0, longest_ns], LEFT, WIDTH - RIGHT) else {
+    let Some(axis) = Axis::linear([0.0, longest_ns], 1e3, [LEFT, RIGHT]) else {
         return Markup::default();
     };
     let curves: Vec<Curves<'_>> = sampled
@@ -91,15 +94,20 @@ pub(super) fn timelines(network: &NetworkSummary, cells: &CellIndex<'_>) -> Mark
         .collect();
     let tops = std::array::from_fn(|p| {
         let values = curves.iter().flat_map(|c| c.panels[p].iter().flatten());
-        round_above(values.copied().fold(0.0, f64::max))
+        round_above(values.copied().fold(PANELS[p].least, f64::max))
     });
     let samples: usize = sampled.iter().map(|(.., t)| t.samples.len()).sum();
     let cpu_ns: u64 = sampled.iter().map(|(.., t)| t.sampler_cpu_ns).sum();
+    let drawn: Vec<Markup> = (curves.iter())
+        .map(|curves| {
+            let title = format!("{}, block {} over time", curves.name, curves.block + 1);
+            drawn(&in_network(network, &title), curves, &axis, bin_ns, tops)
+        })
+        .collect();
     html! {
-        @if !curves.is_empty() {
-            div.multiples {
-                @for curves in &curves { (drawn(&network.name, curves, &axis, bin_ns, tops)) }
-            }
+        @if !drawn.is_empty() {
+            h3 { "CPU, memory and rates over time" }
+            (figures(&Markup::default(), &drawn))
             p.note {
                 "One cell of each arm, its first block with samples; the scales are the same for all arms. \
                  CPU is a share of one core, by the processes alone. Each value is that of "
@@ -193,48 +201,50 @@ fn peaks(levels: impl Iterator<Item = (f64, f64)>, bin_ns: f64, bins: usize) -> 
 
 /// Returns the least 1, 2 or 5 times a power of ten that is not below a value.
 fn round_above(value: f64) -> f64 {
-    let power = 10f64.powf(value.max(1e-2).log10().floor());
+    let power = 10f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
     steps.into_iter().find(|s| *s >= value).unwrap_or(value)
 }
 
 /// Returns the figure of one arm.
-fn drawn(network: &str, curves: &Curves<'_>, axis: &Axis, bin_ns: f64, tops: [f64; 3]) -> Markup {
+fn drawn(title: &str, curves: &Curves<'_>, axis: &Axis, bin_ns: f64, tops: [f64; 3]) -> Markup {
     let height = TOP + PANEL * PANELS.len() as f64 + BOTTOM;
     let body = html! {
-        (axis.grid(TOP + WORDS, height - BOTTOM))
+        (grid_across(axis, [TOP + WORDS, height - BOTTOM], "time", TIME))
         @for (p, panel) in PANELS.iter().enumerate() {
             @let base = TOP + PANEL * (p + 1) as f64;
             @let y = |value: f64| base - CURVES * value / tops[p];
             text x=(at(LEFT)) y=(at(base - CURVES - 6.0)) { (panel.words) }
             @for value in [0.0, tops[p]] {
-                line.grid x1=(at(LEFT)) y1=(at(y(value))) x2=(at(WIDTH - RIGHT)) y2=(at(y(value))) {}
+                line.grid x1=(at(LEFT)) y1=(at(y(value))) x2=(at(RIGHT)) y2=(at(y(value))) {}
                 text x=(at(LEFT - 4.0)) y=(at(y(value) + 4.0)) text-anchor="end" { ((panel.tick)(value)) }
             }
-            @for (values, dashes) in curves.panels[p].iter().zip(["", " dash-1"]) {
+            @let known = curves.panels[p].iter().zip(["", " dash-1"]);
+            @for (values, dashes) in known.filter(|(values, _)| !values.is_empty()) {
                 path class={ "curve " (color_class(curves.index)) (dashes) }
                     d=(steps(values, axis, bin_ns, y)) {}
             }
             "\n"
         }
     };
-    let title = format!(
-        "{network}, {}: block {} over time",
-        curves.name,
-        curves.block + 1
-    );
-    figure(&title, [WIDTH, height], &body, &Markup::default())
+    let body = html! { g data-arm=(curves.index) { (body) } };
+    figure(title, "", height, &body)
 }
 
 /// Returns the path of a curve that is level within each bin.
 fn steps(values: &[f64], axis: &Axis, bin_ns: f64, y: impl Fn(f64) -> f64) -> String {
-    let first = values.first().copied().unwrap_or(0.0);
-    let mut path = format!("M{} {}", at(axis.x(0.0)), at(y(first)));
+    let mut path = String::new();
+    let mut last = None;
     for (bin, value) in values.iter().enumerate() {
-        let end = axis.x((bin + 1) as f64 * bin_ns).min(axis.right);
-        path += &format!("V{}H{}", at(y(*value)), at(end));
+        let (start, y) = (at(axis.at(bin as f64 * bin_ns)), at(y(*value)));
+        match &last {
+            None => path += &format!("M{start} {y}"),
+            Some(last) if *last == y => continue,
+            Some(_) => path += &format!("H{start}V{y}"),
+        }
+        last = Some(y);
     }
-    path
+    path + &format!("H{}", at(axis.at(values.len() as f64 * bin_ns)))
 }
 
 #[cfg(test)]
@@ -263,15 +273,12 @@ mod tests {
     #[test]
     fn bins_are_whole_intervals_and_few() {
         assert_eq!(bin_ns(1e9), INTERVAL_NS);
-        assert_eq!(bin_ns(600e9), 50.0 * INTERVAL_NS);
+        assert_eq!(bin_ns(600e9), 75.0 * INTERVAL_NS);
         assert_eq!(bin_ns(0.0), INTERVAL_NS);
     }
 
     #[test]
     fn axes_end_at_round_values() {
-        assert_eq!(
-            [0.7, 1.0, 1.1, 3e7, 0.0].map(round_above),
-            [1.0, 1.0, 2.0, 5e7, 0.01]
-        );
+        assert_eq!([0.7, 1.0, 1.1, 3e7].map(round_above), [1.0, 1.0, 2.0, 5e7]);
     }
 }

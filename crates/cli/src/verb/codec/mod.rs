@@ -1,6 +1,7 @@
 //! `commute codec`: what encoding and decoding costs, in every runtime.
 
 mod payload;
+mod payload_page;
 mod payload_report;
 mod progress;
 
@@ -26,11 +27,11 @@ use crate::{exit, out};
     commute codec --message small --message big-100 --runtime rust,mono --codec json,msgpack\n  \
     commute codec --all --html codecs.html --format csv > codecs.csv\n  \
     commute codec --check\n  \
-    commute codec my.json another.json --network 4g-tether")]
+    commute codec my.json another.json --network 4g-tether --html my.html")]
 pub(crate) struct Args {
     /// Your own JSON: one or more samples of the same payload; - is standard input. Nothing is sent
     /// anywhere
-    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice", "html"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice"])]
     file: Vec<PathBuf>,
     /// With FILE: a network to predict transfer times for; repeatable [default: 4g-tether and
     /// lighthouse-slow4g]
@@ -245,7 +246,7 @@ fn runtime_of(name: &str) -> Option<&'static str> {
 
 fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
     if let Some(file) = &args.html {
-        write(file, &codec::html(table))?;
+        write(file, &codec::html(table, &crate::origin::now()))?;
     }
     match args.format {
         Format::Table => out::print(&table.text()),

@@ -39,6 +39,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             .map(|sample| sample_report(&schema, sample, &networks, args))
             .collect::<anyhow::Result<_>>()?,
     };
+    if let Some(file) = &args.html {
+        super::write(file, &report.html(&crate::origin::now()))?;
+    }
     match args.format {
         Format::Json => out::json(&report)?,
         Format::Csv => out::print(&report.csv()?)?,

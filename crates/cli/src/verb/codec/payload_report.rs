@@ -1,7 +1,14 @@
-//! The report on a payload as text and CSV. As JSON it is the struct itself.
+//! The report on a payload as text and CSV; `payload_page` has the page. As JSON it is the struct itself.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
+
+/// How to read the figures.
+pub(super) const METHOD: &str = "Bytes and packets on the wire: one response, IP headers included (IPv6, MTU \
+    1500).\nEncode, decode: measured on this machine with dynamic objects (JSON trees, Protobuf by \
+    reflection);\ngenerated code is faster, see `commute codec --message api-2kB`.\nTimes on networks: \
+    modelled from round-trip time, rate, queue and slow start; warm / cold connection.\n\
+    docs/codecs.md compares predictions with measurements.";
 
 /// The schema, its notes, and the costs of each sample.
 #[derive(Serialize)]
@@ -61,12 +68,7 @@ impl PayloadReport {
                 sample.grid()
             );
         }
-        text += "\n\nBytes and packets on the wire: one response, IP headers included (IPv6, MTU \
-                 1500).\nEncode, decode: measured on this machine with dynamic objects (JSON trees, \
-                 Protobuf by reflection);\ngenerated code is faster, see `commute codec --message \
-                 api-2kB`.\nTimes on networks: modelled from round-trip time, rate, queue and slow \
-                 start; warm / cold connection.\ndocs/codecs.md compares predictions with \
-                 measurements.\n";
+        text += &format!("\n\n{METHOD}\n");
         if self.samples.iter().any(SampleReport::excludes_random_loss) {
             text += "* without that network's random loss and jitter, which would add to it.\n";
         }
@@ -131,15 +133,7 @@ impl SampleReport {
         .into();
         let first = self.encodings.iter().take(1);
         for predicted in first.flat_map(|encoding| &encoding.predicted) {
-            let mark = if predicted.excludes_random_loss {
-                "*"
-            } else {
-                ""
-            };
-            header.push(format!(
-                "{} {}{mark}",
-                predicted.network, predicted.protocol
-            ));
+            header.push(predicted.place());
         }
         grid.set_header(header);
         for column in grid.column_iter_mut().skip(1) {
@@ -164,7 +158,7 @@ impl SampleReport {
         grid
     }
 
-    fn excludes_random_loss(&self) -> bool {
+    pub(super) fn excludes_random_loss(&self) -> bool {
         let mut predicted = self
             .encodings
             .iter()
@@ -174,6 +168,12 @@ impl SampleReport {
 }
 
 impl Predicted {
+    /// Returns the network and the protocol, marked where the prediction leaves something out.
+    pub(super) fn place(&self) -> String {
+        let mark = if self.excludes_random_loss { "*" } else { "" };
+        format!("{} {}{mark}", self.network, self.protocol)
+    }
+
     fn text(&self) -> String {
         let time = |ns: Option<u64>| ns.map_or("-".into(), |ns| codec::duration(ns as f64));
         format!("{} / {}", time(self.warm_ns), time(self.cold_ns))

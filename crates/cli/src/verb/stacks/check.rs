@@ -100,7 +100,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
         if let Ok(earlier) = Matrix::read(dir) {
             matrix.keep_untested(earlier, args.case.as_deref());
         }
-        matrix.write(dir)?;
+        matrix.write(dir, &crate::origin::now())?;
     }
     Ok(if passed { exit::PASS } else { exit::THRESHOLD })
 }

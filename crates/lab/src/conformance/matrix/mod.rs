@@ -1,5 +1,6 @@
 //! The conformance matrix: every driver against every case.
 
+mod html;
 mod print;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use driver::protocol::Hello;
+use page::Origin;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, Verdict};
@@ -85,8 +87,8 @@ impl Matrix {
         serde_json::from_str(&text).map_err(|source| MatrixError::Parse { path, source })
     }
 
-    /// Writes the matrix to `dir` as JSON, Markdown and HTML.
-    pub fn write(&self, dir: &Path) -> Result<(), MatrixError> {
+    /// Writes the matrix to `dir` as JSON, Markdown and, with its origin, HTML.
+    pub fn write(&self, dir: &Path, origin: &Origin) -> Result<(), MatrixError> {
         let failed = |source: io::Error| MatrixError::Io {
             path: dir.to_owned(),
             source,
@@ -96,7 +98,7 @@ impl Matrix {
         for (name, text) in [
             (JSON, json),
             ("README.md", self.markdown()),
-            ("index.html", self.html()),
+            ("index.html", self.html(origin)),
         ] {
             std::fs::write(dir.join(name), text).map_err(failed)?;
         }
@@ -197,6 +199,18 @@ mod tests {
             });
         }
         matrix
+    }
+
+    #[test]
+    fn browser_shows_the_page_in_every_view() {
+        let matrix = matrix(&[
+            ("a", "calls", Verdict::Pass),
+            ("a", "reset", Verdict::Fail("<b>once</b>".to_owned())),
+            ("b", "reset", Verdict::Unsupported("no such API".to_owned())),
+        ]);
+        let page = matrix.html(&Origin::default());
+        assert!(page.contains("&lt;b&gt;once") && page.contains("no such API"));
+        testing::check_page("matrix", &page);
     }
 
     fn kept(only: Option<&str>) -> Vec<String> {

@@ -1,33 +1,38 @@
-//! Prints the matrix as text, Markdown and HTML.
-
-use html_escape::encode_quoted_attribute as escape;
+//! Prints the matrix as text and Markdown.
 
 use super::super::cases::CASES;
 use super::super::finding::Verdict;
 use super::Matrix;
 
-const PAGE: &str = include_str!("page.html");
-
 /// One driver and protocol.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     driver: &'a str,
     protocol: &'a str,
     /// One per case.
-    cells: Vec<Cell<'a>>,
+    pub(super) cells: Vec<Cell<'a>>,
 }
 
 impl Line<'_> {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{} {}", self.driver, self.protocol)
     }
 }
 
 /// The outcome of one case; `None` if it does not apply to the protocol or was not run.
 #[derive(Clone, Copy)]
-struct Cell<'a>(Option<&'a Verdict>);
+pub(super) struct Cell<'a>(Option<&'a Verdict>);
+
+/// Cases of one driver and protocol that did not pass for the same reason.
+pub(super) struct Reason {
+    /// The driver and the protocol.
+    pub(super) who: String,
+    pub(super) cases: Vec<String>,
+    pub(super) failed: bool,
+    pub(super) why: String,
+}
 
 impl Cell<'_> {
-    fn mark(self) -> &'static str {
+    pub(super) fn mark(self) -> &'static str {
         match self.0 {
             Some(Verdict::Pass) => "✓",
             Some(Verdict::Fail(_)) => "✗",
@@ -36,16 +41,16 @@ impl Cell<'_> {
         }
     }
 
-    fn class(self) -> &'static str {
+    pub(super) fn class(self) -> &'static str {
         match self.0 {
             Some(Verdict::Pass) => "pass",
             Some(Verdict::Fail(_)) => "fail",
             Some(Verdict::Unsupported(_)) => "unsupported",
-            None => "none",
+            None => "absent",
         }
     }
 
-    fn why(&self) -> &str {
+    pub(super) fn why(&self) -> &str {
         match self.0 {
             Some(Verdict::Fail(why) | Verdict::Unsupported(why)) => why,
             Some(Verdict::Pass) => "pass",
@@ -119,52 +124,42 @@ impl Matrix {
         text
     }
 
-    pub(super) fn html(&self) -> String {
-        let mut body = String::from("<table><tr><th>stack<th>protocol");
-        for case in CASES {
-            let (name, about) = (escape(case.name), escape(case.about));
-            body += &format!("<th class=case title=\"{about}\"><span>{name}</span>");
-        }
-        for line in self.lines() {
-            let (driver, protocol) = (escape(line.driver), escape(line.protocol));
-            body += &format!("<tr><th>{driver}<td>{protocol}");
-            for cell in &line.cells {
-                let (class, mark, why) = (cell.class(), cell.mark(), escape(cell.why()));
-                body += &format!("<td class={class} title=\"{why}\">{mark}");
-            }
-        }
-        body += "</table>";
-        PAGE.replace("{summary}", &escape(&self.summary()))
-            .replace("{body}", &body)
+    /// Returns the cases that did not pass and why, in words.
+    fn notes(&self) -> Vec<(String, String)> {
+        let note = |reason: Reason| {
+            let fail = if reason.failed { "FAIL: " } else { "" };
+            let what = format!("{} {}", reason.who, reason.cases.join(", "));
+            (what, format!("{fail}{}", reason.why))
+        };
+        self.reasons_of_all().into_iter().map(note).collect()
     }
 
     /// Returns the cases that did not pass and why; cases of one driver with the same reason are
     /// joined.
-    fn notes(&self) -> Vec<(String, String)> {
-        let mut notes: Vec<(String, String)> = Vec::new();
+    pub(super) fn reasons_of_all(&self) -> Vec<Reason> {
+        let mut reasons: Vec<Reason> = Vec::new();
         for finding in &self.findings {
             let (Verdict::Fail(why) | Verdict::Unsupported(why)) = &finding.outcome else {
                 continue;
             };
             let failed = matches!(finding.outcome, Verdict::Fail(_));
-            let why = if failed {
-                format!("FAIL: {why}")
-            } else {
-                why.clone()
-            };
             let who = format!("{} {}", finding.driver, finding.protocol);
-            match notes
-                .iter_mut()
-                .find(|(head, known)| *known == why && head.starts_with(&format!("{who} ")))
-            {
-                Some((head, _)) => *head += &format!(", {}", finding.case),
-                None => notes.push((format!("{who} {}", finding.case), why)),
+            let case = finding.case.clone();
+            let same = |r: &&mut Reason| r.who == who && r.failed == failed && r.why == *why;
+            match reasons.iter_mut().find(same) {
+                Some(reason) => reason.cases.push(case),
+                None => reasons.push(Reason {
+                    who,
+                    cases: vec![case],
+                    failed,
+                    why: why.clone(),
+                }),
             }
         }
-        notes
+        reasons
     }
 
-    fn lines(&self) -> Vec<Line<'_>> {
+    pub(super) fn lines(&self) -> Vec<Line<'_>> {
         let mut lines: Vec<Line<'_>> = Vec::new();
         for finding in &self.findings {
             let same =

@@ -1,0 +1,152 @@
+//! Times with their verdicts: the best arms for each need, and every measure of a network.
+
+use maud::{Markup, html};
+use page::{arm, table, text};
+use stats::Verdict;
+
+use super::network::{headings, in_network, link, measures};
+use crate::answer::best_words;
+use crate::number::{Column, count, duration, percent, size, with_interval};
+use crate::quantity::Quantity;
+use crate::summary::arm::{ArmSummary, Role};
+use crate::summary::measure::{Comparison, Measure};
+use crate::summary::{Need, NetworkSummary, Summary};
+use crate::wording::{outlook_words, range_words, verdict_words};
+
+/// Returns the best arms for each need on each network, with the gain over the baseline.
+pub(super) fn needs(summary: &Summary) -> Markup {
+    let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
+        return Markup::default();
+    };
+    let headings = headings(
+        "Network",
+        first.needs.iter().map(|need| need.label.as_str()),
+    );
+    let row = |(i, network): (usize, &NetworkSummary)| {
+        let mut row = vec![link(i, network)];
+        row.extend(network.needs.iter().map(|need| best(network, need)));
+        // Nothing is best where results must not be used.
+        row.resize(headings.len(), text("-"));
+        row
+    };
+    let rows: Vec<Vec<Markup>> = summary.networks.iter().enumerate().map(row).collect();
+    table("The best arms for each need", &headings, &rows)
+}
+
+fn best(network: &NetworkSummary, need: &Need) -> Markup {
+    let arms = network.arms.iter();
+    let all = arms.clone().filter(|arm| arm.role != Role::Repeat).count();
+    let arm = arms
+        .clone()
+        .find(|arm| Some(&arm.name) == need.best.first());
+    let measures = arm.into_iter().flat_map(|arm| &arm.measures);
+    let comparison = measures
+        .filter(|measure| measure.label == need.label)
+        .find_map(|measure| measure.comparison.as_ref());
+    html! {
+        span.long { (best_words(need, all)) }
+        @if let Some(comparison) = comparison { (verdict(comparison)) }
+    }
+}
+
+/// Returns the table of a network's times, each column in one unit.
+pub(super) fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
+    let measures = measures(network);
+    let columns: Vec<Option<Column>> = (0..measures.len())
+        .map(|m| {
+            let times = network
+                .arms
+                .iter()
+                .filter_map(|arm| arm.measures[m].time.as_ref());
+            Column::over(times)
+        })
+        .collect();
+    let labels: Vec<String> = (measures.iter().zip(&columns))
+        .map(|(measure, column)| match column {
+            Some(column) => format!("{}, {}", measure.label, column.unit()),
+            None => measure.label.clone(),
+        })
+        .collect();
+    let row = |(i, summary): (usize, &ArmSummary)| {
+        let role = match summary.role {
+            Role::Baseline => Some("baseline"),
+            Role::Repeat => Some("A/A arm"),
+            Role::Arm => None,
+        };
+        let mut row = vec![html! {
+            (arm(i, &summary.name))
+            @if let Some(role) = role { " " small { (role) } }
+        }];
+        let cells = summary.measures.iter().zip(&columns);
+        row.extend(cells.map(|(measure, column)| figures_of(summary, measure, column.as_ref())));
+        row
+    };
+    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+    let caption = in_network(network, &format!("times, with verdicts against {baseline}"));
+    table(
+        &caption,
+        &headings("Arm", labels.iter().map(String::as_str)),
+        &rows,
+    )
+}
+
+/// Returns the figures of a measure, or why there are none.
+fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> Markup {
+    let (Some(time), Some(column)) = (&measure.time, column) else {
+        let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
+        return html! { small { (reason) } };
+    };
+    html! {
+        (column.show(time))
+        br;
+        small {
+            (count(measure.calls, "request")) ", " (count(time.blocks, "block"))
+            @if let Some(goodput) = &measure.goodput { br; (with_interval(goodput)) }
+        }
+        @if let Some(comparison) = &measure.comparison { (verdict(comparison)) }
+    }
+}
+
+/// Returns a verdict with the difference it is based on.
+fn verdict(comparison: &Comparison) -> Markup {
+    let words = verdict_words(comparison.verdict);
+    let mut details: Vec<String> = difference_words(comparison).into_iter().collect();
+    details.push(format!("margin {}", duration(comparison.margin_ns)));
+    if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
+        details.push(outlook_words(outlook).to_owned());
+    }
+    let clean = comparison.clean_only.map(verdict_words);
+    details.extend(
+        clean
+            .filter(|clean| *clean != words)
+            .map(|clean| format!("from clean cells alone: {clean}")),
+    );
+    html! {
+        br;
+        strong class=(class_of(comparison.verdict)) { (words) }
+        br;
+        small { (details.join("; ")) }
+    }
+}
+
+/// Returns the difference with its interval, e.g. `118 ms faster (99.8 %: 104 to 133)`, or the interval
+/// alone where the difference rounds to nothing.
+fn difference_words(comparison: &Comparison) -> Option<String> {
+    let difference: &Quantity = &comparison.difference;
+    let level = percent(difference.coverage);
+    let slower = difference.value.is_some_and(|d| d > 0.0);
+    let size = size(difference, !slower)?;
+    if !size
+        .value
+        .contains(|c: char| c.is_ascii_digit() && c != '0')
+    {
+        return Some(format!("{} ({level})", range_words(comparison)?));
+    }
+    let word = if slower { "slower" } else { "faster" };
+    Some(format!("{} {word} ({level}: {})", size.value, size.range))
+}
+
+/// Returns the class of a verdict, which has its colour.
+pub(super) fn class_of(verdict: Verdict) -> String {
+    verdict_words(verdict).replace(' ', "-")
+}
