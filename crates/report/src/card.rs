@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Measure;
 use crate::summary::{NetworkSummary, Summary};
-use crate::text::{chars, plain};
+use crate::text::{plain, width_of};
 use crate::wording::{a_a_line, finding_words};
 use stats::Verdict;
 
@@ -168,20 +168,20 @@ fn lines(text: &str, width_px: usize, font_px: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let text = plain(text);
     for word in text.split(' ') {
-        let used = lines.last().map_or(0, |line| chars(line));
-        let needed = chars(word) + usize::from(used > 0);
+        let used = lines.last().map_or(0, |line| width_of(line));
+        let needed = width_of(word) + usize::from(used > 0);
         if used > 0 && used + needed > room {
             lines.push(String::new());
         }
-        for c in word.chars() {
-            if lines.last().is_some_and(|line| chars(line) >= room) {
+        for c in word.width_of() {
+            if lines.last().is_some_and(|line| width_of(line) >= room) {
                 lines.push(String::new());
             }
             if let Some(line) = lines.last_mut() {
                 line.push(c);
             }
         }
-        if let Some(line) = lines.last_mut().filter(|line| chars(line) < room) {
+        if let Some(line) = lines.last_mut().filter(|line| width_of(line) < room) {
             line.push(' ');
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(broken(""), Vec::<String>::new());
         for text in ["a b", &"x".repeat(100), "wwwwwwwwww wwwwwwwwww  w"] {
             let lines = broken(text);
-            assert!(lines.iter().all(|line| chars(line) <= 10), "{lines:?}");
+            assert!(lines.iter().all(|line| width_of(line) <= 10), "{lines:?}");
             let letters = |text: &str| text.replace(' ', "");
             assert_eq!(letters(&lines.concat()), letters(text));
         }

@@ -1,5 +1,6 @@
 //! Calls as CSV (RFC 4180): one row per call of every attempt of every cell.
 
+use ::csv::{Terminator, WriterBuilder};
 use record::{Call, CallResult, Cell, CellStatus, RunData};
 
 /// The columns of [`csv`].
@@ -43,15 +44,18 @@ pub const COLUMNS: [&str; 35] = [
 
 /// Returns every call of a run, in the plan's order. Absent times are empty fields.
 pub fn csv(data: &RunData) -> String {
-    let mut out = COLUMNS.join(",") + "\r\n";
+    let mut out = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .from_writer(Vec::new());
+    let mut write = |row: &[String]| out.write_record(row).expect("all rows are of one length");
+    write(&COLUMNS.map(str::to_owned));
     for (cell, status) in data.with_status() {
         for call in &cell.calls {
-            let row = row(data, cell, status, call).map(|field| quote(&field));
-            out += &row.join(",");
-            out += "\r\n";
+            write(&row(data, cell, status, call));
         }
     }
-    out
+    let bytes = out.into_inner().expect("memory can be written to");
+    String::from_utf8(bytes).expect("every field is UTF-8")
 }
 
 fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String; COLUMNS.len()] {
@@ -99,11 +103,4 @@ fn row(data: &RunData, cell: &Cell, status: CellStatus, call: &Call) -> [String;
         optional(exchange.server_decode_ns),
         optional(exchange.server_encode_ns),
     ]
-}
-
-fn quote(field: &str) -> String {
-    match field.contains(['"', ',', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
 }

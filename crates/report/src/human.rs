@@ -7,7 +7,7 @@ use crate::phases;
 use crate::summary::{NetworkSummary, Summary};
 use crate::sweep::Sweep;
 use crate::table::Table;
-use crate::text::{INDENT, chars, plain, wrapped};
+use crate::text::{INDENT, plain, width_of, wrapped};
 use crate::wording::{a_a_line, cells_line, interval_note, self_test_words, threshold_line};
 
 /// In a narrower terminal, not even one column would fit beside the names.
@@ -71,7 +71,9 @@ impl Page {
             duration(summary.measured_ns as f64),
             self_test_words(summary)
         );
-        let room = self.width.saturating_sub(chars(&left) + chars(&right));
+        let room = self
+            .width
+            .saturating_sub(width_of(&left) + width_of(&right));
         if room >= 4 {
             out += &format!("{left}{}{right}\n", " ".repeat(room));
         } else {

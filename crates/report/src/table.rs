@@ -11,7 +11,7 @@ use crate::setup;
 use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
-use crate::text::{INDENT, chars, plain, wrapped};
+use crate::text::{INDENT, plain, width_of, wrapped};
 use crate::wording::{
     connections_words, energy_words, finding_words, ip_words, remarks, sender_words,
 };
@@ -178,17 +178,21 @@ impl<'a> Table<'a> {
 
     /// Returns how many columns fit beside the names, but at least one.
     fn fitting(&self, columns: &[Column], width: usize) -> usize {
-        let mut used = chars(INDENT) + self.name_width();
+        let mut used = width_of(INDENT) + self.name_width();
         let fits = |column: &&Column| {
-            used += chars(GAP) + column.width();
+            used += width_of(GAP) + column.width();
             used <= width
         };
         columns.iter().take_while(fits).count().max(1)
     }
 
     fn name_width(&self) -> usize {
-        let widest = self.arms.iter().map(|arm| chars(&plain(&arm.name))).max();
-        widest.unwrap_or(0).max(chars("arm"))
+        let widest = self
+            .arms
+            .iter()
+            .map(|arm| width_of(&plain(&arm.name)))
+            .max();
+        widest.unwrap_or(0).max(width_of("arm"))
     }
 
     fn section(&self, columns: &[Column], first: bool, width: usize, color: bool) -> String {
@@ -248,17 +252,17 @@ impl<'a> Table<'a> {
 
 impl Column {
     fn width(&self) -> usize {
-        let figures = self.figures.iter().map(|figure| chars(figure));
+        let figures = self.figures.iter().map(|figure| width_of(figure));
         let verdicts = self
             .verdicts
             .iter()
             .flatten()
-            .map(|(words, _)| chars(words));
+            .map(|(words, _)| width_of(words));
         figures
             .chain(verdicts)
             .max()
             .unwrap_or(0)
-            .max(chars(&self.heading))
+            .max(width_of(&self.heading))
     }
 }
 
@@ -289,5 +293,5 @@ fn shown(quantity: Option<&Quantity>) -> String {
 }
 
 fn blank(width: usize, text: &str) -> String {
-    " ".repeat(width.saturating_sub(chars(text)))
+    " ".repeat(width.saturating_sub(width_of(text)))
 }

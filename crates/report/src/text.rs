@@ -1,6 +1,7 @@
 //! Text for a terminal: made safe, measured and wrapped.
 
 use page::is_interpreted;
+use unicode_width::UnicodeWidthStr as _;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
@@ -25,7 +26,7 @@ pub(crate) fn capitalised(text: &str) -> String {
 pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let (mut out, mut line) = (String::new(), String::new());
     for word in text.split(' ') {
-        if !line.is_empty() && chars(indent) + chars(&line) + 1 + chars(word) > width {
+        if !line.is_empty() && width_of(indent) + width_of(&line) + 1 + width_of(word) > width {
             out += &format!("{indent}{}\n", line.trim_end());
             line.clear();
         } else if !line.is_empty() {
@@ -36,14 +37,22 @@ pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     out + &format!("{indent}{}\n", line.trim_end())
 }
 
-/// Returns the width of a text in columns, assuming that every character is one column wide.
-pub(crate) fn chars(text: &str) -> usize {
-    text.chars().count()
+/// Returns the width of a text in columns of a terminal.
+pub(crate) fn width_of(text: &str) -> usize {
+    text.width()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(
+            [width_of("µs"), width_of("日本"), width_of("e\u{301}")],
+            [2, 4, 1]
+        );
+    }
 
     #[test]
     fn interpreted_characters_are_replaced() {
