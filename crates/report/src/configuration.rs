@@ -10,7 +10,8 @@ pub(crate) const LIBRARY: &str = "library";
 const TLS_LIBRARY: &str = "TLS library";
 /// The library that answered, which sends all downloads.
 pub(crate) const SERVER_LIBRARY: &str = "server's library";
-const SETTING: &str = "setting: ";
+/// Begins the name of what a library reports of itself.
+pub(crate) const SETTING: &str = "setting: ";
 
 /// What is known of an arm's configuration: every value that was seen, by name.
 pub type Configuration = BTreeMap<String, BTreeSet<String>>;

@@ -89,14 +89,14 @@ impl Browser {
             complaints: Vec::new(),
             _profile: profile,
         };
-        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attached = browser.call(
             "Target.attachToTarget",
-            json!({"targetId": target["targetId"], "flatten": true}),
+            &json!({"targetId": target["targetId"], "flatten": true}),
         );
         browser.session = text(&attached["sessionId"]);
         for domain in ["Page", "Runtime", "Log"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            browser.call(&format!("{domain}.enable"), &json!({}));
         }
         Some(browser)
     }
@@ -104,7 +104,7 @@ impl Browser {
     /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, file: &Path) {
         let url = format!("file://{}", file.display());
-        self.call("Page.navigate", json!({"url": url}));
+        self.call("Page.navigate", &json!({"url": url}));
         while self.next()["method"] != "Page.loadEventFired" {}
     }
 
@@ -117,11 +117,11 @@ impl Browser {
         };
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            json!({"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": width < 500}),
+            &json!({"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": width < 500}),
         );
         self.call(
             "Emulation.setEmulatedMedia",
-            json!({"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]}),
+            &json!({"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]}),
         );
     }
 
@@ -129,7 +129,7 @@ impl Browser {
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let reply = self.call(
             "Runtime.evaluate",
-            json!({"expression": expression, "awaitPromise": true, "returnByValue": true}),
+            &json!({"expression": expression, "awaitPromise": true, "returnByValue": true}),
         );
         let exception = &reply["exceptionDetails"];
         assert!(exception.is_null(), "{exception}");
@@ -169,7 +169,7 @@ impl Browser {
     pub fn picture(&mut self) -> Vec<u8> {
         let reply = self.call(
             "Page.captureScreenshot",
-            json!({"captureBeyondViewport": true}),
+            &json!({"captureBeyondViewport": true}),
         );
         STANDARD.decode(text(&reply["data"])).expect("base64")
     }
@@ -179,7 +179,7 @@ impl Browser {
         &self.complaints
     }
 
-    fn call(&mut self, method: &str, params: Value) -> Value {
+    fn call(&mut self, method: &str, params: &Value) -> Value {
         self.sent += 1;
         let mut command = json!({"id": self.sent, "method": method, "params": params});
         if !self.session.is_empty() {

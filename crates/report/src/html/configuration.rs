@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use page::{table, text};
 
 use super::network::{arm_headings, headings, in_network};
+use crate::configuration::SETTING;
 use crate::summary::NetworkSummary;
 use crate::summary::arm::ArmSummary;
 
@@ -28,21 +29,31 @@ pub(super) fn configuration(network: &NetworkSummary) -> Markup {
     let (differing, common): (Vec<&String>, Vec<&String>) = settings
         .into_iter()
         .partition(|what| distinct(what).len() > 1);
+    // Nearly all that libraries report of themselves is reported by one of them only.
+    let (reported, seen): (Vec<&String>, Vec<&String>) =
+        (differing.into_iter()).partition(|what| what.starts_with(SETTING));
     let row = |what: &&String| {
         let cells = network.arms.iter().map(|arm| value(arm, what));
-        std::iter::once(text(what)).chain(cells).collect()
+        let name = what.strip_prefix(SETTING).unwrap_or(what);
+        std::iter::once(text(name)).chain(cells).collect()
     };
-    let rows: Vec<Vec<Markup>> = differing.iter().map(row).collect();
+    let by_arm = |settings: &[&String], caption: &str| {
+        let rows: Vec<Vec<Markup>> = settings.iter().map(row).collect();
+        let headings = arm_headings("Setting", network);
+        html! {
+            @if !rows.is_empty() { (table(&in_network(network, caption), &headings, &rows)) }
+        }
+    };
     let common: Vec<Vec<Markup>> = (common.iter())
         .filter_map(|what| Some(vec![text(what), value(measured.first()?, what)]))
         .collect();
     html! {
-        @if !rows.is_empty() {
-            (table(
-                &in_network(network, "settings in which arms differ; bold: other than the baseline's"),
-                &arm_headings("Setting", network),
-                &rows,
-            ))
+        (by_arm(&seen, "settings in which arms differ; bold: other than the baseline's"))
+        @if !reported.is_empty() {
+            details {
+                summary { "What the libraries report of themselves" }
+                (by_arm(&reported, "settings as the libraries report them"))
+            }
         }
         @if !common.is_empty() {
             details {

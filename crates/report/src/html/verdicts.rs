@@ -61,10 +61,19 @@ pub(super) fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
             Column::over(times)
         })
         .collect();
-    let labels: Vec<String> = (measures.iter().zip(&columns))
-        .map(|(measure, column)| match column {
-            Some(column) => format!("{}, {}", measure.label, column.unit()),
-            None => measure.label.clone(),
+    let labels: Vec<String> = (measures.iter().zip(&columns).enumerate())
+        .map(|(m, (measure, column))| {
+            let unit = column.as_ref().map(|column| format!(", {}", column.unit()));
+            // It is the same for all arms.
+            let comparisons = network
+                .arms
+                .iter()
+                .filter_map(|arm| arm.measures[m].comparison.as_ref());
+            let margin = comparisons
+                .map(|of| format!(" (margin {})", duration(of.margin_ns)))
+                .next();
+            let [unit, margin] = [unit, margin].map(Option::unwrap_or_default);
+            format!("{}{unit}{margin}", measure.label)
         })
         .collect();
     let row = |(i, summary): (usize, &ArmSummary)| {
@@ -111,7 +120,6 @@ fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> M
 fn verdict(comparison: &Comparison) -> Markup {
     let words = verdict_words(comparison.verdict);
     let mut details: Vec<String> = difference_words(comparison).into_iter().collect();
-    details.push(format!("margin {}", duration(comparison.margin_ns)));
     if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
         details.push(outlook_words(outlook).to_owned());
     }

@@ -7,7 +7,7 @@ use stats::Span;
 
 use super::network::{headings, in_network};
 use crate::cells::{Blocks, CellIndex};
-use crate::number::{Column, count, duration};
+use crate::number::{Column, duration};
 use crate::population::Population;
 use crate::quantity::{Quantity, Unit};
 use crate::summary::NetworkSummary;
@@ -207,7 +207,7 @@ fn figures_table(title: &str, arms: &[Ends<'_>]) -> Markup {
             text(width.map_or("-".to_owned(), |width| column.show(&width)))
         }));
         row.push(text(column.show(&quantity(ends.total_ns(), ends.blocks))));
-        row.push(html! { (count(ends.requests, "request")) " · " (count(ends.blocks, "block")) });
+        row.push(html! { (ends.requests) " · " (ends.blocks) });
         row
     };
     let rows: Vec<Vec<Markup>> = arms.iter().map(row).collect();
@@ -215,7 +215,7 @@ fn figures_table(title: &str, arms: &[Ends<'_>]) -> Markup {
     let caption = format!("{title}: medians of the phases, {}", column.unit());
     table(
         &caption,
-        &headings("Arm", phases.chain(["total", "n"])),
+        &headings("Arm", phases.chain(["total", "requests · blocks"])),
         &rows,
     )
 }
