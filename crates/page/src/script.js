@@ -23,6 +23,7 @@ for (const table of all('.scroll > table')) {
   const headings = [...table.tHead.rows[0].cells];
   if (body.rows.length < 3) continue;
   headings.forEach((heading, column) => {
+    if (heading.querySelector('a')) return;
     const button = make('button', { type: 'button' }, ...heading.childNodes);
     heading.append(button);
     button.onclick = () => {

@@ -173,7 +173,7 @@ fn lines(text: &str, width_px: usize, font_px: usize) -> Vec<String> {
         if used > 0 && used + needed > room {
             lines.push(String::new());
         }
-        for c in word.width_of() {
+        for c in word.chars() {
             if lines.last().is_some_and(|line| width_of(line) >= room) {
                 lines.push(String::new());
             }

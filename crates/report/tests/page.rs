@@ -141,6 +141,45 @@ fn run_without_cells_makes_a_page() {
 }
 
 #[test]
+fn phases_lie_between_their_medians_and_failures_are_named() {
+    let invented = data(&quickstart(), &["true-metro"], 6, 1);
+    let mut cells = invented.cells().to_vec();
+    for call in cells.iter_mut().flat_map(|cell| &mut cell.calls) {
+        call.dns_ns = Some(5_000_000);
+        call.tls_ns = Some(20_000_000);
+        // Before the handshake's end, as a faulty driver may report it.
+        call.request_sent_ns = Some(1);
+        call.first_byte_ns = Some(60_000_000);
+        if call.id == 16 {
+            call.result = record::CallResult::Error {
+                kind: "reset".into(),
+                detail: "gone (invented)".into(),
+            };
+        }
+    }
+    let page = page(&RunData::new(invented.run().clone(), cells).unwrap());
+    for shown in [
+        "hyper h2, DNS: 5 ms",
+        "hyper h2, TLS or QUIC: 15 ms",
+        "hyper h2, first byte: 40 ms",
+        "6 × reset: gone (invented)",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(!page.contains("hyper h2, TCP") && !page.contains("hyper h2, request:"));
+}
+
+#[test]
+fn heat_map_colours_what_is_decided() {
+    let page = quickstart_page();
+    assert!(page.contains("<span class=\"better-3\">-31 % <small>faster"));
+    assert!(page.contains("<span class=\"worse-3\">+33 % <small>slower"));
+    assert!(page.contains("<span class=\"open\">-2 % <small>no difference"));
+    let one = data(&quickstart(), &["true-metro"], 10, 1);
+    assert!(!html(&summarise(&one), &one).contains("Networks and sizes"));
+}
+
+#[test]
 fn only_a_page_beside_the_records_links_to_them() {
     let data = data(&quickstart(), &["true-metro"], 6, 1);
     let summary = summarise(&data);

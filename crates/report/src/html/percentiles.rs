@@ -67,8 +67,8 @@ fn percentiles_of(network: &NetworkSummary, m: usize, measure: &Measure) -> Mark
         }
         @if !missing.is_empty() {
             p.note {
-                @if column.is_none() { (measure.label) ": " }
-                "Not known from " (count(measure.calls, "request")) " in " (count(blocks, "block")) ": "
+                @if column.is_none() { (measure.label) ": not known" } @else { "Not known" }
+                " from " (count(measure.calls, "request")) " in " (count(blocks, "block")) ": "
                 (missing.join(", ")) "."
             }
         }

@@ -207,6 +207,7 @@ mod tests {
             ("a", "calls", Verdict::Pass),
             ("a", "reset", Verdict::Fail("<b>once</b>".to_owned())),
             ("b", "reset", Verdict::Unsupported("no such API".to_owned())),
+            ("a-driver-with-a-long-name", "calls", Verdict::Pass),
         ]);
         let page = matrix.html(&Origin::default());
         assert!(page.contains("&lt;b&gt;once") && page.contains("no such API"));
