@@ -8,17 +8,16 @@ mod foreground;
 mod forward;
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use link::Overrides;
-use pump::{Bench, BenchOptions, Init, Side, SocketKind, Spawn};
+use pump::{Bench, BenchOptions, Init, Side, Spawn};
 
 use crate::{exit, out, progress};
 use capture::Capture;
 use far::FarProcess;
-use forward::{FarEnd, Forward};
+use forward::Forward;
 
 /// Printed where the link's threads have ordinary priority. Lateness: docs/link-accuracy.md.
 const NOT_REALTIME: &str = "warning: the link has no real-time priority, so that packets are up to \
@@ -142,8 +141,7 @@ fn run_command(args: &Args) -> anyhow::Result<u8> {
     }
     bench.set_network(&network, args.seed)?;
     progress::line(&format!("{}: {}", network.name, network.numbers()));
-    let far = far_ends(&mut bench, &args.forward)?;
-    forward::start(far).context("--forward")?;
+    let _relay = forward::start(&mut bench, &args.forward)?;
     if capture.is_some() {
         bench.set_capture(CAPTURE_BYTES)?;
     }
@@ -211,38 +209,4 @@ impl Args {
         }
         Ok(o)
     }
-}
-
-/// Opens sockets at the far end, and prints how to reach each service.
-fn far_ends(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<Vec<(Forward, FarEnd)>> {
-    let addresses = bench.facts().server.all();
-    let mut out = Vec::new();
-    for &forward in forwards {
-        let mut far = FarEnd {
-            tcp: Vec::new(),
-            udp: Vec::new(),
-        };
-        for address in addresses {
-            let at = SocketAddr::new(address, forward.port);
-            let context = || format!("--forward: port {} at the far end", forward.port);
-            far.tcp.push(
-                bench
-                    .bind(Side::Server, SocketKind::Tcp, at)
-                    .with_context(context)?,
-            );
-            far.udp.push(
-                bench
-                    .bind(Side::Server, SocketKind::Udp, at)
-                    .with_context(context)?,
-            );
-        }
-        out::note!(
-            "forward: {FAR}:{port} ({}:{port}) -> {}, TCP and UDP, proxied",
-            addresses[0],
-            forward.to,
-            port = forward.port
-        );
-        out.push((forward, far));
-    }
-    Ok(out)
 }
