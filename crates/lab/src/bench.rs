@@ -33,15 +33,22 @@ pub(crate) fn start(exe: &Path) -> Result<Bench, BenchError> {
     Bench::start(&options(exe, 1))
 }
 
-/// Starts a bench for the lab's drivers; `jobs` benches share the machine.
-pub(crate) fn start_for_drivers(lab: &Lab, jobs: usize) -> Result<Bench, BenchError> {
+/// Starts a bench for the lab's drivers; `jobs` benches share the machine. `external` is the name of the
+/// user's own server, where that stands at the far end.
+pub(crate) fn start_for_drivers(
+    lab: &Lab,
+    jobs: usize,
+    external: Option<&str>,
+) -> Result<Bench, BenchError> {
     let drivers = lab.stacks.all().map(|driver| &driver.command[0]);
     let servers = lab.stacks.servers().map(|server| &server.command[0]);
     let programs = drivers.chain(servers);
+    let mut options = options(&lab.exe, jobs);
+    options.names.extend(external.map(str::to_owned));
     Bench::start(&BenchOptions {
         visible: visible(lab, programs),
         writable: vec![std::env::temp_dir()],
-        ..options(&lab.exe, jobs)
+        ..options
     })
 }
 

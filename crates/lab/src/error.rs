@@ -45,6 +45,12 @@ pub enum LabError {
         /// What its server cannot do.
         reason: String,
     },
+    /// An arm or a step asks for what the user's own server cannot do.
+    #[error("{0}")]
+    External(String),
+    /// The user's own server cannot be reached, or nothing says whom to trust.
+    #[error("{0}")]
+    Unreachable(String),
     /// The server that was named is not installed.
     #[error("{0}")]
     NoServer(String),

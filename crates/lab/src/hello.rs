@@ -37,7 +37,7 @@ pub struct HelloReader {
 impl HelloReader {
     /// Starts a bench. Without one, root gets an error: drivers would run with all its rights.
     pub fn start(lab: &Lab) -> Result<HelloReader, BenchError> {
-        match bench::start_for_drivers(lab, 1) {
+        match bench::start_for_drivers(lab, 1, None) {
             Ok(bench) => Ok(HelloReader { bench: Some(bench) }),
             Err(_) if !rustix::process::geteuid().is_root() => Ok(HelloReader { bench: None }),
             Err(e) => Err(e),

@@ -364,6 +364,7 @@ fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> C
             clock: "own".to_owned(),
             ..Stack::default()
         },
+        relay: None,
         started_ns: 0,
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use driver::manifest::OWN_SERVER;
@@ -7,12 +8,13 @@ use driver::protocol::Action;
 use record::{Run, Store};
 use sha2::{Digest, Sha256};
 
+use crate::cell::external::External;
 use crate::error::LabError;
 use crate::home::Home;
 use crate::network;
 use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
-use crate::study::{Study, read_file};
+use crate::study::{Arm, ExternalServer, Study, external, own, read_file};
 
 /// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
 const OWN_CASE: &str = "own";
@@ -43,15 +45,30 @@ impl Lab {
             source,
         })?;
         let mut study = Study::parse(&name, &text)?;
+        let base = file.parent().unwrap_or(Path::new(""));
+        if let Some(server) = &mut study.external {
+            server.trust = server.trust.below(base);
+        }
         let named = |name_of: &str, source: LabError| LabError::Named {
             place: format!("{name}:{}", line_of(name_of, &text)),
             source: Box::new(source),
         };
         overrides(&mut study);
+        if let Some(server) = &mut study.external {
+            server.trust = server.trust.read()?;
+            if let Some((group, reason)) = study.workload.iter().find_map(external::not_for_step) {
+                let reason = format!("group `{group}`: {reason}");
+                return Err(named(group, LabError::External(reason)));
+            }
+        } else {
+            // The command line may have replaced the user's own server.
+            own::for_lab_servers(&study.workload)
+                .map_err(|reason| LabError::External(format!("{name}: {reason}")))?;
+        }
         for arm in &study.arms {
             let found = self.stacks.find(&arm.stack);
             found.map_err(|e| named(&arm.stack, e.into()))?;
-            let found = self.stacks.find_server(&arm.server);
+            let found = self.server_of(&study, arm);
             let server = found.map_err(|e| named(&arm.server, e.into()))?;
             let unserved = server
                 .filter(|server| !server.protocols.contains(&arm.protocol))
@@ -68,7 +85,6 @@ impl Lab {
                 });
             }
         }
-        let base = file.parent().unwrap_or(Path::new(""));
         let mut networks = Vec::new();
         for name_or_path in &study.networks {
             let network = network::find(name_or_path, base).map_err(|e| named(name_or_path, e))?;
@@ -81,8 +97,14 @@ impl Lab {
             .iter()
             .flat_map(|n| study.arms.iter().map(|arm| n.arm(arm)))
         {
-            let found = self.stacks.find_server(&arm.server);
+            let found = self.server_of(&study, &arm);
             found.map_err(|e| named(&arm.server, e.into()))?;
+            if let Some(server) = &study.external
+                && let Some(reason) = server.not_for_arm(&arm)
+            {
+                let (file, arm) = (name, arm.name);
+                return Err(LabError::Arm { file, arm, reason });
+            }
         }
         Ok(Plan::new(study, text, networks))
     }
@@ -95,7 +117,7 @@ impl Lab {
             let Ok(driver) = self.stacks.find(&arm.stack) else {
                 continue;
             };
-            let server = self.stacks.find_server(&arm.server).ok().flatten();
+            let server = self.server_of(&plan.study, arm).ok().flatten();
             let key = driver.key(arm.key).err();
             for reason in [driver.missing(), server.and_then(Server::missing), key] {
                 warnings.extend(reason.map(|reason| format!("arm `{}`: {reason}", arm.name)));
@@ -129,6 +151,13 @@ impl Lab {
         warnings
     }
 
+    /// Returns the address of the user's own server, if the plan has one and it accepts a connection.
+    pub fn reach(&self, plan: &Plan) -> Result<Option<SocketAddr>, LabError> {
+        let external = plan.study.external.as_ref();
+        let found = external.map(External::find).transpose()?;
+        Ok(found.map(|found| found.address()))
+    }
+
     /// Returns the command that starts a codec runner, and the user that it runs as if not the
     /// caller: as root, runners are confined as drivers are.
     pub fn confined(&self, command: &[String]) -> (Vec<String>, Option<u32>) {
@@ -153,11 +182,14 @@ impl Lab {
             .map(network::from_record)
             .collect::<Result<Vec<_>, LabError>>()?;
         let read = |path: &str, limit: u64| read_payload(store, run, path, limit);
+        let parsed = Study::parse_with("run.json: study_toml", &text, &read)?;
+        let external = run.settings.external.as_ref();
         let mut study = Study {
             networks: networks.iter().map(|n| n.link.name.clone()).collect(),
             blocks,
             seed: run.seed,
-            ..Study::parse_with("run.json: study_toml", &text, &read)?
+            external: external.map(ExternalServer::of_record).transpose()?,
+            ..parsed
         };
         for (arm, recorded) in study.arms.iter_mut().zip(&run.arms) {
             // The command line may have named another server than the study.
@@ -165,10 +197,20 @@ impl Lab {
                 .server
                 .clone()
                 .unwrap_or_else(|| OWN_SERVER.to_owned());
+        }
+        for arm in &study.arms {
             self.stacks.find(&arm.stack)?;
-            self.stacks.find_server(&arm.server)?;
+            self.server_of(&study, arm)?;
         }
         Ok(Plan::new(study, text, networks))
+    }
+
+    /// Returns the server that a cell of the arm starts; none for commute's own, and where it starts none.
+    fn server_of(&self, study: &Study, arm: &Arm) -> Result<Option<&Server>, StacksError> {
+        match study.external {
+            Some(_) => Ok(None),
+            None => self.stacks.find_server(&arm.server),
+        }
     }
 }
 

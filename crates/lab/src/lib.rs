@@ -34,6 +34,7 @@ mod study;
 mod verify;
 
 pub use bench::CONFINEMENT;
+pub use cell::external::PROBES_PER_CELL;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{
     DoctorOptions, Fact, Fault, NetworkCheck, NetworkCheckEvent, Part, check_line, check_network,
@@ -54,6 +55,7 @@ pub use run::{Ended, Event, RunOptions};
 pub use slug::slug;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::{
-    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Origins, OwnRequest, Payload,
-    Placement, ReadFile, Security, ServerFault, Step, Study, StudyNetwork, Sweep,
+    Access, Arm, AuthScheme, Behaviour, Chain, Connections, ExternalServer, Origins, OwnRequest,
+    Payload, Placement, ReadFile, Security, ServerFault, ServerUrl, Step, Study, StudyNetwork,
+    Sweep, Trust, check_address,
 };

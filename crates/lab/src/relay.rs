@@ -14,19 +14,28 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pump::{Bench, BenchError, Side, SocketKind};
+use rustix::net::sockopt::tcp_congestion;
+use rustls::server::Acceptor;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// Bytes buffered per direction of a TCP flow.
 const BUFFER_BYTES: usize = 64 << 10;
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 /// Limit of parallel TCP connections, and of UDP flows.
 const MAX_FLOWS: usize = 1024;
+/// How many connections are noted: more than a cell opens, one per request at most.
+const MAX_NOTED: usize = 8192;
+/// The largest ClientHello that is waited for; those with post-quantum key shares have 2 kB.
+const MAX_HELLO_BYTES: usize = 16 << 10;
+/// How often a part of one is looked at again.
+const PEEK_INTERVAL: Duration = Duration::from_micros(200);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// How long to wait for a descriptor when there is none left.
 const RETRY_AFTER: Duration = Duration::from_millis(10);
@@ -35,11 +44,26 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// RFC 4787 REQ-5 requires NATs to keep a mapping for at least two minutes.
 const UDP_IDLE_LIMIT: Duration = Duration::from_secs(120);
 
+/// A connection over TCP that a relay accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// The client's port, as the far end saw it.
+    pub(crate) port: u16,
+    /// The protocols that its ClientHello offers, in its order (RFC 7301); empty if it offers none.
+    pub(crate) protocols: Vec<String>,
+    /// The congestion control that sends to the client, read from the socket.
+    pub(crate) congestion: Option<String>,
+}
+
+/// The connections of a relay, in order of arrival.
+type Connections = Arc<Mutex<Vec<Accepted>>>;
+
 /// A running relay; it ends, with every flow, when it is dropped.
 #[derive(Debug)]
 pub struct Relay {
     /// None once it is being dropped.
     runtime: Option<Runtime>,
+    accepted: Connections,
 }
 
 /// Sockets at the far end of a bench, for one service.
@@ -71,14 +95,31 @@ impl FarEnd {
 impl Relay {
     /// Starts to relay between each far end and its service.
     pub fn start(services: Vec<(FarEnd, SocketAddr)>) -> io::Result<Relay> {
+        Relay::with(services, false)
+    }
+
+    /// Starts to relay to a service over TLS, whose clients speak first, and notes what they offer.
+    /// Nothing is delayed by that: a server has no answer to a part of a ClientHello.
+    pub(crate) fn start_watching(far: FarEnd, to: SocketAddr) -> io::Result<Relay> {
+        Relay::with(vec![(far, to)], true)
+    }
+
+    /// Returns the first [`MAX_NOTED`] connections over TLS that it has accepted so far, if it watches.
+    pub(crate) fn accepted(&self) -> Vec<Accepted> {
+        lock(&self.accepted).clone()
+    }
+
+    fn with(services: Vec<(FarEnd, SocketAddr)>, watches: bool) -> io::Result<Relay> {
+        let accepted = Connections::default();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()?;
         for (far, to) in services {
             for fd in far.tcp {
+                let accepted = watches.then(|| Arc::clone(&accepted));
                 runtime.spawn(async move {
-                    let Err(e) = relay_tcp(fd.into(), to).await;
+                    let Err(e) = relay_tcp(fd.into(), to, accepted).await;
                     tracing::warn!("relay to {to}: {e}");
                 });
             }
@@ -91,6 +132,7 @@ impl Relay {
         }
         Ok(Relay {
             runtime: Some(runtime),
+            accepted,
         })
     }
 }
@@ -104,7 +146,11 @@ impl Drop for Relay {
     }
 }
 
-async fn relay_tcp(listener: std::net::TcpListener, to: SocketAddr) -> io::Result<Infallible> {
+async fn relay_tcp(
+    listener: std::net::TcpListener,
+    to: SocketAddr,
+    accepted: Option<Connections>,
+) -> io::Result<Infallible> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     let slots = Arc::new(Semaphore::new(MAX_FLOWS));
@@ -114,9 +160,29 @@ async fn relay_tcp(listener: std::net::TcpListener, to: SocketAddr) -> io::Resul
             .await
             .map_err(io::Error::other)?;
         match listener.accept().await {
-            Ok((far, _)) => {
+            Ok((far, client)) => {
+                let accepted = accepted.clone();
                 tokio::spawn(async move {
-                    connect_and_relay(far, to).await;
+                    let noting = async {
+                        if let Some(accepted) = accepted
+                            && let Some(protocols) = offered(&far).await
+                        {
+                            let connection = Accepted {
+                                port: client.port(),
+                                protocols,
+                                congestion: tcp_congestion(&far).ok(),
+                            };
+                            let mut noted = lock(&accepted);
+                            if noted.len() < MAX_NOTED {
+                                noted.push(connection);
+                            }
+                        }
+                    };
+                    let (near, ()) = tokio::join!(connect(to), noting);
+                    match near {
+                        Some(near) => relay_flow(far, near).await,
+                        None => close_with_reset([far]),
+                    }
                     drop(slot);
                 });
             }
@@ -127,11 +193,48 @@ async fn relay_tcp(listener: std::net::TcpListener, to: SocketAddr) -> io::Resul
     }
 }
 
-async fn connect_and_relay(far: TcpStream, to: SocketAddr) {
-    match tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(to)).await {
-        Ok(Ok(near)) => relay_flow(far, near).await,
-        _ => close_with_reset([far]),
+async fn connect(to: SocketAddr) -> Option<TcpStream> {
+    let connected = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(to)).await;
+    connected.ok()?.ok()
+}
+
+/// Returns the protocols that a client's ClientHello offers, without taking it from the socket; none
+/// where it sends something else or too little.
+async fn offered(far: &TcpStream) -> Option<Vec<String>> {
+    let mut hello = vec![0; MAX_HELLO_BYTES];
+    let (until, mut known) = (Instant::now() + CONNECT_LIMIT, 0);
+    while Instant::now() < until && known < hello.len() {
+        let length = tokio::time::timeout_at(until, far.peek(&mut hello)).await;
+        match length.ok()?.ok()? {
+            0 => return None,
+            // A part: bytes that are left in the socket do not tell when more have come.
+            length if length == known => tokio::time::sleep(PEEK_INTERVAL).await,
+            length => {
+                known = length;
+                if let Some(protocols) = alpn(&hello[..length])? {
+                    return Some(protocols);
+                }
+            }
+        }
     }
+    None
+}
+
+/// Returns the protocols that a ClientHello offers, `Some(None)` if there is more to come, and none if
+/// this is no ClientHello.
+fn alpn(bytes: &[u8]) -> Option<Option<Vec<String>>> {
+    let mut acceptor = Acceptor::default();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        acceptor.read_tls(&mut rest).ok()?;
+    }
+    let Some(accepted) = acceptor.accept().ok()? else {
+        return Some(None);
+    };
+    let hello = accepted.client_hello();
+    let names = hello.alpn().into_iter().flatten();
+    let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+    Some(Some(names.collect()))
 }
 
 async fn relay_flow(mut far: TcpStream, mut near: TcpStream) {
@@ -203,8 +306,8 @@ async fn connect_udp(to: SocketAddr) -> io::Result<UdpSocket> {
 /// The host's socket of each flow, by the client's address.
 type Flows = Arc<Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>>;
 
-fn lock(flows: &Flows) -> std::sync::MutexGuard<'_, HashMap<SocketAddr, Arc<UdpSocket>>> {
-    flows.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Relays replies to the client until the flow has been idle for [`UDP_IDLE_LIMIT`].
@@ -359,6 +462,68 @@ mod tests {
             client.recv(&mut b).unwrap();
             assert_eq!(b, [i as u8]);
         }
+    }
+
+    /// A ClientHello, by rustls.
+    fn hello(alpn: &[&str]) -> Vec<u8> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let name = "my.test".try_into().unwrap();
+        let mut client = rustls::ClientConnection::new(config.into(), name).unwrap();
+        let mut bytes = Vec::new();
+        client.write_tls(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn offers_are_read_and_passed_on() {
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = tcp.local_addr().unwrap();
+        let far = FarEnd {
+            tcp: vec![tcp.into()],
+            udp: Vec::new(),
+        };
+        let relay = Relay::start_watching(far, service.local_addr().unwrap()).unwrap();
+        let hello = hello(&["h2", "http/1.1"]);
+        let mut client = TcpStream::connect(at).unwrap();
+        let (first, rest) = hello.split_at(hello.len() / 2);
+        client.write_all(first).unwrap();
+        let (mut served, _) = service.accept().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        client.write_all(rest).unwrap();
+        let mut received = vec![0; hello.len()];
+        served.read_exact(&mut received).unwrap();
+        assert_eq!(received, hello);
+        let accepted = relay.accepted();
+        let port = client.local_addr().unwrap().port();
+        assert_eq!((accepted.len(), accepted[0].port), (1, port));
+        assert_eq!(accepted[0].protocols, ["h2", "http/1.1"]);
+        assert!(accepted[0].congestion.is_some());
+    }
+
+    #[test]
+    fn what_is_no_client_hello_is_passed_on_unread() {
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = tcp.local_addr().unwrap();
+        let far = FarEnd {
+            tcp: vec![tcp.into()],
+            udp: Vec::new(),
+        };
+        let relay = Relay::start_watching(far, service.local_addr().unwrap()).unwrap();
+        let mut client = TcpStream::connect(at).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+        let (mut served, _) = service.accept().unwrap();
+        let mut received = [0; 16];
+        served.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"GET / HTTP/1.1\r\n");
+        assert!(relay.accepted().is_empty());
     }
 
     #[test]

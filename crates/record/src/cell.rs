@@ -45,10 +45,23 @@ pub struct Cell {
     pub connections: Vec<ConnectionSettings>,
     /// The client library, as its driver reported it.
     pub stack: Stack,
+    /// How requests reached the user's own server; absent where the lab started one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<Relay>,
     /// CLOCK_MONOTONIC at the first step.
     pub started_ns: u64,
     /// Time from the first step to the last row.
     pub took_ns: u64,
+}
+
+/// The relay between the far end of the link and the user's own server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Relay {
+    /// Address and port of the server.
+    pub address: String,
+    /// How long opening TCP connections to it took, right before and after the cell's steps, one by one:
+    /// about one round trip, which adds to each round trip of a request.
+    pub connect_ns: Vec<u64>,
 }
 
 /// How a cell ended.

@@ -35,7 +35,7 @@ mod timeline;
 
 pub use cell::{
     ACTIVITY_BIN_MS, Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof,
-    Stack, State, Wire,
+    Relay, Stack, State, Wire,
 };
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
@@ -43,7 +43,8 @@ pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use run::{
-    Arm, Check, FORMAT, Group, Host, Level, Network, Planned, PlannedCall, Position, Run, Settings,
+    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,
+    Position, Run, Settings,
 };
 pub use schema::schema;
 pub use sender::Sender;

@@ -86,10 +86,26 @@ pub struct Settings {
     /// Whether blocks are added until every comparison is decided.
     #[serde(default)]
     pub until_decided: bool,
+    /// The user's own server, where requests went to that; absent where the lab started one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalServer>,
     /// Whether blocks were added after a report could be read. Only intervals that hold at any number
     /// of blocks are then right ([Robbins 1970](https://doi.org/10.1214/aoms/1177696786)).
     #[serde(default)]
     pub extended: bool,
+}
+
+/// A server that the lab did not start: the user's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalServer {
+    /// The URL that clients were given, without a path.
+    pub url: String,
+    /// `HOST:PORT` that was connected to instead of the URL's; absent if that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The certificate authorities that clients trusted, in PEM; absent for the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_pem: Option<String>,
 }
 
 /// One of the configurations that are compared.
@@ -103,7 +119,7 @@ pub struct Arm {
     pub protocol: String,
     /// Codec of exchanged messages, e.g. `json` or `protobuf`.
     pub codec: String,
-    /// Name of the server that is not commute's own; absent for commute's.
+    /// Name of the server that is not commute's own, or the URL of the user's own; absent for commute's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// What was wrong with the server's HTTP/3: `no-quic`, `quic-stall`, `quic-garbage` or

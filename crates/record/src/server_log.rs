@@ -53,7 +53,7 @@ pub struct ConnectionEvent {
 }
 
 /// The transport of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// TCP, with TLS unless the event says otherwise.

@@ -66,7 +66,8 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Config
             if of.hello_retry {
                 add("HelloRetryRequest", "one more round trip".to_owned());
             }
-            if !of.resumed {
+            // The user's own server has no log that tells.
+            if !of.resumed && cell.relay.is_none() {
                 add("certificate chain", chain(of.chain_bytes));
             }
             add(

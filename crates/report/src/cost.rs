@@ -65,7 +65,11 @@ pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
         down_bytes: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),
         handshake_bytes: median(Unit::Bytes, &|c| Some(c.wire.handshake_bytes as f64)),
         client_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.client_cpu_ns)),
-        server_cpu: median(Unit::Ns, &|c| per_request(c, c.cost.server_cpu_ns)),
+        // Of the user's own server, only the far end's kernel thread is seen.
+        server_cpu: median(Unit::Ns, &|c| match c.relay {
+            Some(_) => None,
+            None => per_request(c, c.cost.server_cpu_ns),
+        }),
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
         energy: RADIOS
             .iter()

@@ -1,5 +1,6 @@
 //! The report for a terminal: the answer, then for each network a sentence and the table behind it.
 
+use crate::external;
 use crate::load;
 use crate::noise;
 use crate::number::{count, duration};
@@ -79,6 +80,9 @@ impl Page {
         } else {
             out += &self.wrapped(&left, "");
             out += &format!("{right}\n");
+        }
+        if let Some(external) = &summary.external {
+            out += &self.wrapped(&plain(&external::words(external)), INDENT);
         }
         out
     }

@@ -273,13 +273,8 @@ impl<'a> Writer<'a> {
                         one.name
                     );
                 }
-                Some(Proof::Wire) => {
-                    text += &format!(
-                        " The protocol of {} is verified from packets only.",
-                        one.name
-                    );
-                }
-                Some(Proof::Server) | None => {}
+                // The report of a run against the user's own server begins with it.
+                Some(Proof::Wire | Proof::Server) | None => {}
             }
         }
         text

@@ -15,7 +15,8 @@ use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{
-    answer, compare, configuration, cost, noise, pairing, repeat, sending, sentence, setup, sweep,
+    answer, compare, configuration, cost, external, noise, pairing, repeat, sending, sentence,
+    setup, sweep,
 };
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -45,6 +46,7 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|header| header.self_test.clone())
             .collect(),
         answer: answer::overall(&networks, &run.baseline),
+        external: external::external(data),
         invalid: networks
             .iter()
             .flat_map(|network| sentence::invalid(&network.name, &network.arms))

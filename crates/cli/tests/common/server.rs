@@ -20,10 +20,22 @@ impl Server {
     /// Runs `commute serve` after `prefix`, e.g. `ip netns exec NAME`, and waits until it listens.
     /// Port 0 of `address` means any port; `name` is the host name in the certificate.
     pub fn start(sandbox: &Sandbox, prefix: &[&str], address: &str, name: &str) -> Server {
+        let commute = [env!("CARGO_BIN_EXE_commute"), "serve"];
+        Server::start_program(sandbox, &[prefix, &commute].concat(), address, name)
+    }
+
+    /// Runs a program that takes the arguments of `commute serve`, as [`Server::start`] does.
+    pub fn start_program(sandbox: &Sandbox, program: &[&str], address: &str, name: &str) -> Server {
         let credentials = sandbox.work().join("credentials");
-        let commute = [env!("CARGO_BIN_EXE_commute"), "serve", "--json"];
-        let options = ["--listen", address, "--name", name, "--credentials"];
-        let words = [prefix, &commute[..], &options[..]].concat();
+        let options = [
+            "--json",
+            "--listen",
+            address,
+            "--name",
+            name,
+            "--credentials",
+        ];
+        let words = [program, &options[..]].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).arg(&credentials);
         sandbox.configure(&mut command, User::Caller);
@@ -32,7 +44,7 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // With --json, the server prints one line once it listens.
+        // With --json, a server prints one line once it listens.
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)

@@ -14,7 +14,8 @@ use super::load;
 use super::measured::{Handshake, Measured};
 use super::packets::{client_port_of, series};
 use super::server_process::Libraries;
-use crate::verify::proof::{Claim, Destination, prove};
+use super::server_side::Testimony;
+use crate::verify::proof::{Claim, Destination, prove, prove_by_packets};
 
 /// Everything that a cell's run produced, after both processes have ended.
 pub(super) struct RunOutput {
@@ -26,8 +27,7 @@ pub(super) struct RunOutput {
     /// CLOCK_MONOTONIC when the steps were sent.
     pub(super) run_ns: u64,
     pub(super) took_ns: u64,
-    /// Of all servers.
-    pub(super) log: Vec<ServerEvent>,
+    pub(super) testimony: Testimony,
     pub(super) destinations: BTreeMap<Option<String>, Destination>,
     pub(super) server_libraries: Libraries,
     /// CPU of all processes of the driver.
@@ -40,9 +40,17 @@ pub(super) fn collect(
     claim: &Claim<'_>,
     certificate: Certificate,
 ) -> Result<Measured, CellError> {
-    trace(&output.rows, &output.log);
-    let (calls, connections) =
-        prove(claim, &output.rows, &output.log).map_err(CellError::Failed)?;
+    let (log, travelled) = match output.testimony {
+        Testimony::Log(log) => (log, None),
+        Testimony::Travelled(travelled) => (Vec::new(), Some(travelled)),
+    };
+    trace(&output.rows, &log);
+    let proven = match &travelled {
+        None => prove(claim, &output.rows, &log),
+        Some(travelled) => prove_by_packets(claim, &output.rows, &travelled.accepted),
+    };
+    let (calls, connections) = proven.map_err(CellError::Failed)?;
+    let of_lab = travelled.is_none();
     let (calls, loads) = load::aggregate(claim.workload, calls);
     let window = output.window;
     let mut of_port: HashMap<u16, Vec<TapRecord>> = HashMap::new();
@@ -52,9 +60,11 @@ pub(super) fn collect(
     }
     let mut ports = HashSet::new();
     let connections = connections.into_iter().map(|(mut settings, port)| {
-        settings.certificate = certificate.name().to_owned();
-        let library = library(&output.server_libraries, claim.protocol, &settings.alpn);
-        settings.server_library = library;
+        if of_lab {
+            settings.certificate = certificate.name().to_owned();
+            let library = library(&output.server_libraries, claim.protocol, &settings.alpn);
+            settings.server_library = library;
+        }
         let packets = of_port.get(&port).map_or(&[][..], Vec::as_slice);
         settings.packets = series(packets, port);
         let first_on_port = ports.insert((settings.transport.clone(), port));
@@ -74,7 +84,8 @@ pub(super) fn collect(
         stack: stack_of(&output.hello),
         clock: claim.clock,
         rows: output.rows,
-        log: output.log,
+        log,
+        relay: travelled.map(|travelled| travelled.relay),
         tap: output.tap,
         started_ns: output.run_ns,
         took_ns: output.took_ns,

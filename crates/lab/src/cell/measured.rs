@@ -12,6 +12,8 @@ pub(crate) struct Measured {
     pub(crate) rows: Vec<Row>,
     /// The server's log, which they were checked against.
     pub(crate) log: Vec<ServerEvent>,
+    /// The way to the user's own server, where there is no log.
+    pub(crate) relay: Option<record::Relay>,
     /// The driver's clock.
     pub(crate) clock: Clock,
     pub(crate) connections: Vec<ConnectionSettings>,

@@ -9,6 +9,7 @@ mod collect;
 pub(crate) mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
+pub(crate) mod external;
 mod first_flight;
 mod load;
 pub(crate) mod measured;
@@ -18,6 +19,7 @@ pub(crate) mod process;
 mod processes;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
+mod server_side;
 mod servers;
 mod timeline;
 mod value_files;
@@ -45,11 +47,12 @@ use driver::clock::monotonic_ns;
 use driver_process::DriverProcess;
 use error::CellError;
 use exclusion::{Access, Permit};
+use external::External;
 use measured::Measured;
 use processes::Processes;
 use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
-use servers::Servers;
+use server_side::ServerSide;
 
 pub(crate) use driver_process::CLOSE_LIMIT;
 pub(crate) use process::STARTUP_LIMIT;
@@ -75,6 +78,8 @@ pub(crate) struct CellRun<'a> {
     pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
     pub(crate) server: ServerOptions,
+    /// The user's own server, in the place of the lab's.
+    pub(crate) external: Option<&'a External>,
     pub(crate) captures: Captures,
     /// Changes the driver's setup, for conformance cases.
     pub(crate) amend_setup: Option<&'a dyn Fn(&mut Setup)>,
@@ -82,7 +87,7 @@ pub(crate) struct CellRun<'a> {
 
 /// Server and driver, started and set up.
 struct Prepared<'a> {
-    servers: Servers,
+    servers: ServerSide,
     processes: Processes<'a>,
     /// The driver's hello and the setup it got, or why it cannot measure this cell.
     set_up: Result<(Hello, Setup), CellError>,
@@ -150,7 +155,8 @@ impl CellRun<'_> {
             .map_err(|e| CellError::io("answers", &e))?;
         options.args.extend(answers);
         (options.args).extend(self.captures.server_args(&scratch.server()));
-        let servers = Servers::start(bench, exe, &scratch.server(), &options, &self.arm.origins)?;
+        let (dir, origins) = (scratch.server(), &self.arm.origins);
+        let servers = ServerSide::start(bench, exe, &dir, self.external, &options, origins)?;
         // Started before the driver, so that making its keys is not counted as driver start-up.
         let warmup_server = match self.arm.warmup_calls {
             0 => None,
@@ -215,7 +221,7 @@ impl CellRun<'_> {
     fn set_up(
         &self,
         driver: &mut DriverProcess,
-        servers: &Servers,
+        servers: &ServerSide,
         warmup_server: Option<ServerProcess>,
         scratch: &Scratch,
     ) -> Result<(Hello, Setup), CellError> {
@@ -264,9 +270,9 @@ impl CellRun<'_> {
         });
         // Whatever happened, both processes end before the next cell.
         let driver = processes.stop()?;
-        let server_libraries = servers.libraries().clone();
+        let server_libraries = servers.libraries();
         let destinations = servers.destinations(self.arm.security);
-        let log = servers.stop()?;
+        let testimony = servers.stop()?;
         let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
         Ok(RunOutput {
             hello,
@@ -276,7 +282,7 @@ impl CellRun<'_> {
             tap: steps.tap,
             run_ns: steps.run_ns,
             took_ns: steps.took_ns,
-            log,
+            testimony,
             destinations,
             server_libraries,
             driver_cpu_ns: driver.cpu_ns,
@@ -342,14 +348,13 @@ impl CellRun<'_> {
 
     fn setup(
         &self,
-        servers: &Servers,
+        servers: &ServerSide,
         warmup_server: Option<&ServerProcess>,
         scratch: &Scratch,
     ) -> Result<Setup, CellError> {
         let security = self.arm.security;
-        let server = servers.first();
         let hand_over = |name: &str| {
-            let copy = scratch.hand_over(&server.credentials().join(name));
+            let copy = scratch.hand_over(&servers.credentials().join(name));
             let path = copy.map_err(|e| CellError::io(name, &e))?;
             Ok::<_, CellError>(path.display().to_string())
         };
@@ -377,7 +382,7 @@ impl CellRun<'_> {
             }),
         };
         let mut setup = Setup {
-            url: server.url(security),
+            url: servers.url(security),
             origins: servers.urls(security),
             warmup_url: None,
             warmup_calls: None,
@@ -400,7 +405,8 @@ impl CellRun<'_> {
             schema_file,
             payloads,
         };
-        let all: Vec<&ServerProcess> = servers.all().chain(warmup_server).collect();
+        let of_warmup = warmup_server.map(ServerProcess::authority);
+        let all: Vec<_> = servers.authorities().into_iter().chain(of_warmup).collect();
         if all.len() > 1 {
             let bundle = scratch.server().join("bundle.pem");
             let handed = ServerProcess::write_ca_bundle(&all, &bundle)

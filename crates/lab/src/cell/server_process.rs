@@ -188,13 +188,19 @@ impl ServerProcess {
         ServerProcess::start(bench, exe, &dir, &options)
     }
 
-    /// Writes the root certificates of several servers to one file.
-    pub(crate) fn write_ca_bundle(servers: &[&ServerProcess], file: &Path) -> std::io::Result<()> {
+    /// Writes the root certificates in these files to one.
+    pub(crate) fn write_ca_bundle(authorities: &[PathBuf], file: &Path) -> std::io::Result<()> {
         let mut bundle = Vec::new();
-        for server in servers {
-            bundle.extend(fs::read(server.credentials.join("ca.pem"))?);
+        for authority in authorities {
+            bundle.extend(fs::read(authority)?);
+            bundle.push(b'\n');
         }
         fs::write(file, bundle)
+    }
+
+    /// Returns the file with its root certificate.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.credentials.join("ca.pem")
     }
 
     /// Returns the folder with the root certificate and the client's key.

@@ -77,7 +77,7 @@ impl<'a> Conformance<'a> {
         let suite = |_| -> Result<Conformance<'a>, LabError> {
             Ok(Conformance {
                 lab,
-                bench: bench::start_for_drivers(lab, jobs)?,
+                bench: bench::start_for_drivers(lab, jobs, None)?,
                 network: network.clone(),
                 gate: MeasurementGate::default(),
                 jobs,
@@ -228,6 +228,7 @@ impl<'a> Conformance<'a> {
                 certificate_name: trial.certificate_name.map(Into::into),
                 ..ServerOptions::default()
             },
+            external: None,
             captures: Captures::default(),
             amend_setup: Some(&amend),
         };
@@ -236,7 +237,7 @@ impl<'a> Conformance<'a> {
         let exe = &self.lab.exe;
         let measured = run.measure(&mut self.bench, driver, exe, &access);
         if let Err(CellError::Bench(_)) = &measured
-            && let Ok(new) = bench::start_for_drivers(self.lab, self.jobs)
+            && let Ok(new) = bench::start_for_drivers(self.lab, self.jobs, None)
         {
             self.bench = new;
         }

@@ -57,7 +57,7 @@ pub(super) struct Examination<'a> {
 
 impl<'a> Examination<'a> {
     pub(super) fn start(lab: &'a Lab, fault: Option<Fault>) -> Result<Examination<'a>, LabError> {
-        let mut bench = bench::start_for_drivers(lab, 1)?;
+        let mut bench = bench::start_for_drivers(lab, 1, None)?;
         if fault == Some(Fault::Gso) {
             bench.enable_segmentation_offload()?;
         }
@@ -97,6 +97,7 @@ impl<'a> Examination<'a> {
             seed: 1,
             timeout_ns: TIMEOUT_NS,
             server,
+            external: None,
             captures: Captures::default(),
             amend_setup: None,
         };

@@ -143,6 +143,13 @@ impl Plan {
         workload
     }
 
+    /// Returns how many requests a shard makes at most, if no block is run again.
+    pub fn requests(&self, shard: Shard) -> u64 {
+        let of_cell = |cell: &PlannedCell| self.arm_workloads[cell.arm].call_ids().count() as u64;
+        let cells = self.shard(shard).flat_map(|block| &block.cells);
+        cells.map(of_cell).sum()
+    }
+
     /// Estimates how long a block takes when its cells run one at a time.
     pub fn block_estimate_ns(&self, block: &Block) -> u64 {
         let measuring_ns = self.measuring_estimates_ns(block.network);

@@ -12,12 +12,14 @@ use record::{Cell, Run, Settings, Store, StoreLock};
 use sha2::{Digest, Sha256};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
+use crate::cell::external::External;
 use crate::cell::scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::network;
 use crate::plan::remaining::{Done, ResumedAt, remaining};
 use crate::plan::{Block, Plan};
+use crate::study::ExternalServer;
 
 pub use options::RunOptions;
 pub use scheduler::{Ended, Event};
@@ -65,9 +67,13 @@ impl Lab {
         if next(&done).is_empty() {
             return Ok(Ended::Complete);
         }
+        let external = match &plan.study.external {
+            Some(server) => Some(External::find(server)?),
+            None => None,
+        };
         let gate = MeasurementGate::default();
         let workers = (0..options.jobs.clamp(1, plan.shard(options.shard).count()))
-            .map(|_| Worker::start(self, plan, options, &gate))
+            .map(|_| Worker::start(self, plan, options, &gate, external.as_ref()))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(worker) = workers.first() {
             head.host.rootless = worker.facts().rootless;
@@ -119,6 +125,7 @@ impl Lab {
                 keylog: options.keylog,
                 qlog: options.qlog,
                 until_decided: options.until_decided,
+                external: study.external.as_ref().map(ExternalServer::recorded),
                 extended: false,
             },
             host: crate::host::facts(&self.home.root),

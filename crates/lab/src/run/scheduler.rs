@@ -293,6 +293,7 @@ mod tests {
                 audit: Audit::default(),
                 connections: Vec::new(),
                 stack: Stack::default(),
+                relay: None,
                 started_ns: 1,
                 took_ns: 1,
             })

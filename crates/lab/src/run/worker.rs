@@ -13,6 +13,7 @@ use crate::cell::accounting;
 use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
 use crate::cell::exclusion::{Lane, MeasurementGate};
+use crate::cell::external::External;
 use crate::cell::measured::Measured;
 use crate::cell::server_process::{OtherServer, ServerOptions};
 use crate::host;
@@ -27,6 +28,8 @@ pub(crate) struct Worker<'a> {
     plan: &'a Plan,
     options: &'a RunOptions,
     gate: &'a MeasurementGate,
+    /// The user's own server, in the place of the lab's.
+    external: Option<&'a External>,
     /// Its place among the workers, while it has blocks to run.
     lane: Option<Lane<'a>>,
     /// None after the bench broke, until the next cell starts another.
@@ -41,14 +44,16 @@ impl<'a> Worker<'a> {
         plan: &'a Plan,
         options: &'a RunOptions,
         gate: &'a MeasurementGate,
+        external: Option<&'a External>,
     ) -> Result<Worker<'a>, pump::BenchError> {
-        let bench = bench::start_for_drivers(lab, options.jobs)?;
+        let bench = bench::start_for_drivers(lab, options.jobs, external.map(External::name))?;
         let facts = bench.facts().clone();
         Ok(Worker {
             lab,
             plan,
             options,
             gate,
+            external,
             lane: None,
             bench: Some(bench),
             facts,
@@ -78,6 +83,7 @@ impl<'a> Worker<'a> {
                 other: self.other_server(arm)?,
                 ..ServerOptions::default()
             },
+            external: self.external,
             captures: Captures {
                 pcap: folder(self.options.pcap, "pcap"),
                 keylog: folder(self.options.keylog, "keylog"),
@@ -85,9 +91,10 @@ impl<'a> Worker<'a> {
             },
             amend_setup: None,
         };
+        let name = self.external.map(External::name);
         let bench = match &mut self.bench {
             Some(bench) => bench,
-            none => none.insert(bench::start_for_drivers(self.lab, self.options.jobs)?),
+            none => none.insert(bench::start_for_drivers(self.lab, self.options.jobs, name)?),
         };
         let driver = self.lab.stacks.find(&run.arm.stack);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
@@ -101,6 +108,9 @@ impl<'a> Worker<'a> {
     }
 
     fn other_server(&self, arm: &Arm) -> Result<Option<OtherServer>, CellError> {
+        if self.external.is_some() {
+            return Ok(None);
+        }
         let found = self.lab.stacks.find_server(&arm.server);
         let Some(server) = found.map_err(|e| CellError::Failed(e.to_string()))? else {
             return Ok(None);
@@ -136,6 +146,7 @@ impl<'a> Worker<'a> {
         cell.loads = m.loads;
         cell.connections = m.connections;
         cell.stack = m.stack;
+        cell.relay = m.relay;
         cell.started_ns = m.started_ns;
         cell.took_ns = m.took_ns;
     }
@@ -170,6 +181,7 @@ impl CellRunner for Worker<'_> {
             audit: Audit::default(),
             connections: Vec::new(),
             stack: Stack::default(),
+            relay: None,
             started_ns,
             took_ns: monotonic_ns() - started_ns,
         };

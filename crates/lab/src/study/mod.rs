@@ -3,6 +3,7 @@
 mod arm_setting;
 mod behaviour;
 pub(crate) mod count;
+pub(crate) mod external;
 pub(crate) mod fault;
 pub(crate) mod load;
 pub(crate) mod origins;
@@ -21,6 +22,7 @@ use record::LoadPlan;
 use serde::Deserialize;
 
 pub use behaviour::{Access, Behaviour, Connections};
+pub use external::{ExternalServer, ServerUrl, Trust, check_address};
 pub use fault::ServerFault;
 pub use origins::{Origins, Placement};
 pub(crate) use own::read_file;
@@ -61,10 +63,27 @@ pub struct Study {
     pub min_clean_percent: Option<f64>,
     /// By how much of its length, 0 to 50, a file may differ from block to block; the same for every arm.
     pub vary_percent: f64,
+    /// The user's own server, where every arm talks to that instead of one of the lab's.
+    pub external: Option<ExternalServer>,
     /// The steps the app goes through.
     pub workload: Vec<Step>,
     /// The content of each file that they name, by its path as they give it.
     pub payload_files: BTreeMap<String, Arc<[u8]>>,
+}
+
+impl Study {
+    /// Has every arm talk to a server of the lab, by its name.
+    pub fn use_server(&mut self, name: &str) {
+        self.external = None;
+        let arms = self.arms.iter_mut();
+        arms.for_each(|arm| name.clone_into(&mut arm.server));
+    }
+
+    /// Has every arm talk to the user's own server.
+    pub fn use_external(&mut self, server: ExternalServer) {
+        self.use_server(&server.url.to_string());
+        self.external = Some(server);
+    }
 }
 
 /// One of the configurations that a study compares.
@@ -78,7 +97,7 @@ pub struct Arm {
     pub protocol: Protocol,
     /// The encoding of exchanged messages.
     pub codec: Codec,
-    /// The server's name; `commute` for commute's own.
+    /// The server's name; `commute` for commute's own. The URL of an external server.
     pub server: String,
     /// What is wrong with the server's HTTP/3; none if nothing is.
     pub fault: Option<ServerFault>,

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::count::StepCount;
+use super::external::{ExternalServer, RawServer, ServerUrl};
 use super::load::check_loads;
 use super::origins::{self, ArmOrigins, RawOrigins};
 use super::own::{self, PayloadFiles, ReadFile, read_file};
@@ -75,8 +76,7 @@ struct RawStudy {
     #[serde(default)]
     warmup_calls: u32,
     /// The default for arms that do not name their own.
-    #[serde(default = "default_server")]
-    server: String,
+    server: Option<Spanned<RawServer>>,
     /// The default for arms that do not set their own.
     key: Option<Certificate>,
     #[serde(default)]
@@ -91,10 +91,6 @@ struct RawStudy {
 
 fn default_seed() -> u64 {
     1
-}
-
-fn default_server() -> String {
-    OWN_SERVER.to_owned()
 }
 
 fn default_timeout() -> Spanned<f64> {
@@ -140,6 +136,7 @@ fn default_security() -> Security {
 impl RawStudy {
     fn check(self, source: &Source<'_>, read: &ReadFile<'_>) -> Result<Study, ConfigError> {
         self.check_head(source)?;
+        let external = self.external(source)?;
         let arms = self.checked_arms(source)?;
         let baseline = self.baseline_of(&arms, source)?;
         let names: Vec<&str> = (self.origins.keys())
@@ -148,6 +145,7 @@ impl RawStudy {
         let surroundings = Surroundings {
             origins: &names,
             files: PayloadFiles::new(read),
+            external: external.is_some(),
             source,
         };
         let mut workload = (self.step.into_iter())
@@ -155,6 +153,9 @@ impl RawStudy {
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
         check_workload(&workload, &arms, &self.arm, source)?;
+        if external.is_none() {
+            own::for_lab_servers(&workload).map_err(|reason| source.error(&(0..0), reason))?;
+        }
         for (arm, raw) in arms.iter().zip(&self.arm) {
             own::prepare(&mut workload, arm)
                 .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
@@ -164,7 +165,7 @@ impl RawStudy {
         if let Some(percent) = &self.tail_percent {
             tail::check(percent, &workload, source)?;
         }
-        Ok(Study {
+        let mut study = Study {
             name: self.name.into_inner(),
             question: self.question,
             networks: self.networks.into_inner(),
@@ -181,8 +182,51 @@ impl RawStudy {
             min_clean_percent: self.min_clean_percent.map(Spanned::into_inner),
             vary_percent: self.vary_percent.map_or(0.0, Spanned::into_inner),
             payload_files: surroundings.files.into_files(),
+            external: None,
             workload,
+        };
+        if let Some(server) = external {
+            study.use_external(server);
+        }
+        Ok(study)
+    }
+
+    /// Returns the user's own server, if the study names one.
+    fn external(&self, source: &Source<'_>) -> Result<Option<ExternalServer>, ConfigError> {
+        let Some(server) = &self.server else {
+            return Ok(None);
+        };
+        match server.get_ref() {
+            RawServer::External(raw) => raw.check(source).map(Some),
+            RawServer::Named(name) if ServerUrl::looks_like(name) => {
+                let message =
+                    format!("server: write a server of your own as [server] url = {name:?}");
+                Err(source.error(&server.span(), message))
+            }
+            RawServer::Named(_) => Ok(None),
+        }
+    }
+
+    /// Returns what is wrong with the server that an arm names.
+    fn wrong_server(&self, arm: &RawArm) -> Option<String> {
+        let name = arm.server.as_deref()?;
+        let external = matches!(
+            self.server.as_ref().map(Spanned::get_ref),
+            Some(RawServer::External(_))
+        );
+        (external || ServerUrl::looks_like(name)).then(|| {
+            "a server of your own, [server] with `url`, is every arm's; leave the arm's `server` out"
+                .to_owned()
         })
+    }
+
+    /// Returns the name of the server of arms that name none.
+    fn server_name(&self) -> String {
+        match self.server.as_ref().map(Spanned::get_ref) {
+            Some(RawServer::Named(name)) => name.clone(),
+            // Replaced once the arms are checked.
+            Some(RawServer::External(_)) | None => OWN_SERVER.to_owned(),
+        }
     }
 
     /// Checks the keys that stand for themselves.
@@ -249,7 +293,9 @@ impl RawStudy {
         let mut arms: Vec<Arm> = Vec::new();
         for raw in &self.arm {
             let arm = raw.get_ref().to_arm(self);
-            let wrong = contradiction(&arm)
+            let wrong = self
+                .wrong_server(raw.get_ref())
+                .or_else(|| contradiction(&arm))
                 .or_else(|| arm.not_with_its_server())
                 .or_else(|| origins::contradiction(&arm));
             if let Some(e) = wrong {
@@ -339,7 +385,6 @@ fn check_workload(
     if let Some(reason) = check_loads(workload) {
         return Err(source.error(&(0..0), reason));
     }
-    own::check_repeated(workload).map_err(|reason| source.error(&(0..0), reason))?;
     for (arm, raw) in arms.iter().zip(raw_arms) {
         if let Some(reason) =
             cannot_follow(arm, workload).or_else(|| own::not_with_arm(arm, workload))
@@ -421,13 +466,15 @@ impl RawArm {
     fn to_arm(&self, study: &RawStudy) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
         let name = match &self.server {
-            Some(other) if *other != study.server => format!("{} ({other} server)", plain.name),
+            Some(other) if *other != study.server_name() => {
+                format!("{} ({other} server)", plain.name)
+            }
             _ => plain.name,
         };
         Arm {
             name: self.name.clone().unwrap_or(name),
             codec: self.codec.clone().unwrap_or(plain.codec),
-            server: self.server.clone().unwrap_or_else(|| study.server.clone()),
+            server: (self.server.clone()).unwrap_or_else(|| study.server_name()),
             fault: self.fault,
             packet_threshold: self.packet_threshold,
             time_threshold: self.time_threshold,

@@ -9,7 +9,7 @@ use record::{LoadPlan, Pace};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::own::{PayloadFiles, RawOwn, RawPayload};
+use super::own::{PayloadFiles, RawOwn, RawPayload, route};
 use super::units::to_ns;
 use super::{DEFAULT_BODY, Step, load};
 
@@ -68,6 +68,8 @@ pub(super) struct Surroundings<'a> {
     /// The names of the origins that a step may go to.
     pub(super) origins: &'a [&'a str],
     pub(super) files: PayloadFiles<'a>,
+    /// Whether the server is the user's own.
+    pub(super) external: bool,
     pub(super) source: &'a Source<'a>,
 }
 
@@ -283,6 +285,7 @@ fn check_step(
     let Surroundings {
         origins,
         files,
+        external,
         source,
     } = surroundings;
     let span = raw.span();
@@ -325,7 +328,13 @@ fn check_step(
         }
         return Ok(Step::Own {
             group: group(&raw.call),
-            request: Box::new(own.check(files).map_err(fail)?),
+            request: {
+                let own = own.check(files).map_err(fail)?;
+                if !external {
+                    route(&own.path).map_err(fail)?;
+                }
+                Box::new(own)
+            },
             times: raw.times().map_err(fail)?,
         });
     }

@@ -2,11 +2,13 @@
 //!
 //! The server's log decides. A row becomes a [`Call`] only when nothing in it contradicts the log,
 //! and the call is labelled with what the server saw. A single contradiction fails the whole cell
-//! with its exact reason.
+//! with its exact reason. Where a server is the user's own and has no log for us, the packets decide what
+//! they can ([`prove_by_packets`]).
 
 mod clock;
 mod log;
 mod origin;
+mod packets;
 mod request;
 mod resumed;
 mod timing;
@@ -25,6 +27,7 @@ use request::PlannedRequests;
 use timing::Openers;
 
 pub(crate) use origin::{CONNECTIONS_PER_SERVER, Destination};
+pub(crate) use packets::prove_by_packets;
 pub(crate) use timing::highest_bps;
 pub(crate) use traffic::Traffic;
 
@@ -55,6 +58,25 @@ pub(crate) struct Claim<'a> {
 }
 
 impl Claim<'_> {
+    /// CLOCK_MONOTONIC when the steps were sent, or the first start by a clock of the driver's own.
+    fn origin_ns(&self, rows: &[Row]) -> u64 {
+        match self.clock {
+            Clock::Monotonic => self.run_ns,
+            Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
+        }
+    }
+
+    /// Reports whether the client opens connections beforehand, by no call.
+    fn decides(&self) -> bool {
+        self.protocol == Protocol::Auto
+    }
+
+    fn group(&self, row: &Row) -> Result<&str, String> {
+        let id = row.id;
+        let group = self.workload.group_name(id);
+        group.ok_or_else(|| format!("row for id {id}, which is not a call of this workload"))
+    }
+
     fn step(&self, id: u32) -> Option<&Step> {
         self.workload.steps.get((id as usize).checked_sub(1)?)
     }
@@ -76,18 +98,8 @@ pub(crate) fn prove(
     log: &[ServerEvent],
 ) -> Result<Proven, String> {
     let log = Log::new(log)?;
-    let origin_ns = match claim.clock {
-        Clock::Monotonic => claim.run_ns,
-        Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
-    };
-    // A client that decides opens connections beforehand, by no call.
-    let decides = claim.protocol == Protocol::Auto;
-    if let Some(row) = orphan(rows).filter(|_| !decides) {
-        return Err(format!(
-            "call {}: the driver claims a reused connection, but no call that opened it",
-            row.id
-        ));
-    }
+    let origin_ns = claim.origin_ns(rows);
+    check_orphans(claim, rows)?;
     check_left_out(claim, rows, &log)?;
     let checks = Checks {
         openers: Openers::of(claim),
@@ -95,15 +107,8 @@ pub(crate) fn prove(
     };
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
-        let group = claim.workload.group_name(row.id).ok_or_else(|| {
-            format!(
-                "row for id {}, which is not a call of this workload",
-                row.id
-            )
-        })?;
-        let process = |id| claim.workload.process_of(id);
-        let earliest = (calls.last()).is_none_or(|last: &Call| process(last.id) != process(row.id));
-        calls.push(log.call(claim, row, group, origin_ns, earliest, &checks)?);
+        let call = claimed(claim, row, calls.last(), origin_ns)?;
+        calls.push(log.call(claim, row, call, &checks)?);
     }
     timing::check_order(claim, rows)?;
     clock::check_rate(claim.clock, rows, &log)?;
@@ -124,6 +129,65 @@ fn check_left_out(claim: &Claim<'_>, rows: &[Row], log: &Log<'_>) -> Result<(), 
     }
 }
 
+/// Returns a call as its row claims it; `last` is the one before it.
+fn claimed(
+    claim: &Claim<'_>,
+    row: &Row,
+    last: Option<&Call>,
+    origin_ns: u64,
+) -> Result<Call, String> {
+    let process = |id| claim.workload.process_of(id);
+    let earliest = last.is_none_or(|last| process(last.id) != process(row.id));
+    let first = !row.reused;
+    let state = match (first, row.early_data, row.resumed) {
+        (false, ..) => State::Warm,
+        (true, true, _) => State::EarlyData,
+        (true, false, true) => State::Resumed,
+        (true, false, false) if earliest && !claim.warmed_up => State::ColdProcess,
+        (true, false, false) => State::ColdConnection,
+    };
+    let since = |t: u64| t.saturating_sub(row.start_ns);
+    Ok(Call {
+        id: row.id,
+        group: claim.group(row)?.to_owned(),
+        connection: row.connection,
+        first,
+        state,
+        proof: Proof::Client,
+        protocol: row.protocol.unwrap_or(claim.protocol).name().to_owned(),
+        start_ns: row.start_ns.saturating_sub(origin_ns),
+        dns_ns: row.dns_ns.map(since),
+        connect_ns: row.connect_ns.map(since),
+        tls_ns: row.tls_ns.map(since),
+        request_sent_ns: row.request_sent_ns.map(since),
+        first_byte_ns: row.first_byte_ns.map(since),
+        end_ns: since(row.end_ns),
+        request_bytes: row.request_bytes,
+        response_bytes: row.response_bytes,
+        result: match &row.error {
+            None => CallResult::Ok,
+            Some(e) if e.kind == ErrorKind::Timeout => CallResult::TimedOut,
+            Some(e) => CallResult::Error {
+                kind: e.kind.name().to_owned(),
+                detail: e.detail.clone(),
+            },
+        },
+        server_hits: 0,
+        server_ns: None,
+        signed_ns: row.signed_ns.map(since),
+        verify_ns: None,
+        allocated_bytes: row.allocated_bytes,
+        allocations: row.allocations,
+        exchange: claim.encodes(row.id).then(|| Exchange {
+            created_ns: row.created_ns.map(since),
+            encoded_ns: row.encoded_ns.map(since),
+            received_ns: row.received_ns.map(since),
+            server_decode_ns: None,
+            server_encode_ns: None,
+        }),
+    })
+}
+
 /// The checks that depend on the plan.
 struct Checks<'a> {
     openers: Openers,
@@ -135,22 +199,12 @@ impl<'a> Log<'a> {
         &self,
         claim: &Claim<'_>,
         row: &Row,
-        group: &str,
-        origin_ns: u64,
-        earliest: bool,
+        call: Call,
         checks: &Checks<'_>,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
         // A silent retry shows as two requests; the last one was answered.
         let hit = hits.last().copied();
-        let result = match &row.error {
-            None => CallResult::Ok,
-            Some(e) if e.kind == ErrorKind::Timeout => CallResult::TimedOut,
-            Some(e) => CallResult::Error {
-                kind: e.kind.name().to_owned(),
-                detail: e.detail.clone(),
-            },
-        };
         if let Some(hit) = hit {
             origin::check(claim, row, hit)?;
             let connection = self.check_connection(claim, row, hit)?;
@@ -161,58 +215,25 @@ impl<'a> Log<'a> {
             }
             checks.requests.check(row, hit)?;
         }
-        if result == CallResult::Ok {
+        if call.result == CallResult::Ok {
             self.check_answer(claim, row, hits)?;
         }
-        // `check_connection` has verified it where the server saw the request.
-        let first = !row.reused;
-        let state = match (first, row.early_data, row.resumed) {
-            (false, ..) => State::Warm,
-            (true, true, _) => State::EarlyData,
-            (true, false, true) => State::Resumed,
-            (true, false, false) if earliest && !claim.warmed_up => State::ColdProcess,
-            (true, false, false) => State::ColdConnection,
+        // `check_connection` has verified the state where the server saw the request.
+        let Some(hit) = hit else {
+            return Ok(call);
         };
-        let since = |t: u64| t.saturating_sub(row.start_ns);
         Ok(Call {
-            id: row.id,
-            group: group.to_owned(),
-            connection: row.connection,
-            first,
-            state,
-            proof: if hit.is_some() {
-                Proof::Server
-            } else {
-                Proof::Client
-            },
-            protocol: match (hit, row.protocol) {
-                (Some(hit), _) => seen_protocol(hit).to_owned(),
-                (None, Some(claimed)) => claimed.name().to_owned(),
-                (None, None) => claim.protocol.name().to_owned(),
-            },
-            start_ns: row.start_ns.saturating_sub(origin_ns),
-            dns_ns: row.dns_ns.map(since),
-            connect_ns: row.connect_ns.map(since),
-            tls_ns: row.tls_ns.map(since),
-            request_sent_ns: row.request_sent_ns.map(since),
-            first_byte_ns: row.first_byte_ns.map(since),
-            end_ns: since(row.end_ns),
-            request_bytes: row.request_bytes,
-            response_bytes: row.response_bytes,
-            result,
+            proof: Proof::Server,
+            protocol: seen_protocol(hit).to_owned(),
             server_hits: hits.len() as u32,
-            server_ns: hit.map(|h| h.end_ns.saturating_sub(h.start_ns)),
-            signed_ns: row.signed_ns.map(since),
-            verify_ns: hit.and_then(|h| h.verify_ns),
-            allocated_bytes: row.allocated_bytes,
-            allocations: row.allocations,
-            exchange: claim.encodes(row.id).then(|| Exchange {
-                created_ns: row.created_ns.map(since),
-                encoded_ns: row.encoded_ns.map(since),
-                received_ns: row.received_ns.map(since),
-                server_decode_ns: hit.and_then(|h| h.decode_ns),
-                server_encode_ns: hit.and_then(|h| h.encode_ns),
+            server_ns: Some(hit.end_ns.saturating_sub(hit.start_ns)),
+            verify_ns: hit.verify_ns,
+            exchange: call.exchange.map(|exchange| Exchange {
+                server_decode_ns: hit.decode_ns,
+                server_encode_ns: hit.encode_ns,
+                ..exchange
             }),
+            ..call
         })
     }
 
@@ -243,7 +264,7 @@ impl<'a> Log<'a> {
             ));
         }
         let until_found = claim.discovery.is_some() && saw == Protocol::H2.name();
-        let decides = claim.protocol == Protocol::Auto;
+        let decides = claim.decides();
         if saw != asked && !until_found && !decides {
             return Err(format!(
                 "call {id}: the arm asks for {asked}, the server saw {saw}"
@@ -334,15 +355,7 @@ impl<'a> Log<'a> {
                 ));
             }
         }
-        // True on any clock: no response can be faster than the empty link's round trip.
-        let waited = first_byte_ns.saturating_sub(row.start_ns);
-        if waited < claim.rtt_ns - claim.rtt_ns / 50 {
-            return Err(format!(
-                "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
-                waited as f64 / 1e6,
-                claim.rtt_ns as f64 / 1e6
-            ));
-        }
+        timing::check_duration(claim, row)?;
         timing::check_end(claim, row, hit)?;
         match self.connections.get(&hit.connection) {
             // Parts come over several connections, and one of them may have been dropped in its middle.
@@ -376,6 +389,17 @@ fn check_whole(row: &Row, hit: &RequestEvent) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Checks that every reused connection was opened by a call.
+fn check_orphans(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String> {
+    match orphan(rows).filter(|_| !claim.decides()) {
+        Some(row) => Err(format!(
+            "call {}: the driver claims a reused connection, but no call that opened it",
+            row.id
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Returns a row that claims a reused connection that no row claims to have opened.

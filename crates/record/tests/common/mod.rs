@@ -71,6 +71,7 @@ pub fn run(blocks: u32) -> Run {
             keylog: false,
             qlog: false,
             until_decided: false,
+            external: None,
             extended: false,
         },
         host: Host {
@@ -174,6 +175,7 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
             resolution_ns: 1,
             ..Stack::default()
         },
+        relay: None,
         started_ns: 1_000,
         took_ns: 11_000_000_000,
     }

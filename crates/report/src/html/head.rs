@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use record::{Host, RunData};
 
 use crate::configuration::LIBRARY;
+use crate::external;
 use crate::number::{count, duration};
 use crate::summary::Summary;
 use crate::wording::self_test_words;
@@ -32,6 +33,10 @@ pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
             @for (what, value) in origin.iter().filter(|(_, value)| !value.is_empty()) {
                 dt { (what) }
                 dd { (value) }
+            }
+            @if let Some(external) = &summary.external {
+                dt { "Server" }
+                dd { (external::words(external).trim_start_matches("Server: ")) }
             }
             @if let Some(command) = &summary.repeat {
                 dt { "To repeat it" }

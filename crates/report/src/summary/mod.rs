@@ -7,6 +7,7 @@ use record::Check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::external::External;
 use crate::sweep::Sweep;
 use crate::threshold::ThresholdResult;
 use arm::{ArmSummary, Attempts};
@@ -39,6 +40,9 @@ pub struct Summary {
     pub self_test: Vec<Check>,
     /// The answer over all networks, as a sentence.
     pub answer: String,
+    /// The user's own server; absent where servers of the lab answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<External>,
     /// Why results must not be used, e.g. requests that failed; empty if nothing is wrong.
     pub invalid: Vec<String>,
     /// Result of the A/A check.

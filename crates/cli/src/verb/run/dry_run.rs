@@ -46,6 +46,13 @@ pub(crate) fn text(
     add_line(format!(
         "{cells} of {all} cells, seed {seed}, about {minutes} min {seconds:02} s{parallel}"
     ));
+    if let Some(server) = &study.external {
+        let requests = plan.requests(shard);
+        add_line(format!(
+            "{} gets at most {requests} requests, more where blocks are run again",
+            server.url
+        ));
+    }
     if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, ranks) {
         let comparisons = plan.families().iter().sum();
         add_line(enough_blocks(comparisons, fewest, study.blocks as usize));

@@ -5,11 +5,15 @@ mod progress;
 mod until_decided;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::{Ended, Event, Lab, Plan, RunOptions, Shard, Study};
+use lab::{
+    Ended, Event, ExternalServer, Lab, PROBES_PER_CELL, Plan, RunOptions, ServerUrl, Shard, Study,
+    Trust,
+};
 use record::{CellStatus, Outcome};
 use stats::Ranks;
 
@@ -20,6 +24,8 @@ use until_decided::{Next, UntilDecided, first_look};
 
 /// Blocks of `--quick`: the fewest that can give a verdict.
 const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
+/// Requests to a server that is not the lab's for which nobody is asked.
+const MAX_UNASKED_REQUESTS: u64 = 10_000;
 
 /// Run a study and answer its question
 ///
@@ -32,6 +38,7 @@ const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
     commute run studies/quickstart.toml --dry-run     what is compared, and how long it takes\n  \
     commute run studies/quickstart.toml --quick       6 blocks: verdicts only where all is clear\n  \
     commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
+    commute run orders.toml --server https://api.example.com    against your own server\n  \
     commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
     commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks\n  \
     commute run studies/apps.toml --until-decided --budget 1h   as many blocks as it takes")]
@@ -60,9 +67,20 @@ pub(crate) struct Args {
     /// Random seed; overrides the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     seed: Option<u64>,
-    /// Server of all arms, e.g. go; overrides the study's
-    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    /// Server of all arms, e.g. go, or the URL of your own, e.g. https://api.example.com; overrides
+    /// the study's
+    #[arg(long, value_name = "NAME|URL", conflicts_with = "resume")]
     server: Option<String>,
+    /// Where your own server is, if not where its URL says
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, requires = "server")]
+    server_address: Option<String>,
+    /// PEM file of the authorities to check your own server's certificate against [default: the
+    /// system's]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    ca: Option<PathBuf>,
+    /// Send more than 10,000 requests to your own server
+    #[arg(long)]
+    yes: bool,
     /// Run only shard I of N, e.g. 2/4
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "resume")]
     shard: Option<Shard>,
@@ -113,6 +131,30 @@ struct Job {
     ranks: Ranks,
 }
 
+/// What `--server` names.
+enum Named {
+    OfLab(String),
+    External(ExternalServer),
+}
+
+fn named(server: &str, args: &Args, lab: &Lab) -> anyhow::Result<Named> {
+    if !ServerUrl::looks_like(server) {
+        lab.stacks.find_server(server)?;
+        if args.ca.is_some() || args.server_address.is_some() {
+            return Err(exit::usage(
+                "--ca and --server-address are for a server of your own, by its URL",
+            ));
+        }
+        return Ok(Named::OfLab(server.to_owned()));
+    }
+    let url = server.parse();
+    Ok(Named::External(ExternalServer {
+        url: url.map_err(|e| exit::usage(format!("--server: {e}")))?,
+        address: args.server_address.clone(),
+        trust: args.ca.clone().map_or(Trust::System, Trust::File),
+    }))
+}
+
 impl Job {
     fn of(args: &Args, lab: &Lab) -> anyhow::Result<Job> {
         if let Some(dir) = &args.resume {
@@ -121,20 +163,22 @@ impl Job {
         let file = args.study.as_deref().unwrap_or(Path::new(""));
         check_study(file, lab)?;
         let quick = args.quick.then_some(QUICK_BLOCKS);
-        if let Some(server) = &args.server {
-            lab.stacks.find_server(server)?;
-        }
+        let server = args
+            .server
+            .as_deref()
+            .map(|server| named(server, args, lab));
+        let server = server.transpose()?;
         let mut servers = BTreeSet::new();
         let mut plan_with = |blocks: Option<u32>| {
             lab.plan(file, |study| {
                 study.blocks = blocks.unwrap_or(study.blocks);
                 study.seed = args.seed.unwrap_or(study.seed);
-                if let Some(server) = &args.server {
+                if let Some(server) = &server {
                     servers.extend(study.arms.iter().map(|arm| arm.server.clone()));
-                    study
-                        .arms
-                        .iter_mut()
-                        .for_each(|arm| arm.server.clone_from(server));
+                    match server {
+                        Named::OfLab(name) => study.use_server(name),
+                        Named::External(server) => study.use_external(server.clone()),
+                    }
                 }
             })
         };
@@ -206,6 +250,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
     check_thresholds(&args.fail_if, &plan)?;
+    if plan.study.external.is_some() && (keylog || qlog) {
+        return Err(exit::usage(
+            "--keylog and --qlog are written by the lab's servers, not by your own",
+        ));
+    }
     if args.dry_run {
         let warnings = lab.warnings(&plan);
         crate::out::print(&dry_run::text(
@@ -217,6 +266,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             terminal::is_verbose(),
         ))?;
         return Ok(exit::PASS);
+    }
+    if let Some(address) = lab.reach(&plan)? {
+        announce(&plan, shard, address, args.yes)?;
     }
     if !resume {
         // A folder that cannot be created should be reported before the self-test takes its time.
@@ -391,6 +443,37 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     }
     out::note!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
     exit::THRESHOLD
+}
+
+/// Says what is about to be sent to the user's own server, and asks for consent where that is much.
+fn announce(plan: &Plan, shard: Shard, address: SocketAddr, consent: bool) -> anyhow::Result<()> {
+    let requests = plan.requests(shard);
+    let cells = plan
+        .shard(shard)
+        .map(|block| block.cells.len())
+        .sum::<usize>();
+    let server = plan
+        .study
+        .external
+        .as_ref()
+        .map(|server| server.url.to_string());
+    let server = server.unwrap_or_default();
+    if requests > MAX_UNASKED_REQUESTS && !consent {
+        return Err(exit::usage(format!(
+            "this run would send {requests} requests to {server}, more than {MAX_UNASKED_REQUESTS}; add \
+             --yes if it is yours and may get them"
+        )));
+    }
+    out::note!(
+        "server: {server} at {address} gets at most {requests} requests in {cells} cells, more where \
+         blocks are run again or added, and {PROBES_PER_CELL} connections per cell that measure its round \
+         trip"
+    );
+    Ok(())
+}
+
+fn address(text: &str) -> Result<String, String> {
+    lab::check_address(text).map(|()| text.to_owned())
 }
 
 fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {

@@ -118,17 +118,36 @@ pub(super) fn request(own: &OwnRequest) -> Result<(), String> {
     {
         return wrong("clients resolve the parts . and .. before they send a request");
     }
+    Ok(())
+}
+
+/// Checks that commute's server has no answer of its own to the path, which a server of the user's may have.
+pub(crate) fn route(path: &str) -> Result<(), String> {
+    let before_query = path.split('?').next().unwrap_or_default();
     let is_route = ROUTES.contains(&before_query)
         || ROUTE_PREFIXES.iter().any(|prefix| path.starts_with(prefix));
-    if is_route {
-        return wrong("commute's server has a route of its own there; put another part before it");
+    match is_route {
+        true => Err(format!(
+            "path = {path:?}: commute's server has a route of its own there; put another part before it"
+        )),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// Checks what the lab's servers ask of all requests of a study's own.
+pub(crate) fn for_lab_servers(steps: &[Step]) -> Result<(), String> {
+    let mut routes = Ok(());
+    each(steps, &mut |own| {
+        if let Err(reason) = route(&own.path) {
+            routes = Err(reason);
+        }
+    });
+    routes.and_then(|()| check_repeated(steps))
 }
 
 /// Checks that requests with the same method and path have the same response, since the server knows
 /// them by these, and set the same fields, since it logs these.
-pub(crate) fn check_repeated(steps: &[Step]) -> Result<(), String> {
+fn check_repeated(steps: &[Step]) -> Result<(), String> {
     let mut seen: BTreeMap<(String, String), OwnRequest> = BTreeMap::new();
     let mut result = Ok(());
     each(steps, &mut |own| {

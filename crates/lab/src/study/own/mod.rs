@@ -7,7 +7,7 @@ mod payload;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use check::{check_repeated, not_with_arm};
+pub(crate) use check::{for_lab_servers, not_with_arm, route};
 pub(crate) use form::{Form, prepare};
 pub(super) use payload::PayloadFiles;
 pub(crate) use payload::read_file;

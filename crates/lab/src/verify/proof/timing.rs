@@ -101,9 +101,19 @@ pub(super) fn check_handshake(row: &Row, connection: &ConnectionEvent) -> Result
     Ok(())
 }
 
-/// Checks that a successful call did not end before its last byte can have arrived.
-pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+/// Checks that a successful call took as long as the empty link needs at least: its round trip to the
+/// first byte, and the time of its bytes to the end.
+pub(super) fn check_duration(claim: &Claim<'_>, row: &Row) -> Result<(), String> {
     let id = row.id;
+    let waited = (row.first_byte_ns.unwrap_or(row.end_ns)).saturating_sub(row.start_ns);
+    // True on any clock, but for its own error.
+    if waited < claim.rtt_ns - claim.rtt_ns / 50 {
+        return Err(format!(
+            "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
+            waited as f64 / 1e6,
+            claim.rtt_ns as f64 / 1e6
+        ));
+    }
     let transfer_ns = |bytes: u64, bps: Option<u64>| {
         let ns = bps.map_or(0, |bps| {
             u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))
@@ -112,7 +122,6 @@ pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Res
     };
     let bytes_ns = transfer_ns(row.response_bytes, claim.down_bps)
         .max(transfer_ns(row.request_bytes, claim.up_bps));
-    // True on any clock, but for its own error.
     let least_ns = claim.rtt_ns.saturating_add(bytes_ns);
     let took_ns = row.end_ns.saturating_sub(row.start_ns);
     if took_ns < least_ns - least_ns / 50 {
@@ -125,6 +134,12 @@ pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Res
             least_ns as f64 / 1e6
         ));
     }
+    Ok(())
+}
+
+/// Checks that a call did not end before the server had sent its response.
+pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    let id = row.id;
     let seen_ns = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
     if claim.clock == Clock::Monotonic && seen_ns < hit.end_ns {
         return Err(format!(
@@ -223,19 +238,20 @@ mod tests {
         // 0.1 s of round trip and 1 s of bytes, less 2 %.
         let took = |ns: u64| Row {
             response_bytes: 125_000,
+            first_byte_ns: Some(1_100 + 100 * MS),
             end_ns: 1_100 + ns,
             ..row(1, 1_100)
         };
-        check_end(&claim, &took(1_078 * MS), &hit(1_500)).unwrap();
-        let error = check_end(&claim, &took(1_078 * MS - 1), &hit(1_500)).unwrap_err();
+        check_duration(&claim, &took(1_078 * MS)).unwrap();
+        let error = check_duration(&claim, &took(1_078 * MS - 1)).unwrap_err();
         assert!(error.contains("at least 1100.000 ms"), "{error}");
         (claim.down_bps, claim.up_bps) = (None, Some(1_000_000));
-        check_end(&claim, &took(100 * MS), &hit(1_500)).unwrap();
+        check_duration(&claim, &took(100 * MS)).unwrap();
         let upload = Row {
             request_bytes: 125_000,
             ..took(100 * MS)
         };
-        check_end(&claim, &upload, &hit(1_500)).unwrap_err();
+        check_duration(&claim, &upload).unwrap_err();
     }
 
     #[test]

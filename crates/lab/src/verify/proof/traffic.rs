@@ -9,7 +9,7 @@ use pump::{Fate, TapRecord};
 use record::server_log::{ConnectionEvent, RequestEvent, Transport};
 
 /// The coarsest clocks of clients tick once per ms.
-const CLOCK_TICK_NS: u64 = 1_000_000;
+pub(super) const CLOCK_TICK_NS: u64 = 1_000_000;
 const TCP: u8 = 6;
 const SYN: u8 = 0b10;
 /// The first byte of a QUIC Initial packet, whose low half is protected (RFC 9000 section 17.2.2). A
@@ -18,13 +18,24 @@ const INITIAL: u8 = 0xc0;
 /// SYN and FIN take one sequence number each.
 const SYN_OR_FIN: u8 = 0b11;
 
-/// The packets of a cell's connections, by transport and the client's port.
+/// The packets of a cell's connections.
 #[derive(Default)]
 pub(crate) struct Traffic {
     /// What the client received, in order of arrival at the link.
-    received: BTreeMap<(bool, u16), Vec<Delivery>>,
+    received: BTreeMap<Socket, Vec<Delivery>>,
+    /// What the client sent that the server received, alike.
+    sent: BTreeMap<Socket, Vec<Delivery>>,
     /// When the link had each packet that may open a connection.
-    openings: BTreeMap<(bool, u16), Vec<u64>>,
+    openings: BTreeMap<Socket, Vec<u64>>,
+    /// The IP version of each socket's packets.
+    ip_versions: BTreeMap<Socket, u8>,
+}
+
+/// A socket of the client: its transport and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Socket {
+    pub(super) transport: Transport,
+    pub(super) port: u16,
 }
 
 struct Delivery {
@@ -40,32 +51,89 @@ impl Traffic {
     /// Reads the packets of a cell, which are in order of arrival.
     pub(crate) fn of(tap: &[TapRecord]) -> Traffic {
         let mut traffic = Traffic::default();
-        let mut highest = BTreeMap::<u16, u32>::new();
+        let (mut highest_up, mut highest_down) = (BTreeMap::new(), BTreeMap::new());
         for packet in tap {
-            let over_tcp = packet.protocol == TCP;
-            if packet.direction == Direction::Up {
-                let opens = match over_tcp {
-                    true => packet.tcp_flags & SYN != 0,
-                    false => packet.first_byte & 0xf0 == INITIAL,
-                };
-                if opens {
-                    let openings = traffic.openings.entry((over_tcp, packet.src_port));
-                    openings.or_default().push(packet.arrival_ns);
-                }
-            } else if packet.fate == Fate::Delivered {
-                let new_bytes = match over_tcp {
-                    true => new_tcp_bytes(packet, &mut highest),
-                    false => u64::from(packet.payload_bytes),
-                };
-                let received = traffic.received.entry((over_tcp, packet.dst_port));
-                received.or_default().push(Delivery {
-                    arrival_ns: packet.arrival_ns,
-                    departure_ns: packet.departure_ns,
-                    new_bytes,
-                });
+            let transport = match packet.protocol {
+                TCP => Transport::Tcp,
+                _ => Transport::Quic,
+            };
+            let up = packet.direction == Direction::Up;
+            let port = if up { packet.src_port } else { packet.dst_port };
+            let socket = Socket { transport, port };
+            let opens = match transport {
+                Transport::Tcp => packet.tcp_flags & SYN != 0,
+                Transport::Quic => packet.first_byte & 0xf0 == INITIAL,
+            };
+            if up && opens {
+                let openings = traffic.openings.entry(socket);
+                openings.or_default().push(packet.arrival_ns);
+                traffic.ip_versions.insert(socket, packet.ip_version);
             }
+            if packet.fate != Fate::Delivered {
+                continue;
+            }
+            let (delivered, highest) = match up {
+                true => (&mut traffic.sent, &mut highest_up),
+                false => (&mut traffic.received, &mut highest_down),
+            };
+            let new_bytes = match transport {
+                Transport::Tcp => new_tcp_bytes(packet, highest.entry(port).or_insert(packet.seq)),
+                Transport::Quic => u64::from(packet.payload_bytes),
+            };
+            delivered.entry(socket).or_default().push(Delivery {
+                arrival_ns: packet.arrival_ns,
+                departure_ns: packet.departure_ns,
+                new_bytes,
+            });
         }
         traffic
+    }
+
+    /// Returns the sockets whose connections the server answered, with their IP version.
+    pub(super) fn answered(&self) -> impl Iterator<Item = (Socket, u8)> {
+        let opened = self.ip_versions.iter();
+        opened
+            .filter(|(socket, _)| self.received.contains_key(socket))
+            .map(|(socket, version)| (*socket, *version))
+    }
+
+    /// Returns when the link had the packets of a socket that may open a connection.
+    pub(super) fn openings(&self, socket: Socket) -> &[u64] {
+        self.openings.get(&socket).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Returns whether the client received anything over this transport between two times.
+    pub(super) fn has_received(&self, transport: Transport, from_ns: u64, to_ns: u64) -> bool {
+        let mut over = self
+            .received
+            .iter()
+            .filter(|(s, _)| s.transport == transport);
+        let within =
+            |p: &Delivery| p.departure_ns >= from_ns && p.departure_ns <= to_ns + CLOCK_TICK_NS;
+        over.any(|(_, packets)| packets.iter().any(within))
+    }
+
+    /// Checks that the bytes of a call's request and response crossed the link while it ran. Those of other
+    /// calls on the connection count, too.
+    pub(super) fn check_bytes(&self, row: &Row, socket: Socket) -> Result<(), String> {
+        let from_ns = row.start_ns.saturating_sub(CLOCK_TICK_NS);
+        // The user's own server may compress, and many clients decompress by themselves.
+        let hint = "; where its client decompresses by itself, set headers = { accept-encoding = \"identity\" }";
+        for (packets, bytes, what, hint) in [
+            (&self.sent, row.request_bytes, "request", ""),
+            (&self.received, row.response_bytes, "response", hint),
+        ] {
+            let packets = packets.get(&socket).map_or(&[][..], Vec::as_slice);
+            let delivered = delivered_bytes(packets, from_ns, row.end_ns);
+            if delivered < bytes {
+                return Err(format!(
+                    "call {}: by the driver's end, the link had delivered {delivered} B of its {what} of \
+                     {bytes} B{hint}",
+                    row.id
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the first packet of a connection does not precede the call that opened it.
@@ -77,8 +145,7 @@ impl Traffic {
         connection: &ConnectionEvent,
         previous_ns: u64,
     ) -> Result<(), String> {
-        let key = (connection.transport == Transport::Tcp, connection.peer_port);
-        let openings = self.openings.get(&key).map_or(&[][..], Vec::as_slice);
+        let openings = self.openings(Socket::of(connection));
         let opened_ns = openings.iter().find(|&&at_ns| at_ns > previous_ns);
         match opened_ns {
             Some(&at_ns) if at_ns + CLOCK_TICK_NS < row.start_ns => Err(format!(
@@ -100,16 +167,9 @@ impl Traffic {
         hit: &RequestEvent,
         connection: &ConnectionEvent,
     ) -> Result<(), String> {
-        let key = (connection.transport == Transport::Tcp, connection.peer_port);
-        let packets = self.received.get(&key).map_or(&[][..], Vec::as_slice);
-        let from = packets.partition_point(|p| p.arrival_ns < hit.start_ns);
-        let end_ns = row.end_ns + CLOCK_TICK_NS;
-        // A packet departs after it has arrived, so none behind these counts.
-        let received: u64 = (packets[from..].iter())
-            .take_while(|p| p.arrival_ns <= end_ns)
-            .filter(|p| p.departure_ns <= end_ns)
-            .map(|p| p.new_bytes)
-            .sum();
+        let packets = self.received.get(&Socket::of(connection));
+        let packets = packets.map_or(&[][..], Vec::as_slice);
+        let received = delivered_bytes(packets, hit.start_ns, row.end_ns);
         if received < row.response_bytes {
             return Err(format!(
                 "call {}: by the driver's end, the link had delivered {received} B of its response \
@@ -121,12 +181,32 @@ impl Traffic {
     }
 }
 
-/// Returns by how much a segment goes beyond all earlier ones of its connection. A gap counts with
-/// the segment behind it, so the sum is never less than what was delivered.
-fn new_tcp_bytes(packet: &TapRecord, highest: &mut BTreeMap<u16, u32>) -> u64 {
+impl Socket {
+    fn of(connection: &ConnectionEvent) -> Socket {
+        Socket {
+            transport: connection.transport,
+            port: connection.peer_port,
+        }
+    }
+}
+
+/// Returns the new bytes that came to the link from `from_ns` on and left it until `end_ns`.
+fn delivered_bytes(packets: &[Delivery], from_ns: u64, end_ns: u64) -> u64 {
+    let from = packets.partition_point(|p| p.arrival_ns < from_ns);
+    let end_ns = end_ns + CLOCK_TICK_NS;
+    // A packet departs after it has arrived, so none behind these counts.
+    (packets[from..].iter())
+        .take_while(|p| p.arrival_ns <= end_ns)
+        .filter(|p| p.departure_ns <= end_ns)
+        .map(|p| p.new_bytes)
+        .sum()
+}
+
+/// Returns by how much a segment goes beyond all earlier ones of its connection, `highest`. A gap counts
+/// with the segment behind it, so the sum is never less than what was delivered.
+fn new_tcp_bytes(packet: &TapRecord, highest: &mut u32) -> u64 {
     let length = u32::from(packet.payload_bytes) + (packet.tcp_flags & SYN_OR_FIN).count_ones();
     let end = packet.seq.wrapping_add(length);
-    let highest = highest.entry(packet.dst_port).or_insert(packet.seq);
     let beyond = end.wrapping_sub(*highest);
     // Sequence numbers wrap: half of the space is behind, half ahead (RFC 9293, 3.4).
     if beyond >= 1 << 31 {

@@ -1,0 +1,433 @@
+//! `commute run --server URL`: studies against a server that the lab does not start.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use common::command::{Running, wait_until};
+use common::server::Server;
+use common::study::{assert_complete, counted_cells, record_count};
+use common::{CommandOutput, Sandbox, User, driver_path, users};
+use record::{CallResult, Proof};
+use rustls::ServerConfig;
+
+/// What clients know the server by.
+const NAME: &str = "my.test";
+
+/// Any port of this host.
+const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+const HEAD: &str = r#"
+name = "mine"
+question = "does it reach a server outside?"
+networks = ["basic.toml"]
+baseline = "hyper h1"
+timeout_s = 5
+"#;
+
+const ARMS: &str = r#"
+[[arm]]
+stack = "hyper"
+protocol = "h1"
+[[arm]]
+stack = "hyper"
+protocol = "h2"
+[[arm]]
+stack = "quinn"
+protocol = "h3"
+"#;
+
+const ONE_ARM: &str = "[[arm]]\nstack = \"hyper\"\nprotocol = \"h1\"\n";
+
+const STEPS: &str = r#"
+[[step]]
+call = "page"
+path = "/bytes/20000"
+times = 3
+[[step]]
+reconnect = "cold"
+[[step]]
+call = "page"
+path = "/bytes/20000"
+"#;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    for (name, protocol) in [("quinn", "\"h3\""), ("tonic", "\"grpc\"")] {
+        let driver = format!("commute-driver-{name}");
+        driver_path(&driver);
+        sandbox.add_stack(name, protocol, &[&format!("{{bin}}/{driver}")]);
+    }
+    sandbox
+}
+
+/// A study whose server is at an address of this host.
+fn study(blocks: u32, address: SocketAddr, arms: &str, steps: &str) -> String {
+    format!(
+        "{HEAD}blocks = {blocks}\n[server]\nurl = \"https://{NAME}:9443\"\naddress = \"{address}\"\n\
+         ca = \"ca.pem\"\n{arms}{steps}"
+    )
+}
+
+fn run(sandbox: &Sandbox, user: User, more: &[&str]) -> CommandOutput {
+    let run = ["run", "mine.toml", "--out", "run", "--no-self-test"];
+    CommandOutput::of(sandbox.commute_as(user, &[&run[..], more].concat()))
+}
+
+/// Runs a study against a program that takes the arguments of `commute serve`, over every protocol.
+fn reaches(user: User, program: &[&str]) {
+    let sandbox = sandbox();
+    let server = Server::start_program(&sandbox, program, "127.0.0.1:0", NAME);
+    sandbox.write("mine.toml", &study(1, server.address, ARMS, STEPS));
+    let output = run(&sandbox, user, &[])
+        .exits_with(0)
+        .stderr_contains("gets at most 12 requests in 3 cells")
+        .stdout_contains(&format!(
+            "your own, https://{NAME}:9443 at {}",
+            server.address
+        ))
+        .stdout_contains("protocol verified from packets only");
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let shown = format!("{}: {:?}: {output}", cell.arm, cell.outcome);
+        assert_eq!(cell.calls.len(), 4, "{shown}");
+        for call in &cell.calls {
+            assert_eq!(call.result, CallResult::Ok, "{shown}");
+            assert_eq!(
+                (call.proof, call.response_bytes),
+                (Proof::Wire, 20_000),
+                "{shown}"
+            );
+        }
+        let first: Vec<bool> = cell.calls.iter().map(|call| call.first).collect();
+        assert_eq!(first, [true, false, false, true], "{shown}");
+        let relay = cell.relay.as_ref().unwrap();
+        assert_eq!(relay.address, server.address.to_string());
+        assert_eq!(relay.connect_ns.len(), lab::PROBES_PER_CELL);
+        assert_eq!(cell.connections.len(), 2, "{shown}");
+        let (transport, alpn) = match cell.arm.as_str() {
+            "hyper h1" => ("tcp", "http/1.1"),
+            "hyper h2" => ("tcp", "h2"),
+            _ => ("quic", ""),
+        };
+        for connection in &cell.connections {
+            assert_eq!(
+                (connection.transport.as_str(), connection.alpn.as_str()),
+                (transport, alpn)
+            );
+            let sends = connection.congestion.as_deref();
+            assert_eq!(sends, (transport == "tcp").then_some("cubic"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_server_outside_is_reached_and_proven_by_packets() {
+    for user in users() {
+        reaches(user, &[env!("CARGO_BIN_EXE_commute"), "serve"]);
+    }
+}
+
+#[test]
+fn a_server_of_other_libraries_is_reached() {
+    let program = common::repository().join("stacks/go/build/server");
+    if !program.exists() {
+        return testing::skip("stacks/go is not installed");
+    }
+    reaches(User::Caller, &[program.to_str().unwrap()]);
+}
+
+#[test]
+fn the_command_line_names_the_server_and_resuming_keeps_it() {
+    let sandbox = sandbox();
+    let page = r#"[{"method":"GET","path":"/page","body":"page.html"}]"#;
+    let answers = sandbox.write("answers.json", page);
+    sandbox.write("page.html", "<p>hello</p>");
+    let commute = [env!("CARGO_BIN_EXE_commute"), "serve", "--answers"];
+    let program = [&commute[..], &[answers.to_str().unwrap()]].concat();
+    let server = Server::start_program(&sandbox, &program, "127.0.0.1:0", NAME);
+    let steps = STEPS.replace("/bytes/20000", "/page");
+    sandbox.write("mine.toml", &format!("{HEAD}blocks = 1\n{ONE_ARM}{steps}"));
+    let (url, address) = (format!("https://{NAME}"), server.address.to_string());
+    let named = [
+        "--server",
+        &url,
+        "--server-address",
+        &address,
+        "--ca",
+        "ca.pem",
+    ];
+    run(&sandbox, User::Caller, &named).exits_with(0);
+    // The authority is part of the record.
+    std::fs::remove_file(&server.ca).unwrap();
+    sandbox
+        .run(&["run", "--resume", "run", "--blocks", "2", "--no-self-test"])
+        .exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    let calls: Vec<_> = counted_cells(&data)
+        .iter()
+        .flat_map(|cell| &cell.calls)
+        .collect();
+    assert_eq!(calls.len(), 8);
+    assert!(calls.iter().all(|call| call.proof == Proof::Wire));
+}
+
+#[test]
+fn another_authority_makes_the_report_invalid() {
+    let sandbox = sandbox();
+    drop(Server::start(&sandbox, &[], "127.0.0.1:0", NAME));
+    let other = std::fs::read(sandbox.work().join("ca.pem")).unwrap();
+    std::fs::remove_dir_all(sandbox.work().join("credentials")).unwrap();
+    let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);
+    std::fs::write(&server.ca, other).unwrap();
+    sandbox.write("mine.toml", &study(1, server.address, ONE_ARM, STEPS));
+    run(&sandbox, User::Caller, &[])
+        .exits_with(3)
+        .stdout_contains("INVALID")
+        .stdout_contains("tls");
+}
+
+#[test]
+fn a_closed_port_is_reported_before_anything_runs() {
+    let sandbox = sandbox();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    sandbox.write("mine.toml", &study(1, address, ONE_ARM, STEPS));
+    run(&sandbox, User::Caller, &[])
+        .exits_with(1)
+        .stderr_contains(&format!("https://{NAME}:9443: no connection to {address}"));
+    assert!(!sandbox.work().join("run").exists());
+}
+
+#[test]
+fn errors_and_redirects_are_counted_and_not_followed() {
+    let sandbox = sandbox();
+    let redirect = format!(
+        "HTTP/1.1 301 Moved\r\nlocation: https://{NAME}:9443/x\r\ncontent-length: 0\r\n\r\n"
+    );
+    let config = make_credentials(&sandbox);
+    for (response, reason) in [
+        ("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n", "status 500"),
+        (&redirect, "status 301"),
+    ] {
+        let server = Answering::start(&config, ANY, response);
+        sandbox.write("mine.toml", &study(1, server.address, ONE_ARM, STEPS));
+        let output = run(&sandbox, User::Caller, &[])
+            .exits_with(3)
+            .stdout_contains("INVALID")
+            .stdout_contains(reason);
+        let attempts = std::fs::read_dir(sandbox.work().join("run/cells"))
+            .unwrap()
+            .count();
+        // A noisy cell is run again.
+        assert_eq!(
+            server.requests.load(Ordering::Relaxed),
+            4 * attempts,
+            "{output}"
+        );
+        std::fs::remove_dir_all(sandbox.work().join("run")).unwrap();
+        server.end();
+    }
+}
+
+/// A server over HTTP/1.1 that answers every request alike.
+struct Answering {
+    address: SocketAddr,
+    requests: Arc<AtomicUsize>,
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Answering {
+    fn start(config: &Arc<ServerConfig>, address: SocketAddr, response: &str) -> Answering {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (requests, ends) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let (config, response) = (Arc::clone(config), response.to_owned());
+        let (counted, ended) = (Arc::clone(&requests), Arc::clone(&ends));
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (config, counted) = (Arc::clone(&config), Arc::clone(&counted));
+                let (stream, response) = (stream.unwrap(), response.clone());
+                std::thread::spawn(move || answer(stream, config, &response, &counted));
+            }
+        });
+        Answering {
+            address,
+            requests,
+            ends,
+            thread,
+        }
+    }
+
+    /// Closes its port.
+    fn end(self) {
+        self.ends.store(true, Ordering::Relaxed);
+        drop(TcpStream::connect(self.address));
+        self.thread.join().unwrap();
+    }
+}
+
+/// Makes the server's key, and writes its authority to `ca.pem`.
+fn make_credentials(sandbox: &Sandbox) -> Arc<ServerConfig> {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut authority = rcgen::CertificateParams::default();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    sandbox.write("ca.pem", &authority.self_signed(&key).unwrap().pem());
+    let issuer = rcgen::Issuer::new(authority, key);
+    let own = rcgen::KeyPair::generate().unwrap();
+    let leaf = rcgen::CertificateParams::new([NAME.to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&own, &issuer).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = rustls::pki_types::PrivateKeyDer::try_from(own.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der().clone()], key)
+        .unwrap();
+    Arc::new(config)
+}
+
+fn answer(stream: TcpStream, config: Arc<ServerConfig>, response: &str, counted: &AtomicUsize) {
+    let connection = rustls::ServerConnection::new(config).unwrap();
+    let mut stream = BufReader::new(rustls::StreamOwned::new(connection, stream));
+    let mut line = String::new();
+    // Connections without a request, which measure the round trip, end here.
+    while stream.read_line(&mut line).is_ok_and(|length| length > 0) {
+        if line == "\r\n" {
+            counted.fetch_add(1, Ordering::Relaxed);
+            stream.get_mut().write_all(response.as_bytes()).unwrap();
+        }
+        line.clear();
+    }
+}
+
+#[test]
+fn a_server_that_ends_stops_the_run_until_it_is_back() {
+    let sandbox = sandbox();
+    let config = make_credentials(&sandbox);
+    let ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let server = Answering::start(&config, ANY, ok);
+    let address = server.address;
+    sandbox.write("mine.toml", &study(4, address, ONE_ARM, STEPS));
+    let command = ["run", "mine.toml", "--out", "run", "--no-self-test"];
+    let running = Running::start(sandbox.commute(&command));
+    wait_until("a record", || record_count(&sandbox.work().join("run")) > 0);
+    server.end();
+    let output = running
+        .finish()
+        .exits_with(1)
+        .stderr_contains(&format!("no connection to {address}"))
+        .stderr_contains("--resume");
+    let before = record_count(&sandbox.work().join("run"));
+    assert!((1..4).contains(&before), "{output}");
+    let back = Answering::start(&config, address, ok);
+    sandbox
+        .run(&["run", "--resume", "run", "--no-self-test"])
+        .exits_with(0);
+    assert_complete(&sandbox.records("run"));
+    back.end();
+}
+
+#[test]
+fn what_only_the_labs_servers_do_is_refused() {
+    let sandbox = sandbox();
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    let address: SocketAddr = ([127, 0, 0, 1], 9).into();
+    let with = |arms: &str, steps: &str| study(1, address, arms, steps);
+    let arm = |more: &str| format!("{ONE_ARM}{more}\n");
+    let no_url = with(ONE_ARM, STEPS).replace("https://my.test:9443", "https://localhost:9443");
+    let typo = with(ONE_ARM, STEPS).replace("address =", "adress =");
+    let two = with(&arm("server = \"go\""), STEPS);
+    let string = format!("{HEAD}blocks = 1\nserver = \"https://a.test\"\n{ONE_ARM}{STEPS}");
+    let grpc = format!("{ONE_ARM}[[arm]]\nstack = \"tonic\"\nprotocol = \"grpc\"\n");
+    let no_ca = with(ONE_ARM, STEPS).replace("ca.pem", "basic.toml");
+    for (text, message) in [
+        (
+            with(ONE_ARM, "[[step]]\ncall = \"echo\"\n"),
+            "mine.toml:16: group `echo`: a `call` without `path` asks for what only the lab's servers answer",
+        ),
+        (
+            with(ONE_ARM, "[[step]]\nget = \"file\"\nbytes = 7\n"),
+            "group `file`: `get` asks for what only",
+        ),
+        (
+            with(&grpc, STEPS),
+            "arm `tonic grpc`: gRPC to a server of your own is not supported",
+        ),
+        (
+            with(&arm("security = \"mtls\""), STEPS),
+            "`security` chooses or sets up a server of the lab",
+        ),
+        (
+            with(&arm("key = \"p256\""), STEPS),
+            "`key` chooses or sets up",
+        ),
+        (
+            two,
+            "mine.toml:12: arm `hyper h1 (go server)`: a server of your own, [server] with `url`, is every arm's",
+        ),
+        (
+            string,
+            "mine.toml:8: server: write a server of your own as [server] url",
+        ),
+        (
+            no_url,
+            "mine.toml:9: url: `https://localhost:9443`: behind the emulated link",
+        ),
+        (typo, "unknown field `adress`"),
+        (no_ca, "basic.toml: no certificate in PEM"),
+    ] {
+        sandbox.write("mine.toml", &text);
+        let output = run(&sandbox, User::Caller, &["--dry-run"]);
+        output.exits_with(1).stderr_contains(message);
+    }
+}
+
+#[test]
+fn secrets_of_another_server_cannot_be_saved() {
+    let sandbox = sandbox();
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    let address: SocketAddr = ([127, 0, 0, 1], 9).into();
+    sandbox.write("mine.toml", &study(1, address, ONE_ARM, STEPS));
+    run(&sandbox, User::Caller, &["--dry-run"])
+        .exits_with(0)
+        .stdout_contains("https://my.test:9443 gets at most 4 requests");
+    run(&sandbox, User::Caller, &["--keylog"])
+        .exits_with(2)
+        .stderr_contains("--keylog and --qlog are written by the lab's servers");
+}
+
+#[test]
+fn many_requests_need_consent() {
+    let sandbox = sandbox();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    let address = listener.local_addr().unwrap();
+    sandbox.write("mine.toml", &study(2_501, address, ONE_ARM, STEPS));
+    run(&sandbox, User::Caller, &[])
+        .exits_with(2)
+        .stderr_contains("this run would send 10004 requests to https://my.test:9443");
+    listener.set_nonblocking(true).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .unwrap();
+    assert_eq!(std::io::Read::read(&mut stream, &mut [0]).unwrap(), 0);
+}
