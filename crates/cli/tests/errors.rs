@@ -220,3 +220,18 @@ fn error_names_the_sysctl_that_forbids_user_namespaces() {
         .exits_with(125)
         .stderr_contains("sysctl user.max_user_namespaces=");
 }
+
+#[test]
+fn missing_hosts_file_is_named() {
+    let sandbox = Sandbox::new();
+    if !common::is_root() {
+        return testing::skip("only root can hide /etc");
+    }
+    let script = "mount -t tmpfs none /etc && exec \"$0\" link lan -- true";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_commute")])
+        .current_dir(sandbox.work());
+    let output = CommandOutput::of(command).stderr_contains("/etc/hosts");
+    assert!(!output.status.success(), "{output}");
+}

@@ -10,6 +10,8 @@ use crate::facts::Side;
 use crate::protocol::CONTROL_FD;
 use crate::sys;
 
+const HOSTS: &str = "/etc/hosts";
+
 /// Takes over the control socket that the owner passed.
 pub(super) fn control_socket() -> Option<UnixStream> {
     let number = std::env::var(CONTROL_FD).ok()?.parse().ok()?;
@@ -111,12 +113,19 @@ pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
     sys::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
         .map_err(|e| format!("cannot mount a tmpfs: {e}"))?;
     for (target, text) in private_files(names) {
-        if Path::new(target).exists() {
-            let source = stage.join(target.trim_start_matches('/').replace('/', "-"));
-            fs::write(&source, text)
-                .and_then(|()| sys::mount(&source, Path::new(target), none, libc::MS_BIND, none))
-                .map_err(|e| format!("cannot mount a private {target}: {e}"))?;
+        if !Path::new(target).exists() {
+            if target == HOSTS {
+                return Err(format!(
+                    "{HOSTS}, which a bench replaces by its own, does not exist: create an empty one"
+                ));
+            }
+            // Resolvers do without.
+            continue;
         }
+        let source = stage.join(target.trim_start_matches('/').replace('/', "-"));
+        fs::write(&source, text)
+            .and_then(|()| sys::mount(&source, Path::new(target), none, libc::MS_BIND, none))
+            .map_err(|e| format!("cannot mount a private {target}: {e}"))?;
     }
     sys::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
 
@@ -137,7 +146,7 @@ fn private_files(names: &[String]) -> [(&'static str, String); 3] {
         hosts += &format!("{} {name}\n{} {name}\n", server.v4, server.v6);
     }
     [
-        ("/etc/hosts", hosts),
+        (HOSTS, hosts),
         (
             "/etc/nsswitch.conf",
             "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
