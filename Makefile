@@ -36,9 +36,9 @@ run: build stacks apps
 	set -x; $(TARGET)/release/commute run $$study $(OPTIONS)
 
 build:
-	$(CARGO) build --release --workspace --bins
+	$(CARGO) build --release --package commute
 
-# The tests run the real binaries and the hostile driver, an example, so they are built first.
+# The tests run the real binary and other crates' examples, e.g. the hostile driver, so they are built first.
 test: stacks
 	@stacks/go/install || echo "stacks/go: not installed (see above); the test of its server will skip"
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use lab::{ImportError, LabError, MatrixError, NoHome, StacksError};
+use lab::{ImportError, LabError, MatrixError, NoHome, StacksError, UnknownStudy};
 use link::{NetworkError, OverrideError};
 use record::{MergeError, StoreError};
 
@@ -92,6 +92,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.downcast_ref().is_some_and(of_merge)
         || error.is::<OverrideError>()
         || error.is::<NoHome>()
+        || error.is::<UnknownStudy>()
 }
 
 fn is_unknown_network(error: &NetworkError) -> bool {

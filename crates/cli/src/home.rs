@@ -5,10 +5,20 @@ use std::path::Path;
 use anyhow::Context as _;
 use lab::{Home, Lab};
 
-/// Opens the lab in the named folder, or in the nearest one with stacks.
+use crate::bundle;
+
+/// Opens the lab in the named folder, else in the checkout around the working folder or the binary, else
+/// with what the binary carries.
 pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
-    let exe = std::env::current_exe().context("cannot find the commute binary")?;
+    let commute = std::env::current_exe().context("cannot find the commute binary")?;
     let cwd = std::env::current_dir().context("cannot read the working folder")?;
-    let home = Home::find(named, &cwd, &exe)?;
-    Ok(Lab::open(home, exe)?)
+    let home = match (named, Home::checkout(&cwd, &commute)) {
+        (Some(root), _) => Home::named(root, commute)?,
+        (None, Some(checkout)) => checkout,
+        (None, None) => Home {
+            root: bundle::unpacked()?,
+            commute,
+        },
+    };
+    Ok(Lab::open(home)?)
 }

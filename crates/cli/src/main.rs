@@ -1,5 +1,6 @@
 //! The `commute` command: one file or folder per verb; this file only dispatches.
 
+mod bundle;
 mod checks;
 mod exit;
 mod home;
@@ -16,8 +17,8 @@ use clap::{Parser, Subcommand};
 
 /// Measures which transport your app should use, over emulated mobile networks.
 ///
-/// Start with `commute doctor` (is this machine suitable?), then `commute run
-/// studies/quickstart.toml` (which transport?). Results go to standard output, progress to
+/// Start with `commute doctor` (is this machine suitable?), then `commute run quickstart-native`
+/// (which transport?). Results go to standard output, progress to
 /// standard error.
 ///
 /// Exit codes: 0 success; 1 error, e.g. in a file; 2 wrong usage, e.g. an unknown name or a file that is
@@ -53,7 +54,14 @@ enum Verb {
     Confined(verb::confined::Args),
 }
 
+/// Counts what the codec runner allocates. That is one addition per allocation, per thread.
+#[global_allocator]
+static HEAP: runner::Counting = runner::Counting;
+
 fn main() -> ExitCode {
+    if let Some(code) = verb::driver::start() {
+        return code;
+    }
     let Cli { verb, terminal } = Cli::parse();
     terminal.apply();
     tracing_subscriber::fmt()

@@ -45,8 +45,7 @@ fn tshark(capture: &Path, keys: &Path, field: &str) -> String {
 fn kept_packets_are_decrypted_with_the_kept_secrets() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    common::driver_path("commute-driver-quinn");
-    sandbox.add_stack("quinn", "\"h3\"", &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("quinn", "\"h3\"", &["{commute}", "driver", "quinn"]);
     sandbox.write("kept.toml", STUDY);
     let run = ["run", "kept.toml", "--out", "run", "--no-self-test"];
     let output = sandbox

@@ -47,7 +47,7 @@ for line in lines:
 fn sandbox_with_runner() -> Sandbox {
     let sandbox = Sandbox::new();
     let text = "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"rust\"\n\
-                command = [\"{bin}/commute-runner\"]\n";
+                command = [\"{commute}\", \"codec-runner\"]\n";
     add_manifest(&sandbox, "rust", text);
     sandbox
 }

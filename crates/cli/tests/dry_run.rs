@@ -43,7 +43,7 @@ fn plans_that_will_not_measure_are_warned_of() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     sandbox.add_stack("absent", "\"h2\"", &["{stack}/no-such-driver"]);
-    sandbox.add_stack("old", "\"h2\"", &["{bin}/commute-driver-hyper"]);
+    sandbox.add_stack("old", "\"h2\"", &["{commute}", "driver", "hyper"]);
     let manifest = sandbox.home().join("stacks/old/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text + "certificate = \"rsa-2048\"\n").unwrap();

@@ -155,7 +155,7 @@ fn unusable_files_and_arguments_are_reported_before_anything_runs() {
     sandbox
         .run(&["run", "small.toml", "--home", empty.to_str().unwrap()])
         .exits_with(2)
-        .stderr_contains("name it with --home or COMMUTE_HOME");
+        .stderr_contains("name a checkout of commute with --home or COMMUTE_HOME");
     let fast = SMALL_STUDY.replace("basic.toml", "lan");
     sandbox.write("fast.toml", &fast);
     sandbox

@@ -48,8 +48,7 @@ times = 2
 fn exchange_reports_its_phases() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    common::driver_path("commute-driver-tonic");
-    sandbox.add_stack("tonic", r#""grpc""#, &["{bin}/commute-driver-tonic"]);
+    sandbox.add_stack("tonic", r#""grpc""#, &["{commute}", "driver", "tonic"]);
     sandbox.write("exchange.toml", STUDY);
     let output = sandbox
         .run(&["run", "exchange.toml", "--out", "run", "--no-self-test"])

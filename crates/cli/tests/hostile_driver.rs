@@ -4,8 +4,8 @@ mod common;
 
 use std::fmt::Write as _;
 
+use common::Sandbox;
 use common::study::{assert_complete, counted_cells};
-use common::{Sandbox, driver_path};
 use record::Outcome;
 
 /// The lie, the arm's protocol, and a part of the recorded reason.
@@ -69,7 +69,7 @@ const LIES: [(&str, &str, &str); 17] = [
 fn lying_drivers_fail_only_their_own_cells() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    driver_path("examples/commute-driver-hostile");
+    let hostile = testing::example("commute-driver-hostile");
     let mut study = String::from(
         "name = \"hostile\"\nquestion = \"which driver lies?\"\nnetworks = [\"basic.toml\"]\n\
          baseline = \"honest\"\nblocks = 1\ntimeout_s = 0.5\n\
@@ -78,7 +78,7 @@ fn lying_drivers_fail_only_their_own_cells() {
     // Not a lie: the driver prints a banner on standard output, which must be ignored.
     let banner = ("banner", "h2", "");
     for (lie, protocol, _) in LIES.iter().chain([&banner]) {
-        let program = ["{bin}/examples/commute-driver-hostile", lie];
+        let program = [hostile.to_str().unwrap(), lie];
         sandbox.add_stack(lie, r#""h1", "h2", "h3""#, &program);
         write!(
             study,

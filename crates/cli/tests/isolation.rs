@@ -6,21 +6,21 @@ mod common;
 
 use std::fmt::Write as _;
 
+use common::Sandbox;
 use common::study::{assert_complete, counted_cells};
-use common::{Sandbox, driver_path};
 use record::{Cell, Outcome};
 
 /// Runs a study of one block with an arm for each of these attacks, after an honest one.
 fn attack(sandbox: &Sandbox, attacks: &[&str]) -> (Vec<Cell>, String) {
     sandbox.add_small_study();
-    driver_path("examples/commute-driver-hostile");
+    let hostile = testing::example("commute-driver-hostile");
     let mut study = String::from(
         "name = \"attacks\"\nquestion = \"which driver gets through?\"\nnetworks = [\"basic.toml\"]\n\
          baseline = \"honest\"\nblocks = 2\ntimeout_s = 5\n\
          [[arm]]\nname = \"honest\"\nstack = \"hyper\"\nprotocol = \"h2\"\n",
     );
     for attack in attacks {
-        let program = ["{bin}/examples/commute-driver-hostile", attack];
+        let program = [hostile.to_str().unwrap(), attack];
         sandbox.add_stack(attack, r#""h2""#, &program);
         write!(
             study,

@@ -128,7 +128,7 @@ fn strike(blow: Blow, run: Pid) {
             }
         }
         Blow::Driver => {
-            if let Some((driver, _)) = below(|_, name| name.starts_with("commute-driver")) {
+            if let Some((driver, _)) = below(|pid, _| common::process::is_driver(pid)) {
                 end(driver, Signal::KILL);
             }
         }

@@ -9,12 +9,11 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 
 use common::command::Running;
 use common::server::Server;
-use common::{CommandOutput, Sandbox, User, driver_path, users};
+use common::{CommandOutput, Sandbox, User, users};
 
 /// Starts a server on the host's loopback whose certificate is for the far end of the link.
 fn start_server(sandbox: &Sandbox) -> Server {
@@ -62,13 +61,10 @@ fn curl_reaches_the_server_over_tcp() {
 #[test]
 fn drivers_reach_the_server_over_tcp_and_quic() {
     for user in users() {
-        for (name, protocol) in [
-            ("commute-driver-hyper", "h2"),
-            ("commute-driver-quinn", "h3"),
-        ] {
+        for (name, protocol) in [("hyper", "h2"), ("quinn", "h3")] {
             let sandbox = Sandbox::new();
             let server = start_server(&sandbox);
-            let row = run_driver(&sandbox, user, &server, &driver_path(name), protocol);
+            let row = run_driver(&sandbox, user, &server, name, protocol);
             assert!(row.contains("\"status\":200"), "{user:?} {protocol}: {row}");
             assert!(row.contains("\"response_bytes\":50000"), "{user:?}: {row}");
             assert!(
@@ -84,11 +80,11 @@ fn run_driver(
     sandbox: &Sandbox,
     user: User,
     server: &Server,
-    driver: &Path,
+    driver: &str,
     protocol: &str,
 ) -> String {
     let program = sandbox.work().join("driver");
-    fs::copy(driver, &program).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_commute"), &program).unwrap();
     let program = program.to_str().unwrap();
     let requests = [
         r#"{"type":"hello","version":2}"#.to_owned(),
@@ -102,7 +98,12 @@ fn run_driver(
     sandbox.write("requests", &(requests.join("\n") + "\n"));
     let replies = sandbox.write("replies", "");
     fs::set_permissions(&replies, fs::Permissions::from_mode(0o666)).unwrap();
-    let mut command = link(sandbox, user, server.address.port(), &[program]);
+    let mut command = link(
+        sandbox,
+        user,
+        server.address.port(),
+        &[program, "driver", driver],
+    );
     command
         .env("COMMUTE_IN", sandbox.work().join("requests"))
         .env("COMMUTE_OUT", &replies);

@@ -72,9 +72,7 @@ fn sandbox() -> Sandbox {
         ("tonic", r#""grpc""#),
         ("client", r#""h2", "h3", "auto""#),
     ] {
-        let driver = format!("commute-driver-{name}");
-        common::driver_path(&driver);
-        sandbox.add_stack(name, protocols, &[&format!("{{bin}}/{driver}")]);
+        sandbox.add_stack(name, protocols, &["{commute}", "driver", name]);
     }
     std::fs::create_dir(sandbox.work().join("own")).unwrap();
     sandbox.write("own/order.json", ORDER);
@@ -208,7 +206,7 @@ fn a_resumed_run_has_the_files_of_its_beginning() {
 #[test]
 fn a_driver_that_only_claims_to_send_them_fails() {
     let sandbox = sandbox();
-    common::driver_path("examples/commute-driver-hostile");
+    let hostile = testing::example("commute-driver-hostile");
     let arms = STUDY.find("[[arm]]\nname = \"h2\"").unwrap();
     let steps = STUDY.find("[[step]]").unwrap();
     let mut study = STUDY[..arms].to_owned();
@@ -224,7 +222,7 @@ fn a_driver_that_only_claims_to_send_them_fails() {
         ("wrong-digest", "wrong digest"),
     ];
     for (lie, _) in lies {
-        let program = ["{bin}/examples/commute-driver-hostile", lie];
+        let program = [hostile.to_str().unwrap(), lie];
         sandbox.add_stack(lie, r#""h1", "h2", "h3""#, &program);
         study += &format!("[[arm]]\nname = \"{lie}\"\nstack = \"{lie}\"\nprotocol = \"h2\"\n");
     }

@@ -36,8 +36,7 @@ times = 3
 fn quic_survives_a_rebinding_and_tcp_connects_again() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    common::driver_path("commute-driver-quinn");
-    sandbox.add_stack("quinn", "\"h3\"", &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("quinn", "\"h3\"", &["{commute}", "driver", "quinn"]);
     let basic = common::study::BASIC_NETWORK;
     sandbox.write("rebinding.toml", &format!("{basic}{NETWORK}"));
     sandbox.write("study.toml", STUDY);

@@ -52,8 +52,7 @@ fn each_process_is_cold_and_finds_what_the_one_before_has_stored() {
         ("tonic", r#""grpc""#),
         ("client", r#""h2", "h3", "auto""#),
     ] {
-        let driver = format!("{{bin}}/commute-driver-{name}");
-        sandbox.add_stack(name, protocols, &[&driver]);
+        sandbox.add_stack(name, protocols, &["{commute}", "driver", name]);
     }
     sandbox.write("basic.toml", BASIC_NETWORK);
     sandbox.write("restarts.toml", STUDY);

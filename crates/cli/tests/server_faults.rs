@@ -42,8 +42,8 @@ times = 2
 fn arms_that_avoid_http_3_are_proven_and_a_choice_is_labelled_by_the_server() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    sandbox.add_stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
-    let client = ["{bin}/commute-driver-client"];
+    sandbox.add_stack("quinn", r#""h3""#, &["{commute}", "driver", "quinn"]);
+    let client = ["{commute}", "driver", "client"];
     sandbox.add_stack("client", r#""h2", "h3", "auto""#, &client);
     sandbox.write("basic.toml", BASIC_NETWORK);
     sandbox.write("faults.toml", STUDY);

@@ -6,7 +6,7 @@ mod common;
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{CommandOutput, Sandbox, driver_path};
+use common::{CommandOutput, Sandbox};
 
 /// Runs one case of the conformance suite for a driver that is a shell script without a manifest.
 fn check_external(sandbox: &Sandbox, script: &str, case: &str) -> CommandOutput {
@@ -18,7 +18,7 @@ fn check_external(sandbox: &Sandbox, script: &str, case: &str) -> CommandOutput 
 
 #[test]
 fn conformance_suite_detects_lying_drivers() {
-    let hostile = driver_path("examples/commute-driver-hostile");
+    let hostile = testing::example("commute-driver-hostile");
     for (lie, case, problem) in [
         ("claims-reuse", "fresh", "reused connection"),
         ("claims-0rtt", "calls", "early data"),
@@ -39,9 +39,9 @@ fn conformance_suite_detects_lying_drivers() {
 #[test]
 fn honest_external_driver_passes() {
     let sandbox = Sandbox::new();
-    let hyper = driver_path("commute-driver-hyper");
     // A driver's own output is not part of the driver protocol.
-    let script = format!("echo a banner; echo another >&2; exec {}", hyper.display());
+    let commute = env!("CARGO_BIN_EXE_commute");
+    let script = format!("echo a banner; echo another >&2; exec {commute} driver hyper");
     for case in [
         "unknown",
         "wrong-ca",
@@ -59,8 +59,7 @@ fn honest_external_driver_passes() {
 #[test]
 fn driver_may_use_the_protocol_over_tcp() {
     let sandbox = Sandbox::new();
-    driver_path("commute-driver-quinn");
-    sandbox.add_stack("phone", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("phone", r#""h3""#, &["{commute}", "driver", "quinn"]);
     let manifest = sandbox.home().join("stacks/phone/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap() + "channel = \"tcp\"\n";
     std::fs::write(&manifest, text).unwrap();
@@ -73,8 +72,7 @@ fn driver_may_use_the_protocol_over_tcp() {
 #[test]
 fn expect_reports_regressions() {
     let sandbox = Sandbox::new();
-    driver_path("commute-driver-hyper");
-    sandbox.add_stack("hyper", r#""h2""#, &["{bin}/commute-driver-hyper"]);
+    sandbox.add_stack("hyper", r#""h2""#, &["{commute}", "driver", "hyper"]);
     let check = |args: &[&str]| {
         sandbox.run(&[&["stacks", "check", "hyper", "--case", "unknown"], args].concat())
     };
@@ -90,7 +88,7 @@ fn expect_reports_regressions() {
     check(&["--expect", "matrix"])
         .exits_with(3)
         .stderr_contains("hyper h2 unknown: expected to pass, now unsupported: no such API");
-    std::fs::write(&manifest, text.replace("{bin}", "/nowhere")).unwrap();
+    std::fs::write(&manifest, text.replace("{commute}", "/nowhere")).unwrap();
     check(&["--expect", "matrix"])
         .exits_with(3)
         .stderr_contains("NOT TESTED")
@@ -100,8 +98,7 @@ fn expect_reports_regressions() {
 #[test]
 fn list_names_usable_and_unusable_stacks() {
     let sandbox = Sandbox::new();
-    driver_path("commute-driver-quinn");
-    sandbox.add_stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("quinn", r#""h3""#, &["{commute}", "driver", "quinn"]);
     sandbox.add_stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
     sandbox.add_stack("exits", r#""h1""#, &["sh", "-c", "echo exiting; exit 3"]);
     let output = sandbox.run(&["stacks"]).exits_with(0);

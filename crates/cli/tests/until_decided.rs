@@ -5,8 +5,8 @@
 
 mod common;
 
+use common::Sandbox;
 use common::study::assert_complete;
-use common::{Sandbox, driver_path};
 
 /// HTTP/3 saves one of three round trips of 40 ms: a single comparison, as clear as can be.
 const STUDY: &str = r#"
@@ -39,8 +39,7 @@ delay_ms = 20
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    driver_path("commute-driver-quinn");
-    sandbox.add_stack("quinn", r#""h3""#, &["{bin}/commute-driver-quinn"]);
+    sandbox.add_stack("quinn", r#""h3""#, &["{commute}", "driver", "quinn"]);
     sandbox.write("clear.toml", STUDY);
     sandbox.write("distant.toml", NETWORK);
     sandbox

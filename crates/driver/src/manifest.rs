@@ -16,15 +16,15 @@ pub const OWN_SERVER: &str = "commute";
 /// ```
 /// let manifest = driver::manifest::Manifest::parse(r#"
 ///     [stack]
-///     needs = "nothing: built with the commute command"
+///     needs = "nothing: part of commute"
 ///
 ///     [[driver]]
 ///     name = "hyper"
-///     command = ["{bin}/commute-driver-hyper"]
+///     command = ["{commute}", "driver", "hyper"]
 ///     protocols = ["h1", "h2"]
 /// "#).unwrap();
-/// let argv = manifest.driver[0].argv("/stacks/rust".as_ref(), "/opt".as_ref());
-/// assert_eq!(argv, ["/opt/commute-driver-hyper"]);
+/// let argv = manifest.driver[0].argv("/stacks/rust".as_ref(), "/opt/commute".as_ref());
+/// assert_eq!(argv, ["/opt/commute", "driver", "hyper"]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,8 +62,8 @@ pub struct Stack {
 pub struct DriverEntry {
     /// Name that studies refer to.
     pub name: String,
-    /// Program and arguments. `{stack}` stands for the manifest's folder, `{bin}` for the
-    /// folder of the `commute` command.
+    /// Program and arguments. `{stack}` stands for the manifest's folder, `{commute}` for the
+    /// `commute` command, `{bin}` for its folder.
     pub command: Vec<String>,
     /// Protocols that the driver can use; those in its `hello` take precedence.
     pub protocols: Vec<Protocol>,
@@ -215,9 +215,9 @@ impl Manifest {
 }
 
 impl DriverEntry {
-    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
-    pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        expand(&self.command, stack, bin)
+    /// Returns the command line, for a manifest in the folder `stack` and the command `commute`.
+    pub fn argv(&self, stack: &Path, commute: &Path) -> Vec<String> {
+        expand(&self.command, stack, commute)
     }
 
     /// Returns the notes that results over `protocol` must carry, joined by semicolons.
@@ -263,9 +263,9 @@ impl DriverEntry {
 }
 
 impl RunnerEntry {
-    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
-    pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        expand(&self.command, stack, bin)
+    /// Returns the command line, for a manifest in the folder `stack` and the command `commute`.
+    pub fn argv(&self, stack: &Path, commute: &Path) -> Vec<String> {
+        expand(&self.command, stack, commute)
     }
 
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
@@ -286,9 +286,9 @@ fn all_protocols() -> Vec<Protocol> {
 }
 
 impl ServerEntry {
-    /// Returns the command line, for a manifest in `stack` and a `commute` command in `bin`.
-    pub fn argv(&self, stack: &Path, bin: &Path) -> Vec<String> {
-        expand(&self.command, stack, bin)
+    /// Returns the command line, for a manifest in the folder `stack` and the command `commute`.
+    pub fn argv(&self, stack: &Path, commute: &Path) -> Vec<String> {
+        expand(&self.command, stack, commute)
     }
 
     fn problem(&self, earlier: &[Self]) -> Option<&'static str> {
@@ -307,9 +307,11 @@ impl ServerEntry {
 }
 
 /// Replaces the placeholders in a command.
-fn expand(command: &[String], stack: &Path, bin: &Path) -> Vec<String> {
+fn expand(command: &[String], stack: &Path, commute: &Path) -> Vec<String> {
+    let bin = commute.parent().unwrap_or(Path::new("/"));
     let expand = |word: &String| {
         word.replace("{stack}", &stack.to_string_lossy())
+            .replace("{commute}", &commute.to_string_lossy())
             .replace("{bin}", &bin.to_string_lossy())
     };
     command.iter().map(expand).collect()
@@ -358,7 +360,7 @@ mod tests {
             format!("[[runner]]\nruntime = {runtime:?}\ncommand = [\"{{bin}}/x\"]\n")
         };
         let manifest = Manifest::parse(&format!("{head}{}", runner("perl"))).unwrap();
-        let argv = manifest.runner[0].argv("/s".as_ref(), "/b".as_ref());
+        let argv = manifest.runner[0].argv("/s".as_ref(), "/b/commute".as_ref());
         assert_eq!(argv, ["/b/x"]);
         assert!(error(head).contains("at least one"));
         assert!(error(&format!("{head}{}", runner("Perl 5"))).contains("lower-case"));
@@ -373,7 +375,7 @@ mod tests {
         };
         let manifest = Manifest::parse(&server("go", "[\"{stack}/x\"]")).unwrap();
         assert_eq!(
-            manifest.server[0].argv("/s".as_ref(), "/b".as_ref()),
+            manifest.server[0].argv("/s".as_ref(), "/b/commute".as_ref()),
             ["/s/x"]
         );
         assert_eq!(manifest.server[0].protocols, all_protocols());

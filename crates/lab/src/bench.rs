@@ -43,7 +43,7 @@ pub(crate) fn start_for_drivers(
     let drivers = lab.stacks.all().map(|driver| &driver.command[0]);
     let servers = lab.stacks.servers().map(|server| &server.command[0]);
     let programs = drivers.chain(servers);
-    let mut options = options(&lab.exe, jobs);
+    let mut options = options(&lab.home.commute, jobs);
     options.names.extend(external.map(str::to_owned));
     Bench::start(&BenchOptions {
         visible: visible(lab, programs),
@@ -65,12 +65,15 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
     }
 }
 
-/// Returns the folders that these programs of the lab need.
+/// Returns the files and folders that these programs of the lab need.
 fn visible<'a>(lab: &Lab, programs: impl Iterator<Item = &'a String>) -> Vec<PathBuf> {
-    let mut dirs = BTreeSet::from([lab.home.root.join("stacks"), lab.home.bin.clone()]);
-    dirs.extend(lab.exe.parent().map(Path::to_owned));
-    dirs.extend(programs.filter_map(|program| runtime(Path::new(program))));
-    dirs.into_iter().filter(|dir| dir.is_dir()).collect()
+    let commute = &lab.home.commute;
+    // The binary itself too: its folder may be one that only its owner may enter.
+    let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
+    paths.extend(commute.parent().map(Path::to_owned));
+    let others = programs.map(Path::new).filter(|program| program != commute);
+    paths.extend(others.filter_map(runtime));
+    paths.into_iter().filter(|path| path.exists()).collect()
 }
 
 /// Returns the folder of the runtime that a program belongs to, e.g. that of Python for the
@@ -112,7 +115,10 @@ pub(crate) fn confined(lab: &Lab, command: &[String]) -> (Vec<String>, Option<u3
     if !rustix::process::geteuid().is_root() {
         return (command.to_vec(), None);
     }
-    let mut words = vec![lab.exe.display().to_string(), "confined".to_owned()];
+    let mut words = vec![
+        lab.home.commute.display().to_string(),
+        "confined".to_owned(),
+    ];
     for dir in visible(lab, command.iter().take(1)) {
         words.extend(["--visible".to_owned(), dir.display().to_string()]);
     }

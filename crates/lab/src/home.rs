@@ -2,43 +2,88 @@
 
 use std::path::{Path, PathBuf};
 
-/// The checkout or installation that commute works with.
+/// Every checkout has it, and hardly any other folder with `stacks/`.
+const MARK: &str = "stacks/rust/stack.toml";
+
+/// The files that commute works with: a checkout's, or those that the binary has unpacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     /// The folder with `stacks/` and `studies/`.
     pub root: PathBuf,
-    /// The folder with the `commute` binary and the Rust drivers.
-    pub bin: PathBuf,
+    /// The `commute` binary, which is also the Rust drivers, the server and the init of benches.
+    pub commute: PathBuf,
 }
 
-/// No such folder was found.
+/// The named folder is not a home.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no folder with `stacks/` at or above {start}: run inside a checkout of commute, or name it \
-     with --home or COMMUTE_HOME"
+    "{0} has no folder `stacks/`: name a checkout of commute with --home or COMMUTE_HOME, or leave \
+     them out"
 )]
-pub struct NoHome {
-    start: String,
+pub struct NoHome(String);
+
+/// No built-in study has this name.
+#[derive(Debug, thiserror::Error)]
+#[error("no study is named `{name}`{hint}; known: {known}; the name of a file ends in .toml")]
+pub struct UnknownStudy {
+    name: String,
+    /// " (did you mean ...?)" with the nearest name, or empty.
+    hint: String,
+    known: String,
 }
 
 impl Home {
-    /// Returns the named folder, or the nearest one at or above the working folder, then at or above
-    /// the binary.
-    pub fn find(named: Option<&Path>, cwd: &Path, exe: &Path) -> Result<Home, NoHome> {
-        let bin = exe.parent().unwrap_or(Path::new("/")).to_owned();
-        let starts = match named {
-            Some(dir) => vec![dir],
-            None => cwd.ancestors().chain(bin.ancestors()).collect(),
-        };
-        match starts.iter().find(|dir| dir.join("stacks").is_dir()) {
-            Some(root) => Ok(Home {
-                root: (*root).to_owned(),
-                bin,
-            }),
-            None => Err(NoHome {
-                start: named.unwrap_or(cwd).display().to_string(),
-            }),
+    /// Returns the home in this folder.
+    pub fn named(root: &Path, commute: PathBuf) -> Result<Home, NoHome> {
+        if !root.join("stacks").is_dir() {
+            return Err(NoHome(root.display().to_string()));
         }
+        let root = root.to_owned();
+        Ok(Home { root, commute })
+    }
+
+    /// Returns the nearest checkout at or above the working folder, then at or above the binary.
+    pub fn checkout(cwd: &Path, commute: &Path) -> Option<Home> {
+        let mut starts = cwd.ancestors().chain(commute.ancestors());
+        let root = starts.find(|dir| dir.join(MARK).is_file())?.to_owned();
+        let commute = commute.to_owned();
+        Some(Home { root, commute })
+    }
+
+    /// Returns the file of a study: `study` itself if it is a path or ends in `.toml`, otherwise the
+    /// built-in study of that name.
+    pub fn study(&self, study: &Path) -> Result<PathBuf, UnknownStudy> {
+        let is_file = study.extension().is_some_and(|end| end == "toml");
+        if is_file || study.components().count() > 1 {
+            return Ok(study.to_owned());
+        }
+        let name = study.display().to_string();
+        let file = self.root.join("studies").join(format!("{name}.toml"));
+        if file.is_file() {
+            return Ok(file);
+        }
+        let known = self.studies();
+        Err(UnknownStudy {
+            hint: config::did_you_mean(&name, known.iter().map(String::as_str)),
+            known: known.join(", "),
+            name,
+        })
+    }
+
+    /// Returns the names of the built-in studies, sorted.
+    fn studies(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.root.join("studies"));
+        let paths = files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|file| file.path());
+        let mut names: Vec<String> = paths
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        names.sort();
+        names
     }
 }
 
@@ -46,17 +91,52 @@ impl Home {
 mod tests {
     use super::*;
 
+    const COMMUTE: &str = "/nowhere/bin/commute";
+
     #[test]
-    fn finds_the_nearest_folder_with_stacks() {
+    fn finds_the_nearest_checkout() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
-        let exe = Path::new("/nowhere/bin/commute");
-        let missing = Home::find(Some(&deep), &deep, exe).unwrap_err();
-        assert!(missing.to_string().contains("COMMUTE_HOME"));
-        std::fs::create_dir(dir.path().join("stacks")).unwrap();
-        let home = Home::find(None, &deep, exe).unwrap();
+        let found = || Home::checkout(&deep, Path::new(COMMUTE));
+        // Many projects have a folder of this name.
+        std::fs::create_dir_all(dir.path().join("stacks/rust")).unwrap();
+        assert_eq!(found(), None);
+        std::fs::write(dir.path().join(MARK), "").unwrap();
+        let home = found().unwrap();
         assert_eq!(home.root, dir.path());
-        assert_eq!(home.bin, Path::new("/nowhere/bin"));
+        assert_eq!(home.commute, Path::new(COMMUTE));
+    }
+
+    #[test]
+    fn named_folders_must_have_stacks() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = || Home::named(dir.path(), COMMUTE.into());
+        assert!(named().unwrap_err().to_string().contains("COMMUTE_HOME"));
+        std::fs::create_dir(dir.path().join("stacks")).unwrap();
+        assert_eq!(named().unwrap().root, dir.path());
+    }
+
+    #[test]
+    fn studies_are_named_or_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home {
+            root: dir.path().to_owned(),
+            commute: COMMUTE.into(),
+        };
+        let study = |name: &str| home.study(Path::new(name)).map_err(|e| e.to_string());
+        let folder = dir.path().join("studies");
+        std::fs::create_dir(&folder).unwrap();
+        for name in ["apps.toml", "quickstart.toml", "README.md"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        assert_eq!(study("quickstart"), Ok(folder.join("quickstart.toml")));
+        assert_eq!(study("mine.toml"), Ok("mine.toml".into()));
+        assert_eq!(study("/dev/fd/63"), Ok("/dev/fd/63".into()));
+        assert_eq!(
+            study("quikstart").unwrap_err(),
+            "no study is named `quikstart` (did you mean `quickstart`?); known: apps, quickstart; the \
+             name of a file ends in .toml"
+        );
     }
 }

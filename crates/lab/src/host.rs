@@ -54,6 +54,10 @@ fn memory_bytes(meminfo: &str) -> u64 {
 }
 
 fn git(home: &Path) -> Option<String> {
+    // Another repository may lie around a home that is not a checkout.
+    if !home.join(".git").exists() {
+        return None;
+    }
     let out = Command::new("git")
         .arg("-C")
         .arg(home)

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Action;
@@ -19,22 +19,20 @@ use crate::study::{Arm, ExternalServer, Study, external, own, read_file};
 /// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
 const OWN_CASE: &str = "own";
 
-/// A lab on this machine: its files, its stacks, and the binary that serves and starts benches.
+/// A lab on this machine: its files and its stacks.
 #[derive(Clone, Debug)]
 pub struct Lab {
-    /// The folder with `stacks/` and `studies/`.
+    /// Where `stacks/`, `studies/` and the `commute` binary are.
     pub home: Home,
     /// Every driver and codec runner found there.
     pub stacks: Stacks,
-    /// The `commute` binary.
-    pub exe: PathBuf,
 }
 
 impl Lab {
     /// Reads the manifests of all stacks.
-    pub fn open(home: Home, exe: PathBuf) -> Result<Lab, StacksError> {
+    pub fn open(home: Home) -> Result<Lab, StacksError> {
         let stacks = Stacks::read(&home)?;
-        Ok(Lab { home, stacks, exe })
+        Ok(Lab { home, stacks })
     }
 
     /// Reads and checks a study, applies the command line's `overrides`, and plans it.

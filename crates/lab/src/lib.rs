@@ -43,7 +43,7 @@ pub use doctor::{
 pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
 pub use hello::{DriverHello, HelloReader};
-pub use home::{Home, NoHome};
+pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;
 pub use import::{ImportError, ImportOptions, ImportedCall, import};
 pub use lab::Lab;

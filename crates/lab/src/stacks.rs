@@ -132,7 +132,7 @@ impl Stacks {
             };
             for entry in manifest.driver {
                 let driver = Driver {
-                    command: entry.argv(&folder.path, &home.bin),
+                    command: entry.argv(&folder.path, &home.commute),
                     folder: folder.clone(),
                     entry,
                 };
@@ -140,7 +140,7 @@ impl Stacks {
             }
             for runner in manifest.runner {
                 let runner = Runner {
-                    command: runner.argv(&folder.path, &home.bin),
+                    command: runner.argv(&folder.path, &home.commute),
                     folder: folder.clone(),
                     runtime: runner.runtime,
                 };
@@ -148,7 +148,7 @@ impl Stacks {
             }
             for server in manifest.server {
                 let found = Server {
-                    command: server.argv(&folder.path, &home.bin),
+                    command: server.argv(&folder.path, &home.commute),
                     protocols: server.protocols,
                     folder: folder.clone(),
                 };

@@ -47,7 +47,7 @@ pub struct BenchOptions {
     pub names: Vec<String>,
     /// Number of benches that run in parallel: they share the CPU time allowed for spinning.
     pub jobs: u32,
-    /// Folders that programs need that run as another user. Where that user may not enter their
+    /// Files and folders that programs need that run as another user. Where that user may not enter their
     /// parents, they are mounted read-only inside the bench, and everything else in those parents is
     /// hidden there. Without privilege there is no other user, and nothing changes.
     pub visible: Vec<PathBuf>,

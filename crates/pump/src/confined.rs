@@ -22,7 +22,7 @@ pub struct Confined {
     pub args: Vec<OsString>,
     /// Its user and limits.
     pub confinement: Confinement,
-    /// Folders that it needs, see [`crate::BenchOptions`].
+    /// Files and folders that it needs, see [`crate::BenchOptions`].
     pub visible: Vec<PathBuf>,
     /// Such folders that it may write to as far as their permissions allow.
     pub writable: Vec<PathBuf>,

@@ -1,11 +1,14 @@
-//! What every crate's tests share: golden files, skips that are loud and counted, and a browser.
+//! What every crate's tests share: golden files, skips that are loud and counted, a browser, and programs
+//! that only tests start.
 
 mod browser;
+mod example;
 mod golden;
 mod page;
 mod skip;
 
 pub use browser::{Browser, View};
+pub use example::example;
 pub use golden::golden;
 pub use page::check_page;
 pub use skip::skip;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::test_server::{PROTOCOLS, TestServer, driver_path, hello};
+use common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
 use common::{Driver, call, deadline, sequential, values};
 use driver::protocol::{Action, Auth, Capability, ErrorKind, Protocol, Setup, Step, Until};
 use driver::{RunAnswer, SetupAnswer};
@@ -85,7 +85,7 @@ fn without_proof_the_server_refuses() {
 #[test]
 fn streams_in_both_directions_cannot_be_signed() {
     let server = TestServer::start_with(Some(AuthScheme::Hmac));
-    let mut driver = Driver::start(&[driver_path(Protocol::Grpc)]);
+    let mut driver = Driver::start(&driver_for(Protocol::Grpc));
     driver.host.hello(deadline()).unwrap();
     let setup = server.auth_setup(Protocol::Grpc, AuthScheme::Hmac);
     driver.host.setup(&setup, deadline()).unwrap();
@@ -119,7 +119,7 @@ fn secrets_that_cannot_be_read_are_named_and_not_shown() {
             token_file: "/nowhere/token".into(),
         },
     ] {
-        let mut driver = Driver::start(&[driver_path(Protocol::H1)]);
+        let mut driver = Driver::start(&driver_for(Protocol::H1));
         driver.host.hello(deadline()).unwrap();
         let setup = Setup {
             auth: Some(auth),
@@ -159,7 +159,7 @@ fn plaintext_over_http_1_and_grpc_only() {
             assert_eq!(log.connections[0].tls_version, "");
             continue;
         }
-        let mut driver = Driver::start(&[driver_path(protocol)]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         match driver.host.setup(&setup, deadline()).unwrap() {
             SetupAnswer::Unsupported { what, .. } => assert_eq!(what, "plaintext"),
@@ -209,7 +209,7 @@ fn submissions_are_decoded_and_answered_with_a_receipt() {
 fn submissions_that_the_stack_cannot_make_are_unsupported() {
     let dir = tempfile::tempdir().unwrap();
     let server = TestServer::start();
-    let mut driver = Driver::start(&[driver_path(Protocol::H1)]);
+    let mut driver = Driver::start(&driver_for(Protocol::H1));
     driver.host.hello(deadline()).unwrap();
     let setup = Setup {
         values: values(&dir, &[MESSAGE]),

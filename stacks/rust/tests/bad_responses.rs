@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::test_server::{PROTOCOLS, TestServer, driver_path};
+use common::test_server::{PROTOCOLS, TestServer, driver_for};
 use common::{Driver, call, deadline, sequential, setup};
 use driver::RunAnswer;
 use driver::protocol::{Action, ErrorKind, Protocol};
@@ -48,7 +48,7 @@ fn response_that_is_not_http_is_a_protocol_error() {
         (Protocol::Grpc, "h2"),
     ] {
         let (ca, url, _runtime) = invalid_server(alpn);
-        let mut driver = Driver::start(&[driver_path(protocol)]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         let setup = setup(&url, ca.path().to_str().unwrap(), protocol);
         driver.host.setup(&setup, deadline()).unwrap();
@@ -66,7 +66,7 @@ fn response_that_is_not_http_is_a_protocol_error() {
 fn server_without_the_protocol_is_a_tls_error() {
     let (ca, url, _runtime) = invalid_server("ftp");
     for protocol in [Protocol::H1, Protocol::H2, Protocol::Grpc] {
-        let mut driver = Driver::start(&[driver_path(protocol)]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         let setup = setup(&url, ca.path().to_str().unwrap(), protocol);
         driver.host.setup(&setup, deadline()).unwrap();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::test_server::{PROTOCOLS, TestServer, hello};
+use common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
 use common::{Driver, deadline, sequential, values};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Setup};
 use driver::{RunAnswer, SetupAnswer};
@@ -58,8 +58,7 @@ fn every_codec_over_every_protocol() {
 fn unknown_codecs_and_missing_values_are_named() {
     for protocol in PROTOCOLS {
         let server = TestServer::start();
-        let program = common::test_server::driver_path(protocol);
-        let mut driver = Driver::start(&[program]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         let with = |codec: &str, values: &[(&str, &str)]| Setup {
             codec: Codec(codec.into()),
@@ -92,7 +91,7 @@ fn unknown_codecs_and_missing_values_are_named() {
         assert!(reason.contains("no value file of api-2kB"), "{reason}");
         driver.close();
 
-        let mut driver = Driver::start(&[program]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         let missing = with(
             server.setup(protocol).codec.name(),
@@ -119,7 +118,7 @@ fn message_rejected_by_the_server_is_a_failed_call() {
             values: values(&dir, &["perl-2000"]),
             ..server.setup(protocol)
         };
-        let mut driver = Driver::start(&[common::test_server::driver_path(protocol)]);
+        let mut driver = Driver::start(&driver_for(protocol));
         driver.host.hello(deadline()).unwrap();
         driver.host.setup(&setup, deadline()).unwrap();
         let steps = sequential([exchange("perl-2000"), exchange("big-1")]);

@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::test_server::TestServer;
@@ -15,20 +14,9 @@ use driver::{DriverError, RunAnswer};
 /// Long enough to show that a silent driver sends nothing.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The hostile driver, an example that `cargo test` builds beside the drivers.
-fn hostile_driver() -> String {
-    let beside = Path::new(env!("CARGO_BIN_EXE_commute-driver-hyper"));
-    let path = beside.with_file_name("examples/commute-driver-hostile");
-    assert!(
-        path.is_file(),
-        "{} is missing: run `cargo build --examples`",
-        path.display()
-    );
-    path.to_str().unwrap().to_owned()
-}
-
 fn run(server: &TestServer, lie: &str, protocol: Protocol) -> Result<Vec<Row>, DriverError> {
-    let mut driver = Driver::start(&[&hostile_driver(), lie]);
+    let hostile = testing::example("commute-driver-hostile");
+    let mut driver = Driver::start(&[hostile.to_str().unwrap(), lie]);
     driver.host.hello(deadline())?;
     driver.host.setup(&server.setup(protocol), deadline())?;
     let deadline = match lie {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::test_server::{PROTOCOLS, TestServer};
-use common::{RawDriver, call, sequential};
+use common::{RawDriver, call, rust_driver, sequential};
 use driver::protocol::{Action, Protocol, Reconnect, Setup, Step};
 
 /// Two origins, which are two names of one server: `url` and `files`.
@@ -80,7 +80,7 @@ fn a_reconnect_closes_the_connections_of_all_origins() {
 fn an_unknown_origin_fails_before_any_step() {
     let server = TestServer::start();
     let setup = server.setup(Protocol::H1);
-    let mut driver = RawDriver::start(&[env!("CARGO_BIN_EXE_commute-driver-hyper")]);
+    let mut driver = RawDriver::start(&rust_driver("hyper"));
     let setup = driver::protocol::Request::Setup(setup);
     let ready = driver.ask(&serde_json::to_string(&setup).unwrap());
     assert_eq!(ready["type"], "ready");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use common::{Driver, TIMEOUT_NS, concurrent, deadline, sequential};
+use common::{Driver, TIMEOUT_NS, concurrent, deadline, rust_driver, sequential};
 use driver::RunAnswer;
 use driver::protocol::{Action, Protocol, Reconnect, Row, Step};
 use rustls::pki_types::PrivateKeyDer;
@@ -101,7 +101,7 @@ async fn serve(incoming: quinn::Incoming, served: Arc<AtomicUsize>) {
 }
 
 fn run(server: &Server, steps: &[Step]) -> Vec<Row> {
-    let mut driver = Driver::start(&[env!("CARGO_BIN_EXE_commute-driver-quinn")]);
+    let mut driver = Driver::start(&rust_driver("quinn"));
     driver.host.hello(deadline()).unwrap();
     let setup = common::setup(
         &server.url,

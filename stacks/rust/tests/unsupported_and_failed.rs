@@ -6,12 +6,10 @@ mod common;
 
 use std::net::TcpListener;
 
-use common::test_server::{PROTOCOLS, driver_path};
-use common::{Driver, call, deadline, sequential, setup};
+use common::test_server::{PROTOCOLS, driver_for};
+use common::{Driver, call, deadline, rust_driver, sequential, setup};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Reconnect, Setup, Start, Step};
 use driver::{DriverError, RunAnswer, SetupAnswer};
-
-const HYPER: &str = env!("CARGO_BIN_EXE_commute-driver-hyper");
 
 /// A certificate authority that has signed no server.
 fn authority() -> tempfile::NamedTempFile {
@@ -25,7 +23,7 @@ fn authority() -> tempfile::NamedTempFile {
 /// A driver that is set up for a closed port, or for what `change` makes of that setup.
 fn set_up_driver(change: impl FnOnce(Setup) -> Setup) -> Driver {
     let ca = authority();
-    let mut driver = Driver::start(&[HYPER]);
+    let mut driver = Driver::start(&rust_driver("hyper"));
     driver.host.hello(deadline()).unwrap();
     let closed_port = common::setup(
         "https://127.0.0.1:1",
@@ -47,7 +45,7 @@ fn unsupported(answer: RunAnswer) -> String {
 #[test]
 fn unknown_protocols_codecs_and_congestion_controls() {
     let ca = authority();
-    let mut driver = Driver::start(&[HYPER]);
+    let mut driver = Driver::start(&rust_driver("hyper"));
     let hello = driver.host.hello(deadline()).unwrap();
     assert_eq!(hello.protocols, [Protocol::H1, Protocol::H2]);
     let h2 = setup(
@@ -92,7 +90,7 @@ fn unknown_words_of_every_message() {
     let ca = authority();
     let ca_file = ca.path().to_str().unwrap();
     for protocol in PROTOCOLS {
-        common::check_unknown_words(&[driver_path(protocol)], ca_file, protocol);
+        common::check_unknown_words(&driver_for(protocol), ca_file, protocol);
     }
 }
 
@@ -194,7 +192,7 @@ fn call_that_times_out_keeps_its_times() {
 
 #[test]
 fn driver_connects_over_tcp() {
-    let mut driver = Driver::start_connecting(&[HYPER]);
+    let mut driver = Driver::start_connecting(&rust_driver("hyper"));
     assert_eq!(driver.host.hello(deadline()).unwrap().stack, "hyper");
     driver.close();
 }

@@ -7,7 +7,7 @@ use driver::env::{ENV_IN, ENV_OUT};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A folder that the program needs
+    /// A file or folder that the program needs
     #[arg(long)]
     visible: Vec<PathBuf>,
     /// The program and its arguments

@@ -4,6 +4,7 @@ pub(crate) mod codec;
 pub(crate) mod compare;
 pub(crate) mod confined;
 pub(crate) mod doctor;
+pub(crate) mod driver;
 pub(crate) mod findings;
 pub(crate) mod import;
 pub(crate) mod link;

@@ -30,13 +30,6 @@ pub use command::CommandOutput;
 /// User and group ID of [`User::Ordinary`]: Linux's overflow user, usually called nobody.
 pub const NOBODY_ID: u32 = 65534;
 
-/// The Rust drivers.
-const DRIVERS: [&str; 3] = [
-    "commute-driver-hyper",
-    "commute-driver-quinn",
-    "commute-driver-tonic",
-];
-
 /// Held by the open [`Sandbox`], since the leak check covers all children of the test process.
 static SANDBOX_LOCK: Mutex<()> = Mutex::new(());
 
@@ -141,8 +134,7 @@ impl Sandbox {
         CommandOutput::of(self.commute(args))
     }
 
-    /// Returns the binary; for an ordinary user a copy that this user can reach, next to copies of
-    /// the drivers.
+    /// Returns the binary; for an ordinary user a copy that this user can reach.
     fn binary(&self, user: User) -> PathBuf {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_commute"));
         if user == User::Caller {
@@ -153,9 +145,6 @@ impl Sandbox {
             fs::create_dir(&bin).unwrap();
             set_mode(&bin, 0o755);
             fs::copy(&built, bin.join("commute")).unwrap();
-            for name in DRIVERS {
-                fs::copy(driver_path(name), bin.join(name)).unwrap();
-            }
         }
         bin.join("commute")
     }
@@ -195,17 +184,6 @@ pub fn file_names(dir: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Returns the path of a driver, which is built into the same folder as `commute`.
-pub fn driver_path(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_commute")).with_file_name(name);
-    assert!(
-        path.is_file(),
-        "{} is missing: run `cargo build --workspace --bins --examples` first, as `make test` does",
-        path.display()
-    );
-    path
 }
 
 /// Returns the root of the repository.

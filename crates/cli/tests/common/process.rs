@@ -41,9 +41,12 @@ pub fn descendants(root: Pid) -> Vec<(Pid, String)> {
 
 /// Returns whether a driver runs below this process.
 pub fn has_driver(root: Pid) -> bool {
-    descendants(root)
-        .iter()
-        .any(|(_, name)| name.starts_with("commute-driver"))
+    descendants(root).iter().any(|(pid, _)| is_driver(*pid))
+}
+
+/// Returns whether a process is a Rust driver.
+pub fn is_driver(pid: Pid) -> bool {
+    has_argument(pid, "driver")
 }
 
 /// Returns whether a process was started with this argument.

@@ -44,7 +44,7 @@ times = 2
 
 impl Sandbox {
     /// Writes the manifest of a stack with one driver. `protocols` is the content of a TOML array;
-    /// `command` may contain `{bin}` and `{stack}`, as in every manifest.
+    /// `command` may contain `{commute}` and `{stack}`, as in every manifest.
     pub fn add_stack(&self, name: &str, protocols: &str, command: &[&str]) {
         let dir = self.home().join("stacks").join(name);
         std::fs::create_dir_all(&dir).unwrap();
@@ -62,8 +62,7 @@ impl Sandbox {
 
     /// Adds the stack hyper, and writes `basic.toml` and `small.toml`.
     pub fn add_small_study(&self) -> PathBuf {
-        super::driver_path("commute-driver-hyper");
-        self.add_stack("hyper", r#""h1", "h2""#, &["{bin}/commute-driver-hyper"]);
+        self.add_stack("hyper", r#""h1", "h2""#, &["{commute}", "driver", "hyper"]);
         self.write("basic.toml", BASIC_NETWORK);
         self.write("small.toml", SMALL_STUDY)
     }

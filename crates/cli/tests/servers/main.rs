@@ -51,9 +51,7 @@ fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     for (name, protocol) in [("quinn", "\"h3\""), ("tonic", "\"grpc\"")] {
-        let driver = format!("commute-driver-{name}");
-        common::driver_path(&driver);
-        sandbox.add_stack(name, protocol, &[&format!("{{bin}}/{driver}")]);
+        sandbox.add_stack(name, protocol, &["{commute}", "driver", name]);
     }
     sandbox
 }

@@ -234,7 +234,7 @@ impl<'a> Conformance<'a> {
         };
         let lane = self.gate.lane();
         let access = lane.for_network(&self.network);
-        let exe = &self.lab.exe;
+        let exe = &self.lab.home.commute;
         let measured = run.measure(&mut self.bench, driver, exe, &access);
         if let Err(CellError::Bench(_)) = &measured
             && let Ok(new) = bench::start_for_drivers(self.lab, self.jobs, None)
@@ -258,8 +258,12 @@ impl<'a> Conformance<'a> {
             key: driver.entry.certificate,
             ..ServerOptions::default()
         };
-        let server =
-            ServerProcess::start(&mut self.bench, &self.lab.exe, &scratch.server(), &options);
+        let server = ServerProcess::start(
+            &mut self.bench,
+            &self.lab.home.commute,
+            &scratch.server(),
+            &options,
+        );
         let credentials = server.and_then(|server| {
             let path = server.credentials().to_owned();
             server.stop().map(|_log| path)

@@ -105,7 +105,7 @@ impl<'a> Examination<'a> {
         let access = lane.for_network(network);
         let driver = self.lab.stacks.find(stack.name);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
-        run.measure(&mut self.bench, driver, &self.lab.exe, &access)
+        run.measure(&mut self.bench, driver, &self.lab.home.commute, &access)
     }
 
     /// Measures a cell and checks it.

@@ -119,7 +119,7 @@ impl Lab {
 
     /// Returns the facts about this machine that matter to a lab, with advice.
     pub fn machine(&self) -> Result<Vec<Fact>, LabError> {
-        let bench = bench::start(&self.exe)?;
+        let bench = bench::start(&self.home.commute)?;
         let host = crate::host::facts(&self.home.root);
         Ok(machine(&host, Some(bench.facts())))
     }

@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
         let lane = self.lane.get_or_insert_with(|| self.gate.lane());
         let access = lane.for_network(network);
-        let measured = run.measure(bench, driver, &self.lab.exe, &access);
+        let measured = run.measure(bench, driver, &self.lab.home.commute, &access);
         if matches!(measured, Err(CellError::Bench(_) | CellError::Lab(_))) {
             self.bench = None;
         }

@@ -1,4 +1,4 @@
-//! Makes folders reachable for a user that may not enter their parents, e.g. a checkout below /root.
+//! Makes files and folders reachable for a user that may not enter their parents, e.g. a checkout below /root.
 
 use std::fs;
 use std::io;
@@ -11,23 +11,24 @@ use crate::sys;
 /// Others may enter the folder.
 const SEARCHABLE: u32 = 0o001;
 
-/// Hides each folder that only its owner may enter and that contains one of `dirs` behind an empty
-/// file system, in which `dirs` are bound read-only, and `writable` as it is.
+/// Hides each folder that only its owner may enter and that contains one of `paths` behind an empty
+/// file system, in which `paths` are bound read-only, and `writable` as it is.
 ///
 /// Only this mount namespace changes.
-pub(crate) fn expose(dirs: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
-    let mut wanted: Vec<(&PathBuf, bool)> = dirs.iter().map(|d| (d, false)).collect();
-    wanted.extend(writable.iter().map(|d| (d, true)));
+pub(crate) fn expose(paths: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
+    let mut wanted: Vec<(&PathBuf, bool)> = paths.iter().map(|p| (p, false)).collect();
+    wanted.extend(writable.iter().map(|p| (p, true)));
     let mut hidden: Vec<(PathBuf, Vec<Bound>)> = Vec::new();
-    for (dir, writable) in wanted {
-        let Some(closed) = closed_parent(dir) else {
+    for (path, writable) in wanted {
+        let Some(closed) = closed_parent(path) else {
             continue;
         };
         let bound = Bound {
-            path: dir.clone(),
+            path: path.clone(),
+            is_dir: path.is_dir(),
             // Opened before it is hidden.
             handle: rustix::fs::open(
-                dir,
+                path,
                 rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
                 rustix::fs::Mode::empty(),
             )?,
@@ -50,9 +51,10 @@ pub(crate) fn expose(dirs: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder to be mounted where it was.
+/// A file or folder to be mounted where it was.
 struct Bound {
     path: PathBuf,
+    is_dir: bool,
     handle: OwnedFd,
     writable: bool,
 }
@@ -60,8 +62,11 @@ struct Bound {
 impl Bound {
     fn mount(&self) -> io::Result<()> {
         // One within another that is bound already may be there.
-        if !self.path.exists() {
+        if self.is_dir {
             fs::create_dir_all(&self.path)?;
+        } else if !self.path.exists() {
+            fs::create_dir_all(self.path.parent().unwrap_or(Path::new("/")))?;
+            fs::File::create(&self.path)?;
         }
         let source = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()));
         let bind = libc::MS_BIND | libc::MS_REC;
@@ -74,9 +79,9 @@ impl Bound {
     }
 }
 
-/// Returns the topmost parent of a folder that others may not enter.
-fn closed_parent(dir: &Path) -> Option<PathBuf> {
-    let parents: Vec<&Path> = dir.ancestors().skip(1).collect();
+/// Returns the topmost parent of a path that others may not enter.
+fn closed_parent(path: &Path) -> Option<PathBuf> {
+    let parents: Vec<&Path> = path.ancestors().skip(1).collect();
     let closed =
         |parent: &&&Path| fs::metadata(parent).is_ok_and(|found| found.mode() & SEARCHABLE == 0);
     parents

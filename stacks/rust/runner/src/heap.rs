@@ -9,7 +9,8 @@ pub(crate) const MEANING: &str = "bytes requested of the allocator; a block that
 
 /// The system's allocator with a counter per thread. That costs a load, an addition and a store,
 /// where an atomic counter would lock the bus in every timed loop.
-pub(crate) struct Counting;
+#[derive(Debug)]
+pub struct Counting;
 
 /// Returns the bytes that this thread has requested since it started.
 pub(crate) fn requested() -> u64 {

@@ -12,7 +12,8 @@ pub mod test_server;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use driver::process::{Process, Started};
@@ -79,6 +80,12 @@ impl RawDriver {
         self.replies.read_line(&mut reply).unwrap();
         serde_json::from_str(&reply).unwrap()
     }
+}
+
+/// The command of a Rust driver.
+pub fn rust_driver(name: &'static str) -> [&'static str; 2] {
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| testing::example("commute-driver"));
+    [PROGRAM.to_str().unwrap(), name]
 }
 
 fn start(command: &[&str]) -> Started {

@@ -11,7 +11,7 @@ use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{AuthScheme, Config, KEY_ID, Server};
 use tokio::sync::oneshot;
 
-use super::{Driver, deadline, setup};
+use super::{Driver, deadline, rust_driver, setup};
 
 pub const PROTOCOLS: [Protocol; 4] = [Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Grpc];
 
@@ -31,14 +31,14 @@ pub struct ServerLog {
     pub requests: Vec<RequestEvent>,
 }
 
-/// The Rust driver for this protocol.
-pub fn driver_path(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::H1 | Protocol::H2 => env!("CARGO_BIN_EXE_commute-driver-hyper"),
-        Protocol::H3 => env!("CARGO_BIN_EXE_commute-driver-quinn"),
-        Protocol::Grpc => env!("CARGO_BIN_EXE_commute-driver-tonic"),
-        Protocol::Auto => env!("CARGO_BIN_EXE_commute-driver-client"),
-    }
+/// The command of the Rust driver for this protocol.
+pub fn driver_for(protocol: Protocol) -> [&'static str; 2] {
+    rust_driver(match protocol {
+        Protocol::H1 | Protocol::H2 => "hyper",
+        Protocol::H3 => "quinn",
+        Protocol::Grpc => "tonic",
+        Protocol::Auto => "client",
+    })
 }
 
 impl TestServer {
@@ -138,7 +138,7 @@ impl TestServer {
 
     /// Runs the protocol's driver through these steps and returns its rows.
     pub fn run(&self, setup: &Setup, steps: &[Step]) -> Vec<Row> {
-        self.run_on(&[driver_path(setup.protocol)], setup, steps)
+        self.run_on(&driver_for(setup.protocol), setup, steps)
     }
 
     /// Runs any driver through these steps and returns its rows.
@@ -260,7 +260,7 @@ impl ServerLog {
 
 /// Returns the hello of the protocol's driver.
 pub fn hello(protocol: Protocol) -> Hello {
-    let mut driver = Driver::start(&[driver_path(protocol)]);
+    let mut driver = Driver::start(&driver_for(protocol));
     let hello = driver.host.hello(deadline()).unwrap();
     driver.close();
     hello

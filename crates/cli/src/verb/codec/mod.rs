@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// Also write an HTML page with plots to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Folder that contains stacks/ [default: the nearest one at or above the current folder]
+    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }

@@ -35,15 +35,16 @@ const MAX_UNASKED_REQUESTS: u64 = 10_000;
 /// extends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    commute run studies/quickstart.toml --dry-run     what is compared, and how long it takes\n  \
-    commute run studies/quickstart.toml --quick       6 blocks: verdicts only where all is clear\n  \
-    commute run studies/quickstart.toml --shard 2/4   one quarter, merged by `commute report`\n  \
-    commute run orders.toml --server https://api.example.com    against your own server\n  \
-    commute run --resume runs/quickstart-1            the rest of an interrupted run\n  \
+    commute run quickstart --dry-run                     what is compared, and how long it takes\n  \
+    commute run quickstart --quick                       6 blocks: verdicts only where all is clear\n  \
+    commute run quickstart --shard 2/4                   one quarter, merged by `commute report`\n  \
+    commute run my/study.toml                            a study of your own\n  \
+    commute run my/study.toml --server https://api.example.com   against your own server\n  \
+    commute run --resume runs/quickstart-1               the rest of an interrupted run\n  \
     commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks\n  \
-    commute run studies/apps.toml --until-decided --budget 1h   as many blocks as it takes")]
+    commute run apps --until-decided --budget 1h         as many blocks as it takes")]
 pub(crate) struct Args {
-    /// The study's TOML file
+    /// A built-in study, e.g. quickstart, or a TOML file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<PathBuf>,
     /// Folder for the records [default: runs/STUDY-1, -2, ...]
@@ -109,7 +110,7 @@ pub(crate) struct Args {
     /// Output format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Folder with stacks/ [default: nearest at or above this one]
+    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
@@ -160,8 +161,12 @@ impl Job {
         if let Some(dir) = &args.resume {
             return Job::resumed(dir, args.blocks, lab);
         }
-        let file = args.study.as_deref().unwrap_or(Path::new(""));
-        check_study(file, lab)?;
+        let study = args.study.as_deref().unwrap_or(Path::new(""));
+        let file = match lab.home.study(study) {
+            Err(_) if study.exists() => study.to_owned(),
+            found => found?,
+        };
+        check_study(&file, lab)?;
         let quick = args.quick.then_some(QUICK_BLOCKS);
         let server = args
             .server
@@ -170,7 +175,7 @@ impl Job {
         let server = server.transpose()?;
         let mut servers = BTreeSet::new();
         let mut plan_with = |blocks: Option<u32>| {
-            lab.plan(file, |study| {
+            lab.plan(&file, |study| {
                 study.blocks = blocks.unwrap_or(study.blocks);
                 study.seed = args.seed.unwrap_or(study.seed);
                 if let Some(server) = &server {
@@ -195,7 +200,7 @@ impl Job {
         Ok(Job {
             out: args.out.clone().unwrap_or_else(free),
             plan,
-            study_file: file.display().to_string(),
+            study_file: study.display().to_string(),
             resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),

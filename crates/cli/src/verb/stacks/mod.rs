@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// Folder with stacks/ [default: nearest at or above this one]
+    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME", global = true)]
     home: Option<PathBuf>,
 }

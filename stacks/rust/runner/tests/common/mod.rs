@@ -21,7 +21,7 @@ pub struct Runner {
 
 impl Runner {
     pub fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_commute-runner"))
+        let mut child = Command::new(testing::example("commute-runner"))
             .env("COMMUTE_IN", "/proc/self/fd/0")
             .env("COMMUTE_OUT", "/proc/self/fd/1")
             .stdin(Stdio::piped())

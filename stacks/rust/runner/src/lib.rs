@@ -21,14 +21,15 @@ use std::process::ExitCode;
 
 use driver::env::{ENV_IN, ENV_OUT};
 
-#[global_allocator]
-static HEAP: heap::Counting = heap::Counting;
+pub use heap::Counting;
 
-fn main() -> ExitCode {
+/// Serves the bench until it closes the conversation. The global allocator of the program must be
+/// [`Counting`].
+pub fn start() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("commute-runner: {error}");
+            eprintln!("codec runner: {error}");
             ExitCode::FAILURE
         }
     }
