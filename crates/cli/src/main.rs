@@ -13,7 +13,7 @@ mod verb;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures which transport your app should use, over emulated mobile networks.
 ///
@@ -46,6 +46,8 @@ enum Verb {
     Networks(verb::networks::Args),
     Serve(verb::serve::Args),
     Stacks(verb::stacks::Args),
+    Completions(verb::completions::Args),
+    Man(verb::man::Args),
     /// First process of a bench; started by commute itself.
     #[command(hide = true)]
     BenchInit,
@@ -84,8 +86,22 @@ fn main() -> ExitCode {
         Verb::Networks(args) => verb::networks::run(args),
         Verb::Serve(args) => verb::serve::run(args),
         Verb::Stacks(args) => verb::stacks::run(&args),
+        Verb::Completions(args) => verb::completions::run(&args, public()),
+        Verb::Man(args) => verb::man::run(&args, public()),
         Verb::BenchInit => pump::init_main(),
         Verb::Confined(args) => verb::confined::run(args),
     };
     exit::code(result)
+}
+
+/// Returns the command without its hidden verbs, which completions and manual pages would list.
+fn public() -> clap::Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|verb| !verb.is_hide_set());
+    clap::Command::new("commute")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .long_about(all.get_long_about().cloned().unwrap_or_default())
+        .args(all.get_arguments().cloned())
+        .subcommands(shown.cloned())
 }

@@ -1,4 +1,4 @@
-//! The text of `--help` of every verb, and output into a closed pipe.
+//! The text of `--help` of every verb, as manual pages too, completions, and output into a closed pipe.
 
 mod common;
 
@@ -10,8 +10,20 @@ use common::{CommandOutput, Sandbox};
 fn help_matches_golden_files() {
     let sandbox = Sandbox::new();
     let verbs = [
-        "", "run", "codec", "report", "compare", "findings", "doctor", "link", "networks", "serve",
-        "stacks", "import",
+        "",
+        "run",
+        "codec",
+        "report",
+        "compare",
+        "findings",
+        "doctor",
+        "link",
+        "networks",
+        "serve",
+        "stacks",
+        "import",
+        "completions",
+        "man",
     ];
     for verb in verbs {
         let mut command = sandbox.commute(&[]);
@@ -46,4 +58,22 @@ fn broken_pipe_is_not_an_error() {
     let output = CommandOutput::of(command).exits_with(0);
     assert_eq!(output.stdout.lines().count(), 1, "{output}");
     assert_eq!(output.stderr, "", "{output}");
+}
+
+#[test]
+fn manual_and_completions_have_the_public_verbs() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["man", "pages"]).exits_with(0);
+    let pages = common::file_names(&sandbox.work().join("pages"));
+    let has = |name: &str| pages.iter().any(|page| page == name);
+    assert!(
+        has("commute.1") && has("commute-stacks-install.1"),
+        "{pages:?}"
+    );
+    assert!(!has("commute-bench-init.1"), "{pages:?}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.run(&["completions", shell]).exits_with(0);
+        let script = script.stdout_contains("quick");
+        assert!(!script.stdout.contains("bench-init"), "{shell}: {script}");
+    }
 }
