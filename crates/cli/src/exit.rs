@@ -19,7 +19,7 @@ pub(crate) const USAGE: u8 = 2;
 /// A threshold or a check failed.
 pub(crate) const THRESHOLD: u8 = 3;
 /// This machine cannot do what was asked for.
-const UNSUITABLE: u8 = 4;
+pub(crate) const UNSUITABLE: u8 = 4;
 /// `link` itself failed, not its command, as with env(1) and timeout(1): the smaller codes are the
 /// command's own.
 pub(crate) const WRAPPER: u8 = 125;
