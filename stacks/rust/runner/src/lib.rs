@@ -1,8 +1,8 @@
 //! The codec runner of the runtime `rust` (`docs/codec-runner.md`).
 //!
-//! The bench sends a [`driver::codec_runner::Request`] per line; a [`session::Session`] answers it.
-//! All codecs are in one table, [`codec::OFFERS`]. An offer opens a library for one kind of
-//! message, and [`codec::TypedCodec`] makes that encode, decode, or provide a step to be timed.
+//! The bench sends a [`driver::codec_runner::Request`] per line; a `session::Session` answers it.
+//! All codecs are in one table, `codec::OFFERS`. An offer opens a library for one kind of
+//! message, and `codec::TypedCodec` makes that encode, decode, or provide a step to be timed.
 //!
 //! The plain objects are prost's structs with serde's derives (`wire::bench`), which most
 //! libraries take as they are. zerompk and planus need types of their own, which `build/`
