@@ -14,7 +14,7 @@ use std::time::Duration;
 use common::command::{Running, wait_until};
 use common::server::Server;
 use common::study::{assert_complete, counted_cells, record_count};
-use common::{CommandOutput, Sandbox, User, driver_path, users};
+use common::{CommandOutput, Sandbox, User, users};
 use record::{CallResult, Proof};
 use rustls::ServerConfig;
 
@@ -62,9 +62,7 @@ fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     for (name, protocol) in [("quinn", "\"h3\""), ("tonic", "\"grpc\"")] {
-        let driver = format!("commute-driver-{name}");
-        driver_path(&driver);
-        sandbox.add_stack(name, protocol, &[&format!("{{bin}}/{driver}")]);
+        sandbox.add_stack(name, protocol, &["{commute}", "driver", name]);
     }
     sandbox
 }
