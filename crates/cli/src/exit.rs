@@ -69,10 +69,11 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 /// Returns whether an error of a library is about the command line. What a file names, e.g. an unknown
-/// stack in a study, comes as [`LabError::Named`].
+/// stack in a study, comes as [`LabError::Study`].
 fn is_usage(error: &anyhow::Error) -> bool {
     let of_lab = |e: &LabError| match e {
         LabError::Read { source, .. } => is_wrong_name(source),
+        LabError::NotToml { .. } => true,
         LabError::Network(e) => is_unknown_network(e),
         LabError::Stack(e) => is_unknown_stack(e),
         LabError::Store(e) => is_wrong_folder(e),
@@ -139,8 +140,10 @@ impl std::error::Error for Coded {}
 
 /// Joins an error with its causes, without those that its own message already contains.
 fn message(e: &anyhow::Error) -> String {
-    let mut text = e.to_string();
-    for cause in e.chain().skip(1).map(ToString::to_string) {
+    // A mistake in a file is shown in colours.
+    let mut causes = e.chain().map(|cause| format!("{cause:#}"));
+    let mut text = causes.next().unwrap_or_default();
+    for cause in causes {
         if !text.contains(&cause) {
             text += &format!(": {cause}");
         }
@@ -172,11 +175,9 @@ mod tests {
         // A context around it makes no difference.
         let within = Err::<(), _>(unknown()).context("--network").unwrap_err();
         assert_eq!(code_of(&within), USAGE);
-        let named_in_a_file = LabError::Named {
-            place: "a.toml:4".into(),
-            source: Box::new(unknown().into()),
-        };
-        assert_eq!(code_of(&named_in_a_file.into()), ERROR);
+        let source = config::Source::new("a.toml", "networks = [\"no-such-network\"]");
+        let named_in_a_file = source.error(&(12..29), unknown().to_string());
+        assert_eq!(code_of(&LabError::from(named_in_a_file).into()), ERROR);
     }
 
     #[test]

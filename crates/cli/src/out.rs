@@ -16,9 +16,10 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Writes a line to standard error, as `eprintln!` does, which panics when the reader has gone.
+/// Colours are for terminals only.
 pub(crate) fn error_line(line: Arguments<'_>) {
     // There is nobody left to report it to.
-    let _written = writeln!(std::io::stderr().lock(), "{line}");
+    let _written = writeln!(anstream::stderr().lock(), "{line}");
 }
 
 /// Writes a line to standard error, formatted as by `eprintln!`.

@@ -11,7 +11,7 @@ use common::study::{BASIC_NETWORK, SMALL_STUDY};
 use common::{CommandOutput, Sandbox, User};
 
 /// Mistakes in [`SMALL_STUDY`]: a description, the text to replace and its replacement.
-const STUDY_MISTAKES: [(&str, &str, &str); 17] = [
+const STUDY_MISTAKES: [(&str, &str, &str); 20] = [
     ("malformed TOML", "blocks = 2", "blocks = = 2"),
     ("unknown key", "blocks = 2", "blcks = 2"),
     ("negative blocks", "blocks = 2", "blocks = -2"),
@@ -51,6 +51,21 @@ const STUDY_MISTAKES: [(&str, &str, &str); 17] = [
         "unknown message",
         "call = \"echo\"",
         "exchange = \"page\"\nmessage = \"api-3kB\"",
+    ),
+    (
+        "file as a message",
+        "call = \"echo\"",
+        "exchange = \"page\"\nmessage = \"orders.json\"",
+    ),
+    (
+        "URL of a study",
+        "blocks = 2",
+        "blocks = 2\nurl = \"https://app.example\"",
+    ),
+    (
+        "URL of a step",
+        "call = \"echo\"",
+        "call = \"echo\"\nurl = \"https://app.example\"",
     ),
     (
         "reversed range",
@@ -120,6 +135,58 @@ fn errors_in_files_name_the_place_and_a_fix() {
         "no file and line:\n{}",
         errors.without_line.join("\n")
     );
+}
+
+#[test]
+fn files_that_are_no_toml_are_answered_with_what_they_are_for() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.write("orders.json", "{\"page\": 1}");
+    sandbox.write("field.csv", "network,arm,protocol,block,end_ns\n");
+    sandbox.write("study.toml", "name = \"orders\"\n");
+    std::fs::create_dir(sandbox.work().join("folder")).unwrap();
+    for (args, answer) in [
+        (
+            &["run", "orders.json"][..],
+            "orders.json: JSON; a study is a TOML file; `commute init --har FILE`",
+        ),
+        (
+            &["run", "https://app.example/orders"],
+            "https://app.example/orders: a URL; a study is a TOML file; `commute init --curl",
+        ),
+        (
+            &["run", "field.csv"],
+            "field.csv: CSV; a study is a TOML file; `commute import FILE`",
+        ),
+        (
+            &["run", "folder"],
+            "folder is a folder; name the TOML file of a study",
+        ),
+        (
+            &["run", "none.toml"],
+            "there is no file none.toml; commute's own studies are in",
+        ),
+        (
+            &["networks", "check", "orders.json"],
+            "orders.json: JSON; name a network's TOML file",
+        ),
+        (
+            &["networks", "check", "5g"],
+            "; or the path of your own, FILE.toml",
+        ),
+        (
+            &["report", "study.toml"],
+            "study.toml contains no run.json: name a folder",
+        ),
+        (
+            &["codec", "study.toml"],
+            "study.toml is TOML, and `commute codec` takes JSON; `commute run study.toml --dry-run`",
+        ),
+    ] {
+        let output = sandbox.run(args);
+        assert_eq!(output.stdout, "", "results in spite of an error: {output}");
+        output.stderr_contains(answer);
+    }
 }
 
 #[derive(Default)]

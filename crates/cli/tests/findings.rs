@@ -82,7 +82,7 @@ fn a_run_becomes_a_page_that_can_be_checked() {
         (
             "arm = \"h3\"",
             "arm = \"h4\"",
-            "claims.toml:19: unknown arm `h4`",
+            "claims.toml:19:7: unknown arm `h4`",
         ),
     ] {
         write("findings/invented/claims.toml", &CLAIMS.replace(from, to));

@@ -5,12 +5,20 @@
 //! [`Source::error_at`] by its key, or with [`Source::error`] by its span if it is a
 //! [`toml::Spanned`]. Unknown keys and names get the nearest known one from [`did_you_mean`].
 //!
+//! A quantity ([`Ms`], [`Bytes`], ...) is a number in the unit that its key names, or text with a unit.
+//!
 //! Messages stay short whatever the text contains, and hold no control characters.
+
+mod error;
+mod quantity;
 
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
+
+pub use error::ConfigError;
+pub use quantity::{Bytes, Kbps, Ms, PERCENT, Percent, RATES, Seconds, TIMES, quantity};
 
 /// A suggestion compares this much of a name.
 const MAX_NAME_CHARS: usize = 80;
@@ -18,74 +26,86 @@ const MAX_NAME_CHARS: usize = 80;
 /// A shorter name than this is the beginning of too many others to suggest one.
 const MIN_PREFIX_BYTES: usize = 3;
 
-/// Of a longer message only the two ends are kept, this many characters each.
-const MESSAGE_END_CHARS: usize = 500;
-
 /// A TOML text and the file it came from.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     file: &'a str,
     text: &'a str,
-}
-
-/// A mistake in a TOML file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct ConfigError {
-    /// The file, as the caller named it.
-    pub file: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong and what would be right.
-    pub message: String,
+    /// Keys that people try, and what they should write.
+    hints: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> Source<'a> {
     /// Names a text; `file` is used in messages only.
     pub fn new(file: &'a str, text: &'a str) -> Source<'a> {
-        Source { file, text }
+        Source {
+            file,
+            text,
+            hints: &[],
+        }
+    }
+
+    /// Sets what to answer to unknown keys that people are likely to try: pairs of a key and what to
+    /// write instead.
+    pub fn with_hints(self, hints: &'a [(&'a str, &'a str)]) -> Source<'a> {
+        Source { hints, ..self }
     }
 
     /// Parses the text.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         toml::from_str(self.text).map_err(|e| {
+            let message = (self.hint(e.message())).unwrap_or_else(|| plain_message(e.message()));
             let message = match key_of(&e) {
-                Some(key) => format!("{key}: {}", plain_message(e.message())),
-                None => plain_message(e.message()),
+                Some(key) => format!("{key}: {message}"),
+                None => message,
             };
             self.error(&e.span().unwrap_or(0..0), message)
         })
     }
 
-    /// Returns an error at the line of a key, e.g. `down.gate.queue`; if the text lacks the key, at
-    /// the line of the nearest table above it.
+    /// Returns an error at the value of a key, e.g. `down.gate.queue` or, in the first of several tables,
+    /// `arm.0.name`; if the text lacks the key, at the nearest table above it.
     pub fn error_at(&self, key: &str, message: impl Into<String>) -> ConfigError {
         self.error(&self.span_of(key).unwrap_or(0..0), message)
     }
 
-    /// Returns an error at the line where `span` begins.
+    /// Returns an error at a span of the text; `0..0` is the file as a whole.
     pub fn error(&self, span: &Range<usize>, message: impl Into<String>) -> ConfigError {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        ConfigError {
-            file: self.file.to_owned(),
-            line: 1 + before.iter().filter(|&&b| b == b'\n').count(),
-            message: bounded(&message.into()),
-        }
+        ConfigError::new(self.file, self.text, span, &message.into())
     }
 
-    /// The span of the last part of a dotted key that is in the text.
+    /// The span of the value at a dotted key, or else of the last part of the key that is in the text.
     fn span_of(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(self.text).ok()?;
-        let mut table = Some(root.get_ref());
-        let mut span = None;
-        for name in key.split('.') {
-            let Some((name, value)) = table.and_then(|table| table.get_key_value(name)) else {
-                break;
+        let mut parts = key.split('.');
+        let (name, value) = root.get_ref().get_key_value(parts.next()?)?;
+        let (mut span, mut value) = (name.span(), value);
+        for name in parts {
+            (span, value) = match value.get_ref() {
+                DeValue::Table(table) => match table.get_key_value(name) {
+                    Some((name, value)) => (name.span(), value),
+                    None => return Some(span),
+                },
+                DeValue::Array(values) => {
+                    match name.parse().ok().and_then(|i: usize| values.get(i)) {
+                        Some(value) => (value.span(), value),
+                        None => return Some(span),
+                    }
+                }
+                _ => return Some(span),
             };
-            span = Some(name.span());
-            table = value.get_ref().as_table();
         }
-        span
+        Some(match value.get_ref() {
+            DeValue::Table(_) => span,
+            _ => value.span(),
+        })
+    }
+
+    /// What to write instead of the unknown key that serde's message names.
+    fn hint(&self, message: &str) -> Option<String> {
+        let key = message.strip_prefix("unknown field `")?.split('`').next()?;
+        let (_, instead) = self.hints.iter().find(|(tried, _)| *tried == key)?;
+        Some(format!("unknown field `{key}`: {instead}"))
     }
 }
 
@@ -138,22 +158,6 @@ fn plain_message(message: &str) -> String {
     format!("{found}, expected {expected}")
 }
 
-/// A message without control characters; of a long one the beginning and the end.
-fn bounded(message: &str) -> String {
-    let printable = |c: char| if c.is_control() { ' ' } else { c };
-    let length = message.chars().count();
-    if length <= 2 * MESSAGE_END_CHARS {
-        return message.chars().map(printable).collect();
-    }
-    let begin = message.chars().take(MESSAGE_END_CHARS);
-    let end = message.chars().skip(length - MESSAGE_END_CHARS);
-    begin
-        .chain(" ... ".chars())
-        .chain(end)
-        .map(printable)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,11 +206,16 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_line_of_the_span() {
+    fn errors_name_the_place_of_the_span() {
         let source = Source::new("a.toml", "x = 1\ny = 2\n");
-        assert_eq!(source.error(&(6..7), "no").to_string(), "a.toml:2: no");
-        assert_eq!(source.error(&(0..0), "no").line, 1);
-        assert_eq!(source.error(&(99..100), "no").line, 3);
+        let place = |span: Range<usize>| {
+            let error = source.error(&span, "no");
+            (error.line, error.column)
+        };
+        assert_eq!(place(6..7), (2, 1));
+        assert_eq!(place(10..11), (2, 5));
+        assert_eq!(place(0..0), (1, 1));
+        assert_eq!(place(99..100), (3, 1));
     }
 
     #[test]
@@ -235,40 +244,61 @@ mod tests {
         parsed.unwrap_err().to_string()
     }
 
+    /// A refusal without the line of the text that it shows.
+    fn first_line(text: &str) -> String {
+        let refusal = refusal(text);
+        refusal.lines().next().unwrap_or_default().to_owned()
+    }
+
     #[test]
     fn parse_errors_name_the_key() {
         let cases = [
             (
                 "[inner]\nspeed = 'x'",
-                "a.toml:2: inner.speed: invalid type: string \"x\", expected a number",
+                "a.toml:2:9: inner.speed: invalid type: string \"x\", expected a number",
             ),
             (
                 "[inner]\n\nsped = 1",
-                "a.toml:3: inner: unknown field `sped`, expected `speed` or `ports` \
+                "a.toml:3:1: inner: unknown field `sped`, expected `speed` or `ports` \
                  (did you mean `speed`?)",
             ),
             (
                 "inner.ports = [\n1,\n0]",
-                "a.toml:3: inner.ports: invalid value: integer `0`, \
+                "a.toml:3:1: inner.ports: invalid value: integer `0`, \
                  expected a whole number from 1 to 65535",
             ),
             (
                 "iner = 1",
-                "a.toml:1: unknown field `iner`, expected `inner` (did you mean `inner`?)",
+                "a.toml:1:1: unknown field `iner`, expected `inner` (did you mean `inner`?)",
             ),
             (
                 "inner = 1",
-                "a.toml:1: inner: invalid type: integer `1`, expected a table",
+                "a.toml:1:9: inner: invalid type: integer `1`, expected a table",
             ),
         ];
         for (text, error) in cases {
-            assert_eq!(refusal(text), error);
+            assert_eq!(first_line(text), error);
         }
     }
 
     #[test]
+    fn keys_that_people_try_are_answered() {
+        let hints = [("sped", "write `speed`, in km/h")];
+        let source = Source::new("a.toml", "[inner]\nsped = 1").with_hints(&hints);
+        let error = source.parse::<Outer>().unwrap_err();
+        let expected = "inner: unknown field `sped`: write `speed`, in km/h";
+        assert_eq!(error.message, expected);
+        let other = source.parse::<Inner>().unwrap_err().message;
+        assert!(
+            other.starts_with("unknown field `inner`, expected"),
+            "{other}"
+        );
+    }
+
+    #[test]
     fn errors_at_a_key_name_its_line_or_that_of_its_table() {
-        let source = Source::new("a.toml", "x = 1\n\n[down]\n[down.gate]\nqueue = 2\n");
+        let text = "x = 1\n\n[down]\n[down.gate]\nqueue = 2\n[[arm]]\n[[arm]]\nname = 1";
+        let source = Source::new("a.toml", text);
         let line = |key| source.error_at(key, "no").line;
         assert_eq!(line("x"), 1);
         assert_eq!(line("down"), 3);
@@ -276,6 +306,10 @@ mod tests {
         assert_eq!(line("down.gate.closed"), 4);
         assert_eq!(line("down.x.y"), 3);
         assert_eq!(line("up"), 1);
+        assert_eq!(line("arm.1"), 7);
+        assert_eq!(line("arm.1.name"), 8);
+        assert_eq!(line("arm.0.name"), 6);
+        assert_eq!(line("arm.2"), 6);
     }
 
     #[test]
@@ -291,11 +325,11 @@ mod tests {
             format!("x = {long}"),
         ] {
             let error = refusal(&text);
-            assert!(error.len() < 1200, "{} bytes", error.len());
-            assert!(!error.contains(char::is_control));
+            assert!(error.len() < 1400, "{} bytes", error.len());
+            assert!(!error.contains(|c: char| c.is_control() && c != '\n'));
         }
-        let error = refusal(&format!("[inner]\n{long} = 1"));
-        assert!(error.starts_with("a.toml:2: inner: unknown field `kkk"));
+        let error = first_line(&format!("[inner]\n{long} = 1"));
+        assert!(error.starts_with("a.toml:2:1: inner: unknown field `kkk"));
         assert!(error.ends_with("kkk`, expected `speed` or `ports`"));
     }
 }

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use config::{ConfigError, Source};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::protocol::Protocol;
@@ -14,7 +16,7 @@ pub const OWN_SERVER: &str = "commute";
 /// The contents of a `stack.toml`.
 ///
 /// ```
-/// let manifest = driver::manifest::Manifest::parse(r#"
+/// let manifest = driver::manifest::Manifest::parse("stack.toml", r#"
 ///     [stack]
 ///     needs = "nothing: part of commute"
 ///
@@ -117,7 +119,7 @@ pub enum ChannelKind {
 }
 
 /// Kind of the server's and the client's keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certificate {
     /// ECDSA on P-256.
@@ -138,45 +140,11 @@ impl Certificate {
     }
 }
 
-/// Why a manifest is invalid.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// Not TOML, or a key is missing or unknown; the message has line and column.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
-    /// A driver with an invalid name, command, protocol list or caveat.
-    #[error("driver {name:?}: {problem}")]
-    Driver {
-        /// Name in the manifest.
-        name: String,
-        /// What to change.
-        problem: &'static str,
-    },
-    /// A runner with an invalid name or command.
-    #[error("runner {runtime:?}: {problem}")]
-    Runner {
-        /// Runtime in the manifest.
-        runtime: String,
-        /// What to change.
-        problem: &'static str,
-    },
-    /// A server with an invalid name or command.
-    #[error("server {name:?}: {problem}")]
-    Server {
-        /// Name in the manifest.
-        name: String,
-        /// What to change.
-        problem: &'static str,
-    },
-    /// No driver, runner or server.
-    #[error("no [[driver]], [[runner]] or [[server]]: a stack needs at least one")]
-    Empty,
-}
-
 impl Manifest {
-    /// Parses and checks the text of a manifest.
-    pub fn parse(text: &str) -> Result<Self, ManifestError> {
-        let manifest: Self = toml::from_str(text)?;
+    /// Parses and checks the text of a manifest; `file` is used in messages only.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let source = Source::new(file, text);
+        let manifest: Self = source.parse()?;
         let Self {
             driver,
             runner,
@@ -184,31 +152,39 @@ impl Manifest {
             ..
         } = &manifest;
         if driver.is_empty() && runner.is_empty() && server.is_empty() {
-            return Err(ManifestError::Empty);
+            return Err(source.error(
+                &(0..0),
+                "no [[driver]], [[runner]] or [[server]]: a stack needs at least one",
+            ));
         }
-        for (index, entry) in manifest.driver.iter().enumerate() {
-            if let Some(problem) = entry.problem(&manifest.driver[..index]) {
-                return Err(ManifestError::Driver {
-                    name: entry.name.clone(),
-                    problem,
-                });
-            }
+        let refuse = |table: &str, index: usize, name: &str, problem: Option<&'static str>| {
+            let at = format!("{table}.{index}");
+            let error = |problem| source.error_at(&at, format!("{table} {name:?}: {problem}"));
+            problem.map_or(Ok(()), |problem| Err(error(problem)))
+        };
+        for (index, entry) in driver.iter().enumerate() {
+            refuse(
+                "driver",
+                index,
+                &entry.name,
+                entry.problem(&driver[..index]),
+            )?;
         }
-        for (index, runner) in manifest.runner.iter().enumerate() {
-            if let Some(problem) = runner.problem(&manifest.runner[..index]) {
-                return Err(ManifestError::Runner {
-                    runtime: runner.runtime.clone(),
-                    problem,
-                });
-            }
+        for (index, entry) in runner.iter().enumerate() {
+            refuse(
+                "runner",
+                index,
+                &entry.runtime,
+                entry.problem(&runner[..index]),
+            )?;
         }
-        for (index, server) in manifest.server.iter().enumerate() {
-            if let Some(problem) = server.problem(&manifest.server[..index]) {
-                return Err(ManifestError::Server {
-                    name: server.name.clone(),
-                    problem,
-                });
-            }
+        for (index, entry) in server.iter().enumerate() {
+            refuse(
+                "server",
+                index,
+                &entry.name,
+                entry.problem(&server[..index]),
+            )?;
         }
         Ok(manifest)
     }
@@ -327,7 +303,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        Manifest::parse(text).unwrap_err().to_string()
+        Manifest::parse("stack.toml", text).unwrap_err().to_string()
     }
 
     #[test]
@@ -335,7 +311,7 @@ mod tests {
         let text = "[[driver]]\nname = \"a\"\ncolour = \"red\"\n";
         let message = error(text);
         assert!(
-            message.contains("line 3") && message.contains("colour"),
+            message.starts_with("stack.toml:3:1: ") && message.contains("colour"),
             "{message}"
         );
     }
@@ -345,7 +321,10 @@ mod tests {
         let text = "[stack]\nneeds = \"\"\n[[driver]]\nname = \"a\"\ncommand = [\"x\"]\n\
                     protocols = [\"h2\", \"h3\"]\ncaveats = { h3 = \"no chain\", all = \"old\" }\n\
                     limits = { \"h3/wrong-ca\" = \"no chain\", cancel = \"no API\" }\n";
-        let entry = Manifest::parse(text).unwrap().driver.remove(0);
+        let entry = Manifest::parse("stack.toml", text)
+            .unwrap()
+            .driver
+            .remove(0);
         assert_eq!(entry.caveat(Protocol::H2).as_deref(), Some("old"));
         assert_eq!(entry.caveat(Protocol::H3).as_deref(), Some("no chain; old"));
         assert_eq!(entry.limit(Protocol::H2, "wrong-ca"), None);
@@ -359,7 +338,7 @@ mod tests {
         let runner = |runtime: &str| {
             format!("[[runner]]\nruntime = {runtime:?}\ncommand = [\"{{bin}}/x\"]\n")
         };
-        let manifest = Manifest::parse(&format!("{head}{}", runner("perl"))).unwrap();
+        let manifest = Manifest::parse("stack.toml", &format!("{head}{}", runner("perl"))).unwrap();
         let argv = manifest.runner[0].argv("/s".as_ref(), "/b/commute".as_ref());
         assert_eq!(argv, ["/b/x"]);
         assert!(error(head).contains("at least one"));
@@ -373,14 +352,14 @@ mod tests {
         let server = |name: &str, command: &str| {
             format!("[stack]\nneeds = \"\"\n[[server]]\nname = {name:?}\ncommand = {command}\n")
         };
-        let manifest = Manifest::parse(&server("go", "[\"{stack}/x\"]")).unwrap();
+        let manifest = Manifest::parse("stack.toml", &server("go", "[\"{stack}/x\"]")).unwrap();
         assert_eq!(
             manifest.server[0].argv("/s".as_ref(), "/b/commute".as_ref()),
             ["/s/x"]
         );
         assert_eq!(manifest.server[0].protocols, all_protocols());
         let http = server("go", "[\"x\"]") + "protocols = [\"h1\", \"h2\"]\n";
-        let manifest = Manifest::parse(&http).unwrap();
+        let manifest = Manifest::parse("stack.toml", &http).unwrap();
         assert_eq!(manifest.server[0].protocols, [Protocol::H1, Protocol::H2]);
         assert!(error(&server("Go", "[\"x\"]")).contains("lower-case"));
         assert!(error(&server("commute", "[\"x\"]")).contains("commute's own"));
@@ -395,12 +374,12 @@ mod tests {
         let head = "[stack]\nneeds = \"\"\n";
         let error = |text: &str| error(&format!("{head}{text}"));
         let good = entry("a", "[\"x\"]", "[\"h2\"]");
-        assert!(Manifest::parse(&format!("{head}{good}")).is_ok());
+        assert!(Manifest::parse("stack.toml", &format!("{head}{good}")).is_ok());
         assert!(error(&format!("{good}{good}")).contains("twice"));
         assert!(error(&entry("a b", "[\"x\"]", "[\"h2\"]")).contains("lower-case"));
         assert!(error(&entry("a", "[]", "[\"h2\"]")).contains("needs a program"));
         assert!(error(&entry("a", "[\"x\"]", "[]")).contains("at least one of"));
-        assert!(error(&entry("a", "[\"x\"]", "[\"h9\"]")).contains("line 6"));
+        assert!(error(&entry("a", "[\"x\"]", "[\"h9\"]")).starts_with("stack.toml:6:"));
         assert!(error(&format!("{good}caveats = {{ h3 = \"x\" }}\n")).contains("caveats"));
     }
 }

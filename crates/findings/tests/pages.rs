@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use findings::{build, differing, write_all};
+use findings::{FindingsError, build, differing, write_all};
 use testing::golden;
 
 /// A made-up study with a small real run, and one that was not run.
@@ -44,7 +44,11 @@ impl Copy {
     }
 
     fn error(&self) -> String {
-        build(self.0.path()).unwrap_err().to_string()
+        match build(self.0.path()).unwrap_err() {
+            // Without the column and the line that is shown.
+            FindingsError::Claims(e) => format!("{}:{}: {}", e.file, e.line, e.message),
+            other => other.to_string(),
+        }
     }
 
     fn page(&self) -> String {

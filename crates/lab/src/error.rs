@@ -18,6 +18,14 @@ pub enum LabError {
         /// The I/O error.
         source: std::io::Error,
     },
+    /// What was named is no TOML file.
+    #[error("{file}: {reason}")]
+    NotToml {
+        /// As it was named.
+        file: String,
+        /// What it is, and what would be right.
+        reason: String,
+    },
     /// A network is unknown, or its file has a mistake.
     #[error(transparent)]
     Network(#[from] link::NetworkError),
@@ -27,14 +35,6 @@ pub enum LabError {
     /// A stack is unknown, or its manifest has a mistake.
     #[error(transparent)]
     Stack(#[from] StacksError),
-    /// A study names something that does not exist.
-    #[error("{place}: {source}")]
-    Named {
-        /// File and line of the study that names it.
-        place: String,
-        /// Why it cannot be used.
-        source: Box<LabError>,
-    },
     /// An arm asks for what its server cannot do.
     #[error("{file}: arm `{arm}`: {reason}")]
     Arm {

@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::Path;
 
+use config::Source;
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Action;
 use record::{Run, Store};
@@ -15,6 +17,7 @@ use crate::network;
 use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
 use crate::study::{Arm, ExternalServer, Study, external, own, read_file};
+use crate::toml_file;
 
 /// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
 const OWN_CASE: &str = "own";
@@ -38,18 +41,21 @@ impl Lab {
     /// Reads and checks a study, applies the command line's `overrides`, and plans it.
     pub fn plan(&self, file: &Path, overrides: impl FnOnce(&mut Study)) -> Result<Plan, LabError> {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|source| LabError::Read {
-            path: file.to_owned(),
-            source,
-        })?;
+        let text = toml_file::read(file, toml_file::Kind::Study)?;
         let mut study = Study::parse(&name, &text)?;
         let base = file.parent().unwrap_or(Path::new(""));
         if let Some(server) = &mut study.external {
             server.trust = server.trust.below(base);
         }
-        let named = |name_of: &str, source: LabError| LabError::Named {
-            place: format!("{name}:{}", line_of(name_of, &text)),
-            source: Box::new(source),
+        let named = |name_of: &str, error: LabError| match error {
+            // It has a place of its own.
+            LabError::Network(link::NetworkError::File(_)) => error,
+            error => {
+                let source = Source::new(&name, &text);
+                source
+                    .error(&span_of(name_of, &text), error.to_string())
+                    .into()
+            }
         };
         overrides(&mut study);
         if let Some(server) = &mut study.external {
@@ -227,11 +233,11 @@ fn read_payload(store: &Store, run: &Run, path: &str, limit: u64) -> io::Result<
     }
 }
 
-/// The line of a study, from 1, that has this name in quotes.
-fn line_of(name: &str, text: &str) -> usize {
+/// Where a study has this name in quotes.
+fn span_of(name: &str, text: &str) -> Range<usize> {
     let quoted = [format!("\"{name}\""), format!("'{name}'")];
-    let found = text
-        .lines()
-        .position(|line| quoted.iter().any(|q| line.contains(q.as_str())));
-    1 + found.unwrap_or(0)
+    let found = quoted
+        .iter()
+        .filter_map(|q| Some((text.find(q.as_str())?, q.len())));
+    found.min().map_or(0..0, |(at, length)| at..at + length)
 }

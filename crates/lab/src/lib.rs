@@ -31,6 +31,7 @@ mod run;
 mod slug;
 mod stacks;
 mod study;
+mod toml_file;
 mod verify;
 
 pub use bench::CONFINEMENT;

@@ -6,17 +6,16 @@ use link::{Network, PathSpec};
 
 use crate::error::LabError;
 use crate::study::StudyNetwork;
+use crate::toml_file;
 
-/// Finds a built-in network by name, or reads the TOML file at `name` relative to `base`.
+/// Finds a built-in network by name, or reads the TOML file at the path `name`, relative to `base`.
 pub fn find(name: &str, base: &Path) -> Result<Network, LabError> {
-    if !name.ends_with(".toml") {
+    let is_path = name.contains(['/', '.']);
+    if !is_path {
         return Ok(link::find(name)?);
     }
     let path = base.join(name);
-    let text = std::fs::read_to_string(&path).map_err(|source| LabError::Read {
-        path: path.clone(),
-        source,
-    })?;
+    let text = toml_file::read(&path, toml_file::Kind::Network)?;
     let trace_text = |file: &str| {
         let trace = path.with_file_name(file);
         std::fs::read_to_string(&trace).map_err(|e| format!("{}: {e}", trace.display()))

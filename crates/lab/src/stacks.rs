@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver::manifest::{
-    Certificate, ChannelKind, DriverEntry, Manifest, ManifestError, OWN_SERVER, Stack,
-};
+use config::ConfigError;
+use driver::manifest::{Certificate, ChannelKind, DriverEntry, Manifest, OWN_SERVER, Stack};
 use driver::protocol::Protocol;
 
 use crate::home::Home;
@@ -67,13 +66,8 @@ pub struct Driver {
 #[derive(Debug, thiserror::Error)]
 pub enum StacksError {
     /// A manifest is invalid.
-    #[error("{}: {source}", path.display())]
-    Manifest {
-        /// The manifest's path.
-        path: PathBuf,
-        /// What is invalid, and where.
-        source: ManifestError,
-    },
+    #[error(transparent)]
+    Manifest(#[from] ConfigError),
     /// A folder or file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
@@ -122,10 +116,7 @@ impl Stacks {
         for folder in folders {
             let file = folder.join("stack.toml");
             let text = fs::read_to_string(&file).map_err(|e| fail(&file, e))?;
-            let manifest = Manifest::parse(&text).map_err(|source| StacksError::Manifest {
-                path: file.clone(),
-                source,
-            })?;
+            let manifest = Manifest::parse(&file.display().to_string(), &text)?;
             let folder = Folder {
                 path: folder,
                 stack: manifest.stack,

@@ -1,9 +1,10 @@
 //! When a direction is closed: outages and handovers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What happens to the queue while the gate is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnClose {
     /// The queue is kept and goes on filling up to its limits, as in a handover that forwards data.

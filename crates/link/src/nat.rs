@@ -14,7 +14,8 @@ use std::{
     ops::RangeInclusive,
 };
 
-use config::ConfigError;
+use config::{ConfigError, Ms};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -60,12 +61,15 @@ impl NatSpec {
 }
 
 /// `[nat]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keys {
-    rebind_at_ms: Option<Vec<f64>>,
-    udp_idle_ms: Option<f64>,
-    tcp_idle_ms: Option<f64>,
+    /// Drops all mappings at these times after the start of the first step, each in ms or as text.
+    rebind_at_ms: Option<Vec<Ms>>,
+    /// Drops a mapping for UDP after this long without a packet from the client.
+    udp_idle_ms: Option<Ms>,
+    /// The same for TCP.
+    tcp_idle_ms: Option<Ms>,
 }
 
 impl Keys {

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{gate::Gate, trace::Trace};
@@ -156,7 +157,7 @@ pub struct BurstSpec {
 }
 
 /// How the lengths of bad times vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BadLength {
     /// Exponentially: most are shorter than their mean, and a few several times as long.

@@ -46,10 +46,10 @@ impl<'a> Table<'a> {
     pub(crate) fn within<T: PartialOrd + Display>(
         &self,
         key: &str,
-        value: Option<T>,
+        value: Option<impl Into<T>>,
         range: &RangeInclusive<T>,
     ) -> Result<Option<T>, ConfigError> {
-        match value {
+        match value.map(Into::into) {
             Some(number) if !range.contains(&number) => {
                 let (least, most) = (range.start(), range.end());
                 let message =
@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
     pub(crate) fn required_within(
         &self,
         key: &str,
-        value: Option<f64>,
+        value: Option<impl Into<f64>>,
         range: &RangeInclusive<f64>,
         example: &str,
     ) -> Result<f64, ConfigError> {
@@ -156,7 +156,8 @@ mod tests {
     }
 
     fn refusal<T>(result: Result<T, ConfigError>) -> String {
-        result.err().unwrap().to_string()
+        let error = result.err().unwrap();
+        format!("{}:{}: {}", error.file, error.line, error.message)
     }
 
     #[test]
@@ -165,7 +166,7 @@ mod tests {
             root().within("speed_ms", Some(2.5), &PERCENT),
             Ok(Some(2.5))
         );
-        assert_eq!(root().within("speed_ms", None, &PERCENT), Ok(None));
+        assert_eq!(root().within("speed_ms", None::<f64>, &PERCENT), Ok(None));
         assert_eq!(root().within("port", Some(9), &(1..=9)), Ok(Some(9)));
     }
 

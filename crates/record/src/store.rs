@@ -54,6 +54,9 @@ impl Store {
         match header.try_exists() {
             Ok(true) => Ok(store),
             Ok(false) => Err(StoreError::NoRun { dir: store.dir }),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                Err(StoreError::NoRun { dir: store.dir })
+            }
             Err(source) => Err(StoreError::read(&header, source)),
         }
     }

@@ -27,7 +27,7 @@ const PROTOCOLS: [Protocol; 3] = [Protocol::H1, Protocol::H2, Protocol::H3];
 fn command() -> Option<Vec<String>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../curl");
     let text = std::fs::read_to_string(format!("{folder}/stack.toml")).unwrap();
-    let manifest = Manifest::parse(&text).unwrap();
+    let manifest = Manifest::parse("stack.toml", &text).unwrap();
     let argv = manifest.driver[0].argv(folder.as_ref(), "".as_ref());
     if std::path::Path::new(&argv[0]).exists() {
         return Some(argv);

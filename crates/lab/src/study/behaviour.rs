@@ -2,6 +2,7 @@
 //! arm in one table.
 
 use driver::protocol::Reconnect;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// How an arm follows the workload.
@@ -28,7 +29,7 @@ impl Behaviour {
 }
 
 /// Whether requests share connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connections {
     /// As the client library does by default.

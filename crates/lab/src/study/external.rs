@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use driver::protocol::Protocol;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -207,18 +208,26 @@ fn is_host_name(name: &str) -> bool {
 }
 
 /// `server` as written: the name of one of the lab's, or the table of the user's own.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
 pub(super) enum RawServer {
+    /// `commute`, `go`, `envoy` or `envoy-l4`.
     Named(String),
+    /// A server of your own.
     External(RawExternal),
 }
 
 /// `[server]`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawExternal {
+    /// Where it is, e.g. `https://api.app.example`.
+    #[schemars(with = "String")]
     url: Spanned<String>,
+    /// `HOST:PORT` to connect to instead of the URL's.
+    #[schemars(with = "Option<String>")]
     address: Option<Spanned<String>>,
+    /// The file of the authority that signed its certificate, relative to the study.
     ca: Option<PathBuf>,
 }
 

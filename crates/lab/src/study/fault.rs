@@ -1,13 +1,14 @@
 //! What is wrong with the HTTP/3 of an arm's server, while its TCP works.
 
 use driver::protocol::Discovery;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Nobody listens here: the ports of origins are above.
 const NOBODYS_PORT: u16 = 8442;
 
 /// What is wrong with the HTTP/3 of commute's server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerFault {
     /// Nothing listens over UDP.

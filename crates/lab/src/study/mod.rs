@@ -19,6 +19,7 @@ use std::sync::Arc;
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Policy, Protocol, Reconnect};
 use record::LoadPlan;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use behaviour::{Access, Behaviour, Connections};
@@ -159,7 +160,7 @@ impl Arm {
 }
 
 /// The length of the server's certificate chain, as `commute serve --chain` makes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Chain {
     /// 2.3 kB, about what public CAs send.
@@ -212,7 +213,7 @@ impl Arm {
 }
 
 /// How the connection is secured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Security {
     /// TLS with a server certificate.
@@ -235,7 +236,7 @@ impl Security {
 }
 
 /// How a request proves who sends it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthScheme {
     /// A bearer token, signed with RS256 (RFC 7519).

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{ConfigError, Source};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -19,7 +20,7 @@ pub(super) type RawOrigins = BTreeMap<Spanned<String>, Placement>;
 pub type Origins = BTreeMap<String, Placement>;
 
 /// Where an origin besides the first is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// A second name of the first origin's server: the same addresses, port and certificate.
@@ -39,7 +40,7 @@ impl Placement {
 }
 
 /// What an arm says of all origins of its study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ArmOrigins {
     /// There is one: every step goes to the first.

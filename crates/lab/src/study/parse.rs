@@ -2,19 +2,20 @@
 
 mod tail;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use config::{ConfigError, Source};
+use config::{Bytes, ConfigError, Ms, Percent, Seconds, Source};
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Policy, Protocol};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::count::StepCount;
 use super::external::{ExternalServer, RawServer, ServerUrl};
 use super::load::check_loads;
-use super::origins::{self, ArmOrigins, RawOrigins};
+use super::origins::{self, ArmOrigins, Placement, RawOrigins};
 use super::own::{self, PayloadFiles, ReadFile, read_file};
 use super::steps::{MAX_STEPS, RawStep, Surroundings};
 use super::sweep::{RawSweep, Sweep, arm_at};
@@ -33,8 +34,29 @@ const MAX_TIME_THRESHOLD: f64 = 10.0;
 const MAX_WARMUP_CALLS: u32 = 20_000;
 /// Some weeks of cells; the plan is kept in memory.
 const MAX_BLOCKS: u32 = 100_000;
+const DEFAULT_TIMEOUT_NS: u64 = 30_000_000_000;
 /// Names are part of file names, which have at most 255 bytes.
 const MAX_NAME_CHARS: usize = 64;
+/// What people try, and what to write instead.
+const HINTS: &[(&str, &str)] = &[
+    (
+        "url",
+        "a server of your own is [server] with `url`; a request of your own has a `path`, and `commute \
+         init --curl 'curl URL'` writes one",
+    ),
+    (
+        "host",
+        "requests go to the server of the lab; `origin` tells several hosts apart",
+    ),
+    (
+        "duration",
+        "`for_s` makes requests for a time, `times` a number of them",
+    ),
+    (
+        "file",
+        "write `request` for the body to send, `response` for the one to receive",
+    ),
+];
 
 impl Study {
     /// Parses and checks a study. The files that it names are beside `file`, which messages name, too.
@@ -48,44 +70,81 @@ impl Study {
     /// Parses and checks a study; `file` is used in messages only, and `read` returns the content of the
     /// files that it names.
     pub fn parse_with(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Study, ConfigError> {
-        let source = Source::new(file, text);
+        let source = Source::new(file, text).with_hints(HINTS);
         source.parse::<RawStudy>()?.check(&source, read)
+    }
+
+    /// Returns the JSON Schema of study files, for editors.
+    pub fn file_schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(RawStudy).to_value();
+        schema["title"] = "A study of commute".into();
+        // Some of serde_json's users turn on a feature of it that keeps the order of insertion.
+        schema.sort_all_objects();
+        schema
     }
 }
 
 /// A file that is at most half as long again is still of the same size class.
 const MAX_VARY_PERCENT: f64 = 50.0;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawStudy {
+    /// Lower-case letters, digits and dashes.
+    #[schemars(with = "String")]
     name: Spanned<String>,
+    /// The question, printed above the answer.
     question: String,
+    /// Names from `commute networks`, or paths of TOML files relative to the study.
+    #[schemars(with = "Vec<String>")]
     networks: Spanned<Vec<String>>,
+    /// The arm that every other arm is compared with.
+    #[schemars(with = "String")]
     baseline: Spanned<String>,
+    /// Blocks per network; verdicts need at least 6.
+    #[schemars(with = "u32")]
     blocks: Spanned<u32>,
+    /// Random seed of the order of arms, the links and the messages.
     #[serde(default = "default_seed")]
     seed: u64,
-    #[serde(default = "default_timeout")]
-    timeout_s: Spanned<f64>,
-    margin_ms: Option<Spanned<f64>>,
-    tail_percent: Option<Spanned<f64>>,
-    min_clean_percent: Option<Spanned<f64>>,
-    vary_percent: Option<Spanned<f64>>,
+    /// A request that takes longer is censored: seconds, or text such as "500ms"; 30 s by default.
+    #[schemars(with = "Option<Seconds>")]
+    timeout_s: Option<Spanned<Seconds>>,
+    /// The largest difference that counts as no difference: milliseconds, or text; by default the larger of 2 ms and 5 %.
+    #[schemars(with = "Option<Ms>")]
+    margin_ms: Option<Spanned<Ms>>,
+    /// The percentile, e.g. 95, of each group's requests that arms are also compared in.
+    #[schemars(with = "Option<Percent>")]
+    tail_percent: Option<Spanned<Percent>>,
+    /// Exit with 3 if fewer of the planned cells end clean.
+    #[schemars(with = "Option<Percent>")]
+    min_clean_percent: Option<Spanned<Percent>>,
+    /// By how much of its length, 0 to 50, a file differs from block to block.
+    #[schemars(with = "Option<Percent>")]
+    vary_percent: Option<Spanned<Percent>>,
     /// The default for arms that do not set their own.
     #[serde(default)]
     warmup_calls: u32,
     /// The default for arms that do not name their own.
+    #[schemars(with = "Option<RawServer>")]
     server: Option<Spanned<RawServer>>,
     /// The default for arms that do not set their own.
     key: Option<Certificate>,
+    /// Other hosts than the first, by name.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Placement>")]
     origins: RawOrigins,
+    /// Each network at several levels: at most two settings, each with its values.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
     sweep: RawSweep,
+    /// The configurations that are compared.
     #[serde(default)]
+    #[schemars(with = "Vec<RawArm>")]
     arm: Vec<Spanned<RawArm>>,
+    /// What the app does, in order.
     #[serde(default)]
+    #[schemars(with = "Vec<RawStep>")]
     step: Vec<Spanned<RawStep>>,
 }
 
@@ -93,40 +152,63 @@ fn default_seed() -> u64 {
     1
 }
 
-fn default_timeout() -> Spanned<f64> {
-    Spanned::new(0..0, 30.0)
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawArm {
+    /// Unique in the study; stack and protocol by default.
     name: Option<String>,
+    /// A driver's name: `commute stacks` lists them.
     stack: String,
+    /// The protocol, or `auto`: as the client decides for each request.
     protocol: Protocol,
+    /// Codec of exchanges, e.g. `msgpack` or `json+gzip-6`.
     codec: Option<Codec>,
+    /// The server at the far end: `commute`, `go`, `envoy` or `envoy-l4`.
     server: Option<String>,
+    /// What is wrong with HTTP/3 of the server, while TCP works.
     fault: Option<ServerFault>,
+    /// How many later packets must be acknowledged before the server takes one for lost: at least 3.
     packet_threshold: Option<u32>,
+    /// After how many round trips the server takes a packet for lost: above 1.
     time_threshold: Option<f64>,
+    /// How the connection is secured.
     #[serde(default = "default_security")]
     security: Security,
+    /// How every request proves who sends it.
     auth: Option<AuthScheme>,
+    /// Congestion control of both ends: `cubic` or `bbr`.
     congestion: Option<String>,
+    /// Kind of all keys.
     key: Option<Certificate>,
+    /// Length of the server's certificate chain.
     #[serde(default)]
     chain: Chain,
+    /// Requests to another origin that warm the runtime up; 0 is a cold process.
     warmup_calls: Option<u32>,
+    /// `frame:60`: the application sees the end of a request at its next frame.
     observe: Option<String>,
+    /// HTTP/3 is discovered instead of being forced.
     discovery: Option<Discovery>,
+    /// How a client with `protocol = "auto"` decides.
     policy: Option<Policy>,
+    /// Whether requests share connections.
     #[serde(default)]
     connections: Connections,
+    /// New connections use the session tickets of the last one.
     #[serde(default)]
     resumption: bool,
+    /// How the requests of a step with `times` follow each other: `sequential`, `paused:3000ms`, `parallel` or `first-alone`.
     #[serde(default)]
+    #[schemars(with = "String")]
     access: Access,
-    chunk_bytes: Option<u64>,
+    /// gRPC: the payload's bytes in each part of a submitted message.
+    chunk_bytes: Option<Bytes>,
+    /// Where all origins of the study are.
     origins: Option<ArmOrigins>,
+}
+
+fn percent(written: &Spanned<Percent>) -> f64 {
+    (*written.get_ref()).into()
 }
 
 fn default_security() -> Security {
@@ -174,13 +256,15 @@ impl RawStudy {
             baseline,
             blocks: self.blocks.into_inner(),
             seed: self.seed,
-            timeout_ns: to_ns(&self.timeout_s, 1e9, "timeout_s", source)?,
+            timeout_ns: (self.timeout_s.as_ref()).map_or(Ok(DEFAULT_TIMEOUT_NS), |s| {
+                to_ns(s, 1e9, "timeout_s", source)
+            })?,
             margin_ns: (self.margin_ms.as_ref())
                 .map(|ms| to_ns(ms, 1e6, "margin_ms", source))
                 .transpose()?,
-            tail_percent: self.tail_percent.map(Spanned::into_inner),
-            min_clean_percent: self.min_clean_percent.map(Spanned::into_inner),
-            vary_percent: self.vary_percent.map_or(0.0, Spanned::into_inner),
+            tail_percent: self.tail_percent.as_ref().map(percent),
+            min_clean_percent: self.min_clean_percent.as_ref().map(percent),
+            vary_percent: self.vary_percent.as_ref().map_or(0.0, percent),
             payload_files: surroundings.files.into_files(),
             external: None,
             workload,
@@ -265,11 +349,11 @@ impl RawStudy {
             ));
         }
         match &self.min_clean_percent {
-            Some(p) if !(0.0..=100.0).contains(p.get_ref()) => Err(source.error(
+            Some(p) if !(0.0..=100.0).contains(&percent(p)) => Err(source.error(
                 &p.span(),
                 format!(
                     "min_clean_percent = {} is out of range: 0 to 100",
-                    p.get_ref()
+                    percent(p)
                 ),
             )),
             _ => self.check_vary(source),
@@ -278,11 +362,11 @@ impl RawStudy {
 
     fn check_vary(&self, source: &Source<'_>) -> Result<(), ConfigError> {
         match &self.vary_percent {
-            Some(p) if !(0.0..=MAX_VARY_PERCENT).contains(p.get_ref()) => Err(source.error(
+            Some(p) if !(0.0..=MAX_VARY_PERCENT).contains(&percent(p)) => Err(source.error(
                 &p.span(),
                 format!(
                     "vary_percent = {} is out of range: 0 to {MAX_VARY_PERCENT}",
-                    p.get_ref()
+                    percent(p)
                 ),
             )),
             _ => Ok(()),
@@ -491,7 +575,7 @@ impl RawArm {
                 connections: self.connections,
                 resumption: self.resumption,
                 access: self.access,
-                chunk_bytes: self.chunk_bytes,
+                chunk_bytes: self.chunk_bytes.map(u64::from),
             },
             origins: origins::of_arm(&study.origins, self.origins),
             stack: plain.stack,

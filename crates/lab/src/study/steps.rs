@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use config::{ConfigError, Source};
+use config::{Bytes, ConfigError, Ms, Seconds, Source};
 use driver::protocol::Reconnect;
 use record::{LoadPlan, Pace};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -24,42 +25,75 @@ const MAX_DEPTH: u32 = 4;
 const LOADS: &[&str] = &["call", "get", "exchange", "submit"];
 
 /// A step as written: exactly one key that names an action, and the keys that go with it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawStep {
+    /// A small request and its echo, in this group.
     call: Option<String>,
+    /// A download, in this group.
     get: Option<String>,
+    /// An upload, in this group.
     put: Option<String>,
+    /// Echoes on one gRPC stream, in this group.
     stream: Option<String>,
+    /// A message sent and returned in the arm's codec, in this group.
     exchange: Option<String>,
+    /// A message sent in the arm's codec and answered with a receipt, in this group.
     submit: Option<String>,
-    pause_ms: Option<f64>,
+    /// Waits: milliseconds, or text such as "3s".
+    pause_ms: Option<Ms>,
+    /// The next request goes on a new connection.
     reconnect: Option<Reconnect>,
+    /// The driver's process ends and another starts with what the first has stored.
     #[serde(default)]
     restart: bool,
+    /// The inner `steps`, so many times.
     repeat: Option<u32>,
+    /// The inner `steps`, all at once.
     #[serde(default)]
     parallel: bool,
+    /// The echo message, JSON text.
     body: Option<String>,
-    body_bytes: Option<usize>,
-    bytes: Option<u64>,
+    /// Length of the echo message, or text such as "2kB".
+    body_bytes: Option<Bytes>,
+    /// Length of the file, or text such as "160kB".
+    bytes: Option<Bytes>,
+    /// Repetitions, one after another.
     times: Option<u32>,
-    for_s: Option<f64>,
-    warmup_s: Option<f64>,
+    /// Instead of `times`: requests that start within so many seconds are measured; or text such as "60s".
+    for_s: Option<Seconds>,
+    /// Before them come so many seconds whose requests are left out.
+    warmup_s: Option<Seconds>,
+    /// Closed loop: so many requests are in flight.
     outstanding: Option<u32>,
+    /// Open loop: so many requests per second start.
     rate_per_s: Option<u32>,
+    /// Messages on the stream.
     messages: Option<u32>,
+    /// A message of the codec bench, e.g. `api-2kB`, or a range, e.g. `big-0..99`.
     message: Option<String>,
+    /// The origin that the request goes to; the first if none is named.
     origin: Option<String>,
+    /// The method of a request of your own; POST with a body, else GET.
     method: Option<String>,
+    /// Path and query of a request of your own.
     path: Option<String>,
+    /// The file of the request's body, relative to the study.
     request: Option<String>,
-    request_bytes: Option<u64>,
+    /// Instead of a file: so many bytes, or text such as "2kB".
+    request_bytes: Option<Bytes>,
+    /// Content type of the request's body; by default by the file's name.
     content_type: Option<String>,
+    /// The file of the response's body, relative to the study.
     response: Option<String>,
-    response_bytes: Option<u64>,
+    /// Instead of a file: so many bytes, or text such as "20kB".
+    response_bytes: Option<Bytes>,
+    /// Content type of the response's body; by default by the file's name.
     response_type: Option<String>,
+    /// Header fields of the request.
     headers: Option<BTreeMap<String, String>>,
+    /// The steps of `repeat` or `parallel`.
+    #[schemars(with = "Option<Vec<RawStep>>")]
     steps: Option<Vec<Spanned<RawStep>>>,
 }
 
@@ -153,12 +187,12 @@ impl RawStep {
             path: self.path.take(),
             request: RawPayload {
                 file: self.request.take(),
-                bytes: self.request_bytes.take(),
+                bytes: self.request_bytes.take().map(u64::from),
                 content_type: self.content_type.take(),
             },
             response: RawPayload {
                 file: self.response.take(),
-                bytes: self.response_bytes.take(),
+                bytes: self.response_bytes.take().map(u64::from),
                 content_type: self.response_type.take(),
             },
             headers: self.headers.take(),
@@ -197,7 +231,8 @@ impl RawStep {
         if self.times.is_some() {
             return Err("`for_s` makes requests until time is over; leave out `times`".to_owned());
         }
-        load::check(for_s, self.warmup_s.unwrap_or(0.0), pace).map(Some)
+        let warmup_s = self.warmup_s.map_or(0.0, f64::from);
+        load::check(for_s.into(), warmup_s, pace).map(Some)
     }
 
     /// Returns the step that makes one of its requests.
@@ -214,7 +249,8 @@ impl RawStep {
     fn bytes(&self, action: &str) -> Result<u64, String> {
         let bytes = self
             .bytes
-            .ok_or_else(|| format!("{action} needs `bytes`"))?;
+            .ok_or_else(|| format!("{action} needs `bytes`"))?
+            .into();
         in_range("bytes", bytes, MAX_FILE_BYTES).map(|()| bytes)
     }
 
@@ -222,7 +258,7 @@ impl RawStep {
         if let Some(bytes) = self.body_bytes {
             return match self.body {
                 Some(_) => Err("`body` has its own length; leave out `body_bytes`".to_owned()),
-                None => padded_body(bytes),
+                None => padded_body(bytes.into()),
             };
         }
         let body = self.body.as_deref().unwrap_or(DEFAULT_BODY);
@@ -252,6 +288,10 @@ impl RawStep {
 
     fn exchange_messages(&self) -> Result<Vec<wire::Name>, String> {
         match &self.message {
+            Some(file) if file.contains('/') || file.ends_with(".json") => Err(format!(
+                "`message` is one of the codec bench's, e.g. \"api-2kB\"; a payload of your own is \
+                 sent by `call = \"GROUP\"` with `request = \"{file}\"`"
+            )),
             Some(text) => message_names(text),
             None => Err("exchange needs `message`, e.g. \"api-2kB\" or \"big-0..99\"".to_owned()),
         }
@@ -259,16 +299,16 @@ impl RawStep {
 }
 
 /// Returns an echo message of this many bytes.
-fn padded_body(bytes: usize) -> Result<String, String> {
+fn padded_body(bytes: u64) -> Result<String, String> {
     let (head, tail) = (r#"{"start_ts":1763757325123,"padding":""#, r#""}"#);
     let least = head.len() + tail.len();
-    if !(least..=MAX_BODY_BYTES).contains(&bytes) {
+    if !(least as u64..=MAX_BODY_BYTES as u64).contains(&bytes) {
         return Err(format!(
             "body_bytes = {bytes} is out of range: {least} to {MAX_BODY_BYTES}"
         ));
     }
     // Text that compresses to nothing would flatter whatever compresses.
-    let letters = (0..bytes - least).map(|i| char::from(b'a' + (i * i % 97 % 26) as u8));
+    let letters = (0..bytes as usize - least).map(|i| char::from(b'a' + (i * i % 97 % 26) as u8));
     Ok(head.chars().chain(letters).chain(tail.chars()).collect())
 }
 
@@ -370,7 +410,7 @@ fn check_step(
             times: raw.times().map_err(fail)?,
         }),
         "pause_ms" => {
-            let ms = Spanned::new(span, raw.pause_ms.unwrap_or_default());
+            let ms = Spanned::new(span, raw.pause_ms.map_or(0.0, f64::from));
             to_ns(&ms, 1e6, "pause_ms", source).map(|ns| Step::Pause { ns })
         }
         "reconnect" => Ok(Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold))),

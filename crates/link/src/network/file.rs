@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 
 use config::{ConfigError, Source};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Network;
 use crate::{
@@ -21,23 +23,55 @@ pub(super) const DEFAULT_MTU: u32 = 1500;
 /// Longest text that is parsed: far above any network with its traces inlined.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Keys {
+    /// One line of description.
+    #[schemars(required)]
     about: Option<String>,
+    /// Where the numbers come from, and which of them are assumed.
+    #[schemars(required)]
     source: Option<String>,
+    /// Largest IP packet in bytes, 1280 to 9000; 1500 by default.
     mtu: Option<u32>,
+    /// From client to server; empty if nothing is impaired.
+    #[schemars(required)]
     up: Option<PathKeys>,
+    /// From server to client; empty if nothing is impaired.
+    #[schemars(required)]
     down: Option<PathKeys>,
+    /// A NAT in front of the server that drops its mappings.
     nat: Option<nat::Keys>,
 }
+
+/// Returns the JSON Schema of network files.
+pub(super) fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Keys).to_value();
+    schema["title"] = "A network of commute".into();
+    // Some of serde_json's users turn on a feature of it that keeps the order of insertion.
+    schema.sort_all_objects();
+    schema
+}
+
+/// What people try, and what to write instead.
+const HINTS: &[(&str, &str)] = &[
+    (
+        "rtt",
+        "write `delay_ms` in each direction; the RTT is their sum",
+    ),
+    ("latency", "write `delay_ms`, one way"),
+    (
+        "bandwidth",
+        "write `rate_kbps`, e.g. rate_kbps = \"5Mbit/s\"",
+    ),
+];
 
 pub(super) fn read(
     file: &str,
     text: &str,
     trace_text: TraceText<'_>,
 ) -> Result<Network, ConfigError> {
-    let source = Source::new(file, text);
+    let source = Source::new(file, text).with_hints(HINTS);
     if text.len() > MAX_TEXT_BYTES {
         return Err(source.error(
             &(0..0),
@@ -92,7 +126,7 @@ mod tests {
         let error = read("x.toml", &text, &|_| unreachable!()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "x.toml:1: the file is longer than 64 MiB; shorten its traces"
+            "x.toml:1:1: the file is longer than 64 MiB; shorten its traces"
         );
     }
 }

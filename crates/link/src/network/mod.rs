@@ -58,6 +58,11 @@ impl Network {
         Ok(file::read(file_name, text, trace_text)?)
     }
 
+    /// Returns the JSON Schema of network files, for editors.
+    pub fn file_schema() -> serde_json::Value {
+        file::schema()
+    }
+
     /// Returns all numbers in one line, which is printed wherever the name is.
     pub fn numbers(&self) -> String {
         numbers::line(self)

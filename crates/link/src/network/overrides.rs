@@ -1,5 +1,9 @@
 //! Changes to a network from the command line, e.g. `--loss 2% --rtt 80ms --down 5Mbit/s`.
 
+use std::ops::RangeInclusive;
+
+use config::{PERCENT, RATES, TIMES, quantity};
+
 use super::{
     Network,
     error::{clip, hint},
@@ -194,48 +198,24 @@ fn set<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
 }
 
 fn bps(text: &str) -> Option<u64> {
-    let text = text
-        .strip_suffix("/s")
-        .or(text.strip_suffix("ps"))
-        .unwrap_or(text);
-    let units = [
-        ("kbit", 1e3),
-        ("kb", 1e3),
-        ("Mbit", 1e6),
-        ("Mb", 1e6),
-        ("Gbit", 1e9),
-        ("Gb", 1e9),
-    ];
-    quantity(text, &units, 100.0..=1e11).map(|bps| bps as u64)
+    within(quantity(text, RATES)?, 100.0..=1e11).map(|bps| bps as u64)
 }
 
 fn ns(text: &str) -> Option<u64> {
-    quantity(text, &[("us", 1e3), ("ms", 1e6), ("s", 1e9)], 0.0..=1.2e11).map(|ns| ns as u64)
+    within(quantity(text, TIMES)?, 0.0..=1.2e11).map(|ns| ns as u64)
 }
 
 fn ppb(text: &str) -> Option<u32> {
-    quantity(text, &[("%", 1e7)], 0.0..=1e9).map(|ppb| ppb as u32)
+    within(quantity(text, PERCENT)? * 1e7, 0.0..=1e9).map(|ppb| ppb as u32)
 }
 
 fn mtu(text: &str) -> Option<u32> {
-    let range = f64::from(*MTU.start())..=f64::from(*MTU.end());
-    quantity(text, &[("", 1.0)], range).map(|mtu| mtu as u32)
+    text.parse().ok().filter(|mtu| MTU.contains(mtu))
 }
 
-/// Parses a number with its unit and returns it in base units, rounded. A number without its unit is
-/// refused.
-fn quantity(
-    text: &str,
-    units: &[(&str, f64)],
-    range: std::ops::RangeInclusive<f64>,
-) -> Option<f64> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let (_, scale) = units.iter().find(|(name, _)| *name == unit.trim())?;
-    let value = (number.parse::<f64>().ok()? * scale).round();
-    range.contains(&value).then_some(value)
+/// The rounded value, if it is in range.
+fn within(value: f64, range: RangeInclusive<f64>) -> Option<f64> {
+    Some(value.round()).filter(|value| range.contains(value))
 }
 
 #[cfg(test)]

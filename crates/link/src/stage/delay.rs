@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, ops::RangeInclusive};
 
-use config::ConfigError;
+use config::{ConfigError, Ms};
 
 use super::{Contradiction, Item, Kind, Outcome, Stage, contradiction};
 use crate::{
@@ -27,11 +27,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// Reads `delay_ms` or `jitter_ms`; a missing one is 0.
-pub(super) fn read(
-    key: &str,
-    value_ms: Option<f64>,
-    table: &Table<'_>,
-) -> Result<u64, ConfigError> {
+pub(super) fn read(key: &str, value_ms: Option<Ms>, table: &Table<'_>) -> Result<u64, ConfigError> {
     Ok(table.within(key, value_ms, &DELAY_MS)?.map_or(0, ns))
 }
 

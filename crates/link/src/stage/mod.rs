@@ -9,7 +9,8 @@ mod policy;
 mod reorder;
 
 use bottleneck::settings;
-use config::ConfigError;
+use config::{Bytes, ConfigError, Kbps, Ms, Percent};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
@@ -137,22 +138,36 @@ pub(crate) fn summaries() -> impl Iterator<Item = Summary> {
 pub(crate) type TraceText<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// The keys of one direction in a network file. Values are as written; each stage checks its own.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PathKeys {
-    rate_kbps: Option<f64>,
+    /// Constant rate in 1000 bit/s, counted over IP packets, or text such as "5Mbit/s". Without rate or trace there is no limit.
+    rate_kbps: Option<Kbps>,
+    /// Instead of a rate: a file of delivery opportunities in the Mahimahi format, one time in ms per line.
     trace: Option<String>,
+    /// The same times in the network file.
     trace_ms: Option<Vec<u32>>,
-    queue_ms: Option<f64>,
+    /// Size of the queue as time at the rate, in ms, or text such as "100ms".
+    queue_ms: Option<Ms>,
+    /// Size of the queue in packets.
     queue_packets: Option<u32>,
-    queue_bytes: Option<u32>,
-    delay_ms: Option<f64>,
-    jitter_ms: Option<f64>,
-    loss_percent: Option<f64>,
+    /// Size of the queue in bytes, or text such as "64kB".
+    queue_bytes: Option<Bytes>,
+    /// Fixed one-way delay in ms, or text such as "25ms"; the RTT is the sum of both directions.
+    delay_ms: Option<Ms>,
+    /// Variation of the delay, so much either way, in ms or as text; it never reorders.
+    jitter_ms: Option<Ms>,
+    /// Independent loss of each packet, in percent, or text such as "1.5%".
+    loss_percent: Option<Percent>,
+    /// Loss in fades by the clock.
     burst_loss: Option<loss::burst::Keys>,
+    /// Loss by a chain that takes one step per packet.
     gilbert_elliott: Option<loss::gilbert_elliott::Keys>,
+    /// Outages and handovers.
     gate: Option<settings::GateKeys>,
+    /// What an operator does to UDP.
     policy: Option<policy::Keys>,
+    /// Some packets are held back, so that later ones overtake them.
     reorder: Option<reorder::Keys>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU16;
 
-use config::ConfigError;
+use config::{Bytes, ConfigError, Kbps, Ms};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
@@ -19,13 +20,18 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// `[down.policy]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Keys {
-    udp_block_after_ms: Option<f64>,
-    udp_rate_kbps: Option<f64>,
-    udp_burst_bytes: Option<u32>,
-    udp_rate_after_ms: Option<f64>,
+    /// Drops all UDP from this moment on, in ms or as text; 0 is from the start.
+    udp_block_after_ms: Option<Ms>,
+    /// Polices UDP at this rate, in 1000 bit/s or as text.
+    udp_rate_kbps: Option<Kbps>,
+    /// The burst that the rate lets through, in bytes or as text.
+    udp_burst_bytes: Option<Bytes>,
+    /// Polices from this moment on, 0 by default.
+    udp_rate_after_ms: Option<Ms>,
+    /// Applies to packets from or to these ports only.
     udp_ports: Option<Vec<NonZeroU16>>,
 }
 
@@ -33,14 +39,18 @@ impl Keys {
     pub(super) fn read(self, table: &Table<'_>, mtu: u32) -> Result<PolicySpec, ConfigError> {
         let block = table.within("udp_block_after_ms", self.udp_block_after_ms, &MOMENT_MS)?;
         let rate = table.within("udp_rate_kbps", self.udp_rate_kbps, &RATE_KBPS)?;
-        let burst = table.within("udp_burst_bytes", self.udp_burst_bytes, &(mtu..=u32::MAX))?;
+        let burst = table.within(
+            "udp_burst_bytes",
+            self.udp_burst_bytes,
+            &(mtu.into()..=u32::MAX.into()),
+        )?;
         let after = table.within("udp_rate_after_ms", self.udp_rate_after_ms, &MOMENT_MS)?;
         let police = match rate {
             Some(kbps) => {
                 let example = "udp_burst_bytes = 30000, the burst that udp_rate_kbps lets through";
                 Some(PoliceSpec {
                     rate_bps: bps(kbps),
-                    burst_bytes: table.required("udp_burst_bytes", burst, example)?.into(),
+                    burst_bytes: table.required("udp_burst_bytes", burst, example)?,
                     after_ns: after.map_or(0, ns),
                 })
             }

@@ -2,7 +2,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use config::ConfigError;
+use config::{ConfigError, Ms, Percent};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Item, Kind, Outcome, Stage};
@@ -21,12 +22,15 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// `[down.reorder]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Keys {
-    percent: Option<f64>,
-    extra_ms: Option<f64>,
-    jitter_ms: Option<f64>,
+    /// Share of packets that are held back. Required.
+    percent: Option<Percent>,
+    /// How long, in ms or as text.
+    extra_ms: Option<Ms>,
+    /// And so much longer at most, uniform and drawn for each packet.
+    jitter_ms: Option<Ms>,
 }
 
 impl Keys {

@@ -2,8 +2,8 @@
 
 use link::{
     BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS,
-    NatSpec, Network, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RateSpec,
-    ReorderSpec, Transport, builtin, find,
+    NatSpec, Network, NetworkError, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec,
+    RateSpec, ReorderSpec, Transport, builtin, find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -11,7 +11,15 @@ use crate::common::{arrival, poll_on_time};
 pub(crate) const HEAD: &str = "about = 'a'\nsource = 's'\n";
 
 pub(crate) fn parse(text: &str) -> Result<Network, String> {
-    Network::parse("x.toml", text).map_err(|e| e.to_string())
+    Network::parse("x.toml", text).map_err(|e| place_and_message(&e))
+}
+
+/// An error without its column and the line that it shows.
+fn place_and_message(error: &NetworkError) -> String {
+    match error {
+        NetworkError::File(e) => format!("{}:{}: {}", e.file, e.line, e.message),
+        unknown => unknown.to_string(),
+    }
 }
 
 /// Parses a `[down]` table whose first key is on line 5.
@@ -46,6 +54,22 @@ fn built_in_networks_have_their_published_numbers() {
         numbers("android-gsm"),
         "down 14.4 up 14.4 kbit/s · RTT 350 ms ±200 · no loss · queue 10 packets"
     );
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_types_and_every_network_is_valid() {
+    let schema = Network::file_schema();
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/network.schema.json"
+    );
+    let text = serde_json::to_string_pretty(&schema).unwrap();
+    testing::golden(file, &format!("{text}\n"));
+    for (name, text) in builtin() {
+        let network: toml::Table = text.parse().unwrap();
+        let network = serde_json::to_value(network).unwrap();
+        testing::assert_valid(name, &network, &schema);
+    }
 }
 
 #[test]
@@ -102,9 +126,8 @@ fn trace_files_are_fetched_by_the_caller() {
     assert_eq!(parse(&inlined).unwrap(), network);
 
     let missing = text.replace("lte.down", "lte.up");
-    let error = Network::parse_with("x.toml", &missing, &fetch)
-        .unwrap_err()
-        .to_string();
+    let error = Network::parse_with("x.toml", &missing, &fetch).unwrap_err();
+    let error = place_and_message(&error);
     assert!(
         error.starts_with("x.toml:6: down.trace: not there; "),
         "{error}"

@@ -83,7 +83,7 @@ fn values_of_the_wrong_type_are_refused_with_line_and_key() {
         (
             "delay_ms = '5'",
             5,
-            "down.delay_ms: invalid type: string \"5\", expected a number",
+            "down.delay_ms: invalid value: string \"5\", expected a number of milliseconds, or text with a unit",
         ),
         (
             "rate_kbps = 1\nqueue_packets = 1.5",

@@ -104,6 +104,14 @@ fn read(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
             "{name} is not a file; give JSON files"
         )));
     }
+    if file
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+    {
+        return Err(exit::usage(format!(
+            "{name} is TOML, and `commute codec` takes JSON; `commute run {name} --dry-run` reads a study"
+        )));
+    }
     // Checked before the file is in memory.
     anyhow::ensure!(
         meta.len() <= MAX_SAMPLE_BYTES as u64,

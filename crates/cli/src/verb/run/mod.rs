@@ -332,7 +332,8 @@ fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
             "{name} is a folder; name the TOML file of a study"
         )));
     }
-    if file.exists() {
+    // The lab knows better what a URL is for.
+    if file.exists() || file.to_string_lossy().contains("://") {
         return Ok(());
     }
     let folder = lab.home.root.join("studies");

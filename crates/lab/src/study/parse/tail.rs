@@ -1,6 +1,6 @@
 //! Whether each group has enough requests for the tail that a study asks for.
 
-use config::{ConfigError, Source};
+use config::{ConfigError, Percent, Source};
 use record::Position;
 use toml::Spanned;
 
@@ -11,11 +11,11 @@ use crate::study::Step;
 /// Checks that the percentile is one of the slower half, and that in each block every group has at
 /// least one request beyond it.
 pub(super) fn check(
-    percent: &Spanned<f64>,
+    percent: &Spanned<Percent>,
     steps: &[Step],
     source: &Source<'_>,
 ) -> Result<(), ConfigError> {
-    let p = *percent.get_ref();
+    let p = f64::from(*percent.get_ref());
     if !(p > 50.0 && p < 100.0) {
         let message = format!("tail_percent = {p} is out of range: above 50 and below 100");
         return Err(source.error(&percent.span(), message));

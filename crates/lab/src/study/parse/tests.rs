@@ -113,14 +113,28 @@ fn default_name_shows_another_server_than_the_studys() {
 }
 
 #[test]
-fn bundled_studies_are_valid() {
-    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+fn bundled_studies_are_valid_and_so_is_the_published_schema() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let schema = Study::file_schema();
+    let published = serde_json::to_string_pretty(&schema).unwrap();
+    let file = format!("{root}/docs/study.schema.json");
+    testing::golden(file, &format!("{published}\n"));
     let mut seen = 0;
-    let entries = std::fs::read_dir(dir).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    for path in paths.filter(|path| path.extension().is_some_and(|e| e == "toml")) {
+    for entry in std::fs::read_dir(format!("{root}/studies")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let name = path.display().to_string();
         let text = std::fs::read_to_string(&path).unwrap();
-        Study::parse(&path.display().to_string(), &text).unwrap();
+        Study::parse(&name, &text).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        testing::assert_valid(&name, &serde_json::to_value(table).unwrap(), &schema);
+        let editors = "#:schema ../docs/study.schema.json\n";
+        assert!(
+            text.starts_with(editors),
+            "{name} does not begin with {editors}"
+        );
         seen += 1;
     }
     assert!(seen > 0);

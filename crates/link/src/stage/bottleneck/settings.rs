@@ -1,6 +1,7 @@
 //! The bottleneck's settings: rate, queue and gate in a network file and in its one-line summary.
 
-use config::ConfigError;
+use config::{Bytes, ConfigError, Kbps, Ms};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -14,17 +15,22 @@ use crate::{
 };
 
 /// `[down.gate]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateKeys {
-    closed_ms: Option<Vec<Spanned<Vec<f64>>>>,
-    every_ms: Option<f64>,
+    /// When the direction is closed: pairs of times, each in ms or as text. Required.
+    #[schemars(with = "Option<Vec<[Ms; 2]>>")]
+    closed_ms: Option<Vec<Spanned<Vec<Ms>>>>,
+    /// Period with which the list repeats, in ms or as text.
+    every_ms: Option<Ms>,
+    /// What happens to the queue then. Required.
     queue: Option<OnClose>,
 }
 
 impl GateKeys {
     pub(crate) fn read(self, table: &Table<'_>) -> Result<Gate, ConfigError> {
-        let interval = |interval: &Spanned<Vec<f64>>| match interval.get_ref()[..] {
+        let ms = |list: &Vec<Ms>| list.iter().map(|ms| f64::from(*ms)).collect::<Vec<_>>();
+        let interval = |interval: &Spanned<Vec<Ms>>| match ms(interval.get_ref())[..] {
             [from_ms, to_ms] if MOMENT_MS.contains(&from_ms) && MOMENT_MS.contains(&to_ms) => {
                 Ok((ns(from_ms), ns(to_ms)))
             }
@@ -44,23 +50,23 @@ impl GateKeys {
 
 /// Reads the limits of the queue.
 pub(crate) fn queue(
-    time_ms: Option<f64>,
+    time_ms: Option<Ms>,
     packets: Option<u32>,
-    bytes: Option<u32>,
+    bytes: Option<Bytes>,
     table: &Table<'_>,
 ) -> Result<QueueSpec, ConfigError> {
-    let bytes = table.within("queue_bytes", bytes, &(1..=u32::MAX))?;
+    let bytes = table.within("queue_bytes", bytes, &(1..=u32::MAX.into()))?;
     let packets = table.within("queue_packets", packets, &(1..=u32::MAX))?;
     Ok(QueueSpec {
         time_ns: table.within("queue_ms", time_ms, &LENGTH_MS)?.map(ns),
-        bytes: bytes.map(u64::from),
+        bytes,
         packets: packets.map(u64::from),
     })
 }
 
 /// Reads the rate, which may be a trace, in the file or in one of its own.
 pub(crate) fn rate(
-    rate_kbps: Option<f64>,
+    rate_kbps: Option<Kbps>,
     trace: Option<String>,
     trace_ms: Option<Vec<u32>>,
     table: &Table<'_>,

@@ -1,6 +1,7 @@
 use std::ops::RangeInclusive;
 
-use config::ConfigError;
+use config::{ConfigError, Ms, Percent};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Model;
@@ -17,13 +18,17 @@ use crate::{
 const SOJOURN_MS: RangeInclusive<f64> = 1.0..=3_600_000.0;
 
 /// `[down.burst_loss]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keys {
-    good_ms: Option<f64>,
-    bad_ms: Option<f64>,
+    /// Mean length of good times, in ms or as text. Required.
+    good_ms: Option<Ms>,
+    /// Mean length of bad times, in ms or as text. Required.
+    bad_ms: Option<Ms>,
+    /// Whether bad times vary.
     bad_length: Option<BadLength>,
-    loss_percent: Option<f64>,
+    /// Loss in a bad time, 100 % by default.
+    loss_percent: Option<Percent>,
 }
 
 impl Keys {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use config::ConfigError;
+use config::{ConfigError, Percent};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Model;
@@ -13,13 +14,17 @@ use crate::{
 };
 
 /// `[down.gilbert_elliott]`
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keys {
-    p_percent: Option<f64>,
-    r_percent: Option<f64>,
-    good_loss_percent: Option<f64>,
-    bad_loss_percent: Option<f64>,
+    /// Chance of a step to turn bad. Required.
+    p_percent: Option<Percent>,
+    /// Chance of a step to turn good again. Required.
+    r_percent: Option<Percent>,
+    /// Loss in the good state, 0 by default.
+    good_loss_percent: Option<Percent>,
+    /// Loss in the bad state, 100 % by default.
+    bad_loss_percent: Option<Percent>,
 }
 
 impl Keys {

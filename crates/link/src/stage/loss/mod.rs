@@ -4,7 +4,7 @@ pub(super) mod burst;
 pub(super) mod gilbert_elliott;
 mod iid;
 
-use config::ConfigError;
+use config::{ConfigError, Percent};
 
 use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
 use crate::{
@@ -28,7 +28,7 @@ trait Model: Send {
 
 /// Reads the loss of a direction, of which there may be only one.
 pub(super) fn read(
-    iid_percent: Option<f64>,
+    iid_percent: Option<Percent>,
     burst: Option<burst::Keys>,
     chain: Option<gilbert_elliott::Keys>,
     table: &Table<'_>,
