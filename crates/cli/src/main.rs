@@ -36,6 +36,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Run(verb::run::Args),
+    Init(verb::init::Args),
     Codec(verb::codec::Args),
     Report(verb::report::Args),
     Compare(verb::compare::Args),
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         .init();
     let result = match verb {
         Verb::Run(args) => verb::run::run(&args),
+        Verb::Init(args) => verb::init::run(&args),
         Verb::Codec(args) => verb::codec::run(&args),
         Verb::Report(args) => verb::report::run(&args),
         Verb::Compare(args) => verb::compare::run(&args),

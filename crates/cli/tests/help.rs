@@ -12,6 +12,7 @@ fn help_matches_golden_files() {
     let verbs = [
         "",
         "run",
+        "init",
         "codec",
         "report",
         "compare",

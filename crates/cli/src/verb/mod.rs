@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod driver;
 pub(crate) mod findings;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod link;
 pub(crate) mod man;
 pub(crate) mod networks;

@@ -1,0 +1,246 @@
+//! Requests of one template are one group, which one of them stands for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::notes::Notes;
+use crate::seen::Seen;
+use crate::slug::slug;
+
+/// The first and four others.
+const MAX_ORIGINS: usize = 5;
+/// The bodies of a study's own requests have at most 32 MiB in all.
+const MAX_BYTES: u64 = 30 << 20;
+
+/// Requests with the same method, origin and template of a path.
+pub(crate) struct Group<'a> {
+    /// Unique among the groups.
+    pub(crate) name: String,
+    pub(crate) path: String,
+    /// The name of its origin; none for the first.
+    pub(crate) origin: Option<String>,
+    pub(crate) times: u64,
+    /// The mean of the responses.
+    pub(crate) response_bytes: u64,
+    /// Whether all responses are as long.
+    pub(crate) alike: bool,
+    /// The request whose response is nearest to the mean.
+    pub(crate) typical: &'a Seen,
+}
+
+/// Where requests go besides the first origin, by name.
+pub(crate) struct Origin {
+    pub(crate) name: String,
+    /// Whether one connection was used for it and for the first.
+    pub(crate) shares_connections: bool,
+}
+
+/// The groups, the origins, and the group of each request; none if it is left out.
+pub(crate) struct Grouped<'a> {
+    pub(crate) groups: Vec<Group<'a>>,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) group_of: Vec<Option<usize>>,
+}
+
+pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
+    let names = origins_by_requests(seen);
+    let place = |origin: &str| names.iter().position(|name| *name == origin);
+    let mut by_template: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    let mut order: Vec<(usize, String)> = Vec::new();
+    for (index, request) in seen.iter().enumerate() {
+        let Some(place) = place(&request.origin).filter(|place| *place < MAX_ORIGINS) else {
+            notes.left_out(format!(
+                "a request to {}: a study has at most {MAX_ORIGINS} origins",
+                request.origin
+            ));
+            continue;
+        };
+        let key = (place, format!("{} {}", request.method, template(request)));
+        if !by_template.contains_key(&key) {
+            order.push(key.clone());
+        }
+        by_template.entry(key).or_default().push(index);
+    }
+    let mut grouped = Grouped {
+        groups: Vec::new(),
+        origins: Vec::new(),
+        group_of: vec![None; seen.len()],
+    };
+    let mut left_bytes = MAX_BYTES;
+    let mut names_of_groups = BTreeSet::new();
+    let mut paths = BTreeSet::new();
+    let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
+    for key in &order {
+        let indices = &by_template[key];
+        let requests = || indices.iter().map(|index| &seen[*index]);
+        let mean = requests().map(|r| r.response.bytes).sum::<u64>() / indices.len() as u64;
+        let Some(typical) = requests().min_by_key(|r| r.response.bytes.abs_diff(mean)) else {
+            continue;
+        };
+        let response_bytes = match &typical.response.json {
+            Some(json) => json.len() as u64,
+            None => mean,
+        };
+        let bytes = typical.request.bytes.saturating_add(response_bytes);
+        if bytes > left_bytes {
+            for _ in indices {
+                notes.left_out(format!(
+                    "a request with bodies of {bytes} bytes: a study has 32 MiB in all"
+                ));
+            }
+            continue;
+        }
+        left_bytes -= bytes;
+        let origin = (key.0 > 0).then(|| {
+            let taken: BTreeSet<String> = origin_names.values().cloned().collect();
+            let name = || unique(&slug(host(&typical.origin)), &taken);
+            origin_names.entry(key.0).or_insert_with(name).clone()
+        });
+        let mut path = template(typical).path_with_query(typical);
+        // The server knows a request by method and path alone.
+        if !paths.insert(format!("{} {path}", typical.method)) {
+            let begin = if path.contains('?') { '&' } else { '?' };
+            path = format!("{path}{begin}at={}", origin.as_deref().unwrap_or("first"));
+            paths.insert(format!("{} {path}", typical.method));
+        }
+        for index in indices {
+            grouped.group_of[*index] = Some(grouped.groups.len());
+        }
+        let name = name_of(typical, &names_of_groups);
+        names_of_groups.insert(name.clone());
+        grouped.groups.push(Group {
+            name,
+            path,
+            origin,
+            times: indices.len() as u64,
+            response_bytes,
+            alike: requests().all(|r| r.response.bytes == typical.response.bytes),
+            typical,
+        });
+    }
+    grouped.origins = origin_names
+        .into_iter()
+        .map(|(place, name)| Origin {
+            name,
+            shares_connections: share_connections(seen, names[0], names[place]),
+        })
+        .collect();
+    grouped
+}
+
+/// The origins: that of the first request, then the others, those with most requests first.
+fn origins_by_requests(seen: &[Seen]) -> Vec<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for request in seen {
+        *counts.entry(&request.origin).or_default() += 1;
+    }
+    let first = seen.first().map(|request| request.origin.as_str());
+    let mut names: Vec<&str> = counts.keys().copied().collect();
+    names.sort_by_key(|name| (Some(*name) != first, std::cmp::Reverse(counts[name])));
+    names
+}
+
+fn share_connections(seen: &[Seen], one: &str, other: &str) -> bool {
+    let of = |origin: &str| -> BTreeSet<&String> {
+        let requests = seen.iter().filter(|r| r.origin == origin);
+        requests.filter_map(|r| r.connection.as_ref()).collect()
+    };
+    !of(one).is_disjoint(&of(other))
+}
+
+/// The path without what differs between requests of one kind.
+struct Template {
+    path: String,
+    /// The names of the query's parameters.
+    query: Vec<String>,
+}
+
+impl std::fmt::Display for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}?{}", self.path, self.query.join("&"))
+    }
+}
+
+impl Template {
+    /// The template's path with the query of this request.
+    fn path_with_query(&self, request: &Seen) -> String {
+        match request.path.split_once('?') {
+            Some((_, query)) => format!("{}?{query}", self.path),
+            None => self.path.clone(),
+        }
+    }
+}
+
+fn template(request: &Seen) -> Template {
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let path = match file.rsplit_once('.') {
+        // Images, styles and scripts of one folder are one group, whatever their names.
+        Some((_, extension)) if request.response.json.is_none() && is_extension(extension) => {
+            format!("{folder}/file.{extension}")
+        }
+        _ => path.to_owned(),
+    };
+    let name = |part: &str| match part.split_once('=') {
+        Some((name, _)) => format!("{name}="),
+        // What has no name is x, of any length.
+        None if part.bytes().all(|b| b == b'x') => "x".to_owned(),
+        None => part.to_owned(),
+    };
+    Template {
+        path,
+        query: query.split('&').map(name).collect(),
+    }
+}
+
+fn is_extension(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+/// The last word of the path, with as much before it as makes it unique.
+fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
+    let path = request.path.split('?').next().unwrap_or_default();
+    let is_word = |part: &&str| part.chars().any(|c| c.is_ascii_alphabetic());
+    let words: Vec<String> = match template(request)
+        .path
+        .split('/')
+        .filter(is_word)
+        .collect::<Vec<_>>()
+    {
+        words if words.is_empty() => vec!["root".to_owned()],
+        words => words
+            .into_iter()
+            .map(slug)
+            .filter(|word| !word.is_empty())
+            .collect(),
+    };
+    let last = words.last().map_or_else(|| slug(path), Clone::clone);
+    let method = request.method.as_str().to_ascii_lowercase();
+    let candidates = [
+        last.clone(),
+        format!("{method}-{last}"),
+        words.join("-"),
+        format!("{method}-{}", words.join("-")),
+    ];
+    let short = |name: String| name.chars().take(40).collect::<String>();
+    let free = candidates
+        .into_iter()
+        .map(short)
+        .find(|name| !name.is_empty() && !taken.contains(name));
+    free.unwrap_or_else(|| unique(&method, taken))
+}
+
+fn unique(name: &str, taken: &BTreeSet<String>) -> String {
+    let name = if name.is_empty() { "other" } else { name };
+    let numbered = (2_u64..).map(|n| format!("{name}-{n}"));
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_default()
+}
+
+fn host(origin: &str) -> &str {
+    let (_, authority) = origin.split_once("://").unwrap_or(("", origin));
+    authority
+        .rsplit_once(':')
+        .map_or(authority, |(host, _)| host)
+}

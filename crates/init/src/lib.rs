@@ -1,0 +1,91 @@
+//! Writes a study for the requests that an app really makes: those of a HAR that a browser or a proxy
+//! saved, or of a `curl` command.
+//!
+//! The life of a request:
+//!
+//! 1. `har` or `curl` reads it as a `Seen`: when it was made, where to, and both
+//!    bodies.
+//! 2. `private` takes out what should not leave the user's machine: credentials, values of the
+//!    query, names and numbers in bodies and paths. Lengths stay, so that the study sends as many
+//!    bytes. What was left out or replaced is counted in `Notes`.
+//! 3. `group` folds requests of the same template, e.g. `/orders/17` and `/orders/18`, into one
+//!    group, which one of them stands for.
+//! 4. `workload` makes steps of their times: which requests overlapped, and where the user thought.
+//! 5. `text` writes the study with comments, and names its payload files.
+//!
+//! Files are the caller's.
+
+#![forbid(unsafe_code)]
+
+mod curl;
+mod group;
+mod har;
+mod json;
+mod notes;
+mod private;
+mod seen;
+mod slug;
+mod text;
+mod workload;
+
+pub use curl::CurlError;
+pub use har::HarError;
+pub use slug::slug;
+
+use notes::Notes;
+
+/// The longest HAR that a caller should read.
+pub const MAX_HAR_BYTES: u64 = 256 << 20;
+
+/// How often a study makes the request of a curl command.
+const CURL_REQUESTS: usize = 5;
+
+/// What the caller chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// The study's name: lower-case letters, digits and dashes.
+    pub name: &'a str,
+    /// The folder of payload files, relative to the study; none if there can be no such files, so
+    /// that bodies are written as sizes.
+    pub folder: Option<&'a str>,
+    /// Keep the values in JSON bodies and header fields. Credentials are left out all the same.
+    pub keep_values: bool,
+}
+
+/// A study and the files that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The study, in TOML.
+    pub study: String,
+    /// Payload files: each path as in the study, and its content.
+    pub files: Vec<(String, String)>,
+    /// What was left out, replaced or assumed: one line for each kind.
+    pub notes: Vec<String>,
+}
+
+/// Returns a commented study to be changed by hand.
+pub fn template(name: &str) -> String {
+    text::template(name)
+}
+
+/// Returns a study with the requests of a HAR (format 1.2).
+pub fn from_har(har: &[u8], options: &Options<'_>) -> Result<Written, HarError> {
+    let mut notes = Notes::default();
+    let seen = har::read(har, options.keep_values, &mut notes)?;
+    text::study("a HAR", &seen, options, notes).map_err(HarError::NoRequest)
+}
+
+/// Returns a study with the request of a `curl` command, as browsers write it with "copy as cURL".
+/// `read` returns the content of a file that the command names.
+pub fn from_curl(
+    command: &str,
+    options: &Options<'_>,
+    read: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<Written, CurlError> {
+    let mut notes = Notes::default();
+    let seen = curl::read(command, options.keep_values, read, &mut notes)?;
+    // The first on a connection, and others on the open one.
+    let seen = vec![seen; CURL_REQUESTS];
+    text::study("a curl command", &seen, options, notes)
+        .map_err(|reasons| CurlError::Request(reasons.join("; ")))
+}

@@ -1,0 +1,304 @@
+//! What should not leave the user's machine, and what stands in its place.
+
+use http::Uri;
+
+use crate::json;
+use crate::notes::Notes;
+
+/// Fields that a client or the lab sets by itself, and those of one connection or one part of a body.
+const SET_BY_CLIENTS: &[&str] = &[
+    "accept-encoding",
+    "alt-used",
+    "connection",
+    "content-digest",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "dnt",
+    "expect",
+    "host",
+    "http2-settings",
+    "if-range",
+    "keep-alive",
+    "origin",
+    "priority",
+    "proxy-connection",
+    "range",
+    "referer",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "via",
+];
+/// A field with one of these in its name is a credential.
+const CREDENTIALS: &[&str] = &[
+    "auth",
+    "cookie",
+    "credential",
+    "csrf",
+    "jwt",
+    "key",
+    "passw",
+    "secret",
+    "session",
+    "signature",
+    "token",
+    "xsrf",
+];
+/// Fields whose values say nothing about the user.
+const HARMLESS: &[&str] = &[
+    "accept",
+    "accept-language",
+    "cache-control",
+    "pragma",
+    "x-requested-with",
+];
+/// A longer part of a path that mixes letters and digits is taken for a token.
+const TOKEN_CHARS: usize = 16;
+/// What a study may have, with room for what tells two origins apart.
+const MAX_PATH_BYTES: usize = 1900;
+const MAX_FIELDS_BYTES: usize = 8000;
+/// Paths that begin like routes of the lab's server.
+const ROUTES: &[&str] = &[
+    "/health",
+    "/echo",
+    "/upload",
+    "/bytes/",
+    "/exchange/",
+    "/submit/",
+    "/commute.",
+];
+
+/// Returns the path with stand-ins for numbers, UUIDs, tokens and addresses, so that requests of one
+/// template get one path, and with stand-ins of the same length for the values of the query.
+pub(crate) fn path(uri: &Uri, notes: &mut Notes) -> String {
+    let segments = uri.path().split('/').map(|s| stand_in(s).unwrap_or(s));
+    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"));
+    if ROUTES.iter().any(|route| path.starts_with(route)) {
+        path.insert_str(0, "/app");
+        notes.replaced(format!("a path that is the lab's own, by {path}"));
+    }
+    if let Some(query) = uri.query() {
+        let parts: Vec<String> = query
+            .split('&')
+            .map(|part| query_part(part, notes))
+            .collect();
+        path = format!("{path}?{}", parts.join("&"));
+    }
+    if path.len() > MAX_PATH_BYTES {
+        path.truncate(MAX_PATH_BYTES);
+        // Half an escape is none.
+        if let Some(escape) = path[MAX_PATH_BYTES - 2..].find('%') {
+            path.truncate(MAX_PATH_BYTES - 2 + escape);
+        }
+    }
+    path
+}
+
+/// A path with only what one may have (RFC 3986 section 3.3): x for anything else.
+fn origin_form(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let plain = |(at, b): (usize, &u8)| match b {
+        b'%' if is_hex(at + 1) && is_hex(at + 2) => '%',
+        b if b.is_ascii_alphanumeric() || b"-._~!$&()*+,;=:@/".contains(b) => char::from(*b),
+        _ => 'x',
+    };
+    let mut plain: String = bytes.iter().enumerate().map(plain).collect();
+    plain.insert(0, '/');
+    // Some servers and clients make one slash of two.
+    while plain.contains("//") {
+        plain = plain.replace("//", "/");
+    }
+    plain
+}
+
+/// What stands for a part of a path that differs from request to request or from user to user.
+fn stand_in(segment: &str) -> Option<&'static str> {
+    let hex = |c: char| c.is_ascii_hexdigit();
+    let is_uuid = || {
+        let lengths = segment.split('-').map(str::len);
+        lengths.eq([8, 4, 4, 4, 12]) && segment.chars().all(|c| c == '-' || hex(c))
+    };
+    let is_token = || {
+        segment.len() >= TOKEN_CHARS
+            && segment.contains(|c: char| c.is_ascii_digit())
+            && segment.contains(|c: char| c.is_ascii_alphabetic())
+            && !segment.contains('.')
+    };
+    if segment.is_empty() {
+        None
+    } else if matches!(segment, "." | "..") {
+        Some("x")
+    } else if segment.chars().all(|c| c.is_ascii_digit()) {
+        Some("1")
+    } else if is_uuid() {
+        Some("00000000-0000-4000-8000-000000000000")
+    } else if segment.contains('@') || segment.to_ascii_lowercase().contains("%40") {
+        Some("someone")
+    } else if is_token() {
+        Some("token")
+    } else {
+        None
+    }
+}
+
+/// `name=xxx` for `name=abc`. What has no name is a value.
+fn query_part(part: &str, notes: &mut Notes) -> String {
+    let is_name = |name: &str| {
+        let valid = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        name.len() <= 32 && name.chars().all(valid) && stand_in(name).is_none()
+    };
+    let (name, value) = match part.split_once('=') {
+        Some((name, value)) if is_name(name) => (format!("{name}="), value),
+        None if is_name(part) => (part.to_owned(), ""),
+        _ => (String::new(), part),
+    };
+    if !value.is_empty() {
+        notes.replaced("values in the query of a URL, by x of the same length");
+    }
+    format!("{name}{}", "x".repeat(value.len()))
+}
+
+/// Returns the header fields that a study can send, names in lower case.
+pub(crate) fn headers(
+    fields: &[(&str, &str)],
+    keep_values: bool,
+    notes: &mut Notes,
+) -> Vec<(String, String)> {
+    let mut kept: Vec<(String, String)> = Vec::new();
+    let mut left_bytes = MAX_FIELDS_BYTES;
+    for (name, value) in fields {
+        let (name, value) = (name.to_ascii_lowercase(), value.trim());
+        let set_by_clients = || {
+            let of_others = name.starts_with("sec-") || name.starts_with("x-commute-");
+            let of_grpc = name.starts_with("grpc-") || name.ends_with("-bin");
+            of_others || of_grpc || SET_BY_CLIENTS.contains(&name.as_str())
+        };
+        if name.starts_with(':') || value.is_empty() || set_by_clients() {
+            continue;
+        }
+        let is_name = http::HeaderName::from_bytes(name.as_bytes()).is_ok() && name.len() <= 64;
+        let bytes = name.len() + value.len();
+        if !is_name || bytes > left_bytes {
+            notes.left_out("a header field that is too long, or whose name is not valid");
+        } else if CREDENTIALS.iter().any(|part| name.contains(part)) {
+            notes.left_out(format!("the header field {name}"));
+        } else if kept.iter().any(|(known, _)| *known == name) {
+            notes.left_out(format!("a second header field {name}"));
+        } else if keep_values || HARMLESS.contains(&name.as_str()) {
+            let visible = |c: char| {
+                if c == ' ' || c.is_ascii_graphic() {
+                    c
+                } else {
+                    'x'
+                }
+            };
+            left_bytes -= bytes;
+            kept.push((name, value.chars().map(visible).collect()));
+        } else {
+            notes.replaced(format!(
+                "the value of the header field {name}, by x of the same length"
+            ));
+            left_bytes -= bytes;
+            kept.push((name, "x".repeat(value.len())));
+        }
+    }
+    kept
+}
+
+/// Returns the text if it is JSON, with its values replaced unless they are to be kept.
+pub(crate) fn json(text: &str, keep_values: bool, notes: &mut Notes) -> Option<String> {
+    if text.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
+        return None;
+    }
+    if keep_values {
+        return Some(text.to_owned());
+    }
+    notes.replaced("the values in a JSON body, by others of the same length");
+    Some(json::without_values(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain_path(url: &str) -> String {
+        path(&url.parse().unwrap(), &mut Notes::default())
+    }
+
+    #[test]
+    fn requests_of_one_template_get_one_path() {
+        for (url, plain) in [
+            ("https://a.example", "/"),
+            ("https://a.example/v1/orders", "/v1/orders"),
+            ("https://a.example/orders/17/items/4", "/orders/1/items/1"),
+            ("https://a.example/orders/20000", "/orders/1"),
+            (
+                "https://a.example/u/3F2504E0-4F89-11D3-9A0C-0305E82C3301",
+                "/u/00000000-0000-4000-8000-000000000000",
+            ),
+            ("https://a.example/u/jo%40b.example/x", "/u/someone/x"),
+            ("https://a.example/s/Zm9vYmFyYmF6cXV4MTIz/x", "/s/token/x"),
+            (
+                "https://a.example/app.4f3a2b1c9d8e7f6a.js",
+                "/app.4f3a2b1c9d8e7f6a.js",
+            ),
+            (
+                "https://a.example/a?page=2&q=caf%C3%A9",
+                "/a?page=x&q=xxxxxxxxx",
+            ),
+            ("https://a.example/a?flag&17&=v", "/a?flag&xx&=x"),
+            ("https://a.example//a///b/", "/a/b/"),
+            ("https://a.example/a'b/../c%zz", "/axb/x/cxzz"),
+            ("https://a.example/echo", "/app/echo"),
+        ] {
+            assert_eq!(plain_path(url), plain, "{url}");
+            let again = plain_path(&format!("https://a.example{plain}"));
+            assert_eq!(again, plain, "not stable");
+        }
+    }
+
+    #[test]
+    fn credentials_go_and_other_values_are_replaced() {
+        let fields = [
+            (":authority", "a.example"),
+            ("Accept", "application/json"),
+            ("Cookie", "id=1"),
+            ("Authorization", "Bearer abc"),
+            ("X-Api-Key", "abc"),
+            ("X-CSRF-Token", "abc"),
+            ("sec-ch-ua", "x"),
+            ("Host", "a.example"),
+            ("X-Account", "jo 17"),
+            ("x-account", "again"),
+            ("bad name", "x"),
+        ];
+        let mut notes = Notes::default();
+        let kept = headers(&fields, false, &mut notes);
+        let pair = |n: &str, v: &str| (n.to_owned(), v.to_owned());
+        let expected = [
+            pair("accept", "application/json"),
+            pair("x-account", "xxxxx"),
+        ];
+        assert_eq!(kept, expected);
+        assert_eq!(
+            notes.lines(),
+            [
+                "left out: a header field that is too long, or whose name is not valid",
+                "left out: a second header field x-account",
+                "left out: the header field authorization",
+                "left out: the header field cookie",
+                "left out: the header field x-api-key",
+                "left out: the header field x-csrf-token",
+                "replaced: the value of the header field x-account, by x of the same length",
+            ]
+        );
+        let kept = headers(&fields, true, &mut Notes::default());
+        assert_eq!(kept[1], pair("x-account", "jo 17"));
+        assert_eq!(kept.len(), 2);
+    }
+}

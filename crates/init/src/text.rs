@@ -1,0 +1,245 @@
+//! The text of a study, with comments.
+
+use crate::group::{self, Group, Grouped, Origin};
+use crate::notes::Notes;
+use crate::seen::{Body, Seen};
+use crate::workload::{self, Step, Times};
+use crate::{Options, Written};
+
+/// Everything above the workload, but the name.
+const HEAD: &str = include_str!("head.toml");
+/// The workload of the template.
+const EXAMPLE: &str = include_str!("example.toml");
+
+pub(crate) fn template(name: &str) -> String {
+    format!(
+        "{}{HEAD}\n{EXAMPLE}",
+        begin(name, "A study is one question.")
+    )
+}
+
+/// The study of these requests, which are in order of their starts; or, if none can be sent, the reasons.
+pub(crate) fn study(
+    from: &str,
+    seen: &[Seen],
+    options: &Options<'_>,
+    mut notes: Notes,
+) -> Result<Written, Vec<String>> {
+    let Grouped {
+        groups,
+        origins,
+        group_of,
+    } = group::group(seen, &mut notes);
+    if groups.is_empty() {
+        return Err(notes.lines());
+    }
+    let steps = workload::steps(seen, &group_of, &mut notes);
+    let requests: u64 = groups.iter().map(|group| group.times).sum();
+    let about = format!(
+        "Written from {from}: {requests} request{} in {} group{}.",
+        plural(requests),
+        groups.len(),
+        plural(groups.len() as u64)
+    );
+    let mut study = begin(options.name, &about) + HEAD;
+    study += &origins_table(&origins);
+    study += "\n# What the app does, in order. Times and pauses are those that were seen; requests that overlapped\n\
+              # are made all at once.\n";
+    let mut writer = Writer {
+        groups: &groups,
+        folder: options.folder,
+        files: Vec::new(),
+        explained: vec![false; groups.len()],
+    };
+    for step in &steps {
+        study += &writer.step(step);
+    }
+    let files = writer.files;
+    Ok(Written {
+        study,
+        files,
+        notes: notes.lines(),
+    })
+}
+
+fn begin(name: &str, about: &str) -> String {
+    format!(
+        "# {about}\n\
+         # Every key is in docs/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
+         # time, `commute run FILE` measures.\n\
+         name = {}\n",
+        string(name)
+    )
+}
+
+fn plural(n: u64) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+fn origins_table(origins: &[Origin]) -> String {
+    if origins.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n# Hosts besides that of the first request. \"same-server\": clients may use one connection for\n\
+                    # both; \"own-server\": they cannot.\n[origins]\n"
+        .to_owned();
+    for Origin {
+        name,
+        shares_connections,
+    } in origins
+    {
+        let at = if *shares_connections {
+            "same-server"
+        } else {
+            "own-server"
+        };
+        text += &format!("{} = \"{at}\"\n", key(name));
+    }
+    text
+}
+
+/// Writes steps, and a payload file for each body that is JSON.
+struct Writer<'a> {
+    groups: &'a [Group<'a>],
+    folder: Option<&'a str>,
+    files: Vec<(String, String)>,
+    /// Whether a group's comment has been written.
+    explained: Vec<bool>,
+}
+
+impl Writer<'_> {
+    fn step(&mut self, step: &Step) -> String {
+        match step {
+            Step::PauseMs(ms) => format!("\n[[step]]\npause_ms = {ms}\n"),
+            Step::Calls(calls) => {
+                let pairs = self.call(*calls).join("\n");
+                format!("\n{}[[step]]\n{pairs}\n", self.comment(calls.0))
+            }
+            Step::Parallel(all) => {
+                let mut text = String::from("\n");
+                for (group, _) in all {
+                    text += &self.comment(*group);
+                }
+                text += "[[step]]\nparallel = true\nsteps = [\n";
+                for calls in all {
+                    text += &format!("    {{ {} }},\n", self.call(*calls).join(", "));
+                }
+                text + "]\n"
+            }
+        }
+    }
+
+    /// What a group is, before its first step.
+    fn comment(&mut self, index: usize) -> String {
+        if std::mem::replace(&mut self.explained[index], true) {
+            return String::new();
+        }
+        let group = &self.groups[index];
+        let Seen {
+            method, request, ..
+        } = group.typical;
+        let mut text = format!("# {}: {method}", group.name);
+        if request.bytes > 0 {
+            text += &format!(" with {} bytes", request.bytes);
+        }
+        text += &format!(", answered with {} bytes", group.response_bytes);
+        if !group.alike {
+            let what = if group.typical.response.json.is_some() {
+                "a typical one of"
+            } else {
+                "the mean of"
+            };
+            text += &format!(", {what} {}", group.times);
+        }
+        text + ".\n"
+    }
+
+    /// The keys of a call with their values.
+    fn call(&mut self, (index, times): Times) -> Vec<String> {
+        let group = &self.groups[index];
+        let typical = group.typical;
+        let mut pairs = vec![
+            format!("call = {}", string(&group.name)),
+            format!("method = \"{}\"", typical.method),
+            format!("path = {}", string(&group.path)),
+        ];
+        if let Some(origin) = &group.origin {
+            pairs.push(format!("origin = {}", string(origin)));
+        }
+        if !typical.headers.is_empty() {
+            let fields = typical.headers.iter();
+            let fields: Vec<String> = fields
+                .map(|(name, value)| format!("{} = {}", key(name), string(value)))
+                .collect();
+            pairs.push(format!("headers = {{ {} }}", fields.join(", ")));
+        }
+        let bytes = typical.request.bytes;
+        pairs.extend(self.body(
+            &group.name,
+            "request",
+            "content_type",
+            &typical.request,
+            bytes,
+        ));
+        let bytes = group.response_bytes;
+        pairs.extend(self.body(
+            &group.name,
+            "response",
+            "response_type",
+            &typical.response,
+            bytes,
+        ));
+        if times > 1 {
+            pairs.push(format!("times = {times}"));
+        }
+        pairs
+    }
+
+    fn body(
+        &mut self,
+        group: &str,
+        what: &str,
+        type_key: &str,
+        body: &Body,
+        bytes: u64,
+    ) -> Vec<String> {
+        if bytes == 0 {
+            return Vec::new();
+        }
+        let content_type = body.content_type.as_deref();
+        let is_plain_json = content_type.is_none_or(|t| t == "application/json");
+        let pair_of_type = |t: &str| format!("{type_key} = {}", string(t));
+        match (self.folder, &body.json) {
+            (Some(folder), Some(json)) => {
+                let file = format!("{folder}/{group}-{what}.json");
+                let pair = format!("{what} = {}", string(&file));
+                if !self.files.iter().any(|(known, _)| *known == file) {
+                    self.files.push((file, json.clone()));
+                }
+                let of_type = content_type.filter(|_| !is_plain_json).map(pair_of_type);
+                std::iter::once(pair).chain(of_type).collect()
+            }
+            _ => {
+                let json = body.json.as_ref().map(|_| "application/json");
+                let of_type = content_type.or(json).map(pair_of_type);
+                std::iter::once(format!("{what}_bytes = {bytes}"))
+                    .chain(of_type)
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A string of TOML.
+fn string(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A key of TOML.
+fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => string(name),
+    }
+}
