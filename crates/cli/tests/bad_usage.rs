@@ -64,7 +64,7 @@ const CASES: &[Case] = &[
     ),
     (
         &["networks", "check", "none.toml"],
-        &["none.toml", "No such file"],
+        &["none.toml", "there is no such file"],
     ),
     (
         &["link", "true-metroo", "--", "true"],

@@ -94,7 +94,7 @@ fn own_requests_are_sent_and_answered_byte_for_byte() {
     let refused = STUDY.replace("+gzip-6", "");
     sandbox.write("own.toml", &refused);
     let output = sandbox.run(&["run", "own.toml", "--dry-run"]).exits_with(1);
-    let reason = "own.toml:17: arm `h2 protobuf`: codec = \"protobuf\" is for JSON, and a body of \
+    let reason = "own.toml:17:1: arm `h2 protobuf`: codec = \"protobuf\" is for JSON, and a body of \
                   made-up bytes is application/octet-stream; leave `codec` out";
     assert!(output.stderr.contains(reason), "{output}");
     let study = STUDY.replace("codec = \"protobuf+gzip-6\"\n", "");
