@@ -359,7 +359,7 @@ fn what_only_the_labs_servers_do_is_refused() {
     for (text, message) in [
         (
             with(ONE_ARM, "[[step]]\ncall = \"echo\"\n"),
-            "mine.toml:16: group `echo`: a `call` without `path` asks for what only the lab's servers answer",
+            "mine.toml:16:8: group `echo`: a `call` without `path` asks for what only the lab's servers answer",
         ),
         (
             with(ONE_ARM, "[[step]]\nget = \"file\"\nbytes = 7\n"),
@@ -379,15 +379,15 @@ fn what_only_the_labs_servers_do_is_refused() {
         ),
         (
             two,
-            "mine.toml:12: arm `hyper h1 (go server)`: a server of your own, [server] with `url`, is every arm's",
+            "mine.toml:12:1: arm `hyper h1 (go server)`: a server of your own, [server] with `url`, is every arm's",
         ),
         (
             string,
-            "mine.toml:8: server: write a server of your own as [server] url",
+            "mine.toml:8:10: server: write a server of your own as [server] url",
         ),
         (
             no_url,
-            "mine.toml:9: url: `https://localhost:9443`: behind the emulated link",
+            "mine.toml:9:7: url: `https://localhost:9443`: behind the emulated link",
         ),
         (typo, "unknown field `adress`"),
         (no_ca, "basic.toml: no certificate in PEM"),
