@@ -8,6 +8,6 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(text) = str::from_utf8(data) {
-        Manifest::parse(text).ok();
+        Manifest::parse("stack.toml", text).ok();
     }
 });

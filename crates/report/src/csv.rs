@@ -3,7 +3,7 @@
 use ::csv::{Terminator, WriterBuilder};
 use record::{Call, CallResult, Cell, CellStatus, RunData};
 
-/// The columns of [`csv`].
+/// The columns of [`csv()`].
 pub const COLUMNS: [&str; 35] = [
     "study",
     "seed",

@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// Random seed; overrides the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     seed: Option<u64>,
-    /// Server of all arms, e.g. go, or the URL of your own, e.g. https://api.example.com; overrides
+    /// Server of all arms, e.g. go, or the URL of your own, `https://HOST`; overrides
     /// the study's
     #[arg(long, value_name = "NAME|URL", conflicts_with = "resume")]
     server: Option<String>,
