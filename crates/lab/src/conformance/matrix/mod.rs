@@ -231,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn published_matrix_has_each_case_once_and_its_readme_is_made_from_it() {
+        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/stacks-matrix");
+        let matrix = Matrix::read(&published).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        let twice = matrix
+            .findings
+            .iter()
+            .map(key)
+            .filter(|k| !seen.insert(k.clone()));
+        assert_eq!(twice.collect::<Vec<_>>(), [""; 0]);
+        testing::golden(published.join("README.md"), &matrix.markdown());
+    }
+
+    #[test]
     fn untested_drivers_and_cases_are_kept() {
         assert_eq!(kept(None), ["a h1 reset Pass", "b h1 reset Fail(\"once\")"]);
         assert_eq!(
