@@ -152,6 +152,7 @@ impl Lab {
                  status 400"
             ));
         }
+        warnings.extend(plan.repeated_files());
         warnings
     }
 

@@ -34,6 +34,24 @@ pub struct PathSpec {
 }
 
 impl PathSpec {
+    /// Returns whether two runs with the same packets differ in what becomes of them: whether anything
+    /// is drawn at random, or depends on when a trace or a schedule of outages began.
+    pub fn leaves_to_chance(&self) -> bool {
+        let is_trace = matches!(self.rate, RateSpec::Trace(_));
+        let stages = [
+            self.loss.is_some(),
+            self.reorder.is_some(),
+            self.gate.is_some(),
+        ];
+        is_trace || self.jitter_ns > 0 || stages.contains(&true)
+    }
+
+    /// Returns how many bytes the queue holds; `None` if its bytes are not limited.
+    pub fn queue_bytes(&self) -> Option<u64> {
+        let bytes = self.queue_limits().bytes;
+        (bytes < u64::MAX).then_some(bytes)
+    }
+
     /// Returns the queue's limits, with its time converted to bytes at the (mean) rate.
     pub(crate) fn queue_limits(&self) -> QueueLimits {
         let by_time = self

@@ -55,6 +55,7 @@ mod population;
 mod quantity;
 mod regret;
 mod repeat;
+mod repeated_packets;
 mod sending;
 mod sentence;
 mod setup;

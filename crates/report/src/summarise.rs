@@ -15,8 +15,8 @@ use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{
-    answer, compare, configuration, cost, external, noise, pairing, repeat, sending, sentence,
-    setup, sweep,
+    answer, compare, configuration, cost, external, noise, pairing, repeat, repeated_packets,
+    sending, sentence, setup, sweep,
 };
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -52,7 +52,7 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|network| sentence::invalid(&network.name, &network.arms))
             .collect(),
         a_a: a_a(&networks),
-        notes: notes(data, &networks, &comparisons, &noise),
+        notes: notes(&summariser, &networks, &comparisons, &noise),
         comparisons,
         sweeps: sweep::sweeps(run, &networks),
         cells: summariser.cells.counts(data, |_, _| true),
@@ -295,11 +295,12 @@ fn a_a(networks: &[NetworkSummary]) -> AaCheck {
 }
 
 fn notes(
-    data: &RunData,
+    summariser: &Summariser<'_>,
     networks: &[NetworkSummary],
     comparisons: &ComparisonCounts,
     noise: &[ArmNoise],
 ) -> Vec<String> {
+    let data = summariser.data;
     let mut notes = Vec::new();
     if comparisons.all > 0 {
         notes.push(format!(
@@ -349,6 +350,7 @@ fn notes(
         );
     }
     notes.extend(noise::note(noise));
+    notes.extend(repeated_packets::note(summariser.run, &summariser.cells));
     let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);

@@ -6,6 +6,7 @@ pub(crate) mod estimate;
 pub(crate) mod expansion;
 pub(crate) mod own;
 pub(crate) mod remaining;
+mod repeated_files;
 pub(crate) mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
