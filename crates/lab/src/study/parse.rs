@@ -1,40 +1,33 @@
 //! Parses a study and reports every mistake with its line.
 
+mod arm;
+mod suitability;
 mod tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use config::{Bytes, ConfigError, Ms, Percent, Seconds, Source};
+use config::{ConfigError, Ms, Percent, Seconds, Source};
 use driver::manifest::{Certificate, OWN_SERVER};
-use driver::protocol::{Codec, Discovery, Policy, Protocol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::count::StepCount;
 use super::external::{ExternalServer, RawServer, ServerUrl};
-use super::load::check_loads;
-use super::origins::{self, ArmOrigins, Placement, RawOrigins};
+use super::origins::{self, Placement, RawOrigins};
 use super::own::{self, PayloadFiles, ReadFile, read_file};
-use super::steps::{MAX_STEPS, RawStep, Surroundings};
-use super::sweep::{RawSweep, Sweep, arm_at};
+use super::steps::{RawStep, Surroundings};
+use super::sweep::{RawSweep, Sweep};
 use super::units::to_ns;
-use super::{
-    Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, ServerFault, Step, Study,
-};
-use crate::plan::expansion::Slots;
+use super::{Arm, Study};
 use crate::slug::slug;
+use arm::{RawArm, contradiction};
 
-/// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
-const MIN_PACKET_THRESHOLD: u32 = 3;
-/// Round trips; later than that, the probe timeout has fired.
-const MAX_TIME_THRESHOLD: f64 = 10.0;
-/// A JIT compiles hot code after some ten thousand calls; more would only take time.
-const MAX_WARMUP_CALLS: u32 = 20_000;
 /// Some weeks of cells; the plan is kept in memory.
 const MAX_BLOCKS: u32 = 100_000;
 const DEFAULT_TIMEOUT_NS: u64 = 30_000_000_000;
+/// A file that is at most half as long again is still of the same size class.
+const MAX_VARY_PERCENT: f64 = 50.0;
 /// Names are part of file names, which have at most 255 bytes.
 const MAX_NAME_CHARS: usize = 64;
 /// What people try, and what to write instead.
@@ -83,9 +76,6 @@ impl Study {
         schema
     }
 }
-
-/// A file that is at most half as long again is still of the same size class.
-const MAX_VARY_PERCENT: f64 = 50.0;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -152,67 +142,8 @@ fn default_seed() -> u64 {
     1
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct RawArm {
-    /// Unique in the study; stack and protocol by default.
-    name: Option<String>,
-    /// A driver's name: `commute stacks` lists them.
-    stack: String,
-    /// The protocol, or `auto`: as the client decides for each request.
-    protocol: Protocol,
-    /// Codec of exchanges, e.g. `msgpack` or `json+gzip-6`.
-    codec: Option<Codec>,
-    /// The server at the far end: `commute`, `go`, `envoy` or `envoy-l4`.
-    server: Option<String>,
-    /// What is wrong with HTTP/3 of the server, while TCP works.
-    fault: Option<ServerFault>,
-    /// How many later packets must be acknowledged before the server takes one for lost: at least 3.
-    packet_threshold: Option<u32>,
-    /// After how many round trips the server takes a packet for lost: above 1.
-    time_threshold: Option<f64>,
-    /// How the connection is secured.
-    #[serde(default = "default_security")]
-    security: Security,
-    /// How every request proves who sends it.
-    auth: Option<AuthScheme>,
-    /// Congestion control of both ends: `cubic` or `bbr`.
-    congestion: Option<String>,
-    /// Kind of all keys.
-    key: Option<Certificate>,
-    /// Length of the server's certificate chain.
-    #[serde(default)]
-    chain: Chain,
-    /// Requests to another origin that warm the runtime up; 0 is a cold process.
-    warmup_calls: Option<u32>,
-    /// `frame:60`: the application sees the end of a request at its next frame.
-    observe: Option<String>,
-    /// HTTP/3 is discovered instead of being forced.
-    discovery: Option<Discovery>,
-    /// How a client with `protocol = "auto"` decides.
-    policy: Option<Policy>,
-    /// Whether requests share connections.
-    #[serde(default)]
-    connections: Connections,
-    /// New connections use the session tickets of the last one.
-    #[serde(default)]
-    resumption: bool,
-    /// How the requests of a step with `times` follow each other: `sequential`, `paused:3000ms`, `parallel` or `first-alone`.
-    #[serde(default)]
-    #[schemars(with = "String")]
-    access: Access,
-    /// gRPC: the payload's bytes in each part of a submitted message.
-    chunk_bytes: Option<Bytes>,
-    /// Where all origins of the study are.
-    origins: Option<ArmOrigins>,
-}
-
 fn percent(written: &Spanned<Percent>) -> f64 {
     (*written.get_ref()).into()
-}
-
-fn default_security() -> Security {
-    Security::Tls
 }
 
 impl RawStudy {
@@ -234,7 +165,7 @@ impl RawStudy {
             .map(|raw| RawStep::check(raw, &surroundings))
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
-        check_workload(&workload, &arms, &self.arm, source)?;
+        suitability::check_workload(&workload, &arms, &self.arm, source)?;
         if external.is_none() {
             own::for_lab_servers(&workload).map_err(|reason| source.error(&(0..0), reason))?;
         }
@@ -243,7 +174,7 @@ impl RawStudy {
                 .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
         }
         let sweep = Sweep::check(self.sweep, source)?;
-        check_levels(&sweep, &arms, &workload, &self.arm, source)?;
+        suitability::check_levels(&sweep, &arms, &workload, &self.arm, source)?;
         if let Some(percent) = &self.tail_percent {
             tail::check(percent, &workload, source)?;
         }
@@ -289,19 +220,6 @@ impl RawStudy {
             }
             RawServer::Named(_) => Ok(None),
         }
-    }
-
-    /// Returns what is wrong with the server that an arm names.
-    fn wrong_server(&self, arm: &RawArm) -> Option<String> {
-        let name = arm.server.as_deref()?;
-        let external = matches!(
-            self.server.as_ref().map(Spanned::get_ref),
-            Some(RawServer::External(_))
-        );
-        (external || ServerUrl::looks_like(name)).then(|| {
-            "a server of your own, [server] with `url`, is every arm's; leave the arm's `server` out"
-                .to_owned()
-        })
     }
 
     /// Returns the name of the server of arms that name none.
@@ -377,8 +295,8 @@ impl RawStudy {
         let mut arms: Vec<Arm> = Vec::new();
         for raw in &self.arm {
             let arm = raw.get_ref().to_arm(self);
-            let wrong = self
-                .wrong_server(raw.get_ref())
+            let wrong = (raw.get_ref())
+                .wrong_server(self)
                 .or_else(|| contradiction(&arm))
                 .or_else(|| arm.not_with_its_server())
                 .or_else(|| origins::contradiction(&arm));
@@ -423,229 +341,6 @@ impl RawStudy {
             )
         })
     }
-}
-
-/// Checks that the workload has requests, is not too long, and uses the codecs that arms name.
-fn check_workload(
-    workload: &[Step],
-    arms: &[Arm],
-    raw_arms: &[Spanned<RawArm>],
-    source: &Source<'_>,
-) -> Result<(), ConfigError> {
-    let count = StepCount::of(workload);
-    let unused = |arm: &Arm| count.encoded == 0 && arm.codec != Codec::plain(arm.protocol);
-    if let Some((arm, raw)) = arms.iter().zip(raw_arms).find(|(arm, _)| unused(arm)) {
-        return Err(source.error(
-            &raw.span(),
-            format!(
-                "arm `{}`: codec = \"{}\" has no effect, since no step is an exchange or a request of \
-                 the study's own; leave it out, or add a [[step]] with `exchange` and `message`",
-                arm.name,
-                arm.codec.name()
-            ),
-        ));
-    }
-    if count.calls == 0 {
-        return Err(source.error(
-            &(0..0),
-            "no [[step]] makes a request, so there is nothing to measure",
-        ));
-    }
-    let slots = Slots::of(arms).count();
-    let steps = (count.steps).saturating_add(count.calls.saturating_mul(slots));
-    if steps > MAX_STEPS {
-        return Err(source.error(
-            &(0..0),
-            format!("the workload has {steps} steps; at most {MAX_STEPS}"),
-        ));
-    }
-    let restarts = any_step(workload, &|step| matches!(step, Step::Restart));
-    if restarts && any_step(workload, &|step| matches!(step, Step::Load { .. })) {
-        return Err(source.error(
-            &(0..0),
-            "`restart` does not go with `for_s`, whose times count from the start of the run",
-        ));
-    }
-    if let Some(reason) = check_loads(workload) {
-        return Err(source.error(&(0..0), reason));
-    }
-    for (arm, raw) in arms.iter().zip(raw_arms) {
-        if let Some(reason) =
-            cannot_follow(arm, workload).or_else(|| own::not_with_arm(arm, workload))
-        {
-            return Err(source.error(&raw.span(), format!("arm `{}`: {reason}", arm.name)));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that every arm can be at every level of the sweep.
-fn check_levels(
-    sweep: &Sweep,
-    arms: &[Arm],
-    workload: &[Step],
-    raw_arms: &[Spanned<RawArm>],
-    source: &Source<'_>,
-) -> Result<(), ConfigError> {
-    for levels in sweep.combinations() {
-        for (arm, raw) in arms.iter().zip(raw_arms) {
-            let objection = match arm_at(arm, &levels) {
-                Ok(arm) => contradiction(&arm)
-                    .or_else(|| arm.not_with_its_server())
-                    .or_else(|| own::not_with_arm(&arm, workload)),
-                Err(e) => Some(e),
-            };
-            if let Some(e) = objection {
-                let at: Vec<String> = (levels.iter())
-                    .map(|level| format!("{}={}", level.setting, level.value))
-                    .collect();
-                let message = format!("arm `{}` at {}: {e}", arm.name, at.join(" "));
-                return Err(source.error(&raw.span(), message));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns why the workload has a step that the arm cannot follow, if it has.
-fn cannot_follow(arm: &Arm, steps: &[Step]) -> Option<String> {
-    let per_request = arm.behaviour.connections == Connections::PerRequest;
-    if arm.warmup_calls > 0 && any_step(steps, &|step| matches!(step, Step::Restart)) {
-        return Some("a `restart` step starts a cold process; leave out `warmup_calls`".to_owned());
-    }
-    let submits = any_step(steps, &|step| matches!(step, Step::Submit { .. }));
-    if per_request && any_step(steps, &|step| matches!(step, Step::Parallel(_))) {
-        Some("connections = \"per-request\" closes every connection before a request, so it does not go with parallel steps".to_owned())
-    } else if per_request && any_step(steps, &|step| matches!(step, Step::Load { .. })) {
-        Some("connections = \"per-request\" does not go with `for_s`: a driver cannot close a connection before each of a load's requests".to_owned())
-    } else if per_request && matches!(arm.behaviour.access, Access::Parallel | Access::FirstAlone) {
-        Some("connections = \"per-request\" closes every connection before a request, so its requests cannot overlap".to_owned())
-    } else if arm.auth == Some(AuthScheme::Hmac)
-        && any_step(steps, &|step| matches!(step, Step::Stream { .. }))
-    {
-        Some(
-            "auth = \"hmac\" signs requests and uploads, not the messages of a `stream`".to_owned(),
-        )
-    } else if arm.behaviour.chunk_bytes.is_some() && !submits {
-        Some("`chunk_bytes` has no effect, since no step is a `submit`; leave it out".to_owned())
-    } else {
-        None
-    }
-}
-
-fn any_step(steps: &[Step], is_wanted: &dyn Fn(&Step) -> bool) -> bool {
-    steps.iter().any(|step| {
-        is_wanted(step)
-            || match step {
-                Step::Repeat { steps, .. } | Step::Parallel(steps) => any_step(steps, is_wanted),
-                Step::Load { request, .. } => is_wanted(request),
-                Step::At { step, .. } => is_wanted(step),
-                _ => false,
-            }
-    })
-}
-
-impl RawArm {
-    /// A default name shows another server than the study's.
-    fn to_arm(&self, study: &RawStudy) -> Arm {
-        let plain = Arm::plain(&self.stack, self.protocol);
-        let name = match &self.server {
-            Some(other) if *other != study.server_name() => {
-                format!("{} ({other} server)", plain.name)
-            }
-            _ => plain.name,
-        };
-        Arm {
-            name: self.name.clone().unwrap_or(name),
-            codec: self.codec.clone().unwrap_or(plain.codec),
-            server: (self.server.clone()).unwrap_or_else(|| study.server_name()),
-            fault: self.fault,
-            packet_threshold: self.packet_threshold,
-            time_threshold: self.time_threshold,
-            security: self.security,
-            auth: self.auth,
-            congestion: self.congestion.clone(),
-            key: self.key.or(study.key),
-            chain: self.chain,
-            warmup_calls: self.warmup_calls.unwrap_or(study.warmup_calls),
-            observe: self.observe.clone(),
-            discovery: self.discovery,
-            policy: self.policy,
-            behaviour: Behaviour {
-                connections: self.connections,
-                resumption: self.resumption,
-                access: self.access,
-                chunk_bytes: self.chunk_bytes.map(u64::from),
-            },
-            origins: origins::of_arm(&study.origins, self.origins),
-            stack: plain.stack,
-            protocol: plain.protocol,
-        }
-    }
-}
-
-/// Returns what is wrong with an arm by itself.
-fn contradiction(arm: &Arm) -> Option<String> {
-    let codec = arm.codec.name();
-    if let Err(e) = codec.parse::<wire::Codec>() {
-        return Some(e.to_string());
-    }
-    let out_of_range = |round_trips: f64| !(round_trips > 1.0 && round_trips <= MAX_TIME_THRESHOLD);
-    let too_few = |packets| packets < MIN_PACKET_THRESHOLD;
-    let bad_frames = |observe: &str| frame_hz(observe).is_none();
-    match arm.protocol {
-        Protocol::Grpc if codec != "protobuf" => {
-            Some("gRPC always uses Protobuf here; leave `codec` out".to_owned())
-        }
-        _ if arm.discovery.is_some() && !matches!(arm.protocol, Protocol::H3 | Protocol::Auto) => {
-            Some(
-                "`discovery` says how HTTP/3 is found; use it with protocol = \"h3\" or \"auto\""
-                    .to_owned(),
-            )
-        }
-        _ if arm.policy.is_some() && arm.protocol != Protocol::Auto => Some(
-            "`policy` says how a client decides; use it with protocol = \"auto\"".to_owned(),
-        ),
-        _ if arm.protocol != Protocol::H3
-            && (arm.packet_threshold.is_some() || arm.time_threshold.is_some()) =>
-        {
-            Some(
-                "`packet_threshold` and `time_threshold` are QUIC's; use them with \
-                 protocol = \"h3\""
-                    .to_owned(),
-            )
-        }
-        _ if arm.time_threshold.is_some_and(out_of_range) => {
-            Some("time_threshold: above 1, and at most 10 round trips".to_owned())
-        }
-        _ if arm.packet_threshold.is_some_and(too_few) => Some(format!(
-            "packet_threshold: at least {MIN_PACKET_THRESHOLD}, the default of QUIC"
-        )),
-        _ if arm.observe.as_deref().is_some_and(bad_frames) => {
-            Some("observe: write e.g. \"frame:60\", with 1 to 1000 frames per second".to_owned())
-        }
-        Protocol::H2 | Protocol::H3 | Protocol::Auto if arm.security == Security::None => Some(
-            "security = \"none\" is for h1 and grpc only: no client has HTTP/2 or HTTP/3 without TLS"
-                .to_owned(),
-        ),
-        _ if arm.behaviour.chunk_bytes.is_some() && arm.protocol != Protocol::Grpc => {
-            Some("`chunk_bytes` is for gRPC's streams; use it with protocol = \"grpc\"".to_owned())
-        }
-        _ if arm.behaviour.chunk_bytes == Some(0) => {
-            Some("chunk_bytes = 0; at least 1".to_owned())
-        }
-        _ if arm.warmup_calls > MAX_WARMUP_CALLS => Some(format!(
-            "warmup_calls = {}; at most {MAX_WARMUP_CALLS}",
-            arm.warmup_calls
-        )),
-        _ => None,
-    }
-}
-
-/// The frames per second of `frame:HZ`.
-fn frame_hz(observe: &str) -> Option<u32> {
-    let hz = observe.strip_prefix("frame:")?.parse().ok()?;
-    (1..=1000).contains(&hz).then_some(hz)
 }
 
 #[cfg(test)]

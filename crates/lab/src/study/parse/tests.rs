@@ -3,8 +3,10 @@
 use driver::manifest::Certificate;
 use driver::protocol::Policy;
 
-use super::{Access, Arm, AuthScheme, Behaviour, Connections, Security, ServerFault, Step, Study};
 use crate::plan::tests::SMALL;
+use crate::study::{
+    Access, Arm, AuthScheme, Behaviour, Connections, Security, ServerFault, Step, Study,
+};
 
 fn refusal(text: &str) -> String {
     Study::parse("s.toml", text).unwrap_err().to_string()
