@@ -1,4 +1,4 @@
-//! Estimates how long a workload takes with an ideal stack, for plans and deadlines.
+//! Estimates how long a plan takes, and a workload with an ideal stack.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,62 @@ use wire::{Codec, Format, Name};
 
 use super::calls::{planned_calls, start_at_once};
 use super::workload::Workload;
+use super::{Block, Plan, PlannedCell, Shard};
 
+/// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
+/// Python on two cores.
+pub(super) const STARTUP_NS: u64 = 450_000_000;
+/// About how much longer it takes with a second server for the warm-up, and a runtime that needs
+/// one: 0.6 s on average over OkHttp, Cronet and libcurl on two cores.
+pub(super) const WARMUP_NS: u64 = 600_000_000;
 /// Payload of a full TCP segment over IPv4 with timestamps, at an MTU of 1500.
 const MSS_BYTES: u64 = 1448;
 /// RFC 6928.
 const INITIAL_WINDOW: u64 = 10 * MSS_BYTES;
+
+impl Plan {
+    /// Estimates how long a block takes when its cells run one at a time.
+    pub fn block_estimate_ns(&self, block: &Block) -> u64 {
+        let measuring_ns = self.measuring_estimates_ns(block.network);
+        let cells = block.cells.iter();
+        cells
+            .map(|cell| self.startup_estimate_ns(cell) + measuring_ns[cell.arm])
+            .sum()
+    }
+
+    /// Estimates how long a shard takes with `jobs` blocks in parallel. Cells start one after
+    /// another, and measure at the same time.
+    pub fn estimate_ns(&self, shard: Shard, jobs: u16) -> u64 {
+        let measuring_ns: Vec<Vec<u64>> = (0..self.networks.len())
+            .map(|network| self.measuring_estimates_ns(network))
+            .collect();
+        let of_block = |block: &Block| -> u64 {
+            let cells = block.cells.iter();
+            let measuring = |arm: usize| measuring_ns[block.network][arm] / u64::from(jobs.max(1));
+            cells
+                .map(|cell| self.startup_estimate_ns(cell) + measuring(cell.arm))
+                .sum()
+        };
+        self.shard(shard).map(of_block).sum()
+    }
+
+    /// By arm.
+    fn measuring_estimates_ns(&self, network: usize) -> Vec<u64> {
+        let pipe = Pipe::of(&self.networks[network].link);
+        (self.arm_workloads.iter())
+            .map(|workload| estimate_ns(workload, &pipe))
+            .collect()
+    }
+
+    fn startup_estimate_ns(&self, cell: &PlannedCell) -> u64 {
+        let restarts = self.workload.restarts.len() as u64;
+        let starts_ns = STARTUP_NS * (1 + restarts);
+        match self.study.arms[cell.arm].warmup_calls {
+            0 => starts_ns,
+            _ => starts_ns + WARMUP_NS,
+        }
+    }
+}
 
 /// The figures of a network that decide how long transfers take.
 #[derive(Clone, Copy, Debug)]

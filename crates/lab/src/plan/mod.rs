@@ -1,45 +1,27 @@
 //! Expands a study into a plan: every cell, in the order of running. Pure: the same study gives
 //! the same plan.
 
+mod block;
 pub(crate) mod calls;
 pub(crate) mod estimate;
 pub(crate) mod expansion;
 pub(crate) mod own;
+mod recorded;
 pub(crate) mod remaining;
 mod repeated_files;
 pub(crate) mod workload;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use driver::manifest::OWN_SERVER;
-use driver::protocol::Discovery;
-use record::{Planned, PlannedCall, Position};
-use sha2::{Digest, Sha256};
+use record::{Planned, Position};
 
-use crate::slug::slug;
 use crate::study::own::Form;
-use crate::study::{
-    Access, AuthScheme, Behaviour, Chain, Connections, Security, Study, StudyNetwork,
-};
-use calls::planned_calls;
-use estimate::{Pipe, estimate_ns};
+use crate::study::{Behaviour, Study, StudyNetwork};
+use block::draw;
 use expansion::Slots;
-use own::SentRequest;
 use workload::Workload;
 
-/// About how long it takes to start and end a server and a driver: 0.33 to 0.67 s for Rust and
-/// Python on two cores.
-const STARTUP_NS: u64 = 450_000_000;
-/// About how much longer it takes with a second server for the warm-up, and a runtime that needs
-/// one: 0.6 s on average over OkHttp, Cronet and libcurl on two cores.
-const WARMUP_NS: u64 = 600_000_000;
-
-/// What every result of a plaintext arm says.
-const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
-
-/// What every result of an arm says whose codec is not that of the study's own payloads.
-const ENCODED_BEFORE: &str = "the study's own payloads are encoded before the run: what encoding and \
-                              decoding take, `commute codec FILE` measures";
+pub use block::{Block, PlannedCell, Shard};
 
 /// Every cell of a study, and what is needed to run them.
 #[derive(Clone, Debug)]
@@ -56,37 +38,6 @@ pub struct Plan {
     pub arm_workloads: Vec<Workload>,
     /// The blocks in the order of running; shard i of n runs every n-th.
     pub blocks: Vec<Block>,
-}
-
-/// All arms on one network, back to back, with common random numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Block {
-    /// Index into [`Plan::networks`].
-    pub network: usize,
-    /// The block's number on its network, from 0.
-    pub number: u32,
-    /// Seed of the link's random draws, the same for every cell of the block.
-    pub link_seed: u64,
-    /// One cell per arm, in random order.
-    pub cells: Vec<PlannedCell>,
-}
-
-/// One arm in one block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlannedCell {
-    /// Index into the study's arms.
-    pub arm: usize,
-    /// The cell as `run.json` lists it.
-    pub planned: Planned,
-}
-
-/// One of `of` equal shares of a plan's blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// The share's number, from 1 to `of`.
-    pub index: usize,
-    /// How many shares there are.
-    pub of: usize,
 }
 
 impl Plan {
@@ -151,55 +102,6 @@ impl Plan {
         cells.map(of_cell).sum()
     }
 
-    /// Estimates how long a block takes when its cells run one at a time.
-    pub fn block_estimate_ns(&self, block: &Block) -> u64 {
-        let measuring_ns = self.measuring_estimates_ns(block.network);
-        let cells = block.cells.iter();
-        cells
-            .map(|cell| self.startup_estimate_ns(cell) + measuring_ns[cell.arm])
-            .sum()
-    }
-
-    /// By arm.
-    fn measuring_estimates_ns(&self, network: usize) -> Vec<u64> {
-        let pipe = Pipe::of(&self.networks[network].link);
-        (self.arm_workloads.iter())
-            .map(|workload| estimate_ns(workload, &pipe))
-            .collect()
-    }
-
-    fn startup_estimate_ns(&self, cell: &PlannedCell) -> u64 {
-        let restarts = self.workload.restarts.len() as u64;
-        let starts_ns = STARTUP_NS * (1 + restarts);
-        match self.study.arms[cell.arm].warmup_calls {
-            0 => starts_ns,
-            _ => starts_ns + WARMUP_NS,
-        }
-    }
-
-    /// Estimates how long a shard takes with `jobs` blocks in parallel. Cells start one after
-    /// another, and measure at the same time.
-    pub fn estimate_ns(&self, shard: Shard, jobs: u16) -> u64 {
-        let measuring_ns: Vec<Vec<u64>> = (0..self.networks.len())
-            .map(|network| self.measuring_estimates_ns(network))
-            .collect();
-        let of_block = |block: &Block| -> u64 {
-            let cells = block.cells.iter();
-            let measuring = |arm: usize| measuring_ns[block.network][arm] / u64::from(jobs.max(1));
-            cells
-                .map(|cell| self.startup_estimate_ns(cell) + measuring(cell.arm))
-                .sum()
-        };
-        self.shard(shard).map(of_block).sum()
-    }
-
-    /// Returns the planned calls as `run.json` lists them, without those that are bound by time.
-    pub fn calls(&self) -> Vec<PlannedCall> {
-        let mut calls = planned_calls(&self.workload);
-        calls.retain(|call| self.workload.load_of(call.id).is_none());
-        calls
-    }
-
     /// Returns how many arms a report compares with the baseline in each column of its tables: for
     /// every network, the populations of each group, the whole of a group of several calls, and the
     /// tail of each group if the study asks for it.
@@ -221,126 +123,11 @@ impl Plan {
         let tails = self.study.tail_percent.map_or(0, |_| groups.len());
         vec![compared; self.networks.len() * (populations.len() + wholes + loads + tails)]
     }
-
-    /// Returns the arms as `run.json` lists them.
-    pub fn arms(&self) -> Vec<record::Arm> {
-        let baseline = &self.study.arms[self.study.baseline];
-        self.study
-            .arms
-            .iter()
-            .map(|a| record::Arm {
-                name: a.name.clone(),
-                stack: a.stack.clone(),
-                protocol: a.protocol.name().to_owned(),
-                codec: a.codec.name().to_owned(),
-                server: (a.server != OWN_SERVER).then(|| a.server.clone()),
-                fault: a.fault.map(|fault| fault.name().to_owned()),
-                packet_threshold: a.packet_threshold,
-                time_threshold: a.time_threshold,
-                security: a.security.name().to_owned(),
-                congestion: a.congestion.clone(),
-                key: a.key.map(|key| key.name().to_owned()),
-                chain: (a.chain != Chain::Typical).then(|| a.chain.name().to_owned()),
-                warmup_calls: a.warmup_calls,
-                observe: a.observe.clone(),
-                discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
-                policy: a.policy.map(|policy| policy.name().to_owned()),
-                auth: a.auth.map(|auth: AuthScheme| auth.name().to_owned()),
-                connections: (a.behaviour.connections != Connections::Keep)
-                    .then(|| a.behaviour.connections.name().to_owned()),
-                resumption: a.behaviour.resumption,
-                access: (a.behaviour.access != Access::Sequential)
-                    .then(|| a.behaviour.access.name()),
-                chunk_bytes: a.behaviour.chunk_bytes,
-                origins: (a.origins.iter())
-                    .map(|(name, at)| (name.clone(), at.name().to_owned()))
-                    .collect(),
-                caveat: self.caveat(a),
-                same_as_baseline: a.name != baseline.name
-                    && crate::study::Arm {
-                        name: baseline.name.clone(),
-                        ..a.clone()
-                    } == *baseline,
-            })
-            .collect()
-    }
-
-    /// Describes each request of the study's own, and the bytes of bodies that arms send instead of it.
-    pub fn own_requests(&self) -> Vec<String> {
-        let arms = self.study.arms.iter().zip(&self.arm_workloads);
-        let forms: BTreeMap<Form, &Workload> = arms
-            .map(|(arm, workload)| (Form::of(arm), workload))
-            .collect();
-        let describe = |sent: &SentRequest| {
-            let others = forms.iter().filter(|(form, _)| **form != Form::AsTheyAre);
-            let others = others.filter_map(|(form, workload)| {
-                let encoded = workload.own.like(sent)?;
-                let (up, down) = (encoded.request_bytes(), encoded.answer_bytes());
-                Some(format!("; {}: {up} B, {down} B", form.name()))
-            });
-            sent.about() + &others.collect::<String>()
-        };
-        self.workload.own.iter().map(describe).collect()
-    }
-
-    /// Returns what every result of an arm says.
-    fn caveat(&self, arm: &crate::study::Arm) -> Option<String> {
-        let has_own = self.workload.own.iter().next().is_some();
-        let encoded = has_own && Form::of(arm) != Form::AsTheyAre;
-        let caveats = [
-            (arm.security == Security::None).then_some(PLAINTEXT),
-            encoded.then_some(ENCODED_BEFORE),
-        ];
-        let caveats: Vec<&str> = caveats.into_iter().flatten().collect();
-        (!caveats.is_empty()).then(|| caveats.join("; "))
-    }
-}
-
-impl Block {
-    fn new(study: &Study, network: usize, network_name: &str, number: u32) -> Block {
-        let link_seed = draw(study.seed, &["link", network_name], u64::from(number));
-        let mut order: Vec<usize> = (0..study.arms.len()).collect();
-        order.sort_by_cached_key(|&arm| {
-            draw(
-                study.seed,
-                &["order", network_name, &study.arms[arm].name],
-                u64::from(number),
-            )
-        });
-        let cells = order
-            .into_iter()
-            .zip(0..)
-            .map(|(arm, position)| {
-                let name = &study.arms[arm].name;
-                let planned = Planned {
-                    id: format!("{}_{number:03}_{}", slug(network_name), slug(name)),
-                    network: network_name.to_owned(),
-                    block: number,
-                    arm: name.clone(),
-                    position,
-                };
-                PlannedCell { arm, planned }
-            })
-            .collect();
-        Block {
-            network,
-            number,
-            link_seed,
-            cells,
-        }
-    }
-}
-
-/// Draws a number that depends on its arguments only, so that adding an arm or a network never
-/// changes the draws of another.
-fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
-    let text = format!("{seed}/{index}/{}", purpose.join("/"));
-    let hash = Sha256::digest(text.as_bytes());
-    u64::from_le_bytes(std::array::from_fn(|i| hash[i]))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::estimate::{STARTUP_NS, WARMUP_NS};
     use super::*;
     use driver::protocol::Action;
 

@@ -1,0 +1,103 @@
+//! A plan as `run.json` has it, for reports to read.
+
+use std::collections::BTreeMap;
+
+use driver::manifest::OWN_SERVER;
+use driver::protocol::Discovery;
+use record::PlannedCall;
+
+use super::Plan;
+use super::calls::planned_calls;
+use super::own::SentRequest;
+use super::workload::Workload;
+use crate::study::own::Form;
+use crate::study::{Access, AuthScheme, Chain, Connections, Security};
+
+/// What every result of a plaintext arm says.
+const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
+
+/// What every result of an arm says whose codec is not that of the study's own payloads.
+const ENCODED_BEFORE: &str = "the study's own payloads are encoded before the run: what encoding and \
+                              decoding take, `commute codec FILE` measures";
+
+impl Plan {
+    /// Returns the planned calls as `run.json` lists them, without those that are bound by time.
+    pub fn calls(&self) -> Vec<PlannedCall> {
+        let mut calls = planned_calls(&self.workload);
+        calls.retain(|call| self.workload.load_of(call.id).is_none());
+        calls
+    }
+
+    /// Returns the arms as `run.json` lists them.
+    pub fn arms(&self) -> Vec<record::Arm> {
+        let baseline = &self.study.arms[self.study.baseline];
+        self.study
+            .arms
+            .iter()
+            .map(|a| record::Arm {
+                name: a.name.clone(),
+                stack: a.stack.clone(),
+                protocol: a.protocol.name().to_owned(),
+                codec: a.codec.name().to_owned(),
+                server: (a.server != OWN_SERVER).then(|| a.server.clone()),
+                fault: a.fault.map(|fault| fault.name().to_owned()),
+                packet_threshold: a.packet_threshold,
+                time_threshold: a.time_threshold,
+                security: a.security.name().to_owned(),
+                congestion: a.congestion.clone(),
+                key: a.key.map(|key| key.name().to_owned()),
+                chain: (a.chain != Chain::Typical).then(|| a.chain.name().to_owned()),
+                warmup_calls: a.warmup_calls,
+                observe: a.observe.clone(),
+                discovery: a.discovery.map(|Discovery::AltSvc| "alt_svc".to_owned()),
+                policy: a.policy.map(|policy| policy.name().to_owned()),
+                auth: a.auth.map(|auth: AuthScheme| auth.name().to_owned()),
+                connections: (a.behaviour.connections != Connections::Keep)
+                    .then(|| a.behaviour.connections.name().to_owned()),
+                resumption: a.behaviour.resumption,
+                access: (a.behaviour.access != Access::Sequential)
+                    .then(|| a.behaviour.access.name()),
+                chunk_bytes: a.behaviour.chunk_bytes,
+                origins: (a.origins.iter())
+                    .map(|(name, at)| (name.clone(), at.name().to_owned()))
+                    .collect(),
+                caveat: self.caveat(a),
+                same_as_baseline: a.name != baseline.name
+                    && crate::study::Arm {
+                        name: baseline.name.clone(),
+                        ..a.clone()
+                    } == *baseline,
+            })
+            .collect()
+    }
+
+    /// Describes each request of the study's own, and the bytes of bodies that arms send instead of it.
+    pub fn own_requests(&self) -> Vec<String> {
+        let arms = self.study.arms.iter().zip(&self.arm_workloads);
+        let forms: BTreeMap<Form, &Workload> = arms
+            .map(|(arm, workload)| (Form::of(arm), workload))
+            .collect();
+        let describe = |sent: &SentRequest| {
+            let others = forms.iter().filter(|(form, _)| **form != Form::AsTheyAre);
+            let others = others.filter_map(|(form, workload)| {
+                let encoded = workload.own.like(sent)?;
+                let (up, down) = (encoded.request_bytes(), encoded.answer_bytes());
+                Some(format!("; {}: {up} B, {down} B", form.name()))
+            });
+            sent.about() + &others.collect::<String>()
+        };
+        self.workload.own.iter().map(describe).collect()
+    }
+
+    /// Returns what every result of an arm says.
+    fn caveat(&self, arm: &crate::study::Arm) -> Option<String> {
+        let has_own = self.workload.own.iter().next().is_some();
+        let encoded = has_own && Form::of(arm) != Form::AsTheyAre;
+        let caveats = [
+            (arm.security == Security::None).then_some(PLAINTEXT),
+            encoded.then_some(ENCODED_BEFORE),
+        ];
+        let caveats: Vec<&str> = caveats.into_iter().flatten().collect();
+        (!caveats.is_empty()).then(|| caveats.join("; "))
+    }
+}
