@@ -1,10 +1,13 @@
 //! Each contradiction is found, and honest rows that look odd are accepted.
 
-use super::*;
-use crate::study::Step;
-use driver::protocol::Until;
+use driver::protocol::{Clock, ErrorKind, Protocol, Until};
 use pump::TapRecord;
-use record::server_log::Transport;
+use record::State;
+use record::server_log::{ConnectionEvent, RequestEvent, Transport};
+
+use super::*;
+use crate::plan::workload::Workload;
+use crate::study::Step;
 
 /// The digest of the body, `{}`.
 const BODY_DIGEST: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";

@@ -1,0 +1,125 @@
+//! What a driver claims, and the circumstances of it.
+
+use std::collections::BTreeMap;
+
+use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row, Step};
+use record::{Call, CallResult, Exchange, Proof, State};
+
+use super::{Destination, Traffic};
+use crate::plan::workload::{Workload, encoded_message};
+
+/// The circumstances under which rows and log were made.
+pub(crate) struct Claim<'a> {
+    pub(crate) workload: &'a Workload,
+    pub(crate) protocol: Protocol,
+    /// The codec of exchanges.
+    pub(crate) codec: &'a str,
+    /// How every request proves who sends it, by its name in the server's log.
+    pub(crate) auth: Option<&'a str>,
+    /// How HTTP/3 is discovered, if it is not forced; until then HTTP/2 is right.
+    pub(crate) discovery: Option<Discovery>,
+    /// Where the requests of each origin must arrive, by the name in steps; empty if there is only one.
+    pub(crate) destinations: BTreeMap<Option<String>, Destination>,
+    pub(crate) clock: Clock,
+    /// CLOCK_MONOTONIC when the driver was sent its steps.
+    pub(crate) run_ns: u64,
+    /// Round trip of the empty link; no response can be faster.
+    pub(crate) rtt_ns: u64,
+    /// The rate that no download can exceed, if there is one.
+    pub(crate) down_bps: Option<u64>,
+    /// The rate that no upload can exceed, if there is one.
+    pub(crate) up_bps: Option<u64>,
+    pub(crate) warmed_up: bool,
+    /// What crossed the link.
+    pub(crate) traffic: Traffic,
+}
+
+impl Claim<'_> {
+    /// CLOCK_MONOTONIC when the steps were sent, or the first start by a clock of the driver's own.
+    pub(super) fn origin_ns(&self, rows: &[Row]) -> u64 {
+        match self.clock {
+            Clock::Monotonic => self.run_ns,
+            Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
+        }
+    }
+
+    /// Reports whether the client opens connections beforehand, by no call.
+    pub(super) fn decides(&self) -> bool {
+        self.protocol == Protocol::Auto
+    }
+
+    fn group(&self, row: &Row) -> Result<&str, String> {
+        let id = row.id;
+        let group = self.workload.group_name(id);
+        group.ok_or_else(|| format!("row for id {id}, which is not a call of this workload"))
+    }
+
+    pub(super) fn step(&self, id: u32) -> Option<&Step> {
+        self.workload.steps.get((id as usize).checked_sub(1)?)
+    }
+
+    /// Reports whether the call with this id sends a message in the arm's codec.
+    pub(super) fn encodes(&self, id: u32) -> bool {
+        let step = self.step(id);
+        step.is_some_and(|step| encoded_message(step).is_some())
+    }
+}
+
+/// Returns a call as its row claims it; `last` is the one before it.
+pub(super) fn claimed(
+    claim: &Claim<'_>,
+    row: &Row,
+    last: Option<&Call>,
+    origin_ns: u64,
+) -> Result<Call, String> {
+    let process = |id| claim.workload.process_of(id);
+    let earliest = last.is_none_or(|last| process(last.id) != process(row.id));
+    let first = !row.reused;
+    let state = match (first, row.early_data, row.resumed) {
+        (false, ..) => State::Warm,
+        (true, true, _) => State::EarlyData,
+        (true, false, true) => State::Resumed,
+        (true, false, false) if earliest && !claim.warmed_up => State::ColdProcess,
+        (true, false, false) => State::ColdConnection,
+    };
+    let since = |t: u64| t.saturating_sub(row.start_ns);
+    Ok(Call {
+        id: row.id,
+        group: claim.group(row)?.to_owned(),
+        connection: row.connection,
+        first,
+        state,
+        proof: Proof::Client,
+        protocol: row.protocol.unwrap_or(claim.protocol).name().to_owned(),
+        start_ns: row.start_ns.saturating_sub(origin_ns),
+        dns_ns: row.dns_ns.map(since),
+        connect_ns: row.connect_ns.map(since),
+        tls_ns: row.tls_ns.map(since),
+        request_sent_ns: row.request_sent_ns.map(since),
+        first_byte_ns: row.first_byte_ns.map(since),
+        end_ns: since(row.end_ns),
+        request_bytes: row.request_bytes,
+        response_bytes: row.response_bytes,
+        result: match &row.error {
+            None => CallResult::Ok,
+            Some(e) if e.kind == ErrorKind::Timeout => CallResult::TimedOut,
+            Some(e) => CallResult::Error {
+                kind: e.kind.name().to_owned(),
+                detail: e.detail.clone(),
+            },
+        },
+        server_hits: 0,
+        server_ns: None,
+        signed_ns: row.signed_ns.map(since),
+        verify_ns: None,
+        allocated_bytes: row.allocated_bytes,
+        allocations: row.allocations,
+        exchange: claim.encodes(row.id).then(|| Exchange {
+            created_ns: row.created_ns.map(since),
+            encoded_ns: row.encoded_ns.map(since),
+            received_ns: row.received_ns.map(since),
+            server_decode_ns: None,
+            server_encode_ns: None,
+        }),
+    })
+}

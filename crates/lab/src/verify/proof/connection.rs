@@ -1,0 +1,97 @@
+//! Whether a call came over the connection that its row claims.
+
+use driver::protocol::{Clock, Protocol, Row};
+use record::server_log::{ConnectionEvent, RequestEvent};
+
+use super::{Claim, Log};
+
+impl<'a> Log<'a> {
+    pub(super) fn check_connection(
+        &self,
+        claim: &Claim<'_>,
+        row: &Row,
+        hit: &RequestEvent,
+    ) -> Result<&'a ConnectionEvent, String> {
+        let id = row.id;
+        let asked = claim.protocol.name();
+        let saw = seen_protocol(hit);
+        if let Some(claimed) = row.protocol.map(Protocol::name)
+            && claimed != saw
+        {
+            return Err(format!(
+                "call {id}: the driver claims {claimed}, the server saw {saw}"
+            ));
+        }
+        let until_found = claim.discovery.is_some() && saw == Protocol::H2.name();
+        let decides = claim.decides();
+        if saw != asked && !until_found && !decides {
+            return Err(format!(
+                "call {id}: the arm asks for {asked}, the server saw {saw}"
+            ));
+        }
+        if row.early_data && !hit.early_data {
+            return Err(format!(
+                "call {id}: the driver claims accepted early data (0-RTT), the server saw none"
+            ));
+        }
+        let Some(connection) = self.connections.get(&hit.connection) else {
+            return Err(format!(
+                "call {id}: the server's log has no handshake for its connection {}",
+                hit.connection
+            ));
+        };
+        if let Some(port) = row.local_port
+            && port != connection.peer_port
+        {
+            return Err(format!(
+                "call {id}: the driver claims local port {port}, the server saw {}",
+                connection.peer_port
+            ));
+        }
+        let opened_it = self
+            .first
+            .get(&hit.connection)
+            .is_some_and(|(_, f)| *f == Some(id));
+        // Calls that wait for the same handshake may reach the server in any order.
+        let after_handshake = claim.clock == Clock::Own || row.start_ns > connection.at_ns;
+        // A client that decides may have opened it beforehand.
+        if row.reused && opened_it && after_handshake && !decides {
+            return Err(format!(
+                "call {id}: the driver claims a reused connection, the server saw a new one"
+            ));
+        }
+        if !row.reused && !opened_it && after_handshake && !row.early_data {
+            return Err(format!(
+                "call {id}: the driver claims a new connection, the server saw it on a used one"
+            ));
+        }
+        if !row.reused && row.resumed != connection.resumed {
+            let (claims, was) = (yes(row.resumed), yes(connection.resumed));
+            return Err(format!(
+                "call {id}: the driver claims resumed: {claims}, the server saw resumed: {was}"
+            ));
+        }
+        Ok(connection)
+    }
+
+    /// Returns when the last handshake before this one from the same port had completed, 0 for none.
+    pub(super) fn previous_on_port(&self, connection: &ConnectionEvent) -> u64 {
+        let earlier = self.connections.values().filter(|other| {
+            other.peer_port == connection.peer_port
+                && other.transport == connection.transport
+                && other.at_ns < connection.at_ns
+        });
+        earlier.map(|other| other.at_ns).max().unwrap_or(0)
+    }
+}
+
+pub(super) fn seen_protocol(hit: &RequestEvent) -> &str {
+    match hit.protocol.as_str() {
+        "http/1.1" => "h1",
+        other => other,
+    }
+}
+
+fn yes(b: bool) -> &'static str {
+    if b { "yes" } else { "no" }
+}
