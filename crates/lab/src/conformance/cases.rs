@@ -1,10 +1,11 @@
 //! The table of cases, and the cell of each.
 
+mod connections;
+mod faults;
+mod messages;
 mod security;
 
-use driver::protocol::{
-    Action, Capability, Discovery, Protocol, Reconnect, Setup, Start, Step, Until,
-};
+use driver::protocol::{Action, Capability, Protocol, Setup, Step, Until};
 
 use super::case::Method::{self, Cell};
 use super::case::{Case, OtherCredentials, Trial};
@@ -12,8 +13,12 @@ use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
 use crate::plan::own::SentRequests;
-use crate::study::own::Form;
-use crate::study::{DEFAULT_BODY, OwnRequest, Payload, Placement, Security};
+use crate::study::{DEFAULT_BODY, Security};
+use connections::{
+    alt_svc, early_data, early_refused, fresh, origins, parallel, resumed, reused, shared, warm_up,
+};
+use faults::{cancel, redirect, reset, slow, status, timeout, truncated};
+use messages::{exchange, own, stream, submit};
 use security::{
     expired, hmac, jwt, mtls, mtls_none, mtls_wrong, not_yet_valid, plaintext, wrong_ca, wrong_name,
 };
@@ -169,144 +174,11 @@ fn uploads(_: Protocol) -> Trial {
     trial(SIZES.map(|bytes| Action::Put { bytes }), checks::uploads)
 }
 
-fn reused(_: Protocol) -> Trial {
-    trial(
-        [call(), get(100), call(), get(LARGE), call()],
-        checks::one_connection,
-    )
-}
-
-fn fresh(_: Protocol) -> Trial {
-    let actions = [
-        call(),
-        call(),
-        reconnect(Reconnect::Cold),
-        call(),
-        reconnect(Reconnect::Cold),
-        call(),
-    ];
-    trial(actions, checks::three_new_connections)
-}
-
-fn resumed(_: Protocol) -> Trial {
-    let actions = [
-        call(),
-        call(),
-        reconnect(Reconnect::Resume),
-        call(),
-        call(),
-        reconnect(Reconnect::Cold),
-        call(),
-    ];
-    trial(actions, checks::resumed_then_cold)
-}
-
-fn early_data(_: Protocol) -> Trial {
-    let actions = [
-        call(),
-        call(),
-        reconnect(Reconnect::EarlyData),
-        get(100),
-        call(),
-    ];
-    trial(actions, checks::early_data)
-}
-
-fn early_refused(protocol: Protocol) -> Trial {
-    Trial {
-        server_args: vec!["--reject-tickets".into()],
-        check: checks::early_refused,
-        ..early_data(protocol)
-    }
-}
-
-/// Returns a trial whose first call fails on demand; the second must not.
-fn faulty(fault: &str, first: Action, check: fn(&Evidence<'_>) -> Result<(), String>) -> Trial {
-    Trial {
-        server_args: vec!["--inject".into(), format!("1={fault}")],
-        ..trial([first, call()], check)
-    }
-}
-
-fn reset(_: Protocol) -> Trial {
-    faulty("reset", get(LARGE), checks::failed_then_answered)
-}
-
-fn truncated(_: Protocol) -> Trial {
-    faulty("truncate", get(LARGE), checks::failed_then_answered)
-}
-
-fn slow(_: Protocol) -> Trial {
-    faulty("slow", get(LARGE), checks::slow_body)
-}
-
-fn status(_: Protocol) -> Trial {
-    faulty("unavailable", call(), checks::unavailable)
-}
-
-fn redirect(_: Protocol) -> Trial {
-    faulty("redirect", get(100), checks::redirect)
-}
-
-fn timeout(_: Protocol) -> Trial {
-    Trial {
-        timeout_ns: SECOND_NS,
-        ..faulty("stall", call(), checks::timed_out)
-    }
-}
-
-fn cancel(_: Protocol) -> Trial {
-    let mut trial = faulty("stall", call(), checks::cancelled);
-    trial.steps[0].cancel_after_ns = Some(checks::CANCEL_NS);
-    trial
-}
-
-fn parallel(_: Protocol) -> Trial {
-    let mut trial = trial(
-        [
-            call(),
-            get(LARGE),
-            get(LARGE),
-            get(LARGE),
-            get(LARGE),
-            get(LARGE),
-            get(LARGE),
-        ],
-        checks::parallel,
-    );
-    side_by_side(&mut trial.steps[1..], 1);
-    trial
-}
-
-fn shared(_: Protocol) -> Trial {
-    let mut trial = trial(
-        [call(), call(), call(), call(), call(), call()],
-        checks::one_connection,
-    );
-    side_by_side(&mut trial.steps, 0);
-    trial
-}
-
-fn stream(_: Protocol) -> Trial {
-    let chat = Action::Stream {
-        body: DEFAULT_BODY.into(),
-        messages: checks::MESSAGES,
-    };
-    trial([chat, call()], checks::streamed)
-}
-
 fn phases(_: Protocol) -> Trial {
     let rest = || Action::Pause {
         ns: checks::REST_NS,
     };
     trial([call(), rest(), call(), rest(), call()], checks::phases)
-}
-
-fn warm_up(_: Protocol) -> Trial {
-    Trial {
-        warmup_calls: 3,
-        ..trial([call(), call()], checks::origin_untouched)
-    }
 }
 
 fn frames(_: Protocol) -> Trial {
@@ -316,86 +188,6 @@ fn frames(_: Protocol) -> Trial {
             [call(), call(), call(), call(), call(), call()],
             checks::ended_on_frames,
         )
-    }
-}
-
-fn exchange(_: Protocol) -> Trial {
-    let exchange = |message: &str, kind: &str| Action::Exchange {
-        message: message.into(),
-        kind: kind.into(),
-    };
-    let (by_rule, read) = (exchange("big-7", "Big"), exchange("api-2kB", "ApiPage"));
-    trial([by_rule, read.clone(), read], checks::exchanged)
-}
-
-fn submission(protocol: Protocol) -> Vec<Action> {
-    let submit = |chunk_bytes| Action::Submit {
-        message: "diag-100kB".into(),
-        kind: "Diag".into(),
-        chunk_bytes,
-    };
-    match protocol {
-        // Parts of any length, and one that is longer than the message.
-        Grpc => [None, Some(30_000), Some(LARGE)].map(submit).into(),
-        _ => vec![submit(None)],
-    }
-}
-
-fn submit(protocol: Protocol) -> Trial {
-    Trial {
-        steps: steps(submission(protocol)),
-        ..trial([], checks::submitted)
-    }
-}
-
-/// The proof compares every part of each request, and of its answer, with the study's.
-fn own(protocol: Protocol) -> Trial {
-    let form = match protocol {
-        Grpc => Form::Grpc,
-        H1 | H2 | H3 | Protocol::Auto => Form::AsTheyAre,
-    };
-    let json = |text: &[u8]| Payload::new(None, "application/json".into(), text.into());
-    let bytes = |length: usize| {
-        let mut content = vec![0; length];
-        wire::fill(0, &mut content);
-        Payload::new(None, "application/octet-stream".into(), content.into())
-    };
-    let order = json(br#"{"id":7,"items":["tea","milk"]}"#);
-    let request = |method: &str, path: &str, request, response| OwnRequest {
-        method: method.into(),
-        path: path.into(),
-        headers: [
-            ("accept", "application/json"),
-            ("x-app", "commute 1.0; a=b"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into(),
-        request,
-        response,
-    };
-    let mut own = SentRequests::default();
-    let actions = [
-        request(
-            "POST",
-            "/v1/orders?page=2",
-            Some(order.clone()),
-            Some(bytes(20_000)),
-        ),
-        request("GET", "/v1/orders?q=a%20b", None, Some(order.clone())),
-        request("PUT", "/v1/orders/7", Some(bytes(100_000)), None),
-        request("DELETE", "/v1/orders/7", None, None),
-        request(
-            "POST",
-            "/v1/orders?page=2",
-            Some(bytes(1)),
-            Some(bytes(20_000)),
-        ),
-        request("GET", "/", None, Some(bytes(1))),
-    ]
-    .map(|request| own.add(&request, &form));
-    Trial {
-        own,
-        ..trial(actions, checks::all_answered)
     }
 }
 
@@ -413,41 +205,6 @@ fn until(_: Protocol) -> Trial {
     trial
 }
 
-/// The proof compares the origin of each step with the log that its request is in.
-fn origins(_: Protocol) -> Trial {
-    let cold = || reconnect(Reconnect::Cold);
-    let mut trial = trial(
-        [
-            call(),
-            call(),
-            get(LARGE),
-            call(),
-            cold(),
-            call(),
-            call(),
-            call(),
-        ],
-        checks::all_answered,
-    );
-    trial.origins = &[
-        ("name", Placement::SameServer),
-        ("server", Placement::OwnServer),
-    ];
-    for (id, origin) in [(2, "name"), (3, "server"), (7, "server"), (8, "name")] {
-        trial.steps[id - 1].origin = Some(origin.to_owned());
-    }
-    trial
-}
-
-fn alt_svc(_: Protocol) -> Trial {
-    let rest = || Action::Pause { ns: 300_000_000 };
-    let actions = [call(), rest(), call(), rest(), call(), rest(), call()];
-    Trial {
-        discovery: Some(Discovery::AltSvc),
-        ..trial(actions, checks::alt_svc_learned)
-    }
-}
-
 fn call() -> Action {
     Action::Call {
         body: DEFAULT_BODY.into(),
@@ -456,10 +213,6 @@ fn call() -> Action {
 
 fn get(bytes: u64) -> Action {
     Action::Get { bytes }
-}
-
-fn reconnect(mode: Reconnect) -> Action {
-    Action::Reconnect { mode }
 }
 
 fn steps(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
@@ -473,10 +226,4 @@ fn steps(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
         action,
     };
     (1..).zip(actions).map(step).collect()
-}
-
-fn side_by_side(steps: &mut [Step], after: u32) {
-    for step in steps {
-        step.start = Some(Start::After(after));
-    }
 }
