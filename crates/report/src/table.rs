@@ -1,4 +1,17 @@
 //! The terminal's table of a network: one row per arm, its verdicts below it, split to fit.
+//!
+//! It is laid out here, not by comfy-table, which cannot print it: an arm's remarks run across all columns,
+//! and columns that do not fit beside the others follow in another table instead of wrapping their cells.
+//!
+//! ```text
+//!   arm          first request       warm requests
+//!   libcurl h2   428 ms [365, 464]   137 ms [129, 146]
+//!                cannot tell         cannot tell
+//!       warm requests: between 15 ms faster and 15 ms slower; more blocks would probably decide it
+//!
+//!   arm          memory
+//!   libcurl h2   9.0 MB
+//! ```
 
 use stats::Verdict;
 
