@@ -9,6 +9,7 @@
 //!
 //! Names may hold spaces, dots and slashes: they are looked up among those of the run.
 
+mod figure;
 mod parse;
 
 use std::fmt;
@@ -16,10 +17,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::quantity::{Bound, Quantity, Unit};
+use crate::quantity::{Bound, Quantity};
 use crate::summary::Summary;
 use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::measure::{Measure, Part};
+use figure::{Figure, Subject};
 
 /// Applies thresholds to a summary, which then has one result for each figure that one is about. Fails
 /// if one names what the run does not have.
@@ -100,22 +101,6 @@ impl ThresholdOutcome {
             ThresholdOutcome::CannotTell => "cannot_tell",
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    First,
-    Warm,
-    Whole,
-    Load,
-    Goodput,
-    Errors,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Figure {
-    Median,
-    Percentile(f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,46 +204,6 @@ impl Threshold {
         Ok(results)
     }
 
-    /// Returns the figures of an arm that the threshold is about, each with its label and the reason for
-    /// which it may say nothing.
-    fn figures(
-        &self,
-        arm: &ArmSummary,
-        group: Option<&str>,
-    ) -> Vec<(String, Option<Quantity>, String)> {
-        let of_group = |m: &&Measure| group.is_none_or(|group| m.group == group);
-        let measures: Vec<&Measure> = arm.measures.iter().filter(of_group).collect();
-        if self.subject == Subject::Errors {
-            let label = group.map_or("errors".to_owned(), |group| format!("errors of {group}"));
-            return vec![(label, errors(&measures), "no request was made".into())];
-        }
-        let meant = measures.iter().filter(|m| self.subject.is(m, &measures));
-        meant.map(|measure| self.figure(measure)).collect()
-    }
-
-    fn figure(&self, measure: &Measure) -> (String, Option<Quantity>, String) {
-        let label = &measure.label;
-        let why = "nothing was measured, or too many requests timed out".to_owned();
-        match (self.subject, self.figure) {
-            (Subject::Goodput, _) => (format!("{label}, goodput"), measure.goodput.clone(), why),
-            (_, Figure::Median) => (label.clone(), measure.time.clone(), why),
-            (_, Figure::Percentile(percent)) => {
-                let enough = stats::fewest_requests(percent / 100.0);
-                let why = format!(
-                    "not enough requests: it takes {enough} in every block, or {} blocks with {} \
-                     requests beyond it",
-                    stats::MIN_BLOCKS_FOR_POOLING,
-                    stats::MIN_REQUESTS_BEYOND
-                );
-                (
-                    format!("{label}, p{percent}"),
-                    percentile(measure, percent),
-                    why,
-                )
-            }
-        }
-    }
-
     /// Returns whether the condition holds; `None` if the figure leaves it open.
     fn holds(&self, figure: &Quantity) -> Option<bool> {
         let holds = self.operator.holds(figure.value?, self.limit);
@@ -290,33 +235,6 @@ impl Names {
     }
 }
 
-impl Subject {
-    fn unit(self) -> Unit {
-        match self {
-            Subject::First | Subject::Warm | Subject::Whole | Subject::Load => Unit::Ns,
-            Subject::Goodput => Unit::BitsPerSecond,
-            Subject::Errors => Unit::Percent,
-        }
-    }
-
-    /// Returns whether a measure is meant, one of `all`. The first requests are those on a new
-    /// connection of a running process, if the study has them; of a group of one request, that is also
-    /// the whole.
-    fn is(self, measure: &Measure, all: &[&Measure]) -> bool {
-        let mut siblings = all.iter().filter(|m| m.group == measure.group);
-        match (self, measure.part) {
-            (Subject::First, Part::First)
-            | (Subject::Warm, Part::Warm)
-            | (Subject::Load, Part::Load)
-            | (Subject::Whole, Part::Whole) => true,
-            (Subject::First, Part::ColdProcess) => siblings.all(|m| m.part != Part::First),
-            (Subject::Whole, part) => part.is_by_request() && siblings.count() == 1,
-            (Subject::Goodput, _) => measure.goodput.is_some(),
-            _ => false,
-        }
-    }
-}
-
 impl Operator {
     fn holds(self, value: f64, limit: f64) -> bool {
         match self {
@@ -328,117 +246,5 @@ impl Operator {
     }
 }
 
-fn percentile(measure: &Measure, percent: f64) -> Option<Quantity> {
-    if let Some(load) = &measure.load {
-        let found = load.percentiles.iter().find(|p| p.percent == percent);
-        return Some(found?.value.clone());
-    }
-    let found = (measure.percentiles.iter()).find(|p| f64::from(p.percent) == percent);
-    Some(found?.value.clone())
-}
-
-/// Returns the percentage of requests that failed or timed out.
-fn errors(measures: &[&Measure]) -> Option<Quantity> {
-    // The requests of the whole and of the tail are those of other parts.
-    let by_request = || measures.iter().filter(|m| m.part.is_by_request());
-    let calls: usize = by_request().map(|m| m.calls).sum();
-    let lost: usize = by_request().map(|m| m.failed + m.timed_out).sum();
-    let times = by_request().filter_map(|m| m.time.as_ref());
-    let blocks = times.map(|time| time.blocks).max().unwrap_or(0);
-    let share = stats::Span::exact(100.0 * lost as f64 / calls as f64);
-    (calls > 0).then(|| Quantity::without_interval(share, blocks, Unit::Percent))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names() -> Names {
-        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Names {
-            arms: owned(&["okhttp 5.1 h2", "okhttp", "a/b"]),
-            groups: owned(&["echo", "v1.1/orders"]),
-            networks: owned(&["4g-tether"]),
-        }
-    }
-
-    fn parsed(text: &str) -> Threshold {
-        text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
-    }
-
-    #[test]
-    fn names_may_hold_dots_spaces_and_slashes() {
-        for (scope, arm, group) in [
-            ("", None, None),
-            ("okhttp/", Some("okhttp"), None),
-            ("okhttp 5.1 h2/", Some("okhttp 5.1 h2"), None),
-            ("a/b/", Some("a/b"), None),
-            ("echo.", None, Some("echo")),
-            ("v1.1/orders.", None, Some("v1.1/orders")),
-            (
-                "okhttp 5.1 h2/v1.1/orders.",
-                Some("okhttp 5.1 h2"),
-                Some("v1.1/orders"),
-            ),
-        ] {
-            let got = parsed(&format!("{scope}first.p95 > 300ms"));
-            assert_eq!(got.scope(&names()), Ok((arm, group)), "{scope}");
-        }
-    }
-
-    #[test]
-    fn unknown_names_are_answered_with_the_known_ones() {
-        for (text, answer) in [
-            (
-                "cronet/first > 1s",
-                "no arm is named `cronet`; known: okhttp 5.1 h2, okhttp",
-            ),
-            ("cronet/echo.first > 1s", "no arm is named `cronet`"),
-            (
-                "okhttp/image.first > 1s",
-                "no group is named `image`; known: echo",
-            ),
-            ("image.first > 1s", "no group is named `image`"),
-            (
-                "first > 1s on 5g",
-                "no network is named `5g`; known: 4g-tether",
-            ),
-        ] {
-            let error = parsed(text).check_names(&names()).unwrap_err();
-            assert!(error.contains(answer), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn bounds_decide_only_where_they_can() {
-        let quantity = |value, bound| Quantity {
-            bound,
-            ..Quantity::without_interval(stats::Span::exact(value), 10, Unit::Ns)
-        };
-        let (above, below) = (parsed("first > 10s"), parsed("first < 10s"));
-        for (value, bound, more, less) in [
-            (9e9, Bound::Exact, Some(false), Some(true)),
-            (11e9, Bound::Exact, Some(true), Some(false)),
-            (9e9, Bound::AtLeast, None, None),
-            (11e9, Bound::AtLeast, Some(true), Some(false)),
-            (9e9, Bound::AtMost, Some(false), Some(true)),
-            (11e9, Bound::AtMost, None, None),
-        ] {
-            let figure = quantity(value, bound);
-            assert_eq!(above.holds(&figure), more, "{figure:?}");
-            assert_eq!(below.holds(&figure), less, "{figure:?}");
-        }
-    }
-
-    /// Renaming a variant must not change the published names.
-    #[test]
-    fn names_match_the_serialised_form() {
-        for outcome in [
-            ThresholdOutcome::Pass,
-            ThresholdOutcome::Fail,
-            ThresholdOutcome::CannotTell,
-        ] {
-            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
-        }
-    }
-}
+mod tests;
