@@ -1,7 +1,9 @@
 //! `commute run STUDY`: the main job.
 
 mod dry_run;
+mod job;
 mod progress;
+mod self_test;
 mod until_decided;
 
 use std::collections::BTreeSet;
@@ -10,20 +12,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::{
-    Ended, Event, ExternalServer, Lab, PROBES_PER_CELL, Plan, RunOptions, ServerUrl, Shard, Study,
-    Trust,
-};
+use lab::{Ended, Event, Lab, PROBES_PER_CELL, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
-use stats::Ranks;
 
 use crate::verb::report::{Format, apply, exit_code, print, write_files};
-use crate::{exit, out, progress as bars, terminal};
+use crate::{exit, out, terminal};
+use job::Job;
 use progress::Progress;
-use until_decided::{Next, UntilDecided, first_look};
+use self_test::self_test;
+use until_decided::{Next, UntilDecided};
 
-/// Blocks of `--quick`: the fewest that can give a verdict.
-const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
 /// Requests to a server that is not the lab's for which nobody is asked.
 const MAX_UNASKED_REQUESTS: u64 = 10_000;
 
@@ -115,238 +113,54 @@ pub(crate) struct Args {
     home: Option<PathBuf>,
 }
 
-/// What to run, from the command line or from the run to resume.
-struct Job {
-    plan: Plan,
-    study_file: String,
-    out: PathBuf,
-    resume: bool,
-    shard: Shard,
-    jobs: u16,
-    pcap: bool,
-    keylog: bool,
-    qlog: bool,
-    /// Blocks are added until every comparison is decided.
-    until_decided: bool,
-    /// The ranks that a report will use.
-    ranks: Ranks,
-}
-
-/// What `--server` names.
-enum Named {
-    OfLab(String),
-    External(ExternalServer),
-}
-
-fn named(server: &str, args: &Args, lab: &Lab) -> anyhow::Result<Named> {
-    if !ServerUrl::looks_like(server) {
-        lab.stacks.find_server(server)?;
-        if args.ca.is_some() || args.server_address.is_some() {
-            return Err(exit::usage(
-                "--ca and --server-address are for a server of your own, by its URL",
-            ));
-        }
-        return Ok(Named::OfLab(server.to_owned()));
-    }
-    let url = server.parse();
-    Ok(Named::External(ExternalServer {
-        url: url.map_err(|e| exit::usage(format!("--server: {e}")))?,
-        address: args.server_address.clone(),
-        trust: args.ca.clone().map_or(Trust::System, Trust::File),
-    }))
-}
-
-impl Job {
-    fn of(args: &Args, lab: &Lab) -> anyhow::Result<Job> {
-        if let Some(dir) = &args.resume {
-            return Job::resumed(dir, args.blocks, lab);
-        }
-        let study = args.study.as_deref().unwrap_or(Path::new(""));
-        let file = match lab.home.study(study) {
-            Err(_) if study.exists() => study.to_owned(),
-            found => found?,
-        };
-        check_study(&file, lab)?;
-        let quick = args.quick.then_some(QUICK_BLOCKS);
-        let server = args
-            .server
-            .as_deref()
-            .map(|server| named(server, args, lab));
-        let server = server.transpose()?;
-        let mut servers = BTreeSet::new();
-        let mut plan_with = |blocks: Option<u32>| {
-            lab.plan(&file, |study| {
-                study.blocks = blocks.unwrap_or(study.blocks);
-                study.seed = args.seed.unwrap_or(study.seed);
-                if let Some(server) = &server {
-                    servers.extend(study.arms.iter().map(|arm| arm.server.clone()));
-                    match server {
-                        Named::OfLab(name) => study.use_server(name),
-                        Named::External(server) => study.use_external(server.clone()),
-                    }
-                }
-            })
-        };
-        let mut plan = plan_with(args.blocks.or(quick))?;
-        if args.until_decided && args.blocks.is_none() {
-            plan = plan_with(first_look(&plan))?;
-        }
-        if servers.len() > 1 {
-            return Err(exit::usage(
-                "--server: this study compares servers; leave --server out",
-            ));
-        }
-        let free = || next_free(Path::new("runs"), &plan.study.name);
-        Ok(Job {
-            out: args.out.clone().unwrap_or_else(free),
-            plan,
-            study_file: study.display().to_string(),
-            resume: false,
-            shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
-            jobs: args.jobs.unwrap_or(1),
-            pcap: args.pcap,
-            keylog: args.keylog,
-            qlog: args.qlog,
-            until_decided: args.until_decided,
-            ranks: report::ranks(args.until_decided),
-        })
-    }
-
-    fn resumed(dir: &Path, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
-        let store = record::Store::open(dir)?;
-        let data = store.read()?;
-        let run = data.run();
-        let settings = &run.settings;
-        Ok(Job {
-            plan: lab.plan_of(&store, run, blocks)?,
-            study_file: settings.study_file.clone(),
-            out: dir.to_owned(),
-            resume: true,
-            shard: Shard {
-                index: settings.shard.max(1) as usize,
-                of: settings.shards.max(1) as usize,
-            },
-            jobs: settings.jobs.clamp(1, u32::from(u16::MAX)) as u16,
-            pcap: settings.pcap,
-            keylog: settings.keylog,
-            qlog: settings.qlog,
-            until_decided: settings.until_decided && blocks.is_none(),
-            ranks: report::ranks(settings.until_decided || settings.extended || blocks.is_some()),
-        })
-    }
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
-    let Job {
-        plan,
-        study_file,
-        out,
-        resume,
-        shard,
-        jobs,
-        pcap,
-        keylog,
-        qlog,
-        until_decided,
-        ranks,
-    } = Job::of(args, &lab)?;
-    if args.budget.is_some() && !until_decided {
-        return Err(exit::usage("--budget is for runs with --until-decided"));
-    }
-    check_thresholds(&args.fail_if, &plan)?;
-    if plan.study.external.is_some() && (keylog || qlog) {
-        return Err(exit::usage(
-            "--keylog and --qlog are written by the lab's servers, not by your own",
-        ));
-    }
+    let job = Job::of(args, &lab)?;
+    check_options(args, &job)?;
     if args.dry_run {
-        let warnings = lab.warnings(&plan);
+        let warnings = lab.warnings(&job.plan);
         crate::out::print(&dry_run::text(
-            &plan,
-            shard,
-            jobs,
-            ranks,
+            &job.plan,
+            job.shard,
+            job.jobs,
+            job.ranks,
             &warnings,
             terminal::is_verbose(),
         ))?;
         return Ok(exit::PASS);
     }
-    if let Some(address) = lab.reach(&plan)? {
-        announce(&plan, shard, address, args.yes)?;
+    if let Some(address) = lab.reach(&job.plan)? {
+        announce(&job.plan, job.shard, address, args.yes)?;
     }
-    if !resume {
+    if !job.resume {
         // A folder that cannot be created should be reported before the self-test takes its time.
-        record::Store::create(&out)?;
+        record::Store::create(&job.out)?;
     }
     let stop =
         crate::interrupt::stop_flag("finishing the current cell; press Ctrl-C again to abort it")?;
-    let self_test = if args.no_self_test || resume {
+    let self_test = if args.no_self_test || job.resume {
         Vec::new()
     } else {
-        self_test(&lab, &plan)?
+        self_test(&lab, &job.plan)?
     };
-    let mut options = RunOptions {
-        study_file,
-        out: out.clone(),
-        resume,
-        jobs: usize::from(jobs),
-        shard,
-        pcap,
-        keylog,
-        qlog,
-        until_decided,
-        self_test,
-    };
-    let until_decided = until_decided.then(|| UntilDecided::new(args.budget));
-    let measured = measure(&lab, plan, &mut options, until_decided.as_ref(), &stop)?;
-    let Measured {
-        ended,
-        data,
-        mut summary,
-        plan,
-        next,
-    } = measured;
-    apply(&args.fail_if, &mut summary)?;
-    if next == Some(Next::BudgetSpent) {
-        let command = resume_command(&out, args);
-        out::note!("the budget is spent; to continue: {command} --budget 30m");
-    }
-    write_files(&summary, &data, &out)?;
-    print(&summary, &data, args.format)?;
-    out::note!("{}: run.json, report.html, report.json", out.display());
-    match ended {
-        Ended::Stopped => {
-            out::note!("stopped; to continue: {}", resume_command(&out, args));
-            Ok(exit::INTERRUPTED)
-        }
-        Ended::Complete => Ok(threshold(&plan.study, &data).max(exit_code(&summary))),
-    }
+    let mut options = job.options(self_test);
+    let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
+    let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
+    finish(args, &job.out, measured)
 }
 
-/// Returns an error if there is no file of this name, with the nearest study that there is.
-fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
-    let name = file.display();
-    if file.is_dir() {
-        return Err(exit::usage(format!(
-            "{name} is a folder; name the TOML file of a study"
-        )));
+/// Returns an error if options do not go with what is run.
+fn check_options(args: &Args, job: &Job) -> anyhow::Result<()> {
+    if args.budget.is_some() && !job.until_decided {
+        return Err(exit::usage("--budget is for runs with --until-decided"));
     }
-    // The lab knows better what a URL is for.
-    if file.exists() || file.to_string_lossy().contains("://") {
-        return Ok(());
+    check_thresholds(&args.fail_if, &job.plan)?;
+    if job.plan.study.external.is_some() && (job.keylog || job.qlog) {
+        return Err(exit::usage(
+            "--keylog and --qlog are written by the lab's servers, not by your own",
+        ));
     }
-    let folder = lab.home.root.join("studies");
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let names: Vec<String> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    let wanted = file.file_name().unwrap_or_default().to_string_lossy();
-    let hint = config::did_you_mean(&wanted, names.iter().map(String::as_str));
-    let folder = folder.display();
-    Err(exit::usage(format!(
-        "there is no file {name}; commute's own studies are in {folder}{hint}"
-    )))
+    Ok(())
 }
 
 /// Returns an error if a threshold names what the plan does not have.
@@ -416,6 +230,32 @@ fn measure(
     }
 }
 
+/// Writes and prints the report, and returns the exit code.
+fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
+    let Measured {
+        ended,
+        data,
+        mut summary,
+        plan,
+        next,
+    } = measured;
+    apply(&args.fail_if, &mut summary)?;
+    if next == Some(Next::BudgetSpent) {
+        let command = resume_command(out, args);
+        out::note!("the budget is spent; to continue: {command} --budget 30m");
+    }
+    write_files(&summary, &data, out)?;
+    print(&summary, &data, args.format)?;
+    out::note!("{}: run.json, report.html, report.json", out.display());
+    match ended {
+        Ended::Stopped => {
+            out::note!("stopped; to continue: {}", resume_command(out, args));
+            Ok(exit::INTERRUPTED)
+        }
+        Ended::Complete => Ok(threshold(&plan.study, &data).max(exit_code(&summary))),
+    }
+}
+
 /// Returns the command that continues the run in `dir`, for a shell in this folder.
 fn resume_command(dir: &Path, args: &Args) -> String {
     let mut command = format!("commute run --resume {}", quoted(dir));
@@ -482,45 +322,6 @@ fn address(text: &str) -> Result<String, String> {
     lab::check_address(text).map(|()| text.to_owned())
 }
 
-fn self_test(lab: &Lab, plan: &Plan) -> anyhow::Result<Vec<record::Check>> {
-    let bar = bars::waiting("self-test: checking the lab against known physics");
-    let checks = lab.self_test(plan);
-    bar.finish_and_clear();
-    let checks = checks?;
-    for check in checks.iter().filter(|c| !c.pass) {
-        out::note!("self-test: {}", lab::check_line(check));
-    }
-    all_measured(checks)
-}
-
-/// Fails if a check could not be made, e.g. on a machine that was busy throughout: a record has no place
-/// for a figure that does not exist.
-fn all_measured(checks: Vec<record::Check>) -> anyhow::Result<Vec<record::Check>> {
-    match checks.iter().find(|check| !check.measured.is_finite()) {
-        None => Ok(checks),
-        Some(check) => {
-            let error = anyhow::anyhow!(
-                "the self-test could not be made: {}; try again when the machine is quiet, or add \
-                 --no-self-test",
-                check.name
-            );
-            Err(exit::with(exit::UNSUITABLE, error))
-        }
-    }
-}
-
-/// Returns the first `STUDY-N` that does not exist.
-fn next_free(dir: &Path, study: &str) -> PathBuf {
-    let mut n = 1_u64;
-    loop {
-        let path = dir.join(format!("{study}-{n}"));
-        if !path.exists() {
-            return path;
-        }
-        n += 1;
-    }
-}
-
 fn shard(text: &str) -> Result<Shard, String> {
     let wrong = || format!("`{text}`: write I/N with I from 1 to N, e.g. 2/4");
     let (index, of) = text.split_once('/').ok_or_else(wrong)?;
@@ -542,28 +343,6 @@ mod tests {
         assert_eq!(quoted(Path::new("runs/a-1")), "runs/a-1");
         assert_eq!(quoted(Path::new("my runs")), "'my runs'");
         assert_eq!(quoted(Path::new("it's")), "\"it's\"");
-    }
-
-    #[test]
-    fn self_test_that_could_not_be_made_ends_the_run_with_its_reason() {
-        let check = |name: &str, measured| record::Check {
-            name: name.into(),
-            expected: 100.0,
-            measured,
-            margin: 3.0,
-            unit: "ms".into(),
-            pass: false,
-        };
-        let checks = vec![check("hyper h2: warm request", 104.0)];
-        assert_eq!(all_measured(checks.clone()).unwrap(), checks);
-        let checks = [checks, vec![check("quinn h3: noisy 4 times", f64::NAN)]].concat();
-        let error = all_measured(checks).unwrap_err();
-        assert_eq!(exit::code_of(&error), exit::UNSUITABLE);
-        assert!(
-            error
-                .to_string()
-                .contains("quinn h3: noisy 4 times; try again")
-        );
     }
 
     #[test]
