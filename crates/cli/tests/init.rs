@@ -13,15 +13,28 @@ fn recording() -> String {
     std::fs::read_to_string(har).unwrap()
 }
 
+/// A sandbox with drivers of these names.
+fn sandbox_with(stacks: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for name in stacks {
+        sandbox.add_stack(name, r#""h2", "h3""#, &["{commute}", "driver", "hyper"]);
+    }
+    sandbox
+}
+
+const APPS: &[&str] = &["okhttp", "cronet"];
+const BUILT_IN: &[&str] = &["hyper", "quinn"];
+
 #[test]
 fn a_recording_is_written_with_its_bodies() {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox_with(APPS);
     sandbox.write("shop.har", &recording());
     let output = sandbox.run(&["init", "--har", "shop.har", "--out", "shop.toml"]);
     output
         .exits_with(0)
         .stderr_contains("left out: the header field cookie (37 times)")
-        .stderr_contains("to check it: commute run shop.toml --dry-run");
+        .stderr_contains("to check it: commute run shop.toml --dry-run")
+        .stderr_contains("to run it: commute run shop.toml --jobs 2, about 15 min;");
     let read = |file: &str| std::fs::read_to_string(sandbox.work().join(file)).unwrap();
     let study = read("shop.toml");
     assert!(
@@ -31,17 +44,9 @@ fn a_recording_is_written_with_its_bodies() {
     assert_eq!(read("shop/orders-request.json").len(), 99);
 }
 
-/// The stacks that its arms name.
-fn add_stacks(sandbox: &Sandbox) {
-    for (name, protocols) in [("okhttp", r#""h2""#), ("cronet", r#""h3""#)] {
-        sandbox.add_stack(name, protocols, &["{commute}", "driver", "hyper"]);
-    }
-}
-
 #[test]
 fn every_kind_of_study_can_be_planned() {
-    let sandbox = Sandbox::new();
-    add_stacks(&sandbox);
+    let sandbox = sandbox_with(APPS);
     sandbox.write("shop.har", &recording());
     for args in [
         &[][..],
@@ -59,9 +64,27 @@ fn every_kind_of_study_can_be_planned() {
     }
 }
 
+/// Without its baseline a study gives no answer.
+#[test]
+fn the_study_compares_what_is_installed() {
+    for (stacks, baseline, says_so) in [(APPS, "okhttp h2", false), (BUILT_IN, "hyper h2", true)] {
+        let sandbox = sandbox_with(stacks);
+        let output = sandbox.run(&["init"]).exits_with(0);
+        assert_eq!(
+            output.stderr.contains("commute stacks install jvm cronet"),
+            says_so
+        );
+        let text = std::fs::read_to_string(sandbox.work().join("study.toml")).unwrap();
+        assert!(
+            text.contains(&format!("baseline = \"{baseline}\"")),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn nothing_is_overwritten() {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox_with(APPS);
     sandbox
         .run(&["init"])
         .exits_with(0)
@@ -86,7 +109,7 @@ fn nothing_is_overwritten() {
 
 #[test]
 fn a_study_goes_to_standard_output_without_files() {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox_with(APPS);
     sandbox.write("body.json", "{\"page\": 1}");
     let curl = "curl --json @body.json https://app.example/v1/orders";
     let output = sandbox
@@ -103,7 +126,7 @@ fn a_study_goes_to_standard_output_without_files() {
 
 #[test]
 fn mistakes_name_what_would_be_right() {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox_with(APPS);
     sandbox.write("not.har", "[1]");
     for (code, args, answer) in [
         (

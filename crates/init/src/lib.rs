@@ -50,6 +50,27 @@ pub struct Options<'a> {
     pub folder: Option<&'a str>,
     /// Keep the values in JSON bodies and header fields. Credentials are left out all the same.
     pub keep_values: bool,
+    /// What the study compares.
+    pub arms: Arms,
+}
+
+/// The client libraries of a study, all of which must be installed for it to give an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arms {
+    /// Those that Android apps ship: OkHttp and Cronet.
+    Apps,
+    /// Those that the `commute` binary carries, in Rust.
+    BuiltIn,
+}
+
+impl Arms {
+    /// The names of the stacks.
+    pub fn stacks(self) -> &'static [&'static str] {
+        match self {
+            Arms::Apps => &["okhttp", "cronet"],
+            Arms::BuiltIn => &["hyper", "quinn"],
+        }
+    }
 }
 
 /// A study and the files that it names.
@@ -64,8 +85,8 @@ pub struct Written {
 }
 
 /// Returns a commented study to be changed by hand.
-pub fn template(name: &str) -> String {
-    text::template(name)
+pub fn template(name: &str, arms: Arms) -> String {
+    text::template(name, arms)
 }
 
 /// Returns a study with the requests of a HAR (format 1.2).

@@ -4,17 +4,17 @@ use crate::group::{self, Group, Grouped, Origin};
 use crate::notes::Notes;
 use crate::seen::{Body, Seen};
 use crate::workload::{self, Step, Times};
-use crate::{Options, Written};
+use crate::{Arms, Options, Written};
 
-/// Everything above the workload, but the name.
+/// Everything above the arms, but the name.
 const HEAD: &str = include_str!("head.toml");
 /// The workload of the template.
 const EXAMPLE: &str = include_str!("example.toml");
 
-pub(crate) fn template(name: &str) -> String {
+pub(crate) fn template(name: &str, arms: Arms) -> String {
     format!(
-        "{}{HEAD}\n{EXAMPLE}",
-        begin(name, "A study is one question.")
+        "{}\n{EXAMPLE}",
+        head(name, "A study is one question.", arms)
     )
 }
 
@@ -41,10 +41,9 @@ pub(crate) fn study(
         groups.len(),
         plural(groups.len() as u64)
     );
-    let mut study = begin(options.name, &about) + HEAD;
+    let mut study = head(options.name, &about, options.arms);
     study += &origins_table(&origins);
-    study += "\n# What the app does, in order. Times and pauses are those that were seen; requests that overlapped\n\
-              # are made all at once.\n";
+    study += "\n# What the app does, in order. Requests that overlapped are made all at once.\n";
     let mut writer = Writer {
         groups: &groups,
         folder: options.folder,
@@ -62,12 +61,17 @@ pub(crate) fn study(
     })
 }
 
-fn begin(name: &str, about: &str) -> String {
+/// Everything above the workload.
+fn head(name: &str, about: &str, arms: Arms) -> String {
+    let arms = match arms {
+        Arms::Apps => include_str!("apps.toml"),
+        Arms::BuiltIn => include_str!("built_in.toml"),
+    };
     format!(
         "# {about}\n\
          # Every key is in docs/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
          # time, `commute run FILE` measures.\n\
-         name = {}\n",
+         name = {}\n{HEAD}{arms}",
         string(name)
     )
 }

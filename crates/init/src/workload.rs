@@ -5,8 +5,8 @@ use crate::seen::Seen;
 
 /// A shorter pause is a program's, not a user's.
 const LEAST_PAUSE_NS: u64 = 100_000_000;
-/// A longer pause takes time in every cell and shows nothing new.
-const LONGEST_PAUSE_NS: u64 = 60_000_000_000;
+/// Pauses take their time in every cell, of which a study has about a hundred. All together may take so long.
+const PAUSES_NS: u64 = 10_000_000_000;
 
 /// Requests of a group, by its index, and how many.
 pub(crate) type Times = (usize, u32);
@@ -22,19 +22,15 @@ pub(crate) enum Step {
 
 /// Returns the steps; `seen` is in order of its starts.
 pub(crate) fn steps(seen: &[Seen], group_of: &[Option<usize>], notes: &mut Notes) -> Vec<Step> {
+    let batches = overlapping(seen, group_of);
+    let pauses_ns = pauses(&batches, notes);
     let mut steps: Vec<Step> = Vec::new();
-    let mut end_ns = None;
-    for overlapping in overlapping(seen, group_of) {
-        let start_ns = overlapping
-            .iter()
-            .map(|(request, _)| request.start_ns)
-            .min();
-        if let (Some(start), Some(end)) = (start_ns, end_ns) {
-            pause(u64::saturating_sub(start, end), &mut steps, notes);
+    for (overlapping, pause_ns) in batches.iter().zip(pauses_ns) {
+        if pause_ns > 0 {
+            steps.push(Step::PauseMs(pause_ns / 1_000_000));
         }
-        end_ns = overlapping.iter().map(|(request, _)| request.end_ns).max();
         let mut calls: Vec<Times> = Vec::new();
-        for (_, group) in &overlapping {
+        for (_, group) in overlapping {
             match calls.iter_mut().find(|(known, _)| known == group) {
                 Some((_, times)) => *times += 1,
                 None => calls.push((*group, 1)),
@@ -49,16 +45,54 @@ pub(crate) fn steps(seen: &[Seen], group_of: &[Option<usize>], notes: &mut Notes
     steps
 }
 
-fn pause(ns: u64, steps: &mut Vec<Step>, notes: &mut Notes) {
-    if ns > LONGEST_PAUSE_NS {
+/// The user's pause before each batch, 0 where there is none. The longest are cut if all take too long.
+fn pauses(batches: &[Vec<(&Seen, usize)>], notes: &mut Notes) -> Vec<u64> {
+    let starts = batches
+        .iter()
+        .map(|batch| batch.iter().map(|(request, _)| request.start_ns).min());
+    let ends = batches
+        .iter()
+        .map(|batch| batch.iter().map(|(request, _)| request.end_ns).max());
+    let pause = |(start, end): (Option<u64>, Option<u64>)| {
+        let ns = start?.saturating_sub(end?);
+        (ns > LEAST_PAUSE_NS).then_some(ns)
+    };
+    let mut pauses: Vec<u64> = starts
+        .zip(std::iter::once(None).chain(ends))
+        .map(|both| pause(both).unwrap_or(0))
+        .collect();
+    let seen_ns = pauses
+        .iter()
+        .fold(0, |sum: u64, ns| sum.saturating_add(*ns));
+    if seen_ns > PAUSES_NS {
+        let longest = longest_pause_ns(&pauses);
         notes.remark(format!(
-            "a pause was longer than {} s and is cut to that",
-            LONGEST_PAUSE_NS / 1_000_000_000
+            "the user's pauses of {:.1} s in all would make each cell as long; they are cut to at most \
+             {:.1} s each, {} s in all",
+            seen_ns as f64 / 1e9,
+            longest as f64 / 1e9,
+            PAUSES_NS / 1_000_000_000
         ));
+        for ns in &mut pauses {
+            *ns = longest.min(*ns);
+        }
     }
-    if ns > LEAST_PAUSE_NS {
-        steps.push(Step::PauseMs(ns.min(LONGEST_PAUSE_NS) / 1_000_000));
+    pauses
+}
+
+/// To which pauses must be cut for all together to take `PAUSES_NS`, which they exceed.
+fn longest_pause_ns(pauses: &[u64]) -> u64 {
+    let mut sorted = pauses.to_vec();
+    sorted.sort_unstable();
+    let mut left = PAUSES_NS;
+    for (shorter, ns) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - shorter) as u64;
+        if *ns > share {
+            return share;
+        }
+        left -= ns;
     }
+    left
 }
 
 /// Requests that overlap in time are together, each with its group.
@@ -133,21 +167,27 @@ mod tests {
 
     #[test]
     fn users_pause_and_programs_do_not() {
-        let steps = steps_of(&[
-            (0, 10, 0),
-            (110, 120, 0),
-            (3120, 3130, 0),
-            (200_000, 200_010, 0),
-        ]);
+        let steps = steps_of(&[(0, 10, 0), (110, 120, 0), (3120, 3130, 0)]);
         assert_eq!(
             steps,
             [
                 Step::Calls((0, 2)),
                 Step::PauseMs(3000),
                 Step::Calls((0, 1)),
-                Step::PauseMs(60_000),
-                Step::Calls((0, 1)),
             ]
+        );
+    }
+
+    #[test]
+    fn the_longest_pauses_are_cut_so_that_all_take_ten_seconds() {
+        let starts_ms = [0, 2000, 62_000, 1_062_000];
+        let requests: Vec<(u64, u64, usize)> = starts_ms.iter().map(|ms| (*ms, *ms, 0)).collect();
+        let pauses = steps_of(&requests)
+            .into_iter()
+            .filter(|step| !matches!(step, Step::Calls(_)));
+        assert_eq!(
+            pauses.collect::<Vec<_>>(),
+            [2000, 4000, 4000].map(Step::PauseMs)
         );
     }
 

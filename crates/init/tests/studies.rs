@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use init::{Options, Written, from_curl, from_har, template};
+use init::{Arms, Options, Written, from_curl, from_har, template};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use testing::golden;
@@ -14,6 +14,7 @@ const OPTIONS: Options<'_> = Options {
     name: "shop",
     folder: Some("shop"),
     keep_values: false,
+    arms: Arms::Apps,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -63,10 +64,32 @@ fn a_curl_command_becomes_a_study() {
 
 #[test]
 fn the_template_is_a_study() {
-    let text = template("study");
+    let text = template("study", Arms::Apps);
     golden(file("golden/template.toml"), &text);
     let study = lab::Study::parse("study.toml", &text).unwrap();
     assert_eq!(study.name, "study");
+}
+
+/// A study gives no answer without its baseline, so the arms must be those that can run.
+#[test]
+fn the_arms_are_those_of_the_stacks_that_were_asked_for() {
+    for arms in [Arms::Apps, Arms::BuiltIn] {
+        let options = Options { arms, ..OPTIONS };
+        for text in [
+            template("study", arms),
+            from_har(SHOP, &options).unwrap().study,
+        ] {
+            let study: toml::Table = text.parse().unwrap();
+            let mut stacks: Vec<&str> = study["arm"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|arm| arm["stack"].as_str().unwrap())
+                .collect();
+            stacks.dedup();
+            assert_eq!(stacks, arms.stacks());
+        }
+    }
 }
 
 /// Words of the recording that must not be in what is written from it.

@@ -5,8 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use init::{Options, Written};
+use init::{Arms, Options, Written};
+use lab::{Lab, Shard};
 
+use crate::verb::run::QUICK_BLOCKS;
 use crate::{exit, out};
 
 /// The longest body that a curl command may name.
@@ -19,6 +21,9 @@ const MAX_BODY_BYTES: u64 = 32 << 20;
 /// left out. Values in JSON bodies and in other header fields are replaced by others of the same
 /// length. What was left out, replaced or assumed is listed on standard error: read it, and the
 /// files, before you pass them on. Existing files are never overwritten.
+///
+/// The study compares OkHttp and Cronet if both are installed (`commute stacks install jvm cronet`),
+/// otherwise the client libraries that this command carries.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute init                                study.toml, a commented study to change by hand\n  \
@@ -38,6 +43,9 @@ pub(crate) struct Args {
     /// The study to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
+    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
+    #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
+    home: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
@@ -57,7 +65,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         empty if empty.is_empty() => "study".to_owned(),
         name => name,
     };
-    let written = write(args, &name, (!to_stdout).then_some(&name))?;
+    let lab = crate::home::open(args.home.as_deref())?;
+    let arms = arms(&lab);
+    let options = Options {
+        name: &name,
+        folder: (!to_stdout).then_some(&name),
+        keep_values: args.keep_values,
+        arms,
+    };
+    let written = write(args, &options)?;
     if to_stdout {
         out::print(&written.study)?;
     } else {
@@ -66,28 +82,56 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     for note in &written.notes {
         out::note!("{note}");
     }
+    if arms == Arms::BuiltIn {
+        out::note!(
+            "note: OkHttp and Cronet are not both installed, so the study compares commute's own Rust \
+             clients; to compare those: commute stacks install jvm cronet, then this command again"
+        );
+    }
     if !to_stdout {
-        let file = args.out.display();
-        out::note!("{file}: written; to check it: commute run {file} --dry-run");
+        tell_time(&lab, &args.out)?;
     }
     Ok(exit::PASS)
 }
 
-fn write(args: &Args, name: &str, folder: Option<&String>) -> anyhow::Result<Written> {
-    let options = Options {
-        name,
-        folder: folder.map(String::as_str),
-        keep_values: args.keep_values,
+/// Apps' libraries if they can be run: without its baseline a study gives no answer.
+fn arms(lab: &Lab) -> Arms {
+    let can_run = |stack: &&str| lab.stacks.find(stack).is_ok_and(|d| d.missing().is_none());
+    match Arms::Apps.stacks().iter().all(can_run) {
+        true => Arms::Apps,
+        false => Arms::BuiltIn,
+    }
+}
+
+/// Reads the study as `commute run` will, and says how long that takes.
+fn tell_time(lab: &Lab, study: &Path) -> anyhow::Result<()> {
+    let minutes = |blocks: Option<u32>, jobs: u16| -> anyhow::Result<u64> {
+        let plan = lab.plan(study, |study| study.blocks = blocks.unwrap_or(study.blocks))?;
+        let ns = plan.estimate_ns(Shard { index: 1, of: 1 }, jobs);
+        Ok(ns.div_ceil(60_000_000_000))
     };
+    let file = study.display();
+    out::note!("{file}: written; to check it: commute run {file} --dry-run");
+    out::note!(
+        "to run it: commute run {file} --jobs 2, about {} min; one cell at a time {} min, with --quick \
+         --jobs 2 {} min",
+        minutes(None, 2)?,
+        minutes(None, 1)?,
+        minutes(Some(QUICK_BLOCKS), 2)?,
+    );
+    Ok(())
+}
+
+fn write(args: &Args, options: &Options<'_>) -> anyhow::Result<Written> {
     if let Some(file) = &args.har {
         let har = read(file, init::MAX_HAR_BYTES)?;
-        init::from_har(&har, &options).with_context(|| file.display().to_string())
+        init::from_har(&har, options).with_context(|| file.display().to_string())
     } else if let Some(command) = &args.curl {
         let body = |file: &str| read(Path::new(file), MAX_BODY_BYTES).map_err(|e| format!("{e:#}"));
-        init::from_curl(command, &options, &body).map_err(|e| exit::usage(format!("--curl: {e}")))
+        init::from_curl(command, options, &body).map_err(|e| exit::usage(format!("--curl: {e}")))
     } else {
         Ok(Written {
-            study: init::template(name),
+            study: init::template(options.name, options.arms),
             files: Vec::new(),
             notes: Vec::new(),
         })

@@ -11,7 +11,7 @@ use super::until_decided::first_look;
 use crate::exit;
 
 /// Blocks of `--quick`: the fewest that can give a verdict.
-const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
+pub(crate) const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
 
 /// What to run, from the command line or from the run to resume.
 pub(super) struct Job {

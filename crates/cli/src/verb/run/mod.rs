@@ -18,6 +18,7 @@ use record::{CellStatus, Outcome};
 use crate::verb::report::{Format, apply, exit_code, print, write_files};
 use crate::{exit, out, terminal};
 use job::Job;
+pub(crate) use job::QUICK_BLOCKS;
 use progress::Progress;
 use self_test::self_test;
 use until_decided::{Next, UntilDecided};
