@@ -1,96 +1,17 @@
 //! A `curl` command line, as browsers write it with "copy as cURL" and people by hand.
 
+mod options;
+mod words;
+
 use http::Method;
 
 use crate::notes::Notes;
 use crate::seen::{Body, Head, Seen};
+use options::{IGNORED_FLAGS, LEFT_OUT_WITH_VALUE, takes_value};
 
 /// What is assumed of a response that nobody has seen.
 const ASSUMED_RESPONSE_BYTES: u64 = 2000;
 const FORM: &str = "application/x-www-form-urlencoded";
-
-/// Options without a value that change nothing of what a study sends.
-const IGNORED_FLAGS: &[&str] = &[
-    "-#",
-    "-0",
-    "-4",
-    "-6",
-    "-L",
-    "-N",
-    "-S",
-    "-f",
-    "-g",
-    "-i",
-    "-k",
-    "-s",
-    "-v",
-    "--compressed",
-    "--fail",
-    "--fail-with-body",
-    "--globoff",
-    "--http1.0",
-    "--http1.1",
-    "--http2",
-    "--http2-prior-knowledge",
-    "--http3",
-    "--http3-only",
-    "--include",
-    "--insecure",
-    "--ipv4",
-    "--ipv6",
-    "--location",
-    "--no-buffer",
-    "--no-progress-meter",
-    "--path-as-is",
-    "--progress-bar",
-    "--show-error",
-    "--silent",
-    "--verbose",
-];
-/// Options with a value that change nothing of what a study sends.
-const IGNORED_WITH_VALUE: &[&str] = &[
-    "-E",
-    "-c",
-    "-m",
-    "-o",
-    "-w",
-    "-x",
-    "--cacert",
-    "--cert",
-    "--connect-timeout",
-    "--connect-to",
-    "--cookie-jar",
-    "--interface",
-    "--key",
-    "--limit-rate",
-    "--max-time",
-    "--output",
-    "--proxy",
-    "--resolve",
-    "--retry",
-    "--retry-delay",
-    "--write-out",
-    "-e",
-    "--referer",
-];
-/// Credentials.
-const LEFT_OUT_WITH_VALUE: &[&str] = &["-b", "-u", "--cookie", "--oauth2-bearer", "--user"];
-/// Options with a value that make the request.
-const USED_WITH_VALUE: &[&str] = &[
-    "-A",
-    "-H",
-    "-X",
-    "-d",
-    "--data",
-    "--data-ascii",
-    "--data-binary",
-    "--data-raw",
-    "--header",
-    "--json",
-    "--request",
-    "--url",
-    "--user-agent",
-];
 
 /// Why a command cannot become a study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +70,11 @@ pub(crate) fn read(
     read_file: &dyn Fn(&str) -> Result<Vec<u8>, String>,
     notes: &mut Notes,
 ) -> Result<Seen, CurlError> {
-    let command = Command::parse(words(command)?, read_file, notes)?;
+    let command = Command::parse(
+        words::split(command).ok_or(CurlError::Quotes)?,
+        read_file,
+        notes,
+    )?;
     command.seen(keep_values, notes)
 }
 
@@ -344,77 +269,6 @@ impl Command {
             response: Body::of_bytes(ASSUMED_RESPONSE_BYTES, Some("application/json")),
         })
     }
-}
-
-fn takes_value(option: &str) -> bool {
-    let lists = [IGNORED_WITH_VALUE, LEFT_OUT_WITH_VALUE, USED_WITH_VALUE];
-    lists.iter().any(|list| list.contains(&option))
-}
-
-/// Splits a command into words as bash does.
-fn words(command: &str) -> Result<Vec<String>, CurlError> {
-    let posix = without_dollar_quotes(command).ok_or(CurlError::Quotes)?;
-    shlex::split(&posix).ok_or(CurlError::Quotes)
-}
-
-/// Rewrites bash's `$'...'`, which browsers use for bodies and POSIX lacks, as plain quotes.
-fn without_dollar_quotes(command: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut quote = None;
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, quote) {
-            ('$', None) if chars.next_if_eq(&'\'').is_some() => {
-                let text = dollar_quoted(&mut chars)?;
-                out.push_str(&shlex::try_quote(&text).ok()?);
-                continue;
-            }
-            ('\'' | '"', None) => quote = Some(c),
-            // A line that goes on; `shlex` would make an empty word of it.
-            ('\\', None | Some('"')) if chars.next_if_eq(&'\n').is_some() => continue,
-            ('\\', None | Some('"')) => {
-                out.push(c);
-                out.extend(chars.next());
-                continue;
-            }
-            (c, Some(q)) if c == q => quote = None,
-            _ => {}
-        }
-        out.push(c);
-    }
-    Some(out)
-}
-
-/// Reads up to the closing quote of `$'...'`, with the escapes that browsers write.
-fn dollar_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
-    let mut text = String::new();
-    loop {
-        match chars.next()? {
-            '\'' => return Some(text),
-            '\\' => match chars.next()? {
-                'n' => text.push('\n'),
-                'r' => text.push('\r'),
-                't' => text.push('\t'),
-                'u' => text.push(hex(chars, 4)?),
-                'x' => text.push(hex(chars, 2)?),
-                c => text.push(c),
-            },
-            c => text.push(c),
-        }
-    }
-}
-
-/// A character by at most so many hexadecimal digits; half of a surrogate pair is replaced.
-fn hex(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, digits: usize) -> Option<char> {
-    let mut code = None;
-    for _ in 0..digits {
-        let Some(digit) = chars.peek().and_then(|c| c.to_digit(16)) else {
-            break;
-        };
-        chars.next();
-        code = Some(code.unwrap_or(0) * 16 + digit);
-    }
-    Some(char::from_u32(code?).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 #[cfg(test)]
