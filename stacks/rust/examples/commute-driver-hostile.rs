@@ -12,8 +12,8 @@ use std::{env, fs, process, thread};
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
-use engine::auth::Auth;
 use engine::channel::{ReplySink, ReplyWriter, open};
+use engine::dial::Origin;
 use engine::request::HttpRequest;
 use engine::serve::{converse, exit_code};
 use engine::stack::{ConnInfo, Stack, StackError};
@@ -271,6 +271,10 @@ impl Stack for MislabelledHyper {
         Ok(Self { hyper, claimed })
     }
 
+    fn origin(&self) -> &Origin {
+        self.hyper.origin()
+    }
+
     fn shares_connection(&self) -> bool {
         self.hyper.shares_connection()
     }
@@ -301,19 +305,6 @@ impl Stack for MislabelledHyper {
             (_, action) => action.clone(),
         };
         self.hyper.prepare(id, &other, payload)
-    }
-
-    fn with_messages(
-        &self,
-        request: &HttpRequest,
-        codec: wire::Codec,
-        messages: Vec<Bytes>,
-    ) -> HttpRequest {
-        self.hyper.with_messages(request, codec, messages)
-    }
-
-    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
-        self.hyper.with_proof(request, auth)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {

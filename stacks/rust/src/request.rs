@@ -18,7 +18,7 @@ use crate::auth::Auth;
 use crate::body::{CHUNK_BYTES, Content};
 use crate::dial::Origin;
 use crate::exchange::find_kind;
-use crate::stack::StackError;
+use crate::stack::{StackError, StepRequest};
 use crate::trace::Trace;
 
 /// The header that carries a step's id to the server's log.
@@ -38,9 +38,8 @@ pub struct HttpRequest {
     proof: HeaderMap,
 }
 
-impl HttpRequest {
-    /// Makes the request of a step. `payload` is the body of a step `fetch`.
-    pub fn new(id: u32, action: &Action, payload: Bytes) -> Result<Self, StackError> {
+impl StepRequest for HttpRequest {
+    fn new(id: u32, action: &Action, payload: Bytes) -> Result<Self, StackError> {
         let none = HeaderMap::new();
         let (method, path, headers, body) = match action {
             Action::Call { body } => (
@@ -109,8 +108,7 @@ impl HttpRequest {
         })
     }
 
-    /// Returns this request with its one message as the body.
-    pub fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self {
+    fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self {
         Self {
             headers: of_type(codec.format.content_type()),
             codec: Some(codec),
@@ -119,8 +117,7 @@ impl HttpRequest {
         }
     }
 
-    /// Returns this request with the proof of who sends it.
-    pub fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self {
+    fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self {
         let proof = auth.prove(
             self.method.as_str(),
             origin,
@@ -132,7 +129,9 @@ impl HttpRequest {
             ..self.clone()
         }
     }
+}
 
+impl HttpRequest {
     /// Returns the head, with an absolute URI.
     pub fn head(&self, origin: &Origin) -> Request<()> {
         let uri = Uri::builder()

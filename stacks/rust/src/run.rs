@@ -18,7 +18,7 @@ use crate::channel::ReplySink;
 use crate::exchange::{Exchanger, Source};
 use crate::pool::{Pool, Pools};
 use crate::schedule::{Ready, Schedule};
-use crate::stack::{Stack, StackError};
+use crate::stack::{Stack, StackError, StepRequest};
 use crate::trace::{Phase, Trace};
 
 /// A run whose requests are prepared.
@@ -210,8 +210,7 @@ impl<'a, S: Stack> Run<'a, S> {
                 (answered.then_some(message), vec![body])
             }
         };
-        let stack = pool.stack();
-        let request = stack.with_messages(&prepared.request, self.exchanger.codec(), messages);
+        let request = (prepared.request).with_messages(self.exchanger.codec(), messages);
         self.send(pool, &request, trace).await?;
         match sent {
             None => Ok(()),
@@ -229,7 +228,7 @@ impl<'a, S: Stack> Run<'a, S> {
         trace: &Trace,
     ) -> Result<(), CallError> {
         let proven = self.auth.map(|auth| {
-            let proven = pool.stack().with_proof(request, auth);
+            let proven = request.with_proof(auth, pool.stack().origin());
             if auth.signs() {
                 trace.stamp(Phase::Signed);
             }

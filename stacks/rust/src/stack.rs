@@ -6,20 +6,19 @@ use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Setup};
 
 use crate::auth::Auth;
+use crate::dial::Origin;
 use crate::trace::Trace;
 
 /// One client library, set up for one origin.
 ///
-/// The engine calls `prepare` for each call before the run, `with_messages` within an exchange
-/// or a submission, `with_proof` within each call where requests need one, `connect` when a call needs
-/// a connection, `call` on a connection, `is_usable` before
-/// the connection is used again, and `close` in the end. Any of these futures may be dropped
-/// when a call times out.
+/// The engine calls `prepare` for each call before the run, `connect` when a call needs a connection,
+/// `call` on a connection, `is_usable` before the connection is used again, and `close` in the end.
+/// Any of these futures may be dropped when a call times out.
 pub trait Stack: Sized + 'static {
     /// A connection.
     type Conn: 'static;
-    /// A request that can be sent; cheap to clone.
-    type Request: Clone + 'static;
+    /// A request that can be sent.
+    type Request: StepRequest;
 
     /// Returns what the driver is and can do.
     fn hello() -> Hello;
@@ -36,26 +35,18 @@ pub trait Stack: Sized + 'static {
         false
     }
 
-    /// Makes the request of a step that [is a call](Action::is_call). `payload` is that of a step
-    /// `fetch`, of any other empty.
+    /// Returns the origin that it is set up for.
+    fn origin(&self) -> &Origin;
+
+    /// Makes the request of a step that [is a call](Action::is_call).
     fn prepare(
         &self,
         id: u32,
         action: &Action,
         payload: Bytes,
-    ) -> Result<Self::Request, StackError>;
-
-    /// Returns the request of an exchange or a submission with its message as the body. A submission
-    /// in chunks has any number of messages, everything else one.
-    fn with_messages(
-        &self,
-        request: &Self::Request,
-        codec: wire::Codec,
-        messages: Vec<Bytes>,
-    ) -> Self::Request;
-
-    /// Returns the request with its proof of who sends it.
-    fn with_proof(&self, request: &Self::Request, auth: &Auth) -> Self::Request;
+    ) -> Result<Self::Request, StackError> {
+        StepRequest::new(id, action, payload)
+    }
 
     /// Opens a connection and records the times of name, socket and handshake.
     fn connect(
@@ -83,6 +74,20 @@ pub trait Stack: Sized + 'static {
 
     /// Discards all session tickets.
     fn discard_tickets(&self);
+}
+
+/// The request of a step, which can be sent any number of times; cheap to clone.
+pub trait StepRequest: Clone + 'static {
+    /// Makes the request of a step that [is a call](Action::is_call). `payload` is that of a step
+    /// `fetch`, of any other empty.
+    fn new(id: u32, action: &Action, payload: Bytes) -> Result<Self, StackError>;
+
+    /// Returns the request of an exchange or a submission with its message as the body. A submission
+    /// in chunks has any number of messages, everything else one.
+    fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self;
+
+    /// Returns the request with its proof of who sends it.
+    fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self;
 }
 
 /// What is known about a connection, for the row of every call on it.

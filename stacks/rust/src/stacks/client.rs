@@ -9,11 +9,9 @@ use bytes::Bytes;
 use client::{Engine, Error, Fault, Identity, Policy, Progress, Trust};
 use driver::clock::{monotonic_of, monotonic_resolution_ns};
 use driver::protocol::{
-    self, Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup,
-    VERSION,
+    self, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
 
-use crate::auth::Auth;
 use crate::call_error::check_status;
 use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
@@ -116,29 +114,16 @@ impl Stack for Client {
         })
     }
 
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     fn shares_connection(&self) -> bool {
         true
     }
 
     fn chooses_connections(&self) -> bool {
         true
-    }
-
-    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
-        HttpRequest::new(id, action, payload)
-    }
-
-    fn with_messages(
-        &self,
-        request: &HttpRequest,
-        codec: wire::Codec,
-        messages: Vec<Bytes>,
-    ) -> HttpRequest {
-        request.with_messages(codec, messages)
-    }
-
-    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
-        request.with_proof(auth, &self.origin)
     }
 
     /// The engine opens connections when a request needs one.

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use driver::clock::monotonic_resolution_ns;
-use driver::protocol::{
-    Action, CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION,
-};
+use driver::protocol::{CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION};
 use http::header::HOST;
 use http::{HeaderValue, Uri};
 use http_body_util::BodyExt;
@@ -15,9 +12,8 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
-use crate::auth::Auth;
 use crate::call_error::{check_status, transport_error};
-use crate::dial::{Dialer, conn_info};
+use crate::dial::{Dialer, Origin, conn_info};
 use crate::exchange::{CODECS, codecs};
 use crate::request::{Chunks, HttpRequest};
 use crate::send_tracker::{SendTracker, TrackedBody, TrackedStream};
@@ -93,25 +89,12 @@ impl Stack for Hyper {
         })
     }
 
+    fn origin(&self) -> &Origin {
+        self.dialer.origin()
+    }
+
     fn shares_connection(&self) -> bool {
         self.protocol == Protocol::H2
-    }
-
-    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
-        HttpRequest::new(id, action, payload)
-    }
-
-    fn with_messages(
-        &self,
-        request: &HttpRequest,
-        codec: wire::Codec,
-        messages: Vec<Bytes>,
-    ) -> HttpRequest {
-        request.with_messages(codec, messages)
-    }
-
-    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
-        request.with_proof(auth, self.dialer.origin())
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {

@@ -7,10 +7,10 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{
-    Action, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
+    CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
 };
 use quinn::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::QuicClientConfig;
@@ -18,7 +18,6 @@ use quinn::{ClientConfig, ConnectError, Endpoint, TransportConfig, VarInt};
 use tokio::sync::watch;
 
 use self::conn::{HandshakeState, Requests, connection_error, drive, start_http3};
-use crate::auth::Auth;
 use crate::call_error::{call_error, check_status};
 use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
@@ -90,25 +89,12 @@ impl Stack for Quinn {
         })
     }
 
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     fn shares_connection(&self) -> bool {
         true
-    }
-
-    fn prepare(&self, id: u32, action: &Action, payload: Bytes) -> Result<HttpRequest, StackError> {
-        HttpRequest::new(id, action, payload)
-    }
-
-    fn with_messages(
-        &self,
-        request: &HttpRequest,
-        codec: wire::Codec,
-        messages: Vec<Bytes>,
-    ) -> HttpRequest {
-        request.with_messages(codec, messages)
-    }
-
-    fn with_proof(&self, request: &HttpRequest, auth: &Auth) -> HttpRequest {
-        request.with_proof(auth, &self.origin)
     }
 
     async fn connect(&self, mode: Reconnect, trace: &Trace) -> Result<Conn, CallError> {

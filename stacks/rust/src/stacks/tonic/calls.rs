@@ -14,15 +14,14 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::client::Grpc;
-use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::Channel;
-use tonic::{Request, Status};
+use tonic::Status;
 use tower::Service;
 use wire::PassThrough;
 use wire::v1::bench_client::BenchClient;
 use wire::v1::{Chunk, DownloadRequest, EchoReply, EchoRequest};
 
-use super::{GrpcRequest, SUBMIT_STREAM};
+use super::request::{GrpcRequest, SUBMIT_STREAM};
 use crate::body::{CHUNK_BYTES, Content};
 use crate::call_error::{call_error, transport_error};
 use crate::send_tracker::SendTracker;
@@ -192,26 +191,6 @@ impl Service<http::Request<Body>> for TracedChannel {
             trace.stamp(Phase::FirstByte);
             Ok(response)
         })
-    }
-}
-
-impl GrpcRequest {
-    /// Returns content with the metadata of this request.
-    fn wrap<T>(&self, content: T) -> Request<T> {
-        let mut request = Request::new(content);
-        let mut headers = self.headers.clone();
-        headers.extend(self.proof.iter().flat_map(|proof| proof.headers.clone()));
-        *request.metadata_mut() = MetadataMap::from_headers(headers);
-        request
-            .metadata_mut()
-            .insert("x-commute-id", MetadataValue::from(self.id));
-        request
-    }
-
-    /// Returns what makes the codes of its chunks, if they are signed.
-    fn codes(&self) -> Option<Chunks> {
-        let (key, head) = self.proof.as_ref()?.chunks.as_ref()?;
-        Some(Chunks::new(key, *head))
     }
 }
 
