@@ -7,6 +7,8 @@
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
+const SCHEMA_LINE: &str = "#:schema ../docs/network.schema.json\n";
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../networks");
     println!("cargo::rerun-if-changed={}", folder.display());
@@ -20,7 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            networks.push((name, fs::read_to_string(&path)?));
+            let text = fs::read_to_string(&path)?;
+            // For editors; the path leads nowhere from a copy.
+            let text = text.strip_prefix(SCHEMA_LINE).unwrap_or(&text).to_owned();
+            networks.push((name, text));
         }
     }
     networks.sort();

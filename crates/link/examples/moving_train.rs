@@ -27,14 +27,15 @@ const MEMORY: f64 = 0.9;
 const OPPORTUNITY_BITS: f64 = 1500.0 * 8.0;
 const SEED: u64 = 121;
 
-const HEAD: &str = r#"about = "A phone on a moving train: a rate that wanders, and two tunnels"
+const HEAD: &str = r##"#:schema ../docs/network.schema.json
+about = "A phone on a moving train: a rate that wanders, and two tunnels"
 source = """\
     Assumed as a whole; the game-api study says no more than that it was measured on a moving train. \
     Made by crates/link/examples/moving_train.rs: the rates of 4g-tether at best, a share of them from \
     15 to 100 % that wanders with fades of about a second, tunnels without a signal from 2.0 to 3.2 s and \
     from 9.0 to 10.5 s of every 15 s, in which packets wait. 25 ms in each direction, queues of 1 s, no \
     loss, since LTE retransmits what the radio loses. Every cell begins at the start of the trace."""
-"#;
+"##;
 
 fn main() {
     print!("{}", network());

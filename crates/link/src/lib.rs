@@ -13,9 +13,10 @@
 //! same in both directions. [`Path::offer`] first gives the packet a ticket: the number of its flow,
 //! whether it is full-size (more than 1000 bytes), and its number among such packets of the flow.
 //! Every random draw for a packet is a function of this ticket, the seed and the purpose of the draw;
-//! there is no state. (Fades and jitter come and go by the clock, the same for all packets.) These are common random numbers: the tenth full-size packet of a flow gets the same draws
-//! in every arm of a comparison, and a second flow, one more acknowledgement, a stray ARP or one more
-//! stage shifts no other packet's. A packet without a flow number gets no ticket: it waits and queues
+//! there is no state. (Fades and jitter come and go by the clock, the same for all packets.) These are
+//! common random numbers: the tenth full-size packet of a flow gets the same draws in every arm of a
+//! comparison, and a second flow, one more acknowledgement, a stray ARP or one more stage shifts no
+//! other packet's. A packet without a flow number gets no ticket: it waits and queues
 //! like the rest, but is never lost at random. Such are packets that are neither TCP nor UDP and,
 //! in a cell, those of connections from before its window ([`FlowRule::Opening`]).
 //!
@@ -24,7 +25,7 @@
 //! 1. *policy*: the operator blocks or polices UDP, from some moment on;
 //! 2. *bottleneck*: a drop-tail queue in front of a constant rate or a trace of delivery
 //!    opportunities. A gate closes for outages and handovers: service then stops, and the queue is
-//!    either kept and goes on filling, or flushed;
+//!    either kept, and fills further, or flushed;
 //! 3. *loss*, after the queue because packets lost on the radio have used the link: each packet
 //!    independently, in fades by the clock, or in runs of packets;
 //! 4. *delay* and jitter, which follows the clock and so keeps the order;
