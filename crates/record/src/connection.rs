@@ -84,8 +84,8 @@ impl ConnectionSettings {
         (!self.packets.is_empty()).then(|| self.packets.iter().filter(down).map(dropped).sum())
     }
 
-    /// Returns how many packets the server took for lost although they had arrived. For a library
-    /// that does not tell, that is about how many more it took for lost than the link dropped.
+    /// Returns how many packets the server declared lost although they had arrived. For a library
+    /// that does not tell, that is about how many more it declared lost than the link dropped.
     pub fn spurious_packets(&self) -> Option<u64> {
         let sender = self.sender.as_ref()?;
         sender

@@ -129,7 +129,7 @@ pub struct Arm {
     /// Packet threshold of the server's QUIC loss detection; absent for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,
-    /// Round trips after which the server's QUIC takes a packet for lost; absent for its default.
+    /// Round trips after which the server's QUIC declares a packet lost; absent for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_threshold: Option<f64>,
     /// Security: `tls`, `mtls`, or `none` for plaintext.

@@ -5,7 +5,7 @@ use record::{Cell, ConnectionSettings, Sender};
 use crate::cells::Blocks;
 use crate::summary::arm::{ArmSummary, Sending, Spread};
 
-/// A remark says so where at least this many packets of a cell were taken for lost although they
+/// A remark says so where at least this many packets of a cell were declared lost although they
 /// had arrived. Fewer cost one reduction of the window, as a loss does.
 const REMARKABLE_SPURIOUS_PACKETS: f64 = 10.0;
 
@@ -37,7 +37,7 @@ pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
     }
 }
 
-/// Returns packets taken for lost, dropped by the link, spurious, and timeouts, e.g.
+/// Returns packets declared lost, dropped by the link, spurious, and timeouts, e.g.
 /// `12 (31) · 4 (9) · 8 (22) · 0`.
 pub(crate) fn loss_words(arm: &ArmSummary) -> String {
     let sending = &arm.sending;

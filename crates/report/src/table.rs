@@ -88,7 +88,7 @@ impl<'a> Table<'a> {
         }
         if arms.iter().any(|arm| arm.sending.lost_packets.is_some()) {
             table.add(
-                "packets taken for lost · dropped · spurious · timeouts",
+                "packets declared lost · dropped · spurious · timeouts",
                 loss_words,
             );
         }

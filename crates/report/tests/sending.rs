@@ -83,7 +83,7 @@ fn reader_sees_where_reordering_was_taken_for_loss() {
     assert!(text.contains("2 · 2 · 0 · -"), "{text}");
     assert_eq!(text.matches("packets for lost, of which").count(), 1);
     let page = html(&summary, &data);
-    assert!(page.contains("Taken for lost but arrived") && page.contains(remark));
+    assert!(page.contains("Declared lost but arrived") && page.contains(remark));
 }
 
 #[test]
@@ -118,6 +118,6 @@ fn servers_that_tell_nothing_have_no_figures() {
     let data = data(&quickstart(), &["true-metro"], 10, 1);
     assert_eq!(of_arm(&data, "quinn h3"), Sending::default());
     let summary = summarise(&data);
-    assert!(!human(&summary, 160, false).contains("taken for lost"));
-    assert!(!html(&summary, &data).contains("Taken for lost"));
+    assert!(!human(&summary, 160, false).contains("declared lost"));
+    assert!(!html(&summary, &data).contains("Declared lost"));
 }

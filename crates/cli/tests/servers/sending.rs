@@ -61,7 +61,7 @@ fn servers_count_the_packets_that_the_link_lost() {
         assert!(sender.sent_packets.unwrap() > 650, "{shown}");
         assert!(sender.min_rtt_ns.unwrap() >= 20_000_000, "{shown}");
         if connection.transport == "quic" {
-            // Without reordering, no packet is taken for lost that arrives.
+            // Without reordering, no packet is declared lost that arrives.
             assert!(
                 connection.spurious_packets().unwrap() <= dropped / 5,
                 "{shown}"

@@ -35,7 +35,7 @@ pub enum Connections {
     /// As the client library does by default.
     #[default]
     Keep,
-    /// Every request goes on a new connection.
+    /// Every request opens a new connection.
     PerRequest,
 }
 

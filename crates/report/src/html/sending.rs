@@ -19,9 +19,9 @@ const SETUP: [Row<Setup>; 3] = [
 
 const SENDING: [Row<Sending>; 6] = [
     ("Packets sent", |s| &s.sent_packets),
-    ("Taken for lost", |s| &s.lost_packets),
+    ("Declared lost", |s| &s.lost_packets),
     ("Dropped by the link", |s| &s.dropped_packets),
-    ("Taken for lost but arrived", |s| &s.spurious_packets),
+    ("Declared lost but arrived", |s| &s.spurious_packets),
     ("Timeouts", |s| &s.timeouts),
     ("Congestion events", |s| &s.congestion_events),
 ];
@@ -62,7 +62,7 @@ pub(super) fn sending(network: &NetworkSummary) -> Markup {
                 &rows,
             ))
             p.note {
-                "Over TCP, segments that were retransmitted count as taken for lost. quinn does not tell \
+                "Over TCP, segments that were retransmitted count as declared lost. quinn does not tell \
                  which of its losses had arrived: these are those beyond what the link dropped."
             }
         }

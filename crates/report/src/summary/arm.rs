@@ -80,12 +80,12 @@ pub struct Spread {
 pub struct Sending {
     /// Packets that the server sent.
     pub sent_packets: Option<Spread>,
-    /// Of those, packets that it took for lost; over TCP, segments it retransmitted.
+    /// Of those, packets that it declared lost; over TCP, segments it retransmitted.
     pub lost_packets: Option<Spread>,
     /// Packets of the server that the link dropped.
     pub dropped_packets: Option<Spread>,
     /// Of `lost_packets`, those that had arrived; where the library does not tell, about how many
-    /// more it took for lost than the link dropped.
+    /// more it declared lost than the link dropped.
     pub spurious_packets: Option<Spread>,
     /// Probe timeouts (QUIC) or retransmission timeouts (TCP).
     pub timeouts: Option<Spread>,

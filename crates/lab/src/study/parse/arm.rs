@@ -34,9 +34,9 @@ pub(super) struct RawArm {
     server: Option<String>,
     /// What is wrong with HTTP/3 of the server, while TCP works.
     fault: Option<ServerFault>,
-    /// How many later packets must be acknowledged before the server takes one for lost: at least 3.
+    /// How many later packets must be acknowledged before the server declares one lost: at least 3.
     packet_threshold: Option<u32>,
-    /// After how many round trips the server takes a packet for lost: above 1.
+    /// After how many round trips the server declares a packet lost: above 1.
     time_threshold: Option<f64>,
     /// How the connection is secured.
     #[serde(default = "default_security")]
