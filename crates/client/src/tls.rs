@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use h3_quic::CountingVerifier;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
@@ -75,11 +75,7 @@ impl Tls {
                 algorithms: provider.signature_verification_algorithms,
             }),
         };
-        let verified = AtomicU64::new(0);
-        let over_quic = Arc::new(CountingVerifier {
-            inner: Arc::clone(&inner),
-            verified,
-        });
+        let over_quic = Arc::new(CountingVerifier::new(Arc::clone(&inner)));
         let of = |alpn: &[&[u8]], verifier: Arc<dyn ServerCertVerifier>| {
             let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
                 .with_safe_default_protocol_versions()?
@@ -123,7 +119,7 @@ impl Tls {
 
     /// Returns the number of chains verified in QUIC's handshakes so far.
     pub(crate) fn verified_over_quic(&self) -> u64 {
-        self.over_quic.verified.load(Ordering::Relaxed)
+        self.over_quic.chains_verified()
     }
 
     pub(crate) fn tcp(&self) -> Arc<ClientConfig> {
@@ -132,52 +128,6 @@ impl Tls {
 
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.quic)
-    }
-}
-
-/// Counts the chains that are verified.
-#[derive(Debug)]
-struct CountingVerifier {
-    inner: Arc<dyn ServerCertVerifier>,
-    verified: AtomicU64,
-}
-
-impl ServerCertVerifier for CountingVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verified.fetch_add(1, Ordering::Relaxed);
-        self.inner
-            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner
-            .verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner
-            .verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
     }
 }
 

@@ -43,6 +43,11 @@
 //! expose: whether it arrived before the handshake was over, and a future of its delivery. A
 //! client whose early data is rejected gets a connection error on all its streams and has to start
 //! again with `Connection::new` on a new QUIC connection.
+//!
+//! # Resumption
+//!
+//! quinn does not tell whether a handshake resumed a session. [`CountingVerifier`] does: such a handshake
+//! verifies no certificates.
 
 mod accepted;
 mod connection;
@@ -51,8 +56,10 @@ mod frame_limit;
 mod recv;
 mod role;
 mod send;
+mod verifier;
 
 pub use accepted::{AcceptedRequests, Delivery, RequestInfo};
 pub use connection::{Connection, OpenStreams};
 pub use recv::RecvStream;
 pub use send::{BidiStream, SendStream};
+pub use verifier::CountingVerifier;

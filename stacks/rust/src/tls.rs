@@ -1,14 +1,13 @@
 //! TLS as the protocol demands: one authority, an optional client key, tickets under control.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use driver::protocol::Setup;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use h3_quic::CountingVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 
 use crate::stack::StackError;
 
@@ -36,12 +35,10 @@ impl Tls {
                 .map_err(|error| file_error(&setup.ca_file, &error))?;
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Arc::new(CountingVerifier {
-            inner: WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
-                .build()
-                .map_err(|error| file_error(&setup.ca_file, &error))?,
-            verified: AtomicU64::new(0),
-        });
+        let web_pki = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
+            .build()
+            .map_err(|error| file_error(&setup.ca_file, &error))?;
+        let verifier = Arc::new(CountingVerifier::new(web_pki));
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| StackError::Failed(error.to_string()))?
@@ -79,63 +76,15 @@ impl Tls {
         config
     }
 
-    /// Returns the number of certificate chains verified so far. A handshake that verifies none
-    /// has resumed a session (RFC 8446 section 2.2: the pre-shared key authenticates the
-    /// server); quinn offers no other way to find out.
+    /// Returns the number of certificate chains verified so far; see [`CountingVerifier`].
     pub fn chains_verified(&self) -> u64 {
-        self.verifier.verified.load(Ordering::Relaxed)
+        self.verifier.chains_verified()
     }
 
     /// Discards all session tickets.
     pub fn discard_tickets(&self) {
         let mut config = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
-    }
-}
-
-/// rustls' own verifier, which also counts the chains that it is given.
-#[derive(Debug)]
-struct CountingVerifier {
-    inner: Arc<WebPkiServerVerifier>,
-    verified: AtomicU64,
-}
-
-impl ServerCertVerifier for CountingVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verified.fetch_add(1, Ordering::Relaxed);
-        self.inner
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner
-            .verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner
-            .verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
     }
 }
 
