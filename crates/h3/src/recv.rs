@@ -42,11 +42,6 @@ impl RecvStream {
             ended: false,
         }
     }
-
-    /// Returns whether the stream was accepted before the handshake was over: it is early data.
-    pub fn is_early_data(&self) -> bool {
-        self.stream.is_0rtt()
-    }
 }
 
 impl quic::RecvStream for RecvStream {
