@@ -120,7 +120,7 @@ fn bad_row_is_reported_and_no_run_is_created() {
         (
             "network,arm,protocol,latency_ms\na,b,h2,90\n".to_owned(),
             "line 1: there is no column block, end_ns",
-            "not among the columns: `latency_ms`",
+            "nothing reads `latency_ms`; `commute import --help` says",
         ),
         (
             "network,arm,protocol,block,end_ns\n".to_owned(),

@@ -110,13 +110,14 @@ impl<'a> Source<'a> {
 }
 
 /// Returns ` (did you mean `x`?)` for the known name nearest to `wanted`, or nothing when none is
-/// near. A name that `wanted` begins is near, e.g. `rate_kbps` for `rate`.
+/// near. A name that `wanted` begins is nearest, e.g. `rate_kbps` for `rate`.
 pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     // A name from outside may be megabytes long; the distance is quadratic in it.
     let wanted: String = wanted.chars().take(MAX_NAME_CHARS).collect();
-    let distance = |name: &str| match strsim::damerau_levenshtein(&wanted, name) {
-        far if wanted.len() >= MIN_PREFIX_BYTES && name.starts_with(&wanted) => far.min(1),
-        edits => edits,
+    let distance = |name: &str| match wanted.len() >= MIN_PREFIX_BYTES && name.starts_with(&wanted)
+    {
+        true => 0,
+        false => strsim::damerau_levenshtein(&wanted, name),
     };
     known
         .into_iter()
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn only_near_names_are_suggested() {
-        let keys = ["rate_kbps", "delay_ms", "queue_ms"];
+        let keys = ["gate", "rate_kbps", "delay_ms", "queue_ms"];
         assert_eq!(
             did_you_mean("rate_mbps", keys),
             " (did you mean `rate_kbps`?)"

@@ -19,11 +19,18 @@ const MAX_MS: f64 = 3.6e6;
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
     /// It is no HAR.
-    #[error("not a HAR 1.2: {0}")]
+    #[error("{kind}: {0}; a browser saves one with \"save all as HAR\" in its network panel", kind = kind(.0))]
     Syntax(#[from] serde_json::Error),
     /// No request can be sent, for these reasons.
     #[error("none of its requests can be sent: {}", .0.join("; "))]
     NoRequest(Vec<String>),
+}
+
+fn kind(error: &serde_json::Error) -> &'static str {
+    match error.is_data() {
+        true => "not a HAR 1.2",
+        false => "not JSON, and so not a HAR",
+    }
 }
 
 #[derive(Deserialize)]

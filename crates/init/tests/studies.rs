@@ -157,7 +157,7 @@ fn without_a_folder_bodies_are_sizes() {
 fn what_is_no_har_is_refused_with_the_reason() {
     let refusal = |har: &str| from_har(har.as_bytes(), &OPTIONS).unwrap_err().to_string();
     assert!(refusal("{}").starts_with("not a HAR 1.2: missing field `log`"));
-    assert!(refusal("log").starts_with("not a HAR 1.2: expected value at line 1"));
+    assert!(refusal("log").starts_with("not JSON, and so not a HAR: expected value at line 1"));
     let nothing = refusal(r#"{"log": {"entries": []}}"#);
     assert!(
         nothing.starts_with("none of its requests can be sent"),

@@ -137,9 +137,12 @@ fn check_columns(header: &csv::StringRecord) -> anyhow::Result<()> {
     let unknown: Vec<String> = unknown.map(|column| format!("`{column}`")).collect();
     let unread = match unknown.is_empty() {
         true => String::new(),
-        false => format!("; not among the columns: {}", unknown.join(", ")),
+        false => format!(", and nothing reads {}", unknown.join(", ")),
     };
-    anyhow::bail!("line 1: there is no column {}{unread}", missing.join(", "))
+    anyhow::bail!(
+        "line 1: there is no column {}{unread}; `commute import --help` says what the columns are",
+        missing.join(", ")
+    )
 }
 
 /// Adds the name of the column to an error.

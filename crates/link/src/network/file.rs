@@ -60,6 +60,7 @@ const HINTS: &[(&str, &str)] = &[
         "write `delay_ms` in each direction; the RTT is their sum",
     ),
     ("latency", "write `delay_ms`, one way"),
+    ("latency_ms", "write `delay_ms`, one way"),
     (
         "bandwidth",
         "write `rate_kbps`, e.g. rate_kbps = \"5Mbit/s\"",
