@@ -18,8 +18,9 @@ fn add_arm(sandbox: &Sandbox, stack: &str, protocol: &str) {
     sandbox.write("other.toml", &study);
 }
 
-/// Runs `other.toml`, checks that only the arm `other` is unsupported, and returns the reason.
-fn unsupported_reason(sandbox: &Sandbox) -> String {
+/// Runs `other.toml`, checks that only the arm `other` is unsupported, and returns the reason and standard
+/// error.
+fn unsupported_reason(sandbox: &Sandbox) -> (String, String) {
     let output = sandbox
         .run(&["run", "other.toml", "--out", "run", "--no-self-test"])
         .exits_with(3)
@@ -35,7 +36,7 @@ fn unsupported_reason(sandbox: &Sandbox) -> String {
         }
     }
     assert_eq!(reasons.len(), 1, "{output}");
-    reasons.remove(0)
+    (reasons.remove(0), output.stderr)
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn missing_program_is_unsupported_with_install_hint() {
         sandbox.add_small_study();
         sandbox.add_stack("python", r#""h2""#, &[program, "driver.py"]);
         add_arm(&sandbox, "python", "h2");
-        let reason = unsupported_reason(&sandbox);
+        let (reason, _) = unsupported_reason(&sandbox);
         assert!(reason.contains("python3"), "{reason}");
         assert!(reason.ends_with(": make python"), "{reason}");
     }
@@ -56,8 +57,10 @@ fn protocol_that_the_driver_lacks_is_unsupported() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
     add_arm(&sandbox, "hyper", "h3");
-    let reason = unsupported_reason(&sandbox);
+    let (reason, stderr) = unsupported_reason(&sandbox);
     assert!(reason.contains("h3"), "{reason}");
+    let warning = "warning: arm `other`: hyper does not offer h3";
+    assert!(stderr.starts_with(warning), "{stderr}");
 }
 
 #[test]

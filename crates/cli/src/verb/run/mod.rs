@@ -130,6 +130,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         ))?;
         return Ok(exit::PASS);
     }
+    for warning in lab.warnings(&job.plan) {
+        out::note!("warning: {warning}");
+    }
     if let Some(address) = lab.reach(&job.plan)? {
         announce(&job.plan, job.shard, address, args.yes)?;
     }
