@@ -43,7 +43,7 @@ pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use run::{
-    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,
+    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall, ServerOption,
     Position, Run, Settings,
 };
 pub use schema::schema;

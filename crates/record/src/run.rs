@@ -89,6 +89,9 @@ pub struct Settings {
     /// The user's own server, where requests went to that; absent where the lab started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalServer>,
+    /// The server that the command line named instead of the study's; absent if it named none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_option: Option<ServerOption>,
     /// Whether blocks were added after a report could be read. Only intervals that hold at any number
     /// of blocks are then right ([Robbins 1970](https://doi.org/10.1214/aoms/1177696786)).
     #[serde(default)]
@@ -106,6 +109,19 @@ pub struct ExternalServer {
     /// The certificate authorities that clients trusted, in PEM; absent for the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_pem: Option<String>,
+}
+
+/// `--server` with the options that go with it, as they were on the command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerOption {
+    /// The name of a server of the lab, or the URL of the user's own.
+    pub server: String,
+    /// `--server-address`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// `--ca`, the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
 }
 
 /// One of the configurations that are compared.

@@ -1,6 +1,6 @@
 //! The command that repeats a run.
 
-use record::RunData;
+use record::{RunData, ServerOption};
 
 /// Returns the command that plans the same cells with this seed; `None` for imported calls and where
 /// the study's file is unknown.
@@ -13,6 +13,23 @@ pub(crate) fn command(data: &RunData, seed: u64) -> Option<String> {
         return None;
     }
     let mut command = format!("commute run {file} --blocks {} --seed {seed}", run.blocks);
+    if let Some(ServerOption {
+        server,
+        address,
+        ca,
+    }) = &settings.server_option
+    {
+        let options = [
+            ("server", Some(server)),
+            ("server-address", address.as_ref()),
+            ("ca", ca.as_ref()),
+        ];
+        for (option, value) in options {
+            if let Some(value) = value {
+                command += &format!(" --{option} {}", shlex::try_quote(value).ok()?);
+            }
+        }
+    }
     if settings.jobs > 1 {
         command += &format!(" --jobs {}", settings.jobs);
     }
@@ -98,13 +115,19 @@ mod tests {
             pcap: true,
             keylog: true,
             qlog: true,
+            server_option: Some(ServerOption {
+                server: "https://api.example.com".into(),
+                address: Some("127.0.0.1:8443".into()),
+                ca: Some("my ca.pem".into()),
+            }),
             ..settings
         };
         assert_eq!(
             command_of(all).as_deref(),
             Some(
-                "commute run \"my studies/it's.toml\" --blocks 14 --seed 7 --jobs 2 --shard 2/4 \
-                 --pcap --keylog --qlog"
+                "commute run \"my studies/it's.toml\" --blocks 14 --seed 7 \
+                 --server https://api.example.com --server-address 127.0.0.1:8443 --ca 'my ca.pem' \
+                 --jobs 2 --shard 2/4 --pcap --keylog --qlog"
             )
         );
     }

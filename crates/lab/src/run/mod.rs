@@ -126,6 +126,7 @@ impl Lab {
                 qlog: options.qlog,
                 until_decided: options.until_decided,
                 external: study.external.as_ref().map(ExternalServer::recorded),
+                server_option: options.server.clone(),
                 extended: false,
             },
             host: crate::host::facts(&self.home.root),

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use record::Check;
+use record::{Check, ServerOption};
 
 use crate::plan::Shard;
 
@@ -9,6 +9,8 @@ use crate::plan::Shard;
 pub struct RunOptions {
     /// Path of the study's file, for the record.
     pub study_file: String,
+    /// The server that the command line named, for the record.
+    pub server: Option<ServerOption>,
     /// The run's folder.
     pub out: PathBuf,
     /// Whether to continue the run that the folder holds.

@@ -72,6 +72,7 @@ pub fn run(blocks: u32) -> Run {
             qlog: false,
             until_decided: false,
             external: None,
+            server_option: None,
             extended: false,
         },
         host: Host {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::{ExternalServer, Lab, Plan, RunOptions, ServerUrl, Shard, Trust};
+use record::ServerOption;
 use stats::Ranks;
 
 use super::Args;
@@ -17,6 +18,7 @@ pub(crate) const QUICK_BLOCKS: u32 = stats::MIN_BLOCKS as u32;
 pub(super) struct Job {
     pub(super) plan: Plan,
     study_file: String,
+    server: Option<ServerOption>,
     pub(super) out: PathBuf,
     pub(super) resume: bool,
     pub(super) shard: Shard,
@@ -75,6 +77,7 @@ impl Job {
             out: args.out.clone().unwrap_or_else(free),
             plan,
             study_file: study.display().to_string(),
+            server: server_option(args),
             resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
@@ -94,6 +97,7 @@ impl Job {
         Ok(Job {
             plan: lab.plan_of(&store, run, blocks)?,
             study_file: settings.study_file.clone(),
+            server: settings.server_option.clone(),
             out: dir.to_owned(),
             resume: true,
             shard: Shard {
@@ -113,6 +117,7 @@ impl Job {
     pub(super) fn options(&self, self_test: Vec<record::Check>) -> RunOptions {
         RunOptions {
             study_file: self.study_file.clone(),
+            server: self.server.clone(),
             out: self.out.clone(),
             resume: self.resume,
             jobs: usize::from(self.jobs),
@@ -124,6 +129,17 @@ impl Job {
             self_test,
         }
     }
+}
+
+/// Returns what the command line says of the server, for the record.
+fn server_option(args: &Args) -> Option<ServerOption> {
+    let server = args.server.clone()?;
+    let ca = args.ca.as_ref();
+    Some(ServerOption {
+        server,
+        address: args.server_address.clone(),
+        ca: ca.map(|path| path.display().to_string()),
+    })
 }
 
 /// What `--server` names.
