@@ -147,14 +147,13 @@ fn a_server_of_other_libraries_is_reached() {
 #[test]
 fn the_command_line_names_the_server_and_resuming_keeps_it() {
     let sandbox = sandbox();
-    let page = r#"[{"method":"GET","path":"/page","body":"page.html"}]"#;
-    let answers = sandbox.write("answers.json", page);
-    sandbox.write("page.html", "<p>hello</p>");
-    let commute = [env!("CARGO_BIN_EXE_commute"), "serve", "--answers"];
-    let program = [&commute[..], &[answers.to_str().unwrap()]].concat();
-    let server = Server::start_program(&sandbox, &program, "127.0.0.1:0", NAME);
-    let steps = STEPS.replace("/bytes/20000", "/page");
+    let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);
+    // The lab's servers have a route there, and one response for each path.
+    let steps = format!("{STEPS}response_bytes = 7\n");
     sandbox.write("mine.toml", &format!("{HEAD}blocks = 1\n{ONE_ARM}{steps}"));
+    run(&sandbox, User::Caller, &[])
+        .exits_with(1)
+        .stderr_contains("commute's server has a route of its own there");
     let (url, address) = (format!("https://{NAME}"), server.address.to_string());
     let named = [
         "--server",
@@ -165,6 +164,11 @@ fn the_command_line_names_the_server_and_resuming_keeps_it() {
         "ca.pem",
     ];
     run(&sandbox, User::Caller, &named).exits_with(0);
+    let report = std::fs::read_to_string(sandbox.work().join("run/report.json")).unwrap();
+    let repeat = format!(
+        "commute run mine.toml --blocks 1 --seed 1 --server {url} --server-address {address} --ca ca.pem"
+    );
+    assert!(report.contains(&repeat), "{repeat}: {report}");
     // The authority is part of the record.
     std::fs::remove_file(&server.ca).unwrap();
     sandbox

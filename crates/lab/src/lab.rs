@@ -16,7 +16,7 @@ use crate::home::Home;
 use crate::network;
 use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
-use crate::study::{Arm, ExternalServer, Study, external, own, read_file};
+use crate::study::{Arm, ExternalServer, Study, external, read_file};
 use crate::toml_file;
 
 /// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
@@ -64,10 +64,8 @@ impl Lab {
                 let reason = format!("group `{group}`: {reason}");
                 return Err(named(group, LabError::External(reason)));
             }
-        } else {
-            // The command line may have replaced the user's own server.
-            own::for_lab_servers(&study.workload)
-                .map_err(|reason| LabError::External(format!("{name}: {reason}")))?;
+        } else if let Some(refused) = study.not_for_lab {
+            return Err(refused.into());
         }
         for arm in &study.arms {
             let found = self.stacks.find(&arm.stack);

@@ -16,6 +16,7 @@ mod units;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use config::ConfigError;
 use driver::manifest::{Certificate, OWN_SERVER};
 use driver::protocol::{Codec, Discovery, Policy, Protocol, Reconnect};
 use record::LoadPlan;
@@ -66,6 +67,9 @@ pub struct Study {
     pub vary_percent: f64,
     /// The user's own server, where every arm talks to that instead of one of the lab's.
     pub external: Option<ExternalServer>,
+    /// Why the lab's servers cannot answer the study's own requests; none if they can. A server of the
+    /// user's own has other paths and answers.
+    pub not_for_lab: Option<ConfigError>,
     /// The steps the app goes through.
     pub workload: Vec<Step>,
     /// The content of each file that they name, by its path as they give it.

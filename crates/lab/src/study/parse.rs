@@ -4,6 +4,7 @@ mod arm;
 mod suitability;
 mod tail;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -158,7 +159,7 @@ impl RawStudy {
         let surroundings = Surroundings {
             origins: &names,
             files: PayloadFiles::new(read),
-            external: external.is_some(),
+            own_requests: RefCell::default(),
             source,
         };
         let mut workload = (self.step.into_iter())
@@ -166,9 +167,6 @@ impl RawStudy {
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
         suitability::check_workload(&workload, &arms, &self.arm, source)?;
-        if external.is_none() {
-            own::for_lab_servers(&workload).map_err(|reason| source.error(&(0..0), reason))?;
-        }
         for (arm, raw) in arms.iter().zip(&self.arm) {
             own::prepare(&mut workload, arm)
                 .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
@@ -198,6 +196,7 @@ impl RawStudy {
             vary_percent: self.vary_percent.as_ref().map_or(0.0, percent),
             payload_files: surroundings.files.into_files(),
             external: None,
+            not_for_lab: own::not_for_lab(&surroundings.own_requests.borrow(), source),
             workload,
         };
         if let Some(server) = external {

@@ -1,5 +1,6 @@
 //! Parses the steps of a workload.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::own::{PayloadFiles, RawOwn, RawPayload, route};
+use super::own::{OwnRequest, PayloadFiles, RawOwn, RawPayload};
 use super::units::to_ns;
 use super::{DEFAULT_BODY, Step, load};
 
@@ -102,8 +103,8 @@ pub(super) struct Surroundings<'a> {
     /// The names of the origins that a step may go to.
     pub(super) origins: &'a [&'a str],
     pub(super) files: PayloadFiles<'a>,
-    /// Whether the server is the user's own.
-    pub(super) external: bool,
+    /// The study's own requests so far, each with the place of its step.
+    pub(super) own_requests: RefCell<Vec<(Range<usize>, OwnRequest)>>,
     pub(super) source: &'a Source<'a>,
 }
 
@@ -325,7 +326,7 @@ fn check_step(
     let Surroundings {
         origins,
         files,
-        external,
+        own_requests,
         source,
     } = surroundings;
     let span = raw.span();
@@ -366,15 +367,13 @@ fn check_step(
                  use `request` or `request_bytes`"
             )));
         }
+        let request = own.check(files).map_err(fail)?;
+        own_requests
+            .borrow_mut()
+            .push((span.clone(), request.clone()));
         return Ok(Step::Own {
             group: group(&raw.call),
-            request: {
-                let own = own.check(files).map_err(fail)?;
-                if !external {
-                    route(&own.path).map_err(fail)?;
-                }
-                Box::new(own)
-            },
+            request: Box::new(request),
             times: raw.times().map_err(fail)?,
         });
     }

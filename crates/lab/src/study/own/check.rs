@@ -1,6 +1,9 @@
 //! Everything that the server or a client would refuse, or send otherwise than written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use config::{ConfigError, Source};
 
 use super::{OwnRequest, each};
 use crate::study::{Arm, AuthScheme, Step};
@@ -121,56 +124,52 @@ pub(super) fn request(own: &OwnRequest) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that commute's server has no answer of its own to the path, which a server of the user's may have.
-pub(crate) fn route(path: &str) -> Result<(), String> {
+/// Returns why the lab's servers cannot answer these requests, each with the place of its step, if they
+/// cannot: a server of the user's own may.
+pub(crate) fn not_for_lab(
+    requests: &[(Range<usize>, OwnRequest)],
+    source: &Source<'_>,
+) -> Option<ConfigError> {
+    let mut first: BTreeMap<(&str, &str), &OwnRequest> = BTreeMap::new();
+    requests.iter().find_map(|(span, own)| {
+        let known = first.entry((&own.method, &own.path)).or_insert(own);
+        let refused = route(&own.path).or_else(|| differs(known, own))?;
+        Some(source.error(span, refused))
+    })
+}
+
+/// Says so if commute's server has an answer of its own to the path.
+fn route(path: &str) -> Option<String> {
     let before_query = path.split('?').next().unwrap_or_default();
     let is_route = ROUTES.contains(&before_query)
         || ROUTE_PREFIXES.iter().any(|prefix| path.starts_with(prefix));
-    match is_route {
-        true => Err(format!(
+    is_route.then(|| {
+        format!(
             "path = {path:?}: commute's server has a route of its own there; put another part before it"
-        )),
-        false => Ok(()),
-    }
+        )
+    })
 }
 
-/// Checks what the lab's servers ask of all requests of a study's own.
-pub(crate) fn for_lab_servers(steps: &[Step]) -> Result<(), String> {
-    let mut routes = Ok(());
-    each(steps, &mut |own| {
-        if let Err(reason) = route(&own.path) {
-            routes = Err(reason);
-        }
-    });
-    routes.and_then(|()| check_repeated(steps))
-}
-
-/// Checks that requests with the same method and path have the same response, since the server knows
-/// them by these, and set the same fields, since it logs these.
-fn check_repeated(steps: &[Step]) -> Result<(), String> {
-    let mut seen: BTreeMap<(String, String), OwnRequest> = BTreeMap::new();
-    let mut result = Ok(());
-    each(steps, &mut |own| {
-        let request = (own.method.clone(), own.path.clone());
-        let first = seen.entry(request).or_insert_with(|| own.clone());
-        let names =
-            |own: &OwnRequest| -> BTreeSet<String> { own.headers.keys().cloned().collect() };
-        let (differ, remedy) = match () {
-            () if first.response != own.response => ("responses", "the server answers each alike"),
-            () if names(first) != names(own)
-                || first.request.is_some() != own.request.is_some() =>
-            {
-                ("header fields", "give both the same ones, with any values")
-            }
-            () => return,
-        };
-        let (method, path) = (&own.method, &own.path);
-        result = Err(format!(
-            "two steps with {method} {path} have different {differ}: {remedy}; otherwise use another path, \
-             e.g. with a query"
-        ));
-    });
-    result
+/// Says so if two requests with the same method and path have different responses, since the server knows
+/// them by these, or set different fields, since it logs these.
+fn differs(first: &OwnRequest, own: &OwnRequest) -> Option<String> {
+    let (differ, remedy) = if first.response != own.response {
+        ("responses", "the server answers each alike")
+    } else if !first.headers.keys().eq(own.headers.keys())
+        || first.request.is_some() != own.request.is_some()
+    {
+        (
+            "header fields",
+            "give both the same ones, with any values",
+        )
+    } else {
+        return None;
+    };
+    let (method, path) = (&own.method, &own.path);
+    Some(format!(
+        "two steps with {method} {path} have different {differ}: {remedy}; otherwise use another path, e.g. \
+         with a query"
+    ))
 }
 
 /// Returns why an arm cannot make these requests, if it cannot.

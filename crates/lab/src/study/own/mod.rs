@@ -7,7 +7,8 @@ mod payload;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use check::{for_lab_servers, not_with_arm, route};
+pub(super) use check::not_for_lab;
+pub(crate) use check::not_with_arm;
 pub(crate) use form::{Form, prepare};
 pub(super) use payload::PayloadFiles;
 pub(crate) use payload::read_file;

@@ -7,7 +7,8 @@ use driver::protocol::{Codec, Protocol};
 
 const STEP: &str = "call = \"echo\"\ntimes = 2\n";
 
-/// Returns a study with these lines for those of SMALL's step, and these files.
+/// Returns a study with these lines for those of SMALL's step, and these files, as the lab's servers would
+/// serve it.
 fn study(lines: &str, files: &[(&str, &[u8])]) -> Result<Study, String> {
     assert!(SMALL.ends_with(STEP));
     let text = SMALL.replace(STEP, lines);
@@ -16,7 +17,11 @@ fn study(lines: &str, files: &[(&str, &[u8])]) -> Result<Study, String> {
         let content = found.map(|(_, content)| content.to_vec());
         content.ok_or(io::ErrorKind::NotFound.into())
     };
-    Study::parse_with("s.toml", &text, &read).map_err(|e| e.to_string())
+    let study = Study::parse_with("s.toml", &text, &read).map_err(|e| e.to_string())?;
+    match &study.not_for_lab {
+        Some(refused) => Err(refused.to_string()),
+        None => Ok(study),
+    }
 }
 
 /// Returns the one request of a study's own.
