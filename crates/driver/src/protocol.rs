@@ -16,7 +16,8 @@ pub use self::application::{Codec, Protocol};
 pub use self::parse::RequestError;
 pub use self::reply::{Capability, Clock, Hello, Reply};
 pub use self::request::{
-    Action, Auth, Discovery, Policy, Reconnect, Request, Setup, Start, Step, Until,
+    Action, Auth, Coded, CodedMessage, Discovery, Policy, Reconnect, Request, Setup, Start, Step,
+    Until,
 };
 pub use self::row::{CallError, ErrorKind, Row};
 

@@ -65,6 +65,7 @@ fn setup() -> Setup {
         values: std::collections::BTreeMap::new(),
         schema_file: None,
         payloads: std::collections::BTreeMap::new(),
+        coded: std::collections::BTreeMap::new(),
     }
 }
 

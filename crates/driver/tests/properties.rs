@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use driver::protocol::{
-    Action, Auth, CallError, Clock, Codec, ErrorKind, Protocol, Reconnect, Reply, Request, Row,
-    Setup, Start, Step, Until,
+    Action, Auth, CallError, Clock, Codec, Coded, CodedMessage, ErrorKind, Protocol, Reconnect,
+    Reply, Request, Row, Setup, Start, Step, Until,
 };
 use driver::rows::Rows;
 use proptest::prelude::*;
@@ -47,6 +47,7 @@ fn action() -> impl Strategy<Value = Action> {
                 headers: [(method.clone(), path.clone())].into(),
                 method,
                 path,
+                answer: payload.clone(),
                 payload,
             }
         }),
@@ -109,6 +110,20 @@ fn setup() -> impl Strategy<Value = Setup> {
                 policy: None,
                 origins: values.clone(),
                 payloads: values.clone(),
+                coded: (values.iter())
+                    .map(|(name, file)| {
+                        let message = CodedMessage {
+                            descriptors_file: file.clone(),
+                            name: name.clone(),
+                        };
+                        (
+                            name.clone(),
+                            Coded {
+                                message: Some(message),
+                            },
+                        )
+                    })
+                    .collect(),
                 values,
                 schema_file: file,
             },

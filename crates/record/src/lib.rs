@@ -43,8 +43,8 @@ pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use run::{
-    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall, ServerOption,
-    Position, Run, Settings,
+    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,
+    Position, Run, ServerOption, Settings,
 };
 pub use schema::schema;
 pub use sender::Sender;

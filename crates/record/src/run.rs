@@ -192,6 +192,10 @@ pub struct Arm {
     /// every request went to the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
+    /// Whether the study's own requests or the responses to them hold JSON, in whatever codec the arm sends
+    /// it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_json: bool,
     /// A caveat that every result of this arm must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,

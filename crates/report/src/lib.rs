@@ -35,6 +35,7 @@ mod by_block;
 mod card;
 mod cells;
 mod changes;
+mod coding;
 mod compare;
 mod configuration;
 mod cost;

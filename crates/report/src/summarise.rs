@@ -15,8 +15,8 @@ use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{
-    answer, compare, configuration, cost, external, noise, pairing, repeat, repeated_packets,
-    sending, sentence, setup, sweep,
+    answer, coding, compare, configuration, cost, external, noise, pairing, repeat,
+    repeated_packets, sending, sentence, setup, sweep,
 };
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -161,7 +161,7 @@ impl<'a> Summariser<'a> {
                 .into_iter()
                 .collect(),
             congestion: distinct(connections().filter_map(|c| c.congestion.as_ref())),
-            caveat: arm.caveat.clone(),
+            caveat: coding::caveat(arm, &blocks),
             configuration: configuration::of(blocks.values().copied(), arm),
             differences: Vec::new(),
             proof: weakest_proof(&blocks),

@@ -90,6 +90,37 @@ fn terminal_report_of_exchanges() {
 }
 
 #[test]
+fn arms_say_whether_their_requests_include_encoding() {
+    let caveats = |data: &RunData| -> Vec<Option<String>> {
+        let mut run = data.run().clone();
+        for arm in &mut run.arms {
+            arm.own_json = true;
+            if arm.name.contains("quinn") {
+                arm.codec = "protobuf".into();
+            }
+        }
+        let data = RunData::new(run, data.cells().to_vec()).unwrap();
+        let arms = report::summarise(&data).networks.remove(0).arms;
+        let shown = ["hyper h2", "quinn h3"].map(|name| arms.iter().find(|arm| arm.name == name));
+        shown.map(|arm| arm.unwrap().caveat.clone()).to_vec()
+    };
+    let before = data(&quickstart(), &["true-metro"], 10, 1);
+    for caveat in caveats(&before) {
+        let caveat = caveat.unwrap();
+        assert!(
+            caveat.starts_with("encoding and decoding are not part"),
+            "{caveat}"
+        );
+    }
+    let within = caveats(&exchanging(&before));
+    assert_eq!(within[0], None);
+    assert!(
+        within[1].as_ref().unwrap().contains("by reflection"),
+        "{within:?}"
+    );
+}
+
+#[test]
 fn errors_connections_and_ip_versions_are_shown() {
     let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = unsplit.cells().to_vec();

@@ -298,6 +298,7 @@ impl Stack for MislabelledHyper {
                 path: path.clone(),
                 headers: BTreeMap::new(),
                 payload: body.clone(),
+                answer: None,
             },
             (Some(Lie::OwnRequestUnsent), Action::Fetch { .. }) => Action::Get { bytes: 1 },
             (Some(Lie::ShortUpload), Action::Put { .. }) => Action::Put { bytes: SHORT_BYTES },

@@ -39,6 +39,7 @@ pub mod stacks;
 pub mod tls;
 pub mod trace;
 
+mod coding;
 mod pool;
 mod response_body;
 mod run;

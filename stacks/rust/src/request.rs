@@ -68,7 +68,7 @@ impl StepRequest for HttpRequest {
                 method,
                 path,
                 headers,
-                payload: _,
+                ..
             } => (
                 method.parse().map_err(|e| invalid(method, &e))?,
                 path.clone(),

@@ -15,13 +15,16 @@ pub(crate) struct ResponseBody {
     undigested: VecDeque<Bytes>,
     undigested_bytes: usize,
     digest: Sha256,
+    /// Nothing is digested before the end, however long the body is.
+    pub(crate) is_kept: bool,
 }
 
 impl ResponseBody {
     pub(crate) fn push(&mut self, chunk: Bytes) {
         self.undigested_bytes += chunk.len();
         self.undigested.push_back(chunk);
-        while self.undigested_bytes > MAX_UNDIGESTED_BYTES
+        while !self.is_kept
+            && self.undigested_bytes > MAX_UNDIGESTED_BYTES
             && let Some(chunk) = self.undigested.pop_front()
         {
             self.undigested_bytes -= chunk.len();
@@ -29,7 +32,7 @@ impl ResponseBody {
         }
     }
 
-    /// Returns the undigested bytes in one piece: the whole body unless it is longer than
+    /// Returns the undigested bytes in one piece: the whole body if it is kept, or not longer than
     /// [`MAX_UNDIGESTED_BYTES`].
     pub(crate) fn bytes(&self) -> Bytes {
         match self.undigested.as_slices() {

@@ -9,12 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Capability, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use payload::Objects;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use wire::Kind;
 
 use crate::auth::Auth;
 use crate::call_error::{cancelled_error, timeout_error};
 use crate::channel::ReplySink;
+use crate::coding::{Coders, Coding};
 use crate::exchange::{Exchanger, Source};
 use crate::pool::{Pool, Pools};
 use crate::schedule::{Ready, Schedule};
@@ -25,6 +27,7 @@ use crate::trace::{Phase, Trace};
 pub(crate) struct Run<'a, S: Stack> {
     pools: &'a Pools<S>,
     exchanger: &'a Exchanger,
+    coders: &'a Coders,
     auth: Option<&'a Auth>,
     steps: &'a [Step],
     /// By step; none for steps that are not calls.
@@ -42,6 +45,8 @@ struct PreparedCall<'a, S: Stack> {
     request: S::Request,
     /// In an exchange or a submission: the source of its message. The request has no body yet.
     message: Option<MessageSource>,
+    /// Of a request of the study's own, if anything of it is encoded or decoded.
+    coding: Option<Coding>,
 }
 
 /// The message of an exchange or a submission.
@@ -67,6 +72,7 @@ impl<'a, S: Stack> Run<'a, S> {
         pools: &'a Pools<S>,
         exchanger: &'a Exchanger,
         payloads: &BTreeMap<String, Bytes>,
+        coders: &'a Coders,
         auth: Option<&'a Auth>,
         steps: &'a [Step],
         timeout_ns: u64,
@@ -99,11 +105,13 @@ impl<'a, S: Stack> Run<'a, S> {
                 };
                 let pool = pools.of(step.origin.as_deref())?;
                 let payload = payload(call, payloads)?;
+                let coding = coders.prepare(call, &payload)?;
                 let request = pool.stack().prepare(step.id, call, payload)?;
                 Ok(Some(PreparedCall {
                     pool,
                     request,
                     message,
+                    coding,
                 }))
             }
         };
@@ -111,6 +119,7 @@ impl<'a, S: Stack> Run<'a, S> {
         Ok(Self {
             pools,
             exchanger,
+            coders,
             auth,
             steps,
             calls,
@@ -181,7 +190,8 @@ impl<'a, S: Stack> Run<'a, S> {
         let outcome = timeout(limit, self.exchange_or_send(prepared, &trace)).await;
         trace.stamp(Phase::End);
         let error = match outcome {
-            Ok(Ok(())) => None,
+            // What was decoded is dropped when the call has ended.
+            Ok(Ok(_)) => None,
             Ok(Err(error)) => Some(error),
             Err(_) => {
                 Some(cancel_ns.map_or_else(|| timeout_error(self.timeout_ns), cancelled_error))
@@ -192,15 +202,22 @@ impl<'a, S: Stack> Run<'a, S> {
     }
 
     /// Sends the request; in an exchange or a submission, also encodes its message; in an exchange, also
-    /// decodes the response.
+    /// decodes the response. Around a request of the study's own, encodes and decodes what is coded, and
+    /// returns the decoded response.
     async fn exchange_or_send(
         &self,
         prepared: &PreparedCall<'_, S>,
         trace: &Trace,
-    ) -> Result<(), CallError> {
+    ) -> Result<Option<Objects>, CallError> {
         let pool = prepared.pool;
         let Some(MessageSource { source, form }) = &prepared.message else {
-            return self.send(pool, &prepared.request, trace).await;
+            let Some(coding) = &prepared.coding else {
+                self.send(pool, &prepared.request, trace).await?;
+                return Ok(None);
+            };
+            self.coders.encode_request(coding, trace);
+            self.send(pool, &prepared.request, trace).await?;
+            return self.coders.decode_response(coding, trace);
         };
         let (sent, messages) = match form {
             Form::Parts(bytes) => (None, self.exchanger.encode_parts(source, *bytes, trace)),
@@ -212,13 +229,11 @@ impl<'a, S: Stack> Run<'a, S> {
         };
         let request = (prepared.request).with_messages(self.exchanger.codec(), messages);
         self.send(pool, &request, trace).await?;
-        match sent {
-            None => Ok(()),
-            Some(sent) => {
-                trace.stamp(Phase::Received);
-                self.exchanger.decode(sent, trace)
-            }
+        if let Some(sent) = sent {
+            trace.stamp(Phase::Received);
+            self.exchanger.decode(sent, trace)?;
         }
+        Ok(None)
     }
 
     async fn send(

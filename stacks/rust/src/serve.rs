@@ -9,6 +9,7 @@ use driver::protocol::{Action, CallError, Reconnect, Reply, Request, RequestErro
 
 use crate::auth::Auth;
 use crate::channel::{ReplySink, RequestReader, open};
+use crate::coding::Coders;
 use crate::exchange::Exchanger;
 use crate::pool::{Pool, Pools};
 use crate::run::Run;
@@ -76,6 +77,7 @@ struct Session<S: Stack> {
     exchanger: Exchanger,
     /// Of `fetch` steps, by name.
     payloads: BTreeMap<String, Bytes>,
+    coders: Coders,
     auth: Option<Auth>,
     timeout_ns: u64,
 }
@@ -90,6 +92,7 @@ impl<S: Stack> Session<S> {
             ));
         }
         let exchanger = Exchanger::new(&setup, &hello)?;
+        let coders = Coders::new(&setup, exchanger.codec())?;
         let payloads = setup.payloads.iter().map(|(name, path)| {
             let read = std::fs::read(path);
             let read = read.map_err(|error| StackError::Failed(format!("{path}: {error}")))?;
@@ -109,6 +112,7 @@ impl<S: Stack> Session<S> {
             pools,
             exchanger,
             payloads,
+            coders,
             auth,
             timeout_ns: setup.timeout_ns,
         })
@@ -119,6 +123,7 @@ impl<S: Stack> Session<S> {
             &self.pools,
             &self.exchanger,
             &self.payloads,
+            &self.coders,
             self.auth.as_ref(),
             steps,
             self.timeout_ns,

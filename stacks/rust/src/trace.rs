@@ -89,6 +89,11 @@ impl Trace {
         call.body.push(chunk);
     }
 
+    /// Has all of the response's body kept, to be decoded.
+    pub fn keep_body(&self) {
+        self.lock().body.is_kept = true;
+    }
+
     /// Returns the response's body as received so far.
     pub fn body(&self) -> Bytes {
         self.lock().body.bytes()

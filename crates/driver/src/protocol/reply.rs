@@ -104,6 +104,8 @@ pub enum Capability {
     Policy,
     /// The `fetch` step.
     Fetch,
+    /// Encoding and decoding within the `fetch` step.
+    Coding,
 }
 
 impl Capability {
@@ -128,6 +130,7 @@ impl Capability {
             Self::Origins => "origins",
             Self::Policy => "policy",
             Self::Fetch => "fetch",
+            Self::Coding => "coding",
         }
     }
 }

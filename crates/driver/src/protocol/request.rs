@@ -92,6 +92,27 @@ pub struct Setup {
     /// By name, the file with the bytes of each payload of `fetch` steps.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub payloads: BTreeMap<String, String>,
+    /// By name, the payloads and answers of `fetch` steps that are encoded and decoded within the call,
+    /// in the codec of this setup. Only sent to drivers with the capability `coding`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coded: BTreeMap<String, Coded>,
+}
+
+/// How the bytes of a payload or an answer are to be understood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Coded {
+    /// The Protobuf message; absent in codecs that describe themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<CodedMessage>,
+}
+
+/// A type of Protobuf messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CodedMessage {
+    /// File with a `google.protobuf.FileDescriptorSet`.
+    pub descriptors_file: String,
+    /// The message's full name there.
+    pub name: String,
 }
 
 /// How a request proves who sends it. The driver reads the file at `setup`.
@@ -263,6 +284,10 @@ pub enum Action {
         /// request has no body, over gRPC an empty message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         payload: Option<String>,
+        /// The name in `setup.coded` of what the response holds; absent, or not there: the response
+        /// is not decoded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
     },
     /// Does nothing for a while; connections stay open.
     Pause {

@@ -115,10 +115,11 @@ impl<'a> Timed<'a> {
                 .cloned()
                 .collect(),
             proof: measured.iter().map(|(_, call)| call.proof).min(),
-            encodes: self.steps().any(|id| {
-                let step = self.workload.steps.get(id as usize - 1);
-                step.is_some_and(|step| encoded_message(step).is_some())
-            }),
+            encodes: self.calls.iter().any(|(_, call)| call.exchange.is_some())
+                || self.steps().any(|id| {
+                    let step = self.workload.steps.get(id as usize - 1);
+                    step.is_some_and(|step| encoded_message(step).is_some())
+                }),
             histogram: times.to_text(),
         }
     }

@@ -29,7 +29,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{Action, Auth, Clock, Codec, Hello, Protocol, Reconnect, Row, Setup};
+use driver::protocol::{
+    Action, Auth, Capability, Clock, Codec, Hello, Protocol, Reconnect, Row, Setup,
+};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -134,7 +136,7 @@ impl CellRun<'_> {
             )));
         }
         let destinations = std::mem::take(&mut output.destinations);
-        let claim = self.claim(destinations, output.hello.clock, output.run_ns, &output.tap);
+        let claim = self.claim(destinations, &output.hello, output.run_ns, &output.tap);
         collect(output, &claim, key)
     }
 
@@ -235,7 +237,7 @@ impl CellRun<'_> {
                           driver's own";
             return Err(CellError::Unsupported(reason.to_owned()));
         }
-        let setup = self.setup(servers, warmup_server.as_ref(), scratch)?;
+        let setup = self.setup(&hello, servers, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(server) = warmup_server {
             server.stop()?;
@@ -325,7 +327,7 @@ impl CellRun<'_> {
     fn claim(
         &self,
         destinations: BTreeMap<Option<String>, Destination>,
-        clock: Clock,
+        hello: &Hello,
         run_ns: u64,
         tap: &[TapRecord],
     ) -> Claim<'_> {
@@ -336,7 +338,8 @@ impl CellRun<'_> {
             auth: self.arm.auth.map(AuthScheme::name),
             discovery: self.arm.discovery,
             destinations,
-            clock,
+            clock: hello.clock,
+            codes_own: self.codes_own(hello),
             run_ns,
             rtt_ns: self.network.rtt_ns(),
             down_bps: highest_bps(&self.network.down.rate),
@@ -348,6 +351,7 @@ impl CellRun<'_> {
 
     fn setup(
         &self,
+        hello: &Hello,
         servers: &ServerSide,
         warmup_server: Option<&ServerProcess>,
         scratch: &Scratch,
@@ -371,6 +375,11 @@ impl CellRun<'_> {
         };
         let payloads = own_files::write_payloads(self.workload, &scratch.client())
             .map_err(|e| CellError::io("payloads", &e))?;
+        let coded = match self.codes_own(hello) {
+            true => own_files::write_types(self.workload, &scratch.client())
+                .map_err(|e| CellError::io("types of payloads", &e))?,
+            false => BTreeMap::new(),
+        };
         let auth = match self.arm.auth {
             None => None,
             Some(AuthScheme::Jwt) => Some(Auth::Jwt {
@@ -390,7 +399,7 @@ impl CellRun<'_> {
             client_cert_file: of_mtls("client.pem")?,
             client_key_file: of_mtls("client.key")?,
             protocol: self.arm.protocol,
-            codec: self.codec(),
+            codec: self.codec(hello),
             timeout_ns: self.timeout_ns,
             // TCP's congestion control is set by route, QUIC's by the library.
             congestion: match self.arm.protocol {
@@ -404,6 +413,7 @@ impl CellRun<'_> {
             values,
             schema_file,
             payloads,
+            coded,
         };
         let of_warmup = warmup_server.map(ServerProcess::authority);
         let all: Vec<_> = servers.authorities().into_iter().chain(of_warmup).collect();
@@ -427,10 +437,18 @@ impl CellRun<'_> {
         Ok(setup)
     }
 
-    /// Payloads of the study's own are encoded beforehand, so that a driver need not have their codec.
-    fn codec(&self) -> Codec {
+    /// Reports whether the driver encodes and decodes the bodies of the study's own requests within them.
+    /// What a server of the user's own answers is not known.
+    fn codes_own(&self, hello: &Hello) -> bool {
+        hello.capabilities.contains(&Capability::Coding)
+            && hello.codecs.contains(&self.arm.codec)
+            && self.external.is_none()
+    }
+
+    /// Payloads of the study's own are encoded beforehand too, so that a driver need not have their codec.
+    fn codec(&self, hello: &Hello) -> Codec {
         let mut steps = self.workload.steps.iter();
-        match steps.any(|step| encoded_message(step).is_some()) {
+        match self.codes_own(hello) || steps.any(|step| encoded_message(step).is_some()) {
             true => self.arm.codec.clone(),
             false => Codec::plain(self.arm.protocol),
         }

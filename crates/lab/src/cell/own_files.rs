@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use driver::protocol::{Coded, CodedMessage};
 use wire::Answer;
 
 use crate::plan::own::{Content, SentRequest};
 use crate::plan::workload::Workload;
+use crate::study::own::Coding;
 
 /// Writes the bodies of requests below `dir`, and returns the path of each by its name.
 pub(crate) fn write_payloads(
@@ -23,6 +25,29 @@ pub(crate) fn write_payloads(
     )?;
     let text = |(name, path): (&str, PathBuf)| (name.to_owned(), path.display().to_string());
     Ok(paths.into_iter().map(text).collect())
+}
+
+/// Writes the types of bodies that are encoded and decoded within requests below `dir`, and returns how each
+/// is to be understood, by its name.
+pub(crate) fn write_types(workload: &Workload, dir: &Path) -> io::Result<BTreeMap<String, Coded>> {
+    let dir = dir.join("types");
+    let mut coded = BTreeMap::new();
+    for (content, coding) in workload.own.iter().flat_map(SentRequest::coded) {
+        let message = match coding {
+            Coding::DescribesItself => None,
+            Coding::Message(message) => {
+                fs::create_dir_all(&dir)?;
+                let path = dir.join(&content.name);
+                fs::write(&path, &message.descriptors)?;
+                Some(CodedMessage {
+                    descriptors_file: path.display().to_string(),
+                    name: message.name.clone(),
+                })
+            }
+        };
+        coded.insert(content.name.clone(), Coded { message });
+    }
+    Ok(coded)
 }
 
 /// Writes the answers below `dir`, and returns the arguments that tell a server of them.

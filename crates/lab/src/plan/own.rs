@@ -6,8 +6,8 @@ use driver::protocol::Action;
 use sha2::{Digest, Sha256};
 use wire::Answer;
 
-use crate::study::OwnRequest;
-use crate::study::own::Form;
+use crate::study::own::{Coding, Form};
+use crate::study::{OwnRequest, Payload};
 
 /// How the paths of calls begin whose own path is none of gRPC's.
 const GRPC_SERVICE: &str = "/commute.own.v1.Own";
@@ -37,6 +37,8 @@ pub(crate) struct Content {
     pub(crate) bytes: Arc<[u8]>,
     /// SHA-256 in lower-case hex.
     pub(crate) digest: String,
+    /// How a driver that encodes and decodes within a request understands them.
+    pub(crate) coding: Option<Coding>,
 }
 
 /// All of an arm's requests, each once.
@@ -54,11 +56,11 @@ impl SentRequests {
         let body = own
             .request
             .as_ref()
-            .map(|p| self.content(p.in_form(form), "request"));
+            .map(|p| self.content(p, form, "request"));
         let answer_body = own
             .response
             .as_ref()
-            .map(|p| self.content(p.in_form(form), "response"));
+            .map(|p| self.content(p, form, "response"));
         let grpc = *form == Form::Grpc;
         let mut headers = own.headers.clone();
         let encoding = form
@@ -97,6 +99,7 @@ impl SentRequests {
                 path,
                 headers,
                 payload: body.as_ref().map(|content| content.name.clone()),
+                answer: answer_body.as_ref().map(|content| content.name.clone()),
             },
             body,
             answer_body,
@@ -136,18 +139,23 @@ impl SentRequests {
         }
     }
 
-    fn content(&self, bytes: &Arc<[u8]>, kind: &str) -> Arc<Content> {
+    fn content(&self, payload: &Payload, form: &Form, kind: &str) -> Arc<Content> {
+        let bytes = payload.in_form(form);
         let contents = self
             .requests
             .iter()
             .flat_map(|sent| [&sent.body, &sent.answer_body]);
         let mut known = contents.flatten();
-        match known.find(|content| Arc::ptr_eq(&content.bytes, bytes)) {
+        let coding = payload.coding_in(form);
+        let is_same =
+            |content: &Content| Arc::ptr_eq(&content.bytes, bytes) && content.coding == coding;
+        match known.find(|content| is_same(content)) {
             Some(content) => content.clone(),
             None => Arc::new(Content {
                 name: format!("{kind}-{}", self.requests.len() + 1),
                 bytes: bytes.clone(),
                 digest: wire::hex(&Sha256::digest(bytes)),
+                coding,
             }),
         }
     }
@@ -165,6 +173,12 @@ impl SentRequest {
             "{method} {path}{request}, answered with {} B",
             self.answer_bytes()
         )
+    }
+
+    /// Returns the bodies that a driver may encode or decode within the request.
+    pub(crate) fn coded(&self) -> impl Iterator<Item = (&Content, &Coding)> {
+        let contents = [&self.body, &self.answer_body].into_iter().flatten();
+        contents.filter_map(|content| Some((&**content, content.coding.as_ref()?)))
     }
 
     pub(crate) fn request_bytes(&self) -> u64 {
@@ -204,7 +218,6 @@ fn is_method_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Payload;
 
     fn own(method: &str, path: &str, body: Option<&[u8]>) -> OwnRequest {
         let payload = |bytes: &[u8]| Payload::new(None, "application/json".into(), bytes.into());

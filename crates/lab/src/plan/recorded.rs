@@ -16,10 +16,6 @@ use crate::study::{Access, AuthScheme, Chain, Connections, Security};
 /// What every result of a plaintext arm says.
 const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
 
-/// What every result of an arm says whose codec is not that of the study's own payloads.
-const ENCODED_BEFORE: &str = "the study's own payloads are encoded before the run: what encoding and \
-                              decoding take, `commute codec FILE` measures";
-
 impl Plan {
     /// Returns the planned calls as `run.json` lists them, without those that are bound by time.
     pub fn calls(&self) -> Vec<PlannedCall> {
@@ -34,7 +30,8 @@ impl Plan {
         self.study
             .arms
             .iter()
-            .map(|a| record::Arm {
+            .zip(&self.arm_workloads)
+            .map(|(a, workload)| record::Arm {
                 name: a.name.clone(),
                 stack: a.stack.clone(),
                 protocol: a.protocol.name().to_owned(),
@@ -61,7 +58,11 @@ impl Plan {
                 origins: (a.origins.iter())
                     .map(|(name, at)| (name.clone(), at.name().to_owned()))
                     .collect(),
-                caveat: self.caveat(a),
+                own_json: workload
+                    .own
+                    .iter()
+                    .any(|sent| sent.coded().next().is_some()),
+                caveat: (a.security == Security::None).then(|| PLAINTEXT.to_owned()),
                 same_as_baseline: a.name != baseline.name
                     && crate::study::Arm {
                         name: baseline.name.clone(),
@@ -87,17 +88,5 @@ impl Plan {
             sent.about() + &others.collect::<String>()
         };
         self.workload.own.iter().map(describe).collect()
-    }
-
-    /// Returns what every result of an arm says.
-    fn caveat(&self, arm: &crate::study::Arm) -> Option<String> {
-        let has_own = self.workload.own.iter().next().is_some();
-        let encoded = has_own && Form::of(arm) != Form::AsTheyAre;
-        let caveats = [
-            (arm.security == Security::None).then_some(PLAINTEXT),
-            encoded.then_some(ENCODED_BEFORE),
-        ];
-        let caveats: Vec<&str> = caveats.into_iter().flatten().collect();
-        (!caveats.is_empty()).then(|| caveats.join("; "))
     }
 }

@@ -58,6 +58,7 @@ impl Stack for Client {
                 Capability::Origins,
                 Capability::Policy,
                 Capability::Fetch,
+                Capability::Coding,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),

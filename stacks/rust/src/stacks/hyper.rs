@@ -64,6 +64,7 @@ impl Stack for Hyper {
                 Capability::Until,
                 Capability::Origins,
                 Capability::Fetch,
+                Capability::Coding,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),

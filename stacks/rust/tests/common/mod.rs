@@ -126,6 +126,7 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
         auth: None,
         values: BTreeMap::new(),
         schema_file: None,
+        coded: BTreeMap::new(),
         payloads: BTreeMap::new(),
     }
 }

@@ -5,6 +5,10 @@ use lab::{Plan, Shard};
 use report::ERROR;
 use stats::{FewestBlocks, Ranks};
 
+/// Below the study's own requests, if there is JSON in them.
+const CODING: &str = "  their JSON is encoded and decoded within the request by drivers with the capability `coding`, \
+                      beforehand for others";
+
 /// Returns arms, networks, totals and warnings; with `lists_cells`, every cell of the shard in the order of
 /// running, too.
 pub(crate) fn text(
@@ -29,6 +33,9 @@ pub(crate) fn text(
     add_line(String::new());
     for request in plan.own_requests() {
         add_line(format!("  {request}"));
+    }
+    if plan.arms().iter().any(|arm| arm.own_json) {
+        add_line(CODING.to_owned());
     }
     let cells = || plan.shard(shard).flat_map(|block| &block.cells);
     if lists_cells {

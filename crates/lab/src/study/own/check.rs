@@ -158,10 +158,7 @@ fn differs(first: &OwnRequest, own: &OwnRequest) -> Option<String> {
     } else if !first.headers.keys().eq(own.headers.keys())
         || first.request.is_some() != own.request.is_some()
     {
-        (
-            "header fields",
-            "give both the same ones, with any values",
-        )
+        ("header fields", "give both the same ones, with any values")
     } else {
         return None;
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use driver::protocol::{Codec, Protocol};
-use payload::{Sample, infer};
+use payload::{Dynamic, Sample, infer};
 use wire::{Compressor, Format};
 
 use super::{OwnRequest, Payload};
@@ -54,6 +54,32 @@ impl Form {
     }
 }
 
+/// How the bytes of a body in a form are to be understood.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Coding {
+    /// JSON or MessagePack.
+    DescribesItself,
+    /// Protobuf.
+    Message(Arc<MessageType>),
+}
+
+/// A type of Protobuf messages.
+#[derive(Debug, PartialEq)]
+pub(crate) struct MessageType {
+    /// A `google.protobuf.FileDescriptorSet`.
+    pub(crate) descriptors: Vec<u8>,
+    /// Its full name there.
+    pub(crate) name: String,
+}
+
+/// A body in one form.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Encoded {
+    bytes: Arc<[u8]>,
+    /// In Protobuf, its type.
+    message: Option<Arc<MessageType>>,
+}
+
 /// Encodes every body as an arm sends it, or says why one cannot be.
 pub(crate) fn prepare(steps: &mut [Step], arm: &Arm) -> Result<(), String> {
     let form = Form::of(arm);
@@ -80,7 +106,20 @@ pub(crate) fn prepare(steps: &mut [Step], arm: &Arm) -> Result<(), String> {
 impl Payload {
     /// Returns the bytes in a form.
     pub(crate) fn in_form(&self, form: &Form) -> &Arc<[u8]> {
-        self.forms.get(form).unwrap_or(&self.content)
+        self.forms
+            .get(form)
+            .map_or(&self.content, |encoded| &encoded.bytes)
+    }
+
+    /// Returns how a driver that encodes and decodes within a request is to understand the bytes; none where
+    /// they are none of JSON.
+    pub(crate) fn coding_in(&self, form: &Form) -> Option<Coding> {
+        let encoded = self.forms.get(form).map(|encoded| &encoded.message);
+        match encoded {
+            Some(Some(message)) => Some(Coding::Message(message.clone())),
+            _ if *form == Form::Grpc || !self.is_json() => None,
+            _ => (Dynamic::Json.decode(&self.content).is_ok()).then_some(Coding::DescribesItself),
+        }
     }
 
     /// Returns the content type in a form.
@@ -95,7 +134,7 @@ impl Payload {
         if *form == Form::AsTheyAre || self.forms.contains_key(form) {
             return Ok(());
         }
-        let encoded = self.encode(form)?;
+        let (encoded, message) = self.encode(form)?;
         if *form == Form::Grpc && encoded.len() > MAX_MESSAGE_BYTES {
             return Err(format!(
                 "{} is {} bytes long over gRPC, whose libraries receive at most {MAX_MESSAGE_BYTES} unless \
@@ -104,20 +143,22 @@ impl Payload {
                 encoded.len()
             ));
         }
-        self.forms.insert(form.clone(), encoded.into());
+        let bytes = encoded.into();
+        self.forms.insert(form.clone(), Encoded { bytes, message });
         Ok(())
     }
 
-    fn encode(&self, form: &Form) -> Result<Vec<u8>, String> {
+    /// Returns the bytes in a form, and the type of the message that they are in Protobuf.
+    fn encode(&self, form: &Form) -> Result<(Vec<u8>, Option<Arc<MessageType>>), String> {
         let codec = match form {
-            Form::AsTheyAre => return Ok(self.content.to_vec()),
+            Form::AsTheyAre => return Ok((self.content.to_vec(), None)),
             Form::Grpc if self.is_json() => return self.protobuf(),
             Form::Grpc => {
                 let mut message = vec![BYTES_FIELD_TAG];
                 prost::encode_length_delimiter(self.content.len(), &mut message)
                     .expect("a vector grows");
                 message.extend_from_slice(&self.content);
-                return Ok(message);
+                return Ok((message, None));
             }
             Form::Codec(name) => name.parse::<wire::Codec>().map_err(|e| e.to_string())?,
         };
@@ -128,10 +169,13 @@ impl Payload {
                 self.content_type
             ));
         }
-        let plain = match codec.format {
-            Format::Json => self.content.to_vec(),
+        let (plain, message) = match codec.format {
+            Format::Json => (self.content.to_vec(), None),
             Format::Protobuf => self.protobuf()?,
-            Format::Msgpack => payload::msgpack(&self.sample()).map_err(|e| e.to_string())?,
+            Format::Msgpack => {
+                let encoded = payload::msgpack(&self.sample()).map_err(|e| e.to_string())?;
+                (encoded, None)
+            }
             Format::MsgpackArray | Format::MsgpackOld => {
                 return Err(format!(
                     "codec = \"{codec}\" is for commute's own messages; JSON of your own can be sent as json, \
@@ -139,13 +183,18 @@ impl Payload {
                 ));
             }
         };
-        Ok(Compressor::new(codec.compression).compress(plain))
+        Ok((Compressor::new(codec.compression).compress(plain), message))
     }
 
-    fn protobuf(&self) -> Result<Vec<u8>, String> {
+    fn protobuf(&self) -> Result<(Vec<u8>, Option<Arc<MessageType>>), String> {
         let sample = self.sample();
         let schema = infer(&[sample]).map_err(|e| e.to_string())?;
-        schema.encode(&sample).map_err(|e| e.to_string())
+        let message = MessageType {
+            descriptors: schema.descriptor_set(),
+            name: schema.descriptor().full_name().to_owned(),
+        };
+        let encoded = schema.encode(&sample).map_err(|e| e.to_string())?;
+        Ok((encoded, Some(Arc::new(message))))
     }
 
     fn sample(&self) -> Sample<'_> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub(super) use check::not_for_lab;
 pub(crate) use check::not_with_arm;
-pub(crate) use form::{Form, prepare};
+pub(crate) use form::{Coding, Form, prepare};
 pub(super) use payload::PayloadFiles;
 pub(crate) use payload::read_file;
 pub use payload::{Payload, ReadFile};
@@ -100,7 +100,10 @@ impl RawPayload {
             }
             (None, None) => return Ok(None),
             (Some(file), None) => (files.read(key, file)?, payload::type_of(file)),
-            (None, Some(bytes)) => (files.seeded(key, bytes)?, payload::BYTES),
+            (None, Some(bytes)) => (
+                files.seeded(&format!("{key}_bytes"), bytes)?,
+                payload::BYTES,
+            ),
         };
         let content_type = self.content_type.unwrap_or_else(|| by_name.to_owned());
         check::value(type_key, &content_type)?;

@@ -25,7 +25,7 @@ pub struct Payload {
     /// Its bytes.
     pub content: Arc<[u8]>,
     /// In the forms in which arms send it otherwise.
-    pub(super) forms: BTreeMap<super::Form, Arc<[u8]>>,
+    pub(super) forms: BTreeMap<super::Form, super::form::Encoded>,
 }
 
 /// The files that a study names, each read once.

@@ -21,6 +21,8 @@ pub(crate) struct Claim<'a> {
     /// Where the requests of each origin must arrive, by the name in steps; empty if there is only one.
     pub(crate) destinations: BTreeMap<Option<String>, Destination>,
     pub(crate) clock: Clock,
+    /// Whether the driver was asked to encode and decode the bodies of the study's own requests.
+    pub(crate) codes_own: bool,
     /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(crate) run_ns: u64,
     /// Round trip of the empty link; no response can be faster.
@@ -63,6 +65,13 @@ impl Claim<'_> {
         let step = self.step(id);
         step.is_some_and(|step| encoded_message(step).is_some())
     }
+
+    /// Reports whether the call with this id encodes or decodes a body of the study's own.
+    fn codes(&self, id: u32) -> bool {
+        let own = |step: &Step| self.workload.own.of(&step.action);
+        let sent = self.step(id).and_then(own).filter(|_| self.codes_own);
+        sent.is_some_and(|sent| sent.coded().next().is_some())
+    }
 }
 
 /// Returns a call as its row claims it; `last` is the one before it.
@@ -72,6 +81,13 @@ pub(super) fn claimed(
     last: Option<&Call>,
     origin_ns: u64,
 ) -> Result<Call, String> {
+    let codes = claim.codes(row.id);
+    if codes && row.error.is_none() && (row.encoded_ns.is_none() || row.received_ns.is_none()) {
+        return Err(format!(
+            "call {}: the driver reports no time of encoding or receiving",
+            row.id
+        ));
+    }
     let process = |id| claim.workload.process_of(id);
     let earliest = last.is_none_or(|last| process(last.id) != process(row.id));
     let first = !row.reused;
@@ -114,7 +130,7 @@ pub(super) fn claimed(
         verify_ns: None,
         allocated_bytes: row.allocated_bytes,
         allocations: row.allocations,
-        exchange: claim.encodes(row.id).then(|| Exchange {
+        exchange: (codes || claim.encodes(row.id)).then(|| Exchange {
             created_ns: row.created_ns.map(since),
             encoded_ns: row.encoded_ns.map(since),
             received_ns: row.received_ns.map(since),

@@ -91,6 +91,7 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         codec: "json",
         auth: None,
         clock: Clock::Monotonic,
+        codes_own: false,
         discovery: None,
         destinations: Default::default(),
         run_ns: 1_000,

@@ -67,6 +67,7 @@ impl Stack for Quinn {
                 Capability::Until,
                 Capability::Origins,
                 Capability::Fetch,
+                Capability::Coding,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
