@@ -3,7 +3,7 @@
 //!
 //! serde parses a [`Source`] into a struct. A later check that refuses a value reports it with
 //! [`Source::error_at`] by its key, or with [`Source::error`] by its span if it is a
-//! [`toml::Spanned`]. Unknown keys and names get the nearest known one from [`did_you_mean`].
+//! [`toml::Spanned`], or with [`Source::error_in`] by the span of its table. Unknown keys and names get the nearest known one from [`did_you_mean`].
 //!
 //! A quantity ([`Ms`], [`Bytes`], ...) is a number in the unit that its key names, or text with a unit.
 //!
@@ -15,6 +15,7 @@ mod quantity;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use error::ConfigError;
@@ -74,6 +75,22 @@ impl<'a> Source<'a> {
         ConfigError::new(self.file, self.text, span, &message.into())
     }
 
+    /// Returns an error in the table at a span: at the value of the key that the message is about, which is
+    /// the one that it begins with, or else the first one in backquotes. Without such a key, at the table.
+    pub fn error_in(&self, table: &Range<usize>, message: impl Into<String>) -> ConfigError {
+        let message = message.into();
+        let root = DeTable::parse(self.text).ok();
+        let found = root
+            .as_ref()
+            .and_then(|root| table_at(root.get_ref(), table));
+        let value = |key: &str| Some(found?.get(key)?.span());
+        let first_word = message.split([' ', ':', '=']).next().unwrap_or_default();
+        let quoted = message.split('`').skip(1).step_by(2);
+        let mut keys = std::iter::once(first_word).chain(quoted);
+        let span = keys.find_map(value).unwrap_or_else(|| table.clone());
+        self.error(&span, message)
+    }
+
     /// The span of the value at a dotted key, or else of the last part of the key that is in the text.
     fn span_of(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(self.text).ok()?;
@@ -106,6 +123,23 @@ impl<'a> Source<'a> {
         let key = message.strip_prefix("unknown field `")?.split('`').next()?;
         let (_, instead) = self.hints.iter().find(|(tried, _)| *tried == key)?;
         Some(format!("unknown field `{key}`: {instead}"))
+    }
+}
+
+/// The table at a span, anywhere below `root`.
+fn table_at<'t, 'i>(root: &'t DeTable<'i>, span: &Range<usize>) -> Option<&'t DeTable<'i>> {
+    root.values().find_map(|value| in_value(value, span))
+}
+
+fn in_value<'t, 'i>(
+    value: &'t Spanned<DeValue<'i>>,
+    span: &Range<usize>,
+) -> Option<&'t DeTable<'i>> {
+    match value.get_ref() {
+        DeValue::Table(table) if value.span() == *span => Some(table),
+        DeValue::Table(table) => table_at(table, span),
+        DeValue::Array(values) => values.iter().find_map(|value| in_value(value, span)),
+        _ => None,
     }
 }
 
@@ -311,6 +345,35 @@ mod tests {
         assert_eq!(line("arm.1.name"), 8);
         assert_eq!(line("arm.0.name"), 6);
         assert_eq!(line("arm.2"), 6);
+    }
+
+    #[test]
+    fn errors_in_a_table_mark_the_key_that_they_are_about() {
+        let text =
+            "[[step]]\ncall = 'a'\n\n[[step]]\nsteps = [{ call = 'b', times = 0 }]\npath = '/'";
+        #[derive(serde::Deserialize)]
+        struct File {
+            step: Vec<Spanned<Step>>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Step {
+            #[serde(default)]
+            steps: Vec<Spanned<toml::Table>>,
+        }
+        let source = Source::new("a.toml", text);
+        let file: File = source.parse().unwrap();
+        let outer = file.step[1].span();
+        let inner = file.step[1].get_ref().steps[0].span();
+        let place = |table: &Range<usize>, message: &str| {
+            let error = source.error_in(table, message);
+            (error.line, error.column)
+        };
+        assert_eq!(place(&inner, "times = 0 is out of range"), (5, 33));
+        assert_eq!(place(&inner, "`call` and `times` differ"), (5, 20));
+        assert_eq!(place(&outer, "path: no"), (6, 8));
+        assert_eq!(place(&outer, "leave out `path`"), (6, 8));
+        assert_eq!(place(&outer, "times = 0 is out of range"), (4, 1));
+        assert_eq!(place(&(0..0), "path: no"), (1, 1));
     }
 
     #[test]

@@ -331,7 +331,7 @@ fn check_step(
     } = surroundings;
     let span = raw.span();
     let mut raw = raw.into_inner();
-    let fail = |message: String| source.error(&span, message);
+    let fail = |message: String| source.error_in(&span, message);
     let action = raw.action().map_err(fail)?;
     raw.check_companions(action).map_err(fail)?;
     if let Some(plan) = raw.load().map_err(fail)? {
@@ -409,8 +409,9 @@ fn check_step(
             times: raw.times().map_err(fail)?,
         }),
         "pause_ms" => {
-            let ms = Spanned::new(span, raw.pause_ms.map_or(0.0, f64::from));
-            to_ns(&ms, 1e6, "pause_ms", source).map(|ns| Step::Pause { ns })
+            let ms = Spanned::new(span.clone(), raw.pause_ms.map_or(0.0, f64::from));
+            let ns = to_ns(&ms, 1e6, "pause_ms", source).map_err(|e| fail(e.message))?;
+            Ok(Step::Pause { ns })
         }
         "reconnect" => Ok(Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold))),
         "restart" => Ok(Step::Restart),
@@ -439,7 +440,7 @@ fn inner_steps(
     surroundings: &Surroundings<'_>,
     depth: u32,
 ) -> Result<Vec<Step>, ConfigError> {
-    let fail = |message: String| Err(surroundings.source.error(span, message));
+    let fail = |message: String| Err(surroundings.source.error_in(span, message));
     if depth >= MAX_DEPTH {
         return fail(format!("{action}: nested more than {MAX_DEPTH} deep"));
     }

@@ -92,7 +92,7 @@ pub(super) fn request(own: &OwnRequest) -> Result<(), String> {
     if matches!(method.as_str(), "GET" | "DELETE") && own.request.is_some() {
         return Err(format!(
             "a {method} has no body here, since clients and proxies treat one differently (RFC 9110 \
-             section 9.3); leave out `request`, or use POST"
+             section 9.3); leave out `request` or `request_bytes`, or use POST"
         ));
     }
     let wrong = |why: &str| Err(format!("path = {path:?}: {why}"));
@@ -134,7 +134,7 @@ pub(crate) fn not_for_lab(
     requests.iter().find_map(|(span, own)| {
         let known = first.entry((&own.method, &own.path)).or_insert(own);
         let refused = route(&own.path).or_else(|| differs(known, own))?;
-        Some(source.error(span, refused))
+        Some(source.error_in(span, refused))
     })
 }
 
