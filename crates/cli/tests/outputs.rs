@@ -52,10 +52,19 @@ fn thresholds_decide_the_exit_code() {
     report(&["first > 1s", "h1/warm > 120ms"])
         .exits_with(3)
         .stdout_contains("  FAIL: h1/warm > 120ms: field, h1, warm requests: 209 ms");
-    // Two requests of a block are not enough, which is no failure.
+    // Two requests of a block are not enough: a gate that cannot tell must not look as if it had passed.
+    let cannot_tell = "cannot tell: first.p95 > 1ms: field, h1, first request, p95: not enough";
     report(&["first.p95 > 1ms"])
+        .exits_with(3)
+        .stdout_contains(cannot_tell);
+    let args = ["report", "old", "--fail-if", "first.p95 > 1ms"];
+    sandbox
+        .run(&[&args[..], &["--allow-undecided"]].concat())
         .exits_with(0)
-        .stdout_contains("cannot tell: first.p95 > 1ms: field, h1, first request, p95: not enough");
+        .stdout_contains(cannot_tell);
+    sandbox
+        .run(&["report", "old", "--allow-undecided"])
+        .exits_with(2);
     report(&["h3/first > 1s"])
         .exits_with(2)
         .stderr_contains("--fail-if `h3/first > 1s`: no arm is named `h3`; known: h1, h2");

@@ -14,7 +14,8 @@ const STDOUT: &str = "-";
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter. Exits with 3 if an arm's requests failed mostly, or if a condition of --fail-if holds.
+/// matter. Exits with 3 if an arm's requests failed mostly, or if a condition of --fail-if holds
+/// or cannot be told.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
@@ -41,10 +42,13 @@ pub(crate) struct Args {
     /// `[ARM/][GROUP.]MEASURE[.FIGURE] OPERATOR VALUE [on NETWORK]`: MEASURE is first, warm, whole or
     /// load (requests that are bound by time), FIGURE median (if left out), p50, p90, p95, p99 or p99.9,
     /// OPERATOR <, <=, > or >=, and VALUE has ns, us, ms or s. Or MEASURE is goodput, with e.g. 5Mbit/s,
-    /// or errors, with e.g. 1%. Each is printed with its figure; one without enough requests does not
-    /// fail.
+    /// or errors, with e.g. 1%. Each is printed with its figure. One without enough requests cannot be
+    /// told, and fails, too: name the group that has enough, or see --allow-undecided.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Threshold>,
+    /// Do not fail where a condition of --fail-if cannot be told
+    #[arg(long, requires = "fail_if")]
+    allow_undecided: bool,
     /// Also write the times of all requests as HdrHistogram logs, NETWORK.ARM.GROUP.hlog
     #[arg(long, value_name = "DIR")]
     hdr: Option<PathBuf>,
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         true => note_thresholds(&summary),
         false => print(&summary, &data, args.format)?,
     }
-    Ok(exit_code(&summary))
+    Ok(exit_code(&summary, args.allow_undecided))
 }
 
 /// Prints what choosing cost, as a table.
@@ -206,9 +210,14 @@ pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyh
     write(&dir.join("report.json"), &report::json(summary))
 }
 
-/// Returns the exit code of a report: whether its results can be used, and all thresholds passed.
-pub(crate) fn exit_code(summary: &Summary) -> u8 {
-    let failed = |outcome| outcome == ThresholdOutcome::Fail;
+/// Returns the exit code of a report: whether its results can be used, and all thresholds passed; those
+/// that cannot tell pass only where the caller allows that.
+pub(crate) fn exit_code(summary: &Summary, allow_undecided: bool) -> u8 {
+    let failed = |outcome| match outcome {
+        ThresholdOutcome::Pass => false,
+        ThresholdOutcome::Fail => true,
+        ThresholdOutcome::CannotTell => !allow_undecided,
+    };
     let failed = summary.thresholds.iter().any(|r| failed(r.outcome));
     match failed || !summary.invalid.is_empty() {
         true => exit::THRESHOLD,

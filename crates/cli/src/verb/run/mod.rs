@@ -100,9 +100,12 @@ pub(crate) struct Args {
     /// Save the server's qlog of every QUIC connection
     #[arg(long, conflicts_with = "resume")]
     qlog: bool,
-    /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; see `commute report --help`
+    /// Fail if this holds for any arm, or cannot be told, e.g. 'first.p95 > 300ms'; see `commute report --help`
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<report::Threshold>,
+    /// Do not fail where a condition of --fail-if cannot be told
+    #[arg(long, requires = "fail_if")]
+    allow_undecided: bool,
     /// Skip the self-test before the first cell
     #[arg(long)]
     no_self_test: bool,
@@ -256,7 +259,9 @@ fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
             out::note!("stopped; to continue: {}", resume_command(out, args));
             Ok(exit::INTERRUPTED)
         }
-        Ended::Complete => Ok(threshold(&plan.study, &data).max(exit_code(&summary))),
+        Ended::Complete => {
+            Ok(threshold(&plan.study, &data).max(exit_code(&summary, args.allow_undecided)))
+        }
     }
 }
 
