@@ -21,14 +21,17 @@ KINDS = {
 class Call(polling.Call):
     def __init__(self, session, step):
         self.session, self.id = session, step["id"]
-        self.content_type, self.body, self.expected_bytes = None, b"", 0
+        self.headers, self.body, self.expected_bytes = {}, b"", 0
         kind = step["step"]
         if kind == "call":
             self.method, self.path, self.body = "POST", "/echo", step["body"].encode()
-            self.content_type, self.expected_bytes = "application/json", len(self.body)
+            self.headers, self.expected_bytes = {"content-type": "application/json"}, len(self.body)
         elif kind == "put":
             self.method, self.path, self.body = "PUT", "/upload", seeded(step["bytes"])
-            self.content_type = "application/octet-stream"
+            self.headers = {"content-type": "application/octet-stream"}
+        elif kind == "fetch":
+            self.method, self.path, self.headers = step["method"], step["path"], step.get("headers", {})
+            self.body = session.payloads.get(step.get("payload"), b"")
         else:
             self.method, self.path = "GET", f"/bytes/{step['bytes']}"
             self.expected_bytes = step["bytes"]
@@ -39,14 +42,14 @@ class Call(polling.Call):
         self.answered = False  # the page has its response
 
     def set_body(self, page):
-        if self.content_type:
+        if self.body:
             page.evaluate(f"setBody({self.id}, {json.dumps(base64.b64encode(self.body).decode())})")
 
     def start(self):
         start_ns = time.monotonic_ns()
         self.page = self.session.page
         self.page.enter()
-        arguments = json.dumps([self.id, self.method, self.path, self.content_type])
+        arguments = json.dumps([self.id, self.method, self.path, self.headers])
         self.session.calls[self.page.start(f"send(...{arguments})")] = self
         return start_ns
 

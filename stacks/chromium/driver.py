@@ -26,7 +26,7 @@ class Driver:
         return {
             "stack": "Chromium", "stack_version": version,
             "tls": f"BoringSSL (in Chromium {version})",
-            "protocols": ["h2", "h3"], "capabilities": ["parallel", "cancel"],
+            "protocols": ["h2", "h3"], "capabilities": ["parallel", "cancel", "fetch"],
             "clock": "monotonic", "resolution_ns": 1000,
             "phases": {
                 "dns": f"{network} dnsEnd", "connect": f"{network} sslStart", "tls": f"{network} sslEnd",

@@ -12,7 +12,14 @@ from call import Call
 from devtools import Browser
 from page import Page
 
-CALLS = ("call", "get", "put")
+CALLS = ("call", "get", "put", "fetch")
+
+# What a page cannot set (https://fetch.spec.whatwg.org/#forbidden-request-header).
+FORBIDDEN = {
+    "accept-charset", "accept-encoding", "access-control-request-headers", "access-control-request-method",
+    "access-control-request-private-network", "connection", "content-length", "cookie", "cookie2", "date", "dnt",
+    "expect", "host", "keep-alive", "origin", "referer", "set-cookie", "te", "trailer", "transfer-encoding",
+    "upgrade", "via"}
 
 SETTINGS = {
     "connection, cold": "a new browser context with a page of the origin, which DevTools served",
@@ -30,6 +37,10 @@ class Session(polling.Session):
         nss.trust(setup["ca_file"])
         self.origin, self.timeout_ns = setup["url"], setup["timeout_ns"]
         self.setup = setup
+        self.payloads = {}  # of fetch steps, by name
+        for name, file in (setup.get("payloads") or {}).items():
+            with open(file, "rb") as content:
+                self.payloads[name] = content.read()
         self.calls = {}  # by the number of the command that sent them
         self.requests = {}  # calls by DevTools' id of the request
         self.opened = 0
@@ -58,7 +69,7 @@ class Session(polling.Session):
 
     def prepare(self, steps):
         for step in steps:
-            refuse_step(step)
+            refuse_step(step, self.payloads)
         self.prepared = [Call(self, step) if step["step"] in CALLS else None for step in steps]
         self.steps = steps
         self.set_bodies(0)
@@ -163,10 +174,20 @@ def refuse(setup):
         raise Failed(f"cannot read {setup['ca_file']}")
 
 
-def refuse_step(step):
+def refuse_step(step, payloads):
     kind = step["step"]
+    if kind == "fetch":
+        forbidden = [name for name in step.get("headers", {}) if is_forbidden(name)]
+        if forbidden:
+            raise Unsupported(f"header field {forbidden[0]}", "fetch() leaves it to the browser")
+        if step.get("payload") and step["payload"] not in payloads:
+            raise Failed(f"setup has no payload {step['payload']}")
     if kind == "reconnect":
         if step["mode"] != "cold":
             raise Unsupported(f"reconnect {step['mode']}", "Chromium does not report whether it resumed")
     elif kind not in (*CALLS, "pause"):
         raise Unsupported(f"step {kind}", "fetch() has no messages to stream")
+
+
+def is_forbidden(name):
+    return name in FORBIDDEN or name.startswith(("proxy-", "sec-"))

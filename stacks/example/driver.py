@@ -1,9 +1,10 @@
 """A small but complete driver by docs/driver-protocol.md: Python's http.client, one call at a time."""
 import hashlib, http.client, json, os, platform, select, signal, socket, ssl, time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 HELLO = {"type": "hello", "version": 2, "stack": "http.client", "stack_version": platform.python_version(),
-         "tls": ssl.OPENSSL_VERSION, "protocols": ["h1"], "capabilities": [], "clock": "monotonic",
+         "tls": ssl.OPENSSL_VERSION, "protocols": ["h1"], "capabilities": ["fetch"], "clock": "monotonic",
          "resolution_ns": 1, "phases": {"tls": "connect()", "request_sent": "request()",
                                         "first_byte": "getresponse()", "end": "read() returned"}}
 SUPPORTED = {"protocol": "h1", "codec": "json", "client_cert_file": None, "warmup_url": None,
@@ -33,24 +34,28 @@ def find_unsupported(request):
     found = [] if request["type"] in ("setup", "run") else [f"request {request['type']}"]
     found += [f"{key} {request[key]}" for key, ours in SUPPORTED.items() if request.get(key) not in (None, ours)]
     for step in request.get("steps", []):
-        if (step["step"] not in ("call", "get", "put", "pause", "reconnect") or step.get("cancel_after_ns")
+        if (step["step"] not in ("call", "get", "put", "fetch", "pause", "reconnect") or step.get("cancel_after_ns")
                 or step.get("mode", "cold") != "cold" or step.get("start") not in (None, {"after": step["id"] - 1})):
             found.append(f"step {step}"[:200])  # only one after another, and only cold
     return found[0] if found else None
 
-def prepare(step):  # method, path and body of a call; None for other steps
-    return {"call": lambda: ("POST", "/echo", step["body"].encode()),
-            "get": lambda: ("GET", f"/bytes/{step['bytes']}", b""),
-            "put": lambda: ("PUT", "/upload", seeded(step["bytes"]))}.get(step["step"], lambda: None)()
+def prepare(step, payloads):  # method, path, body and header fields of a call; None for other steps
+    of_json, of_bytes = {"content-type": "application/json"}, {"content-type": "application/octet-stream"}
+    return {"call": lambda: ("POST", "/echo", step["body"].encode(), of_json),
+            "get": lambda: ("GET", f"/bytes/{step['bytes']}", b"", {}),
+            "put": lambda: ("PUT", "/upload", seeded(step["bytes"]), of_bytes),
+            "fetch": lambda: (step["method"], step["path"], payloads.get(step.get("payload"), b""),
+                              step.get("headers", {}))}.get(step["step"], lambda: None)()
 
 class Origin:
     def __init__(self, setup):
         url, trusted = urlsplit(setup["url"]), ssl.create_default_context(cafile=setup["ca_file"])
         self.http = http.client.HTTPSConnection(url.hostname, url.port, context=trusted)
         self.timeout_s, self.opened = setup["timeout_ns"] / 1e9, 0
+        self.payloads = {name: Path(file).read_bytes() for name, file in setup.get("payloads", {}).items()}
 
     def run(self, steps):
-        requests, ended = [prepare(step) for step in steps], []  # bodies are made before the run starts
+        requests, ended = [prepare(step, self.payloads) for step in steps], []  # bodies are made before the run starts
         last = {step["group"]: step["id"] for step, request in zip(steps, requests) if request}
         for step, request in zip(steps, requests):
             if request:
@@ -65,7 +70,7 @@ class Origin:
                 ended = []
         yield {"type": "done"}
 
-    def call(self, id, method, path, body):
+    def call(self, id, method, path, body, headers):
         row, received = {"type": "row", "id": id, "start_ns": time.monotonic_ns(), "request_bytes": len(body)}, b""
         try:
             signal.setitimer(signal.ITIMER_REAL, self.timeout_s)
@@ -75,7 +80,7 @@ class Origin:
                 self.http.connect()
                 row["tls_ns"], self.opened = time.monotonic_ns(), self.opened + 1
             row |= {"connection": self.opened, "protocol": "h1", "attempts": 1}
-            self.http.request(method, path, body or None, {"x-commute-id": id, "content-type": "application/json"})
+            self.http.request(method, path, body or None, {"x-commute-id": id} | headers)
             row |= {"request_sent_ns": time.monotonic_ns(), "local_port": self.http.sock.getsockname()[1]}
             response = self.http.getresponse()
             row |= {"first_byte_ns": time.monotonic_ns(), "status": response.status}

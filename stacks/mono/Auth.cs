@@ -66,10 +66,11 @@ namespace Commute
             string method, string authority, string path, string digest, long createdS, byte[] nonce)
         {
             var encodedNonce = Convert.ToBase64String(nonce).TrimEnd('=').Replace('+', '-').Replace('/', '_');
+            var query = path.IndexOf('?');
             var parameters = "(\"@method\" \"@authority\" \"@path\" \"@query\" \"content-digest\")"
                 + $";created={createdS};nonce=\"{encodedNonce}\";alg=\"hmac-sha256\";keyid=\"{keyId}\"";
-            var signed = $"\"@method\": {method}\n\"@authority\": {authority.ToLowerInvariant()}\n\"@path\": {path}\n"
-                + $"\"@query\": ?\n\"content-digest\": {digest}\n\"@signature-params\": {parameters}";
+            var signed = $"\"@method\": {method}\n\"@authority\": {authority.ToLowerInvariant()}\n\"@path\": {(query < 0 ? path : path.Substring(0, query))}\n"
+                + $"\"@query\": {(query < 0 ? "?" : path.Substring(query))}\n\"content-digest\": {digest}\n\"@signature-params\": {parameters}";
             using (var hmac = new HMACSHA256(secret))
             {
                 var code = Convert.ToBase64String(hmac.ComputeHash(Encoding.ASCII.GetBytes(signed)));

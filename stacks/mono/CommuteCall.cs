@@ -2,7 +2,6 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.Net.Http;
-using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
 using Commute.Client;
@@ -21,16 +20,8 @@ namespace Commute
         public CommuteCall(CommuteSession session, Step step) : base(session, step)
         {
             this.session = session;
-            if (step.Kind == "call")
-            {
-                body = Encoding.UTF8.GetBytes(step.Body);
-                bodyLength = body.Length;
-            }
-            else if (step.Kind == "put")
-            {
-                body = Seeded.AtLeast(step.Bytes);
-                bodyLength = (int)step.Bytes;
-            }
+            body = step.Kind == "put" ? Seeded.AtLeast(step.Bytes) : session.Setup.Body(step);
+            bodyLength = step.Kind == "put" ? (int)step.Bytes : body?.Length ?? 0;
         }
 
         public override void Start(Action ended)

@@ -35,7 +35,7 @@ namespace Commute
             ["stack_version"] = $"of this checkout; Mono {MonoRuntime.Version}",
             ["tls"] = "rustls",
             ["protocols"] = new JArray(CommuteSession.Policies.Keys),
-            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe", "jwt", "hmac", "until", "policy"),
+            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe", "jwt", "hmac", "until", "policy", "fetch"),
             ["codecs"] = new JArray(Messages.CodecNames),
             ["clock"] = "monotonic", ["resolution_ns"] = 100,
             ["phases"] = new JObject

@@ -163,7 +163,7 @@ namespace Commute
         {
             Upload = 46, HttpVersion = 84, NoSignal = 99, Post = 47, SslOptions = 216, PipeWait = 237,
             WriteData = 10001, Url = 10002, Proxy = 10004, ReadData = 10009, PostFields = 10015, HttpHeader = 10023,
-            SslCert = 10025, HeaderData = 10029, CaInfo = 10065, SslKey = 10087, Share = 10100,
+            SslCert = 10025, HeaderData = 10029, CustomRequest = 10036, CaInfo = 10065, SslKey = 10087, Share = 10100,
             WriteFunction = 20011, ReadFunction = 20012, HeaderFunction = 20079,
             InFileSizeLarge = 30115, PostFieldSizeLarge = 30120,
         }

@@ -1,7 +1,6 @@
 using System;
 using System.Collections.Generic;
 using System.Runtime.InteropServices;
-using System.Text;
 
 namespace Commute
 {
@@ -39,8 +38,8 @@ namespace Commute
             self = GCHandle.Alloc(this);
             var setup = session.Setup;
             AddHeaders(setup.Headers(step));
-            if (step.Kind == "call")
-                SetBody(Encoding.UTF8.GetBytes(step.Body));
+            if (setup.Body(step) is byte[] bytes)
+                SetBody(bytes);
             else if (step.Kind == "put")
             {
                 upload = Seeded.AtLeast(step.Bytes);
@@ -49,6 +48,8 @@ namespace Commute
                 Curl.Set(easy, Curl.Option.ReadFunction, OnRead);
                 Curl.Set(easy, Curl.Option.ReadData, GCHandle.ToIntPtr(self));
             }
+            if (step.Kind == "fetch" && step.Method != "GET")
+                Curl.Set(easy, Curl.Option.CustomRequest, step.Method);
             Curl.Set(easy, Curl.Option.Url, new Uri(setup.Url, step.Path).AbsoluteUri);
             Curl.Set(easy, Curl.Option.HttpVersion, CurlSession.Versions[setup.Protocol]);
             Curl.Set(easy, Curl.Option.PipeWait, setup.Protocol == "h1" ? 0 : 1);

@@ -24,7 +24,7 @@ namespace Commute
                 ["tls"] = of("OpenSSL"),
                 ["protocols"] = new JArray(CurlSession.Versions.Keys),
                 ["capabilities"] = new JArray(
-                    "mtls", "resume", "early_data", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until"),
+                    "mtls", "resume", "early_data", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until", "fetch"),
                 ["codecs"] = new JArray(Messages.CodecNames),
                 ["clock"] = "monotonic", ["resolution_ns"] = 1000,
                 ["phases"] = new JObject

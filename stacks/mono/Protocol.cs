@@ -4,6 +4,7 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Text;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
 
@@ -45,7 +46,7 @@ namespace Commute
             return (long)value;
         }
 
-        /// <summary>Returns files by name; none if the object is absent.</summary>
+        /// <summary>Returns files, or other texts, by name; none if the object is absent.</summary>
         public static Dictionary<string, string> Files(this JObject json, string name)
         {
             var files = json[name] as JObject ?? new JObject();
@@ -73,6 +74,8 @@ namespace Commute
         public readonly Auth Auth;
         /// <summary>The messages of <c>exchange</c> steps.</summary>
         public readonly Messages Messages;
+        /// <summary>The payloads of <c>fetch</c> steps, by name.</summary>
+        readonly Dictionary<string, byte[]> payloads = new Dictionary<string, byte[]>();
         public readonly long TimeoutNs;
         /// <summary>
         /// The frame rate at which the application sees its calls end, in Hz; 0 without frames.
@@ -84,6 +87,8 @@ namespace Commute
             Reject("congestion", json.TextOrNull("congestion") != null, "these stacks have no option for it");
             Reject("discovery", json.TextOrNull("discovery") != null, "this driver always forces its protocol");
             Messages = new Messages(json.Text("codec"), json.Files("values"));
+            payloads = json.Files("payloads")
+                .ToDictionary(file => file.Key, file => File.ReadAllBytes(ExistingFile(file.Value)));
             Url = new Uri(json.Text("url"));
             WarmupUrl = json.TextOrNull("warmup_url") is string warmup ? new Uri(warmup) : null;
             WarmupCalls = json.NumberOrNull("warmup_calls") ?? 1;
@@ -116,6 +121,20 @@ namespace Commute
             TimeoutNs = setup.TimeoutNs;
         }
 
+        /// <summary>
+        /// Returns the body of a step's request where it is made before the run and is not seeded; null if
+        /// there is none.
+        /// </summary>
+        public byte[] Body(Step step)
+        {
+            if (step.Kind == "call")
+                return Encoding.UTF8.GetBytes(step.Body);
+            if (step.Kind != "fetch" || step.Payload == null)
+                return null;
+            return payloads.TryGetValue(step.Payload, out var payload)
+                ? payload : throw new FailedException("setup has no payload " + step.Payload);
+        }
+
         /// <summary>Returns the headers of a step's request.</summary>
         public IEnumerable<KeyValuePair<string, string>> Headers(Step step)
         {
@@ -124,6 +143,9 @@ namespace Commute
                 yield return Header("content-type", "application/json");
             else if (step.Kind == "put")
                 yield return Header("content-type", "application/octet-stream");
+            else if (step.Kind == "fetch")
+                foreach (var field in step.Fields)
+                    yield return field;
             else if (step.Kind == "exchange")
             {
                 yield return Header("content-type", Messages.ContentType);
@@ -163,7 +185,10 @@ namespace Commute
     sealed class Step
     {
         public readonly long Id, Group;
-        public readonly string Kind, Body, Mode, Message, MessageKind;
+        public readonly string Kind, Body, Mode, Message, MessageKind, Payload;
+        /// <summary>The header fields of a <c>fetch</c>.</summary>
+        public readonly Dictionary<string, string> Fields;
+        readonly string method, path;
         public readonly long Bytes, PauseNs;
         public readonly long? After, AtNs, CancelAfterNs;
         /// <summary>
@@ -182,6 +207,12 @@ namespace Commute
                 case "call": Body = json.Text("body"); break;
                 case "get": case "put": Bytes = json.Number("bytes"); break;
                 case "exchange": Message = json.Text("message"); MessageKind = json.Text("kind"); break;
+                case "fetch":
+                    method = json.Text("method");
+                    path = json.Text("path");
+                    Payload = json.TextOrNull("payload");
+                    Fields = json.Files("headers");
+                    break;
                 case "pause": PauseNs = json.Number("ns"); break;
                 case "reconnect": Mode = json.Text("mode"); break;
                 case "stream": throw new UnsupportedException("step stream", "these stacks do not stream messages");
@@ -207,12 +238,13 @@ namespace Commute
             ["id"] = id, ["group"] = 1, ["step"] = "get", ["bytes"] = bytes,
         });
 
-        public string Method => Kind == "get" ? "GET" : Kind == "put" ? "PUT" : "POST";
+        public string Method => method ?? (Kind == "get" ? "GET" : Kind == "put" ? "PUT" : "POST");
 
+        /// <summary>Path and query.</summary>
         public string Path =>
-            Kind == "call" ? "/echo" : Kind == "put" ? "/upload" : Kind == "get" ? "/bytes/" + Bytes : "/exchange/" + MessageKind;
+            path ?? (Kind == "call" ? "/echo" : Kind == "put" ? "/upload" : Kind == "get" ? "/bytes/" + Bytes : "/exchange/" + MessageKind);
 
-        public bool IsCall => Kind == "call" || Kind == "get" || Kind == "put" || Kind == "exchange";
+        public bool IsCall => Kind == "call" || Kind == "get" || Kind == "put" || Kind == "exchange" || Kind == "fetch";
     }
 
     /// <summary>

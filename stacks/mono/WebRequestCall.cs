@@ -3,7 +3,6 @@ using System.IO;
 using System.Net;
 using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
-using System.Text;
 
 namespace Commute
 {
@@ -22,16 +21,8 @@ namespace Commute
         public WebRequestCall(WebRequestSession session, Step step) : base(session, step)
         {
             this.session = session;
-            if (step.Kind == "call")
-            {
-                body = Encoding.UTF8.GetBytes(step.Body);
-                bodyLength = body.Length;
-            }
-            else if (step.Kind == "put")
-            {
-                body = Seeded.AtLeast(step.Bytes);
-                bodyLength = (int)step.Bytes;
-            }
+            body = step.Kind == "put" ? Seeded.AtLeast(step.Bytes) : session.Setup.Body(step);
+            bodyLength = step.Kind == "put" ? (int)step.Bytes : body?.Length ?? 0;
         }
 
         public override void Start(Action ended)
@@ -65,10 +56,7 @@ namespace Commute
             var newRequest = (HttpWebRequest)WebRequest.Create(new Uri(session.Setup.Url, Step.Path));
             newRequest.Method = Step.Method;
             foreach (var header in session.Setup.Headers(Step))
-                if (header.Key == "content-type")
-                    newRequest.ContentType = header.Value;
-                else
-                    newRequest.Headers[header.Key] = header.Value;
+                SetHeader(newRequest, header.Key, header.Value);
             newRequest.ConnectionGroupName = group;
             newRequest.Proxy = null;
             newRequest.AllowAutoRedirect = false;
@@ -81,6 +69,19 @@ namespace Commute
                 request = newRequest;
                 if (abortKind != null)
                     request.Abort();
+            }
+        }
+
+        /// <summary>Sets a header; some have a property of their own, and must be set by that.</summary>
+        static void SetHeader(HttpWebRequest request, string name, string value)
+        {
+            switch (name)
+            {
+                case "accept": request.Accept = value; break;
+                case "content-type": request.ContentType = value; break;
+                case "referer": request.Referer = value; break;
+                case "user-agent": request.UserAgent = value; break;
+                default: request.Headers[name] = value; break;
             }
         }
 

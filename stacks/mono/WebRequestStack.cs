@@ -37,7 +37,7 @@ namespace Commute
             ["tls"] = MonoTlsProviderFactory.GetProvider().Name == "btls"
                 ? "Mono's BoringSSL (btls), at most TLS 1.2" : MonoTlsProviderFactory.GetProvider().Name,
             ["protocols"] = new JArray("h1"),
-            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until"),
+            ["capabilities"] = new JArray("mtls", "parallel", "cancel", "observe", "plaintext", "jwt", "hmac", "until", "fetch"),
             ["codecs"] = new JArray(Messages.CodecNames),
             ["clock"] = "monotonic", ["resolution_ns"] = 1,
             ["phases"] = new JObject
@@ -87,6 +87,7 @@ namespace Commute
     /// <summary>One origin. Calls run on worker threads.</summary>
     sealed class WebRequestSession : Session
     {
+        static readonly HashSet<string> Refused = new HashSet<string> { "date", "if-modified-since" };
         static int lastGroup;
 
         public readonly Workers Workers = new Workers();
@@ -115,6 +116,9 @@ namespace Commute
         {
             foreach (var step in steps.Where(step => step.Kind == "reconnect" && step.Mode != "cold"))
                 throw new UnsupportedException("reconnect " + step.Mode, "Mono's TLS keeps no sessions");
+            var fields = steps.Where(step => step.Kind == "fetch").SelectMany(step => step.Fields.Keys);
+            if (fields.FirstOrDefault(Refused.Contains) is string refused)
+                throw new UnsupportedException("header field " + refused, "HttpWebRequest takes a date there, and writes it in its own way");
             var maxBytes = steps.Where(step => step.Kind == "put").Select(step => step.Bytes).DefaultIfEmpty().Max();
             Seeded.AtLeast(maxBytes);
             return steps.Select(step => step.IsCall ? (Call)new WebRequestCall(this, step) : null).ToList();
