@@ -102,7 +102,7 @@ fn exchange_reports_its_phases() {
     assert!(
         report
             .stdout
-            .contains("warm record requests: phases of an exchange"),
+            .contains("warm record requests: phases of a request"),
         "{report}"
     );
     let json = sandbox

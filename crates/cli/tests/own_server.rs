@@ -145,6 +145,30 @@ fn a_server_of_other_libraries_is_reached() {
 }
 
 #[test]
+fn the_version_of_http_is_the_word_of_a_client_that_offers_both() {
+    let sandbox = sandbox();
+    let client = ["{commute}", "driver", "client"];
+    sandbox.add_stack("client", "\"h2\", \"h3\"", &client);
+    let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);
+    // It offers HTTP/1.1 beside HTTP/2, as OkHttp does; over QUIC there is only HTTP/3.
+    let arms = ["h2", "h3"].map(|p| format!("[[arm]]\nstack = \"client\"\nprotocol = \"{p}\"\n"));
+    let arms = format!("{ONE_ARM}{}", arms.concat());
+    sandbox.write("mine.toml", &study(1, server.address, &arms, STEPS));
+    let output = run(&sandbox, User::Caller, &[]).exits_with(0);
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let proof = match cell.arm.as_str() {
+            "client h2" => Proof::Client,
+            _ => Proof::Wire,
+        };
+        let is_right = |call: &record::Call| (call.proof, &call.result) == (proof, &CallResult::Ok);
+        assert!(cell.is_measured(), "{:?}: {output}", cell.outcome);
+        assert!(cell.calls.iter().all(is_right), "{cell:?}: {output}");
+    }
+}
+
+#[test]
 fn the_command_line_names_the_server_and_resuming_keeps_it() {
     let sandbox = sandbox();
     let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);

@@ -178,7 +178,8 @@ pub struct Call {
     /// Objects that the call allocated, counted alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<u64>,
-    /// Phases of an exchange or a submission; absent for other calls.
+    /// Phases of an exchange, a submission, or a request of the study's own that was encoded and decoded
+    /// within the call; absent for other calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
 }

@@ -27,7 +27,7 @@ pub(crate) const BYTES: [Column; 2] = [
 ];
 
 /// The note below the table.
-pub(crate) const NOTE: &str = "Means over successful exchanges: create + encode + transport + decode = \
+pub(crate) const NOTE: &str = "Means over successful requests that encode: create + encode + transport + decode = \
     total. Transport runs from the encoded request to the response's last byte and includes the \
     server's decoding and encoding. The verdicts above compare medians, not means.";
 
@@ -119,7 +119,7 @@ pub(crate) fn ms(ns: f64) -> String {
 
 /// Returns the heading of the table.
 pub(crate) fn heading(label: &str) -> String {
-    format!("{label}: phases of an exchange, means in ms")
+    format!("{label}: phases of a request, means in ms")
 }
 
 #[cfg(test)]
