@@ -441,3 +441,25 @@ async fn metrics_have_every_request_once_and_stay_bounded() {
     assert_eq!(csv.lines().count(), 1_024);
     assert!(metrics.summary().contains("by H3"), "{}", metrics.summary());
 }
+
+/// Each piece wakes the app, so they must not be as short as packets.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_come_over_http_3_is_passed_on_in_pieces_of_many_packets() {
+    const BYTES: usize = 1_000_000;
+    let path = format!("/bytes/{BYTES}");
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let request = engine.get(&server.url(&path)).policy(Policy::H3);
+    let mut response = request.send().await.unwrap();
+    // All of it fits the window of the stream.
+    while !server.has_answered(&path) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (mut bytes, mut pieces) = (0, 0);
+    while let Some(piece) = response.chunk().await.unwrap() {
+        bytes += piece.len();
+        pieces += 1;
+    }
+    assert_eq!(bytes, BYTES);
+    assert!(pieces <= BYTES / (16 << 10) + 16, "{pieces} pieces");
+}

@@ -1,13 +1,15 @@
 //! HTTP/3 over quinn.
 
+use std::future::poll_fn;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{Code, StreamError};
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::future::{Either, select};
 use http::{Method, StatusCode};
 use quinn::crypto::rustls::QuicClientConfig;
@@ -25,6 +27,11 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// no more packets.
 const STREAM_WINDOW: VarInt = VarInt::from_u32(2 << 20);
 const WINDOW: u32 = 6 << 20;
+/// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
+/// would otherwise be woken for every few packets.
+const PIECE: usize = 16 << 10;
+/// The longest payload that quinn takes unless it is told otherwise.
+const PACKET: usize = 1_472;
 
 /// A connection; its endpoint has one socket, which a nudge replaces.
 pub(crate) struct Conn {
@@ -176,33 +183,54 @@ async fn receive(
     let (head, ()) = response.into_parts();
     let expected = expected_length(&exchange.head.method, &head);
     let body = exchange.head(head);
-    let mut bytes = 0;
+    let (mut bytes, mut piece) = (0, BytesMut::new());
     let failure = loop {
-        match stream.recv_data().await {
-            Ok(Some(mut chunk)) => {
-                let chunk = chunk.copy_to_bytes(chunk.remaining());
-                bytes += chunk.len() as u64;
-                if body.send(Part::Data(chunk)).await.is_err() {
-                    // The app let go of the response; its guard cancels the request.
-                    return Ok(bytes);
-                }
+        // Nothing if all that has come is in the piece.
+        let came = poll_fn(|context| match stream.poll_recv_data(context) {
+            Poll::Pending if !piece.is_empty() => Poll::Ready(None),
+            came => came.map(Some),
+        });
+        let mut came = came.await;
+        if let Some(Ok(Some(packet))) = &mut came {
+            if piece.is_empty() {
+                piece.reserve(packet.remaining().max(room(expected, bytes)));
             }
+            bytes += packet.remaining() as u64;
+            piece.put(packet);
+            if piece.len() < PIECE {
+                continue;
+            }
+        }
+        if !piece.is_empty() && body.send(Part::Data(piece.split().freeze())).await.is_err() {
+            // The app let go of the response; its guard cancels the request.
+            return Ok(bytes);
+        }
+        match came {
+            None | Some(Ok(Some(_))) => {}
             // h3 leaves this check to its caller (RFC 9114 section 4.1.2).
-            Ok(None) if expected.is_some_and(|expected| expected != bytes) => {
+            Some(Ok(None)) if expected.is_some_and(|expected| expected != bytes) => {
                 break Failure::after_sending(Fault::Protocol);
             }
-            Ok(None) => match stream.recv_trailers().await {
+            Some(Ok(None)) => match stream.recv_trailers().await {
                 Ok(trailers) => {
                     body.send(Part::End(trailers)).await.ok();
                     return Ok(bytes);
                 }
                 Err(error) => break fault(&error),
             },
-            Err(error) => break fault(&error),
+            Some(Err(error)) => break fault(&error),
         }
     };
     cut_off(&body, &failure).await;
     Err(failure)
+}
+
+/// How much to allocate for the next piece of a body of which so much has come.
+fn room(expected: Option<u64>, bytes: u64) -> usize {
+    let left = expected.map_or(usize::MAX, |expected| {
+        usize::try_from(expected.saturating_sub(bytes)).unwrap_or(usize::MAX)
+    });
+    left.min(PIECE + PACKET)
 }
 
 /// The length that the head promises, where a body follows it (RFC 9110 section 8.6).
