@@ -50,6 +50,8 @@ struct State<E> {
     ended: Option<E>,
     /// The engine's task waits for bytes, or room.
     task: Option<Waker>,
+    /// Threads of the app that wait. Without one a change needs no system call.
+    waiting: usize,
 }
 
 /// Makes a pipe.
@@ -60,6 +62,7 @@ pub(crate) fn pipe<E: Clone + Default>() -> (AppEnd<E>, EngineEnd<E>) {
         closed: false,
         ended: None,
         task: None,
+        waiting: 0,
     };
     let shared = Arc::new(Shared {
         state: Mutex::new(state),
@@ -89,17 +92,11 @@ impl<E: Clone> AppEnd<E> {
             if let Some(end) = &state.ended {
                 return Err(Stopped::Ended(end.clone()));
             }
-            state = match deadline {
-                None => wait(&self.0.changed, state),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Err(Stopped::TimedOut);
-                    }
-                    let waited = self.0.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(Stopped::TimedOut);
+            }
+            state = self.0.wait(state, left);
         }
     }
 
@@ -118,7 +115,7 @@ impl<E: Clone> AppEnd<E> {
                 state.wake();
                 return Ok(());
             }
-            state = wait(&self.0.changed, state);
+            state = self.0.wait(state, None);
         }
     }
 
@@ -187,6 +184,7 @@ impl<E: Default> EngineEnd<E> {
                 state.task = Some(context.waker().clone());
                 return Poll::Pending;
             };
+            let notify = notify && state.waiting > 0;
             drop(state);
             if notify {
                 self.0.changed.notify_all();
@@ -212,6 +210,27 @@ impl<E> Shared<E> {
     fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Waits for a change, at most for so long.
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, State<E>>,
+        left: Option<Duration>,
+    ) -> MutexGuard<'a, State<E>> {
+        state.waiting += 1;
+        let mut state = match left {
+            None => self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                let waited = self.changed.wait_timeout(state, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        state.waiting -= 1;
+        state
+    }
 }
 
 impl<E> State<E> {
@@ -220,10 +239,6 @@ impl<E> State<E> {
             task.wake();
         }
     }
-}
-
-fn wait<'a, E>(changed: &Condvar, state: MutexGuard<'a, State<E>>) -> MutexGuard<'a, State<E>> {
-    changed.wait(state).unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -299,6 +314,24 @@ mod tests {
         assert_eq!(reader.join().unwrap(), Err(Stopped::Closed));
         assert_eq!(task.join().unwrap(), (Err(Closed), Err(Closed)));
         assert_eq!(app.write(b"x"), Err(Stopped::Closed));
+    }
+
+    /// However busy the engine's thread is, a cancelled call returns at once.
+    #[test]
+    fn a_close_needs_nothing_of_the_engine() {
+        let (app, engine) = pipe::<u8>();
+        let app = Arc::new(app);
+        let reader = thread::spawn({
+            let app = Arc::clone(&app);
+            move || app.read(1, None)
+        });
+        while app.0.lock().waiting == 0 {
+            thread::yield_now();
+        }
+        app.close();
+        assert_eq!(reader.join().unwrap(), Err(Stopped::Closed));
+        assert_eq!(app.0.lock().waiting, 0);
+        drop(engine);
     }
 
     #[test]
