@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use route::CallId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Error;
 use crate::message::Message;
@@ -43,8 +43,15 @@ type Source = Arc<Mutex<Option<mpsc::Receiver<Piece>>>>;
 /// The body of a request on one connection.
 pub(crate) struct Outgoing {
     pieces: Pieces,
+    going: oneshot::Receiver<()>,
     call: CallId,
     messages: mpsc::UnboundedSender<Message>,
+}
+
+/// Held as long as the request goes on. Whoever sends a body may have it in a task of its own, which
+/// would wait for more of it forever.
+pub(crate) struct Going {
+    _going: oneshot::Sender<()>,
 }
 
 enum Pieces {
@@ -119,7 +126,7 @@ impl Body {
         &self,
         call: CallId,
         messages: mpsc::UnboundedSender<Message>,
-    ) -> Outgoing {
+    ) -> (Outgoing, Going) {
         let pieces = match self {
             Self::Whole(bytes) if bytes.is_empty() => Pieces::End,
             Self::Whole(bytes) => Pieces::Whole(bytes.clone()),
@@ -129,11 +136,14 @@ impl Body {
                 untouched: Some(Arc::clone(source)),
             }),
         };
-        Outgoing {
+        let (_going, going) = oneshot::channel();
+        let outgoing = Outgoing {
             pieces,
+            going,
             call,
             messages,
-        }
+        };
+        (outgoing, Going { _going })
     }
 }
 
@@ -186,14 +196,17 @@ impl Drop for Streamed {
 
 impl hyper::body::Body for Outgoing {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = h2::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let piece = ready!(self.poll_next(context));
-        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
+        if let Poll::Ready(piece) = self.poll_next(context) {
+            return Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))));
+        }
+        ready!(Pin::new(&mut self.going).poll(context)).ok();
+        Poll::Ready(Some(Err(h2::Reason::CANCEL.into())))
     }
 
     fn is_end_stream(&self) -> bool {

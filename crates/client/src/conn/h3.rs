@@ -161,7 +161,7 @@ async fn run(
 }
 
 async fn send(exchange: &Exchange, mut stream: Sending) -> Result<(), StreamError> {
-    let mut body = exchange.outgoing();
+    let (mut body, _going) = exchange.outgoing();
     while let Some(chunk) = body.next().await {
         stream.send_data(chunk).await?;
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::mpsc;
 
-use crate::body::{Body, Outgoing};
+use crate::body::{Body, Going, Outgoing};
 use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
@@ -123,7 +123,7 @@ pub(crate) async fn open(target: Target, tls: Tls) {
 
 impl Exchange {
     /// Takes the request's body for this connection.
-    fn outgoing(&self) -> Outgoing {
+    fn outgoing(&self) -> (Outgoing, Going) {
         self.body.outgoing(self.call, self.messages.clone())
     }
 

@@ -140,7 +140,8 @@ impl Conn {
 }
 
 async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
-    let mut request = http::Request::from_parts((*exchange.head).clone(), exchange.outgoing());
+    let (body, _going) = exchange.outgoing();
+    let mut request = http::Request::from_parts((*exchange.head).clone(), body);
     let response = match sender {
         Sender::H1(sender) => {
             to_origin_form(&mut request);
