@@ -82,6 +82,12 @@ impl BodyWriter {
         sent.map_err(|_| Error::BodyNotTaken)
     }
 
+    /// Waits until no more of the body is taken.
+    #[cfg(feature = "grpc")]
+    pub(crate) async fn refused(&self) {
+        self.pieces.closed().await;
+    }
+
     /// Ends the body.
     pub async fn finish(self) -> Result<(), Error> {
         if self.missing.is_some_and(|missing| missing > 0) {

@@ -15,11 +15,15 @@
 //! connection that is open; if both are, the one that was faster for requests of their kind. What
 //! decides is the crate [`route`], whose documentation has the rules; this crate does what it says.
 //!
+//! tonic's clients take the same routes, with the feature `grpc`:
+//! `EchoClient::with_origin(engine.grpc(), "https://api.example".parse()?)`.
+//!
 //! The futures need no runtime of their own: all I/O happens on the engine's thread.
 //!
 //! # Features
 //!
 //! - `sign`: requests are signed with a key that the server shares (RFC 9421), each copy anew.
+//! - `grpc`: [`Engine::grpc`](Engine#method.grpc) is a channel for tonic's clients.
 //! - `quiet`: leaves all log messages out.
 //!
 //! # What it does not do
@@ -32,6 +36,8 @@ mod conn;
 mod download;
 mod engine;
 mod error;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod mailbox;
 mod memory;
 mod message;
@@ -49,6 +55,8 @@ pub use body::BodyWriter;
 pub use download::Downloaded;
 pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
+#[cfg(feature = "grpc")]
+pub use grpc::GrpcChannel;
 pub use metrics::{Arms, Measured, Metrics};
 pub use report::{Phases, Progress, Report};
 pub use request::Request;

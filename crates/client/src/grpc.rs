@@ -1,0 +1,227 @@
+//! gRPC for tonic's clients, feature `grpc`.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{FutureExt, stream};
+use http::HeaderMap;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use route::Fault;
+use tonic::body::Body;
+use tonic::{Code, Status};
+
+use crate::body::BodyWriter;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::response::Response;
+
+/// A body that is ready at once and no longer is sent whole.
+const MAX_WHOLE_BYTES: usize = 64 << 10;
+
+/// Carries the calls of tonic's clients, over HTTP/3 or HTTP/2. Cheap to clone, as the engine.
+///
+/// A call's deadline (`grpc-timeout`) limits the time until its last message, and dropping the call
+/// or its stream of replies cancels it. Its method, e.g. `/commute.v1.Bench/Echo`, is its
+/// [kind](crate::Request::kind). A call is sent again only if the server cannot have acted on it, and
+/// only if its messages were ready at once and have at most 64 KiB, as those of most unary calls.
+///
+/// Where there is no status of the server's, the code is `DEADLINE_EXCEEDED` for the deadline,
+/// `UNAVAILABLE` if no connection could be opened or one broke, `RESOURCE_EXHAUSTED` for too many calls
+/// at a time, and `INTERNAL` if the server broke the protocol. The [`Report`](crate::Report) of a call
+/// is among the extensions of its response.
+#[derive(Clone)]
+pub struct GrpcChannel {
+    engine: Engine,
+}
+
+impl Engine {
+    /// A channel for tonic's clients, which name the server:
+    /// `BenchClient::with_origin(engine.grpc(), "https://api.example".parse()?)`.
+    pub fn grpc(&self) -> GrpcChannel {
+        let engine = self.clone();
+        GrpcChannel { engine }
+    }
+}
+
+impl tower_service::Service<http::Request<Body>> for GrpcChannel {
+    type Response = http::Response<Body>;
+    type Error = Status;
+    type Future = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Status>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(call(self.engine.clone(), request))
+    }
+}
+
+impl std::fmt::Debug for GrpcChannel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GrpcChannel")
+    }
+}
+
+async fn call(
+    engine: Engine,
+    request: http::Request<Body>,
+) -> Result<http::Response<Body>, Status> {
+    let (head, body) = request.into_parts();
+    let mut request = engine.request(head.method, &head.uri.to_string());
+    request = request.kind(head.uri.path());
+    for (name, value) in &head.headers {
+        request = request.header(name, value);
+    }
+    if let Some(limit) = deadline(&head.headers) {
+        request = request.time_limit(limit);
+    }
+    let sent = match Begun::of(body).await? {
+        Begun::Whole(bytes) => request.body(bytes).send().await,
+        Begun::Streamed(first, rest) => {
+            let (request, writer) = request.streamed(None);
+            engine.spawn(write(writer, first, rest));
+            request.send().await
+        }
+    };
+    Ok(answer(sent.map_err(|error| status(&error))?))
+}
+
+/// As much of a body as was ready.
+enum Begun {
+    Whole(Bytes),
+    Streamed(Bytes, Body),
+}
+
+impl Begun {
+    async fn of(mut body: Body) -> Result<Self, Status> {
+        let mut begun = BytesMut::new();
+        while begun.len() <= MAX_WHOLE_BYTES {
+            match body.frame().now_or_never() {
+                None => break,
+                Some(None) => return Ok(Self::Whole(begun.freeze())),
+                Some(Some(frame)) => begun.extend_from_slice(&data(frame?)),
+            }
+        }
+        Ok(Self::Streamed(begun.freeze(), body))
+    }
+}
+
+/// Writes a body until its end, or until nobody takes it any more. A body that fails is not finished,
+/// which ends the call.
+async fn write(mut writer: BodyWriter, first: Bytes, mut rest: Body) {
+    let mut next = first;
+    loop {
+        if !next.is_empty() && writer.write(next).await.is_err() {
+            return;
+        }
+        let frame = tokio::select! {
+            frame = rest.frame() => frame,
+            () = writer.refused() => return,
+        };
+        next = match frame {
+            Some(Ok(frame)) => data(frame),
+            Some(Err(_)) => return,
+            None => break,
+        };
+    }
+    // The response, or its error, says why the end is not taken.
+    writer.finish().await.ok();
+}
+
+/// The data of a frame; requests have no trailers in gRPC.
+fn data(frame: Frame<Bytes>) -> Bytes {
+    frame.into_data().unwrap_or_default()
+}
+
+fn answer(response: Response) -> http::Response<Body> {
+    let mut answer = http::Response::new(());
+    *answer.status_mut() = response.status();
+    answer.headers_mut().clone_from(response.headers());
+    answer.extensions_mut().insert(response.report().clone());
+    let frames = stream::unfold(Some(response), async |response| {
+        let mut response = response?;
+        match response.chunk().await {
+            Ok(Some(data)) => Some((Ok(Frame::data(data)), Some(response))),
+            Ok(None) => {
+                let trailers = response.trailers()?.clone();
+                Some((Ok(Frame::trailers(trailers)), None))
+            }
+            Err(error) => Some((Err(status(&error)), None)),
+        }
+    });
+    answer.map(|()| Body::new(StreamBody::new(frames)))
+}
+
+/// The status of a call that got none from the server, as gRPC's core has it.
+fn status(error: &Error) -> Status {
+    let code = match error {
+        Error::TimedOut => Code::DeadlineExceeded,
+        Error::Invalid(_) => Code::InvalidArgument,
+        Error::Unfinished => Code::Cancelled,
+        Error::Failed { fault, .. } => match fault {
+            Fault::TooMany => Code::ResourceExhausted,
+            Fault::Protocol => Code::Internal,
+            _ => Code::Unavailable,
+        },
+        _ => Code::Unavailable,
+    };
+    Status::new(code, error.to_string())
+}
+
+/// The time limit in `grpc-timeout`: at most eight digits and a unit. What is none limits nothing.
+fn deadline(fields: &HeaderMap) -> Option<Duration> {
+    let value = fields.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(number * 3_600)),
+        "M" => Some(Duration::from_secs(number * 60)),
+        "S" => Some(Duration::from_secs(number)),
+        "m" => Some(Duration::from_millis(number)),
+        "u" => Some(Duration::from_micros(number)),
+        "n" => Some(Duration::from_nanos(number)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn deadlines_in_every_unit() {
+        let of = |value: &'static str| {
+            let value = HeaderValue::from_static(value);
+            deadline(&HeaderMap::from_iter([(
+                "grpc-timeout".parse().unwrap(),
+                value,
+            )]))
+        };
+        for (value, ms) in [("2H", 7_200_000), ("3M", 180_000), ("4S", 4_000), ("5m", 5)] {
+            assert_eq!(of(value), Some(Duration::from_millis(ms)), "{value}");
+        }
+        assert_eq!(of("6u"), Some(Duration::from_micros(6)));
+        assert_eq!(of("99999999n"), Some(Duration::from_nanos(99_999_999)));
+        for wrong in [
+            "",
+            "S",
+            "1",
+            "1s",
+            "+1S",
+            "-1S",
+            "1.5S",
+            "999999999S",
+            "1 S",
+        ] {
+            assert_eq!(of(wrong), None, "{wrong:?}");
+        }
+    }
+}
