@@ -11,10 +11,12 @@ use route::{Network, Origin, Policy, Switches};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::Actor;
+use crate::error::Error;
 use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
 use crate::metrics::{Metrics, SharedMetrics};
+use crate::report::Connected;
 use crate::request::Request;
 use crate::tls::{Identity, Tls, Trust};
 
@@ -83,6 +85,14 @@ impl Engine {
     /// Begins a GET request.
     pub fn get(&self, url: &str) -> Request {
         self.request(Method::GET, url)
+    }
+
+    /// Opens a connection to the origin of a URL, by the fastest route and the engine's policy, or finds
+    /// one that is open, so that the next request need not wait for one. Dropping the future lets go
+    /// of it. If no connection can be opened, the error says why, as a request's would.
+    pub async fn connect(&self, url: &str) -> Result<Connected, Error> {
+        let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
+        self.inner.mailbox.connect(origin, self.inner.policy).await
     }
 
     /// Tells that the default network is another one, or that there is none.

@@ -58,7 +58,7 @@ pub use error::Error;
 #[cfg(feature = "grpc")]
 pub use grpc::GrpcChannel;
 pub use metrics::{Arms, Measured, Metrics};
-pub use report::{Phases, Progress, Report};
+pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
 pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};

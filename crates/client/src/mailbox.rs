@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use route::{Ask, CallId, Origin, Transport};
+use route::{Ask, CallId, Origin, Policy, Transport};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::message::{Message, Submission};
-use crate::report::Progress;
+use crate::message::{Connecting, Message, Submission};
+use crate::report::{Connected, Progress};
 use crate::response::Response;
 
 /// Passes messages on to the engine's thread. It does not keep the engine alive.
@@ -55,11 +55,7 @@ impl Mailbox {
 
     /// Sends a request and waits for the head of its response. Dropping the future cancels it.
     pub(crate) async fn submit(&self, outbound: Outbound) -> Result<Response, Error> {
-        let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
-        let guard = Guard {
-            call,
-            messages: Some(self.messages.clone()),
-        };
+        let (call, guard) = self.begin();
         let (reply, response) = oneshot::channel();
         self.tell(Message::Submit(Box::new(Submission {
             id: call,
@@ -70,6 +66,29 @@ impl Mailbox {
         let mut response = response.await.map_err(|_| Error::Ended)??;
         response.hold(guard);
         Ok(response)
+    }
+
+    /// Waits for a connection that can take a request. Dropping the future lets go of the wish.
+    pub(crate) async fn connect(&self, origin: Origin, policy: Policy) -> Result<Connected, Error> {
+        let (id, mut guard) = self.begin();
+        let (reply, connected) = oneshot::channel();
+        self.tell(Message::Connect(Box::new(Connecting {
+            id,
+            asked: Instant::now(),
+            origin,
+            policy,
+            reply,
+        })));
+        let connected = connected.await;
+        guard.release();
+        connected.map_err(|_| Error::Ended)?
+    }
+
+    /// A number for what is asked for, which is cancelled unless it ends.
+    fn begin(&self) -> (CallId, Guard) {
+        let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
+        let messages = Some(self.messages.clone());
+        (call, Guard { call, messages })
     }
 
     /// Comes true after this time.

@@ -3,17 +3,21 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use route::{Answer, CallId, ConnId, Fault, Network, Origin, QueryId, Replay, Switches, Transport};
+use route::{
+    Answer, CallId, ConnId, Fault, Network, Origin, Policy, QueryId, Replay, Switches, Transport,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::conn::Opened;
 use crate::error::Error;
 use crate::mailbox::Outbound;
+use crate::report::Connected;
 use crate::response::{Part, Response};
 
 /// What the thread is told.
 pub(crate) enum Message {
     Submit(Box<Submission>),
+    Connect(Box<Connecting>),
     Cancel(CallId),
     TimedOut(CallId),
     Unfinished(CallId),
@@ -35,6 +39,15 @@ pub(crate) struct Submission {
     pub(crate) asked: Instant,
     pub(crate) outbound: Outbound,
     pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
+}
+
+/// A connection that is wanted.
+pub(crate) struct Connecting {
+    pub(crate) id: CallId,
+    pub(crate) asked: Instant,
+    pub(crate) origin: Origin,
+    pub(crate) policy: Policy,
+    pub(crate) reply: oneshot::Sender<Result<Connected, Error>>,
 }
 
 /// What tasks report.

@@ -48,6 +48,18 @@ pub struct Report {
     pub phases: Phases,
 }
 
+/// A connection that is open.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Connected {
+    /// How it was opened. Nothing was sent on it for this, so `attempts` is 0.
+    pub report: Report,
+    /// Whether it speaks TLS 1.3; otherwise TLS 1.2.
+    pub is_tls13: bool,
+    /// The server's certificates in DER, its own first.
+    pub chain: Vec<Vec<u8>>,
+}
+
 impl Report {
     /// Takes over where the rest of the body comes from.
     pub(crate) fn resume(&mut self, rest: &Self) {

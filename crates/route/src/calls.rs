@@ -17,13 +17,31 @@ const MAX_RETRIES: u8 = 2;
 
 impl Router {
     pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
-        if self.calls.contains_key(&id) {
-            return;
+        if !self.calls.contains_key(&id) {
+            self.all_calls = self.all_calls.saturating_add(1);
+            self.begin(id, origin, ask, false);
         }
-        self.all_calls = self.all_calls.saturating_add(1);
+    }
+
+    pub(crate) fn on_connect(&mut self, id: CallId, origin: &Origin, policy: Policy) {
+        // It is no request to learn from.
+        let ask = Ask {
+            replayable: true,
+            bytes: None,
+            kind: 0,
+            urgent: true,
+            policy,
+        };
+        if !self.calls.contains_key(&id) {
+            self.begin(id, origin, ask, true);
+        }
+    }
+
+    fn begin(&mut self, id: CallId, origin: &Origin, ask: Ask, only_connects: bool) {
         let call = Call {
             origin: origin.clone(),
             ask,
+            only_connects,
             copies: Vec::new(),
             delivered: false,
             resumable: false,
@@ -196,6 +214,11 @@ impl Router {
         else {
             return;
         };
+        if call.only_connects {
+            self.calls.remove(&id);
+            let (call, conn) = (id, conn_id);
+            return self.order(Command::Connected { call, conn, why });
+        }
         // Beside others its time tells less of the transport than of them.
         call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
         call.why = why;

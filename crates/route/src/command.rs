@@ -61,6 +61,15 @@ pub enum Command {
         /// The connection.
         conn: ConnId,
     },
+    /// The connection that was wanted is there: the answer to [`Event::Connect`](crate::Event::Connect).
+    Connected {
+        /// Its number.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+        /// Why this one.
+        why: Why,
+    },
     /// The request is over, without a response.
     Fail {
         /// The request.

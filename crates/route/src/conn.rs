@@ -60,6 +60,8 @@ impl Conn {
 pub(crate) struct Call {
     pub(crate) origin: Origin,
     pub(crate) ask: Ask,
+    /// Whether it ends once it has a connection, and nothing is sent.
+    pub(crate) only_connects: bool,
     /// Where it was sent and is not withdrawn.
     pub(crate) copies: Vec<Copy>,
     /// Whether the app has the head of a response.

@@ -175,6 +175,16 @@ pub enum Event<'a> {
         /// What it is.
         ask: Ask,
     },
+    /// A connection is wanted for the requests that will come; answered by
+    /// [`Command::Connected`](crate::Command::Connected).
+    Connect {
+        /// Not yet in use; it ends as a request does.
+        id: CallId,
+        /// Where to.
+        origin: &'a Origin,
+        /// Over what.
+        policy: Policy,
+    },
     /// The app no longer waits, or a time-out passed.
     Cancel(CallId),
     /// A name server answered; `None` if it failed.

@@ -87,6 +87,7 @@ impl Router {
             Event::Network(network) => self.on_network(network),
             Event::Hint { origin, port } => self.on_hint(origin, port),
             Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
+            Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
             Event::Cancel(call) => self.on_cancel(call),
             Event::Resolved { query, answer } => self.on_resolved(query, answer),
             Event::Heard { conn, rtt } => self.on_heard(conn, rtt),

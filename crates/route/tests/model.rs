@@ -13,6 +13,7 @@ use route::{Ask, CallId, Event, Moment, Network, NetworkId, Policy, Protocol, Sw
 #[derive(Clone, Debug)]
 enum Act {
     Ask(Ask),
+    Connect(Policy),
     Cancel(usize),
     Rest(u64),
     Network(Option<u8>),
@@ -50,11 +51,12 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Policy::H2),
         1 => Just(Policy::H3),
     ];
-    let asked = (any::<bool>(), policy, 0..4_u64, any::<bool>());
+    let asked = (any::<bool>(), policy.clone(), 0..4_u64, any::<bool>());
     prop_oneof![
         8 => asked.prop_map(|(replayable, policy, kind, urgent)| {
             Act::Ask(Ask { replayable, policy, kind, urgent, ..ask() })
         }),
+        1 => policy.prop_map(Act::Connect),
         1 => any::<usize>().prop_map(Act::Cancel),
         6 => (0..5_000_u64).prop_map(Act::Rest),
         1 => proptest::option::of(0..3_u8).prop_map(Act::Network),
@@ -85,6 +87,9 @@ proptest! {
             match act {
                 Act::Ask(ask) => {
                     world.ask(ask);
+                }
+                Act::Connect(policy) => {
+                    world.connect(policy);
                 }
                 Act::Cancel(n) if !world.calls.is_empty() => {
                     world.cancel(CallId((n % world.calls.len()) as u64 + 1));

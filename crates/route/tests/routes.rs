@@ -47,6 +47,38 @@ fn an_offer_is_taken_and_tcp_begins_beside_it() {
 }
 
 #[test]
+fn a_connection_that_was_wanted_is_there_for_the_request() {
+    for (quic, over, ms) in [
+        (Way::Free, Transport::Quic, 101),
+        (Way::Blocked, Transport::Tcp, 211),
+    ] {
+        let mut world = world(quic, Way::Free);
+        world.hint();
+        // Who asks meanwhile takes the same one.
+        let (wanted, asked) = (world.connect(Policy::Adaptive), world.ask(ask()));
+        let (time, end) = world.wait(wanted);
+        assert_eq!((time.as_nanos() / MS, end), (ms, End::Connected(over)));
+        assert_eq!(world.wait(asked).1, End::Done(over));
+        assert_eq!(one(&mut world), (100, End::Done(over)));
+        let again = world.connect(Policy::Adaptive);
+        assert_eq!(world.wait(again), (Duration::ZERO, End::Connected(over)));
+        assert_eq!(world.opened[&Transport::Tcp], 1);
+    }
+}
+
+#[test]
+fn where_there_is_no_way_none_is_wanted_any_more() {
+    for (way, fault) in [
+        (Way::Refused, Fault::Connect),
+        (Way::BadCertificate, Fault::Certificate),
+    ] {
+        let mut world = world(way, way);
+        let wanted = world.connect(Policy::Adaptive);
+        assert_eq!(world.wait(wanted).1, End::Failed(fault));
+    }
+}
+
+#[test]
 fn blocked_udp_costs_ten_ms_once() {
     let mut world = world(Way::Blocked, Way::Free);
     world.hint();

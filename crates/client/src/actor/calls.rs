@@ -5,18 +5,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::header::RANGE;
-use route::{CallId, ConnId, Origin, Protocol, Why};
+use route::{CallId, ConnId, Origin, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::Actor;
+use super::conns::ns_after;
 use crate::body::Body;
-use crate::conn::{Conn, Exchange};
+use crate::conn::Exchange;
 use crate::error::Error;
 use crate::mailbox::Outbound;
 use crate::message::{Message, Submission};
 use crate::metrics::Measured;
-use crate::report::{Phases, Progress, Report};
+use crate::report::{Progress, Report};
 use crate::response::{Part, Response};
 use crate::resume::resumable;
 
@@ -111,6 +112,7 @@ impl Actor {
     /// The app let go of a request.
     pub(super) fn cancel(&mut self, id: CallId) {
         self.handle(route::Event::Cancel(id));
+        self.connecting.remove(&id);
         self.end(id);
     }
 
@@ -196,28 +198,14 @@ impl Actor {
     pub(super) fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
         let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
         let sending = call.copies.get(&conn_id)?;
-        let since = |at: Option<Instant>| {
-            let after = at?.checked_duration_since(call.asked)?;
-            u64::try_from(after.as_nanos()).ok()
-        };
-        Some(Report {
-            protocol: slot.conn.as_ref().map_or(Protocol::H2, Conn::protocol),
-            why: self.router.why(id).unwrap_or(Why::Opening),
-            connection: conn_id.0,
-            reused: sending.reused || slot.tls.is_some_and(|at| at < call.asked),
-            resumed: slot.resumed,
-            local_port: slot.local_port,
-            attempts: call.attempts,
-            resumed_bodies: 0,
-            asked: call.asked,
-            phases: Phases {
-                dns_ns: since(slot.resolved),
-                connect_ns: since(slot.connected),
-                tls_ns: since(slot.tls),
-                request_sent_ns: since(sending.sent),
-                first_byte_ns: since(sending.head.as_ref().map(|(at, ..)| *at)),
-            },
-        })
+        let why = self.router.why(id).unwrap_or(Why::Opening);
+        let mut report = slot.report(conn_id, why, call.asked);
+        report.reused |= sending.reused;
+        report.attempts = call.attempts;
+        report.phases.request_sent_ns = ns_after(call.asked, sending.sent);
+        let head = sending.head.as_ref().map(|(at, ..)| *at);
+        report.phases.first_byte_ns = ns_after(call.asked, head);
+        Some(report)
     }
 
     /// Notes what a request took that ends now.
@@ -252,6 +240,11 @@ impl Actor {
 
     /// Ends a request with an error.
     pub(super) fn refuse(&mut self, id: CallId, error: Error) {
+        if let Some(connecting) = self.connecting.remove(&id) {
+            // Whoever asked may have gone.
+            connecting.reply.send(Err(error)).ok();
+            return;
+        }
         self.measure(id, 0, Some(&error));
         if let Some(call) = self.calls.get_mut(&id) {
             call.ending.set(error.clone()).ok();

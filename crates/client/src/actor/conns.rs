@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use route::{Answer, ConnId, Fault, Origin, QueryId, Records, Transport};
+use route::{Answer, CallId, ConnId, Fault, Origin, Protocol, QueryId, Records, Transport, Why};
 use tokio::task::AbortHandle;
 
 use super::Actor;
 use crate::conn::{self, Conn, Target};
-use crate::message::{Event, Message};
+use crate::message::{Connecting, Event, Message};
+use crate::report::{Connected, Phases, Report};
 
 /// A connection, from its first packet on.
 pub(super) struct Slot {
@@ -82,6 +83,32 @@ impl Actor {
         self.conns.insert(id, slot);
     }
 
+    pub(super) fn connect(&mut self, connecting: Connecting) {
+        let (id, policy, origin) = (connecting.id, connecting.policy, connecting.origin.clone());
+        self.connecting.insert(id, connecting);
+        let origin = &origin;
+        self.handle(route::Event::Connect { id, origin, policy });
+    }
+
+    pub(super) fn connected(&mut self, id: CallId, conn_id: ConnId, why: Why) {
+        let (Some(connecting), Some(slot)) =
+            (self.connecting.remove(&id), self.conns.get(&conn_id))
+        else {
+            return;
+        };
+        let Some(conn) = &slot.conn else {
+            return;
+        };
+        let (is_tls13, chain) = conn.security();
+        let connected = Connected {
+            report: slot.report(conn_id, why, connecting.asked),
+            is_tls13,
+            chain,
+        };
+        // Whoever asked may have gone.
+        connecting.reply.send(Ok(connected)).ok();
+    }
+
     /// Closes every connection, as if the network had gone and come back.
     pub(super) fn disconnect(&mut self) {
         for (conn, slot) in self.conns.drain().collect::<Vec<_>>() {
@@ -97,6 +124,27 @@ impl Actor {
 }
 
 impl Slot {
+    /// What is known of the connection, for something that was asked for then.
+    pub(super) fn report(&self, id: ConnId, why: Why, asked: Instant) -> Report {
+        Report {
+            protocol: self.conn.as_ref().map_or(Protocol::H2, Conn::protocol),
+            why,
+            connection: id.0,
+            reused: self.tls.is_some_and(|at| at < asked),
+            resumed: self.resumed,
+            local_port: self.local_port,
+            attempts: 0,
+            resumed_bodies: 0,
+            asked,
+            phases: Phases {
+                dns_ns: ns_after(asked, self.resolved),
+                connect_ns: ns_after(asked, self.connected),
+                tls_ns: ns_after(asked, self.tls),
+                ..Phases::default()
+            },
+        }
+    }
+
     pub(super) fn close(&self) {
         self.task.abort();
         if let Some(conn) = &self.conn {
@@ -104,4 +152,9 @@ impl Slot {
         }
         tracing::trace!("closed a connection to {}", self.origin.host);
     }
+}
+
+pub(super) fn ns_after(asked: Instant, at: Option<Instant>) -> Option<u64> {
+    let after = at?.checked_duration_since(asked)?;
+    u64::try_from(after.as_nanos()).ok()
 }

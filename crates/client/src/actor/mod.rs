@@ -14,7 +14,7 @@ use self::calls::Call;
 use self::conns::Slot;
 use crate::error::Error;
 use crate::memory::MemoryFile;
-use crate::message::{Event, Message};
+use crate::message::{Connecting, Event, Message};
 use crate::metrics::SharedMetrics;
 use crate::tls::Tls;
 
@@ -27,6 +27,7 @@ pub(crate) struct Actor {
     /// Addresses that are used instead of asking.
     known: Vec<(String, Vec<IpAddr>)>,
     calls: HashMap<CallId, Call>,
+    connecting: HashMap<CallId, Connecting>,
     conns: HashMap<ConnId, Slot>,
     /// When each origin's name was last resolved.
     resolved: HashMap<Origin, Instant>,
@@ -50,7 +51,7 @@ impl Actor {
         if let Some(memory) = &memory {
             memory.load(&mut router);
         }
-        let (calls, conns, resolved, queries) = Default::default();
+        let (calls, connecting, conns, resolved, queries) = Default::default();
         let began = Instant::now();
         Self {
             router,
@@ -60,6 +61,7 @@ impl Actor {
             memory,
             known,
             calls,
+            connecting,
             conns,
             resolved,
             queries,
@@ -107,6 +109,7 @@ impl Actor {
     fn take(&mut self, message: Message) {
         match message {
             Message::Submit(submission) => self.submit(*submission),
+            Message::Connect(connecting) => self.connect(*connecting),
             Message::Cancel(call) => self.cancel(call),
             Message::TimedOut(call) => {
                 self.refuse(call, Error::TimedOut);
@@ -254,6 +257,7 @@ impl Actor {
                     sending.task.abort();
                 }
             }
+            Command::Connected { call, conn, why } => self.connected(call, conn, why),
             Command::Fail {
                 call,
                 fault,

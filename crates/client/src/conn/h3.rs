@@ -15,6 +15,7 @@ use http::{Method, StatusCode};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
 use route::{Fault, PathSample, Replay};
+use rustls::pki_types::CertificateDer;
 
 use super::{Exchange, Failure, Opened, Target, cut_off};
 use crate::message::{Event, Message};
@@ -110,6 +111,15 @@ impl Conn {
                 Err(failure) => exchange.failed(&failure),
             }
         }
+    }
+
+    /// The server's certificates in DER.
+    pub(crate) fn chain(&self) -> Vec<Vec<u8>> {
+        let identity = self.quic.peer_identity();
+        let chain = identity.and_then(|chain| chain.downcast::<Vec<CertificateDer<'_>>>().ok());
+        chain.map_or_else(Vec::new, |chain| {
+            chain.iter().map(|der| der.to_vec()).collect()
+        })
     }
 
     pub(crate) fn sample(&self) -> PathSample {

@@ -64,6 +64,14 @@ impl Conn {
         }
     }
 
+    /// Whether it speaks TLS 1.3, and the server's certificates in DER.
+    pub(crate) fn security(&self) -> (bool, Vec<Vec<u8>>) {
+        match self {
+            Self::H3(conn) => (true, conn.chain()),
+            Self::Tcp(conn) => conn.security(),
+        }
+    }
+
     /// Starts an exchange as a task of its own, which reports what happens.
     pub(crate) fn start(&self, exchange: Exchange) -> tokio::task::AbortHandle {
         let task = match self {

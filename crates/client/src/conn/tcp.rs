@@ -12,8 +12,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use route::{Fault, PathSample, Protocol, Replay};
-use rustls::HandshakeKind;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{HandshakeKind, ProtocolVersion};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
@@ -35,6 +35,8 @@ pub(crate) struct Conn {
     /// The same socket, for what the kernel knows of it.
     socket: OwnedFd,
     heard: tcp_info::Heard,
+    is_tls13: bool,
+    chain: Vec<CertificateDer<'static>>,
 }
 
 #[derive(Clone)]
@@ -71,8 +73,11 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let stream = TlsConnector::from(tls.tcp()).connect(name, tcp).await;
     let stream = stream.map_err(|error| handshake_fault(&error))?;
     let tls = Instant::now();
-    let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
-    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let session = stream.get_ref().1;
+    let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
+    let h2 = session.alpn_protocol() == Some(b"h2");
+    let is_tls13 = session.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+    let chain = session.peer_certificates().unwrap_or_default().to_vec();
     let io = TokioIo::new(stream);
     let (messages, conn) = (target.messages, target.id);
     let ended = move || {
@@ -106,6 +111,8 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         sender,
         socket,
         heard: tcp_info::Heard::default(),
+        is_tls13,
+        chain,
     };
     Ok(Opened {
         conn: super::Conn::Tcp(conn),
@@ -121,6 +128,11 @@ impl Conn {
             Sender::H1(_) => Protocol::H1,
             Sender::H2(_) => Protocol::H2,
         }
+    }
+
+    pub(crate) fn security(&self) -> (bool, Vec<Vec<u8>>) {
+        let chain = self.chain.iter().map(|der| der.to_vec());
+        (self.is_tls13, chain.collect())
     }
 
     /// Sends a request and reports its response.

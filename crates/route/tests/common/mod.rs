@@ -108,6 +108,8 @@ pub struct Log {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Done(Transport),
+    /// It was only to connect.
+    Connected(Transport),
     Failed(Fault),
     Plain,
     Cancelled,
@@ -208,6 +210,21 @@ impl World {
 
     /// Asks, and returns the request's number.
     pub fn ask(&mut self, ask: Ask) -> CallId {
+        let id = self.log(ask);
+        let origin = &origin();
+        self.handle(Event::Call { id, origin, ask });
+        id
+    }
+
+    /// Wants a connection, and returns the number of that wish.
+    pub fn connect(&mut self, policy: Policy) -> CallId {
+        let id = self.log(Ask { policy, ..ask() });
+        let origin = &origin();
+        self.handle(Event::Connect { id, origin, policy });
+        id
+    }
+
+    fn log(&mut self, ask: Ask) -> CallId {
         let id = CallId(self.calls.len() as u64 + 1);
         let log = Log {
             ask,
@@ -219,11 +236,6 @@ impl World {
             why: None,
         };
         self.calls.insert(id, log);
-        self.handle(Event::Call {
-            id,
-            origin: &origin(),
-            ask,
-        });
         id
     }
 
@@ -237,7 +249,13 @@ impl World {
 
     /// Asks and lets time pass until it ends. Returns how long that took.
     pub fn ask_and_wait(&mut self, ask: Ask) -> (Duration, End) {
-        let (id, asked) = (self.ask(ask), self.now);
+        let id = self.ask(ask);
+        self.wait(id)
+    }
+
+    /// Lets time pass until what was asked for now ends. Returns how long that took.
+    pub fn wait(&mut self, id: CallId) -> (Duration, End) {
+        let asked = self.now;
         let limit = asked + Duration::from_secs(120);
         while self.calls[&id].ended.is_none() && self.now < limit {
             assert!(
@@ -332,6 +350,12 @@ impl World {
                 log.why = self.router.why(call);
             }
             Command::Withdraw { call, conn } => self.forget(call, conn),
+            Command::Connected { call, conn, .. } => {
+                let socket = &self.conns[&conn];
+                assert!(socket.ready, "{conn:?} is not open");
+                let over = socket.over;
+                self.end(call, End::Connected(over));
+            }
             Command::Fail { call, fault, .. } => self.end(call, End::Failed(fault)),
             Command::Plain { call, .. } => self.end(call, End::Plain),
             Command::Sample(conn) => {
