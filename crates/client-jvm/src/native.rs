@@ -192,6 +192,22 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
     })
 }
 
+/// Waits until the engine is connected and returns 0, or why it is not.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_connect<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+) -> jint {
+    run(&mut env, |_| {
+        let Some(socket) = SOCKETS.get(socket) else {
+            return Ok(CLOSED);
+        };
+        let connected = socket.pipe.connect();
+        Ok(connected.map_or_else(|stopped| socket.stopped(stopped), |()| 0))
+    })
+}
+
 /// Waits for bytes and returns their number, or why there are none.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_read<'a>(

@@ -46,6 +46,8 @@ struct Shared<E> {
 struct State<E> {
     to_engine: BytesMut,
     to_app: BytesMut,
+    /// The engine has a connection for the first request.
+    connected: bool,
     closed: bool,
     ended: Option<E>,
     /// The engine's task waits for bytes, or room.
@@ -59,6 +61,7 @@ pub(crate) fn pipe<E: Clone + Default>() -> (AppEnd<E>, EngineEnd<E>) {
     let state = State {
         to_engine: BytesMut::new(),
         to_app: BytesMut::new(),
+        connected: false,
         closed: false,
         ended: None,
         task: None,
@@ -72,6 +75,23 @@ pub(crate) fn pipe<E: Clone + Default>() -> (AppEnd<E>, EngineEnd<E>) {
 }
 
 impl<E: Clone> AppEnd<E> {
+    /// Waits until the engine is connected.
+    pub(crate) fn connect(&self) -> Result<(), Stopped<E>> {
+        let mut state = self.0.lock();
+        loop {
+            if state.closed {
+                return Err(Stopped::Closed);
+            }
+            if let Some(end) = &state.ended {
+                return Err(Stopped::Ended(end.clone()));
+            }
+            if state.connected {
+                return Ok(());
+            }
+            state = self.0.wait(state, None);
+        }
+    }
+
     /// Waits for bytes and returns at most `max` of them.
     pub(crate) fn read(&self, max: usize, limit: Option<Duration>) -> Result<Bytes, Stopped<E>> {
         let deadline = limit.map(|limit| Instant::now() + limit);
@@ -130,6 +150,12 @@ impl<E: Clone> AppEnd<E> {
 }
 
 impl<E: Default> EngineEnd<E> {
+    /// Tells the app that the engine is connected.
+    pub(crate) fn connected(&self) {
+        self.0.lock().connected = true;
+        self.0.changed.notify_all();
+    }
+
     /// Waits for bytes and appends them.
     pub(crate) async fn read(&self, into: &mut BytesMut) -> Result<(), Closed> {
         self.poll(|state| {

@@ -61,6 +61,22 @@ pub struct Connected {
 }
 
 impl Report {
+    /// Counts the opening of its connection, which was asked for by [`Engine::connect`] just before, as
+    /// part of the request.
+    ///
+    /// [`Engine::connect`]: crate::Engine::connect
+    pub fn include_opening(&mut self, opening: &Self) {
+        let between = self.asked.saturating_duration_since(opening.asked);
+        let between = u64::try_from(between.as_nanos()).unwrap_or(u64::MAX);
+        let later = |ns: Option<u64>| ns.map(|ns| ns.saturating_add(between));
+        self.phases = Phases {
+            request_sent_ns: later(self.phases.request_sent_ns),
+            first_byte_ns: later(self.phases.first_byte_ns),
+            ..opening.phases
+        };
+        (self.asked, self.reused) = (opening.asked, opening.reused);
+    }
+
     /// Takes over where the rest of the body comes from.
     pub(crate) fn resume(&mut self, rest: &Self) {
         let (attempts, phases) = (self.attempts + rest.attempts, self.phases);

@@ -62,6 +62,7 @@ pub(crate) async fn serve(door: Door, pipe: EngineEnd<End>) {
         door,
         pipe: &pipe,
         unread: BytesMut::new(),
+        connected: None,
     };
     let stop = connection.run().await;
     drop(connection);
@@ -74,14 +75,33 @@ struct Connection<'a> {
     door: Door,
     pipe: &'a EngineEnd<End>,
     unread: BytesMut,
+    /// How the connection was opened that the first request will take.
+    connected: Option<Report>,
 }
 
 impl Connection<'_> {
     async fn run(&mut self) -> Result<(), Stop> {
+        self.connect().await?;
         loop {
             let head = self.head().await?;
             self.exchange(head).await?;
         }
+    }
+
+    /// Opens a connection, so that what fails there fails for the app while it connects.
+    async fn connect(&mut self) -> Result<(), Stop> {
+        let opened = self.door.engine.connect(&self.door.origin);
+        let limit = self.door.connect_limit;
+        let connected = tokio::select! {
+            connected = opened => connected?,
+            () = within(limit) => return Err(Stop::connect_timed_out()),
+            () = self.pipe.closed() => return Err(Stop::Closed),
+        };
+        if !connected.report.reused {
+            self.connected = Some(connected.report);
+        }
+        self.pipe.connected();
+        Ok(())
     }
 
     async fn head(&mut self) -> Result<Head, Stop> {
@@ -191,15 +211,12 @@ impl Connection<'_> {
         self.news().asked = Some(Instant::now());
         async move {
             let mut sent = pin!(request.send());
-            if let Some(limit) = limit {
-                tokio::select! {
-                    response = &mut sent => return Ok(response?),
-                    () = tokio::time::sleep(limit) => {}
-                }
-                if progress.report().is_none() {
-                    let why = "no connection within the connect time-out";
-                    return Err(Stop::With(End::new(Kind::ConnectTimedOut, why)));
-                }
+            tokio::select! {
+                response = &mut sent => return Ok(response?),
+                () = within(limit) => {}
+            }
+            if progress.report().is_none() {
+                return Err(Stop::connect_timed_out());
             }
             Ok(sent.await?)
         }
@@ -210,12 +227,19 @@ impl Connection<'_> {
             let why = "the server's content length is malformed";
             return Err(Stop::With(End::new(Kind::Protocol, why)));
         };
-        let report = response.report().clone();
+        let mut report = response.report().clone();
+        let mut asked = self.news().asked;
+        if let Some(opened) = self.connected.take()
+            && opened.connection == report.connection
+        {
+            asked = Some(opened.asked);
+            report.include_opening(&opened);
+        }
         let over_h1 = report.protocol == Protocol::H1;
         let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
         let facts = Facts {
             report,
-            asked: self.news().asked,
+            asked,
             chunked_here: framing == Framing::Chunked && !chunked_by_server,
         };
         self.news().facts = Some(facts);
@@ -289,6 +313,14 @@ impl Connection<'_> {
     }
 }
 
+/// Comes true after this time, if there is one.
+async fn within(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn upload(
     mut body: Body,
     unread: &mut BytesMut,
@@ -335,6 +367,13 @@ fn is_end_to_end(name: &HeaderName, headers: &HeaderMap) -> bool {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','));
     !options.any(|option| option.trim().eq_ignore_ascii_case(name.as_str()))
+}
+
+impl Stop {
+    fn connect_timed_out() -> Self {
+        let why = "no connection within the connect time-out";
+        Self::With(End::new(Kind::ConnectTimedOut, why))
+    }
 }
 
 impl From<Closed> for Stop {

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use client::Trust;
+use client::{Policy, Trust};
 use server::{Config, Server};
 
 use super::*;
@@ -37,7 +37,7 @@ fn with_server(test: impl FnOnce(&Socket) + Send + 'static) {
     let engine = Engine::builder()
         .trust(Trust::Roots(roots))
         .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
-        .hint_h3(&origin)
+        .policy(Policy::H3)
         .build()
         .unwrap();
     test(&open(&engine, &origin));
@@ -76,16 +76,21 @@ impl Socket {
 #[test]
 fn requests_follow_each_other_on_one_socket_and_arrive_over_http_3() {
     with_server(|socket| {
-        for _ in 0..3 {
+        socket.pipe.connect().unwrap();
+        for reused in [false, true, true] {
             socket
                 .write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Keep-Alive\r\n\r\n");
             let response = socket.read_to("ok\n");
             assert!(response.starts_with("HTTP/1.1 200 \r\n"), "{response}");
             assert!(response.contains("content-length: 3\r\n"), "{response}");
+            let facts = socket.news.lock().unwrap().facts.clone().unwrap();
+            assert_eq!(facts.report.protocol, Protocol::H3);
+            assert!(facts.report.reused == reused && !facts.chunked_here);
+            // The first request is said to have opened the connection that OkHttp waited for.
+            let phases = facts.report.phases;
+            assert_eq!(phases.tls_ns.is_some(), !reused);
+            assert!(phases.tls_ns < phases.first_byte_ns);
         }
-        let facts = socket.news.lock().unwrap().facts.clone().unwrap();
-        assert_eq!(facts.report.protocol, Protocol::H3);
-        assert!(facts.report.reused && !facts.chunked_here);
     });
 }
 
@@ -142,10 +147,12 @@ fn a_server_that_is_not_there_cannot_have_acted() {
     let engine = Engine::builder().build().unwrap();
     // Port 1 is tcpmux, which nobody serves.
     let socket = open(&engine, "https://127.0.0.1:1");
-    socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx");
-    match socket.pipe.read(1, None) {
-        Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::NotSent, "{}", end.why),
-        other => panic!("{other:?}"),
+    let read = || socket.pipe.read(1, None).map(drop);
+    for stopped in [socket.pipe.connect(), read()] {
+        match stopped {
+            Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::NotSent, "{}", end.why),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -14,8 +14,8 @@ import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A socket whose other end is the engine. Its handshake is none: the engine opens connections when
- * there is a request, and {@link TrustContext} checks their certificates.
+ * A socket whose other end is the engine. Its handshake waits until the engine has a connection, whose
+ * certificates {@link TrustContext} has checked.
  */
 final class EngineSslSocket extends SSLSocket {
     private final EngineSocket below;
@@ -61,6 +61,10 @@ final class EngineSslSocket extends SSLSocket {
         if (closed) {
             Native.close(opened);
             throw new SocketException("Socket closed");
+        }
+        int failed = Native.connect(opened);
+        if (failed != 0) {
+            throw failure(failed);
         }
     }
 

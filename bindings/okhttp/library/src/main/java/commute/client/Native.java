@@ -37,6 +37,9 @@ final class Native {
     /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */
     static native long open(long engine, String host, int port, int connectLimitMs);
 
+    /** Waits until the engine has a connection; 0, or why it has none. */
+    static native int connect(long socket);
+
     static native int read(long socket, byte[] into, int offset, int length, int limitMs);
 
     static native int write(long socket, byte[] from, int offset, int length);

@@ -10,9 +10,10 @@ import java.util.List;
  */
 enum Difference {
     /**
-     * OkHttp's connection is one to the engine, which opens the real one when there is a request. What
-     * fails there fails as a request on a connection. What then goes plainly is a call of its own before
-     * OkHttp 5.4.
+     * The engine opens the real connection while OkHttp waits for its handshake, so that a server which is
+     * not there fails after {@code secureConnectStart}; one that comes later, for a connection that OkHttp
+     * has already, fails as a request. What then goes plainly adds its events, and is a call of its own
+     * before OkHttp 5.4.
      */
     LATE_CONNECT {
         @Override

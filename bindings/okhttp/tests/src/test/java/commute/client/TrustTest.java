@@ -56,7 +56,7 @@ final class TrustTest {
             world.start(0, wrong).enqueue(Mock.ok("never"));
             world.call(world.client(), world.request("/").build());
             world.say("-> server: " + world.server.getRequestCount());
-        }, Difference.LATE_CONNECT);
+        });
     }
 
     /** The first connection is fine; then the server comes back with a wrong certificate. */
@@ -108,7 +108,7 @@ final class TrustTest {
             world.start().enqueue(Mock.ok("never"));
             HostnameVerifier none = (host, session) -> false;
             world.call(world.client(world.builder().hostnameVerifier(none)), world.request("/").build());
-        }, Difference.LATE_CONNECT);
+        });
     }
 
     @ParameterizedTest
@@ -130,7 +130,7 @@ final class TrustTest {
             world.start().enqueue(Mock.ok("never"));
             String pin = CertificatePinner.pin(Certificates.SELF_SIGNED.certificate());
             world.call(world.client(world.builder().certificatePinner(pins(pin))), world.request("/").build());
-        }, Difference.LATE_CONNECT);
+        });
     }
 
     @ParameterizedTest
@@ -142,7 +142,7 @@ final class TrustTest {
         Differential.same(wire, world -> {
             world.start().enqueue(Mock.ok("never"));
             world.call(world.client(trusting(world, throwing)), world.request("/").build());
-        }, Difference.LATE_CONNECT);
+        });
     }
 
     /** Clients with different ways to check never share a connection, or an answer. */
@@ -155,7 +155,7 @@ final class TrustTest {
             Request request = world.request("/").build();
             world.call(world.client(builder.build().newBuilder().hostnameVerifier((host, session) -> true)), request);
             world.call(world.client(builder), request);
-        }, Difference.LATE_CONNECT);
+        });
     }
 
     @Test
