@@ -1,57 +1,30 @@
 //! The rest of a body, asked for on another connection (RFC 9110 section 14): because the first one
 //! broke or fell silent, or because the other transport may be faster.
 
-use std::collections::VecDeque;
+mod rest;
+mod rival;
+
 use std::future::{pending, poll_fn};
-use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
-use http::{HeaderValue, Method, StatusCode, request, response};
-use route::{Advice, MAX_AHEAD_BYTES, Pace, Policy, Protocol, Transport};
+use http::HeaderValue;
+use route::{Advice, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::mailbox::{Mailbox, Outbound};
 use crate::message::Message;
-use crate::report::{Progress, Report};
+use crate::report::Report;
 use crate::response::{Response, Stream};
+use rival::{Rival, RivalState, pinned};
 
-/// The rest is asked for at most so often in a row without a byte.
+pub(crate) use rest::{Rest, resumable};
+
+/// How often in a row the rest is asked for at most without getting a byte.
 const MAX_VAIN: u32 = 3;
-
-/// Returns length and validator of a body whose rest can be asked for: the whole answer to a GET,
-/// from a server that has ranges and says by a strong validator whether a part fits.
-pub(crate) fn resumable<'a>(
-    asked: &request::Parts,
-    head: &'a response::Parts,
-) -> Option<(u64, &'a HeaderValue)> {
-    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
-    let etag = head.headers.get(ETAG)?;
-    let length = head.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
-    let plain = asked.method == Method::GET
-        && !asked.headers.contains_key(header::RANGE)
-        && !asked.headers.contains_key(IF_RANGE);
-    let fits = head.status == StatusCode::OK
-        && field(ACCEPT_RANGES) == Some(b"bytes")
-        && etag.as_bytes().starts_with(b"\"");
-    (plain && fits).then_some((length.parse().ok()?, etag))
-}
-
-/// What is needed to ask for the rest of a body.
-#[derive(Clone)]
-pub(crate) struct Rest {
-    pub(crate) mailbox: Mailbox,
-    /// The request, without a body.
-    pub(crate) outbound: Outbound,
-    pub(crate) etag: HeaderValue,
-    pub(crate) length: u64,
-    pub(crate) until: Option<Instant>,
-}
 
 /// A body that can be resumed, in its order. Whoever reads it may stop waiting at any moment, so
 /// whatever must not begin anew lives here.
@@ -72,29 +45,10 @@ pub(crate) struct Resuming {
     vain: u32,
 }
 
-/// The same body from a later byte on, over the other transport.
-struct Rival {
-    from: u64,
-    state: RivalState,
-    ahead: VecDeque<Bytes>,
-    ahead_bytes: u64,
-    /// Whether it takes over at its first byte.
-    wins: bool,
-}
-
 struct Asking {
     /// Why the body broke off.
     error: Error,
     answer: Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>,
-}
-
-/// A part of the body as it comes, and how.
-type Part = (Stream, Report);
-
-enum RivalState {
-    Asked(Pin<Box<dyn Future<Output = Result<Part, Error>> + Send>>),
-    Comes(Box<Part>),
-    Ended,
 }
 
 /// What came first.
@@ -343,173 +297,9 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Rival {
-    fn new(rest: Rest, from: u64, over: Transport) -> Self {
-        let asked = async move {
-            let origin = rest.outbound.origin.clone();
-            if rest.mailbox.may_compare(origin, over).await {
-                let part = from..rest.length;
-                let response = rest.ask(part, pinned(over.other())).await?;
-                Ok(response.into_stream())
-            } else {
-                Err(Error::Invalid("not now".to_owned()))
-            }
-        };
-        Self {
-            from,
-            state: RivalState::Asked(Box::pin(asked)),
-            ahead: VecDeque::new(),
-            ahead_bytes: 0,
-            wins: false,
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
-    }
-
-    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        if let RivalState::Asked(asked) = &mut self.state {
-            self.state = RivalState::Comes(Box::new(asked.await?));
-        }
-        match &mut self.state {
-            RivalState::Comes(coming) => coming.0.next().await,
-            RivalState::Asked(_) | RivalState::Ended => Ok(None),
-        }
-    }
-}
-
-impl Rest {
-    /// Notes where the body comes from now.
-    fn note(&self, report: &mut Report, part: &Report) {
-        report.resume(part);
-        self.outbound.progress.set(report.clone());
-    }
-
-    /// Asks for a part. The answer is that part of the same body, or an error.
-    pub(crate) fn ask(
-        &self,
-        part: Range<u64>,
-        policy: Policy,
-    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
-        let (length, etag) = (self.length, self.etag.clone());
-        let mut outbound = self.outbound.clone();
-        let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
-        let range = HeaderValue::try_from(range).expect("digits and text");
-        outbound.head.headers.insert(header::RANGE, range);
-        outbound.head.headers.insert(IF_RANGE, etag.clone());
-        outbound.ask.policy = policy;
-        outbound.limit = self
-            .until
-            .map(|until| until.saturating_duration_since(Instant::now()));
-        // The app looks at the first one's.
-        outbound.progress = Progress::default();
-        let mailbox = self.mailbox.clone();
-        async move {
-            let response = mailbox.submit(outbound).await?;
-            if is_part(response.head(), &part, length, &etag) {
-                Ok(response)
-            } else {
-                Err(Error::Refused(response.status()))
-            }
-        }
-    }
-}
-
-/// Whether this answer is that part of the body, and not another one's.
-fn is_part(head: &response::Parts, part: &Range<u64>, length: u64, etag: &HeaderValue) -> bool {
-    let last = part.end.saturating_sub(1);
-    let range = format!("bytes {}-{last}/{length}", part.start);
-    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
-    head.status == StatusCode::PARTIAL_CONTENT
-        && field(CONTENT_RANGE) == Some(range.as_bytes())
-        && field(ETAG) == Some(etag.as_bytes())
-}
-
-fn pinned(over: Transport) -> Policy {
-    match over {
-        Transport::Quic => Policy::H3,
-        Transport::Tcp => Policy::H2,
-    }
-}
-
 fn transport(report: &Report) -> Transport {
     match report.protocol {
         Protocol::H3 => Transport::Quic,
         Protocol::H1 | Protocol::H2 => Transport::Tcp,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(status: u16, fields: &[(&str, &str)]) -> response::Parts {
-        let response = http::Response::builder().status(status);
-        let response = fields.iter().fold(response, |response, (name, value)| {
-            response.header(*name, *value)
-        });
-        response.body(()).unwrap().into_parts().0
-    }
-
-    #[test]
-    fn only_a_whole_answer_with_a_strong_validator_can_be_resumed() {
-        let asked = |method: &str, range: Option<&str>| {
-            let request = http::Request::builder().method(method);
-            let request = range.into_iter().fold(request, |request, range| {
-                request.header(header::RANGE, range)
-            });
-            request.body(()).unwrap().into_parts().0
-        };
-        let fields = [
-            ("etag", "\"1\""),
-            ("content-length", "10"),
-            ("accept-ranges", "bytes"),
-        ];
-        let whole = head(200, &fields);
-        assert!(resumable(&asked("GET", None), &whole).is_some());
-        assert!(resumable(&asked("POST", None), &whole).is_none());
-        assert!(resumable(&asked("GET", Some("bytes=0-4")), &whole).is_none());
-        assert!(resumable(&asked("GET", None), &head(206, &fields)).is_none());
-        for (i, wrong) in [
-            ("etag", "W/\"1\""),
-            ("content-length", "-1"),
-            ("accept-ranges", "none"),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let mut fields = fields;
-            fields[i] = wrong;
-            assert!(
-                resumable(&asked("GET", None), &head(200, &fields)).is_none(),
-                "{wrong:?}"
-            );
-            let missing = [fields[(i + 1) % 3], fields[(i + 2) % 3]];
-            assert!(resumable(&asked("GET", None), &head(200, &missing)).is_none());
-        }
-    }
-
-    #[test]
-    fn a_server_that_lies_about_the_rest_is_not_believed() {
-        let etag = HeaderValue::from_static("\"1\"");
-        let is = |status, range, tag| {
-            let head = head(status, &[("content-range", range), ("etag", tag)]);
-            is_part(&head, &(4..10), 10, &etag)
-        };
-        assert!(is(206, "bytes 4-9/10", "\"1\""));
-        for (status, range, tag) in [
-            (200, "bytes 4-9/10", "\"1\""),
-            (206, "bytes 0-9/10", "\"1\""),
-            (206, "bytes 4-8/10", "\"1\""),
-            (206, "bytes 4-9/11", "\"1\""),
-            (206, "bytes 4-9/*", "\"1\""),
-            (206, "bytes 4-9/10", "\"2\""),
-            (206, "bytes 4-9/10", "W/\"1\""),
-            (416, "bytes */10", "\"1\""),
-        ] {
-            assert!(!is(status, range, tag), "{status} {range} {tag}");
-        }
-        assert!(!is_part(&head(206, &[]), &(4..10), 10, &etag));
     }
 }

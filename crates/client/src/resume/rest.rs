@@ -1,0 +1,163 @@
+//! Asking for a part of a body, and whether an answer is that part.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
+use http::{HeaderValue, Method, StatusCode, request, response};
+use route::Policy;
+
+use crate::error::Error;
+use crate::mailbox::{Mailbox, Outbound};
+use crate::report::{Progress, Report};
+use crate::response::Response;
+
+/// Returns length and validator of a body whose rest can be asked for: the whole answer to a GET,
+/// from a server that has ranges and says by a strong validator whether a part fits.
+pub(crate) fn resumable<'a>(
+    asked: &request::Parts,
+    head: &'a response::Parts,
+) -> Option<(u64, &'a HeaderValue)> {
+    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
+    let etag = head.headers.get(ETAG)?;
+    let length = head.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    let plain = asked.method == Method::GET
+        && !asked.headers.contains_key(header::RANGE)
+        && !asked.headers.contains_key(IF_RANGE);
+    let fits = head.status == StatusCode::OK
+        && field(ACCEPT_RANGES) == Some(b"bytes")
+        && etag.as_bytes().starts_with(b"\"");
+    (plain && fits).then_some((length.parse().ok()?, etag))
+}
+
+/// What is needed to ask for the rest of a body.
+#[derive(Clone)]
+pub(crate) struct Rest {
+    pub(crate) mailbox: Mailbox,
+    /// The request, without a body.
+    pub(crate) outbound: Outbound,
+    pub(crate) etag: HeaderValue,
+    pub(crate) length: u64,
+    pub(crate) until: Option<Instant>,
+}
+
+impl Rest {
+    /// Notes where the body comes from now.
+    pub(super) fn note(&self, report: &mut Report, part: &Report) {
+        report.resume(part);
+        self.outbound.progress.set(report.clone());
+    }
+
+    /// Asks for a part. The answer is that part of the same body, or an error.
+    pub(crate) fn ask(
+        &self,
+        part: Range<u64>,
+        policy: Policy,
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
+        let (length, etag) = (self.length, self.etag.clone());
+        let mut outbound = self.outbound.clone();
+        let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
+        let range = HeaderValue::try_from(range).expect("digits and text");
+        outbound.head.headers.insert(header::RANGE, range);
+        outbound.head.headers.insert(IF_RANGE, etag.clone());
+        outbound.ask.policy = policy;
+        outbound.limit = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        // The app looks at the first one's.
+        outbound.progress = Progress::default();
+        let mailbox = self.mailbox.clone();
+        async move {
+            let response = mailbox.submit(outbound).await?;
+            if is_part(response.head(), &part, length, &etag) {
+                Ok(response)
+            } else {
+                Err(Error::Refused(response.status()))
+            }
+        }
+    }
+}
+
+/// Whether this answer is that part of the body, and not another one's.
+fn is_part(head: &response::Parts, part: &Range<u64>, length: u64, etag: &HeaderValue) -> bool {
+    let last = part.end.saturating_sub(1);
+    let range = format!("bytes {}-{last}/{length}", part.start);
+    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
+    head.status == StatusCode::PARTIAL_CONTENT
+        && field(CONTENT_RANGE) == Some(range.as_bytes())
+        && field(ETAG) == Some(etag.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(status: u16, fields: &[(&str, &str)]) -> response::Parts {
+        let response = http::Response::builder().status(status);
+        let response = fields.iter().fold(response, |response, (name, value)| {
+            response.header(*name, *value)
+        });
+        response.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn only_a_whole_answer_with_a_strong_validator_can_be_resumed() {
+        let asked = |method: &str, range: Option<&str>| {
+            let request = http::Request::builder().method(method);
+            let request = range.into_iter().fold(request, |request, range| {
+                request.header(header::RANGE, range)
+            });
+            request.body(()).unwrap().into_parts().0
+        };
+        let fields = [
+            ("etag", "\"1\""),
+            ("content-length", "10"),
+            ("accept-ranges", "bytes"),
+        ];
+        let whole = head(200, &fields);
+        assert!(resumable(&asked("GET", None), &whole).is_some());
+        assert!(resumable(&asked("POST", None), &whole).is_none());
+        assert!(resumable(&asked("GET", Some("bytes=0-4")), &whole).is_none());
+        assert!(resumable(&asked("GET", None), &head(206, &fields)).is_none());
+        for (i, wrong) in [
+            ("etag", "W/\"1\""),
+            ("content-length", "-1"),
+            ("accept-ranges", "none"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut fields = fields;
+            fields[i] = wrong;
+            assert!(
+                resumable(&asked("GET", None), &head(200, &fields)).is_none(),
+                "{wrong:?}"
+            );
+            let missing = [fields[(i + 1) % 3], fields[(i + 2) % 3]];
+            assert!(resumable(&asked("GET", None), &head(200, &missing)).is_none());
+        }
+    }
+
+    #[test]
+    fn a_server_that_lies_about_the_rest_is_not_believed() {
+        let etag = HeaderValue::from_static("\"1\"");
+        let is = |status, range, tag| {
+            let head = head(status, &[("content-range", range), ("etag", tag)]);
+            is_part(&head, &(4..10), 10, &etag)
+        };
+        assert!(is(206, "bytes 4-9/10", "\"1\""));
+        for (status, range, tag) in [
+            (200, "bytes 4-9/10", "\"1\""),
+            (206, "bytes 0-9/10", "\"1\""),
+            (206, "bytes 4-8/10", "\"1\""),
+            (206, "bytes 4-9/11", "\"1\""),
+            (206, "bytes 4-9/*", "\"1\""),
+            (206, "bytes 4-9/10", "\"2\""),
+            (206, "bytes 4-9/10", "W/\"1\""),
+            (416, "bytes */10", "\"1\""),
+        ] {
+            assert!(!is(status, range, tag), "{status} {range} {tag}");
+        }
+        assert!(!is_part(&head(206, &[]), &(4..10), 10, &etag));
+    }
+}
