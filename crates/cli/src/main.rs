@@ -18,12 +18,12 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 /// Measures which transport your app should use, over emulated mobile networks.
 ///
 /// Start with `commute doctor` (is this machine suitable?), then `commute run quickstart-native`
-/// (which transport?). Results go to standard output, progress to
-/// standard error.
+/// (which transport?). Results go to standard output, progress to standard error.
 ///
 /// Exit codes: 0 success; 1 error, e.g. in a file; 2 wrong usage, e.g. an unknown name or a file that is
-/// not there; 3 a threshold or check failed; 4 unsuitable machine; 130 interrupted. `link` has those of
-/// its command: 125 if link itself fails, 126 if the command cannot be run, 127 if it does not exist.
+/// not there; 3 a threshold or check failed; 4 unsuitable machine; 130 interrupted. `link` exits as
+/// its command does, or with 125 if link itself fails, 126 if the command cannot be run, 127 if it
+/// does not exist.
 #[derive(Parser)]
 #[command(name = "commute", version, max_term_width = 100)]
 struct Cli {

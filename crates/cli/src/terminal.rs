@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 /// Options of every verb that concern the terminal.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Options {
     /// Whether to use colour; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]

@@ -11,8 +11,8 @@ use crate::{exit, out};
 /// Compare two runs of a study: what became faster or slower?
 ///
 /// Each arm is compared with itself, in each measure on each network. Blocks of different runs are not
-/// paired, so that differences must be larger to be seen than within a run, and whatever else changed
-/// between the runs is part of them: warns where kernel, processor, commute or plan differ.
+/// paired, so differences must be larger to be seen than within a run, and include whatever else
+/// changed between the runs: warns where kernel, processor, commute or plan differ.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute compare runs/quickstart-1 runs/quickstart-2\n  \

@@ -35,7 +35,7 @@ enum Command {
     Extract(Extract),
 }
 
-/// Keep what the page of a study needs of a run
+/// Keep the values of a run that the page of a study needs
 #[derive(clap::Args)]
 struct Extract {
     /// Folders of the run or of its shards

@@ -31,10 +31,10 @@ const MAX_BODY_BYTES: u64 = 32 << 20;
     commute init --curl 'curl https://app.example/orders'\n  \
     commute init --har app.har --out -          to standard output, bodies as sizes only")]
 pub(crate) struct Args {
-    /// Take the requests of a HAR, as browsers and proxies save it
+    /// Take the requests of a HAR file, as browsers and proxies save them
     #[arg(long, value_name = "FILE", conflicts_with = "curl")]
     har: Option<PathBuf>,
-    /// Take the request of a curl command, as browsers write it with "copy as cURL (bash)"
+    /// Take the request of a curl command, as browsers copy it ("copy as cURL (bash)")
     #[arg(long, value_name = "COMMAND")]
     curl: Option<String>,
     /// Keep the values in JSON bodies and header fields, though not those of credentials

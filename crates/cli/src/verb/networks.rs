@@ -24,9 +24,9 @@ pub(crate) struct Args {
 enum Verb {
     /// Send probes through a network, and compare configured and measured values
     ///
-    /// The expected values are what the network does to the same probes in virtual time, so that the
-    /// luck of losses and jitter cancels out. Exits with 3 if a value is outside its margin; a line
-    /// below tells if the machine was busy meanwhile.
+    /// The expected values are what the network does to the same probes in virtual time, with the
+    /// same random losses and jitter. Exits with 3 if a value is outside its margin; a line below
+    /// says so if the machine was busy meanwhile.
     Check {
         /// Name of a network, or path of a TOML file
         network: String,

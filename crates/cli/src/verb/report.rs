@@ -14,7 +14,7 @@ const STDOUT: &str = "-";
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter. Exits with 3 if an arm's requests failed mostly, or if a condition of --fail-if holds
+/// matter. Exits with 3 if most requests of an arm failed, or if a condition of --fail-if holds
 /// or cannot be told.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Instead, what this arm lost by choosing, against the better of the arms of --oracle
+    /// Print instead what this arm lost by choosing, against the better of the --oracle arms
     #[arg(long, value_name = "ARM", requires = "oracle")]
     regret: Option<String>,
-    /// An arm that the arm of --regret chooses between; give it once for each
+    /// An arm that the --regret arm chooses between; repeatable
     #[arg(long, value_name = "ARM", requires = "regret")]
     oracle: Vec<String>,
     /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; repeatable

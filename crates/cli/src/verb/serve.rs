@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Address to listen on over TCP without TLS, for HTTP/1.1, HTTP/2 and gRPC; repeatable
     #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     plaintext_listen: Vec<SocketAddr>,
-    /// How every request except those for /health must prove who sends it
+    /// How every request must authenticate, except those for /health
     #[arg(long, value_enum)]
     auth: Option<Auth>,
     /// Host name or IP address in the certificate; repeatable
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Length of the certificate chain
     #[arg(long, value_enum, default_value_t = ChainLength::Typical)]
     chain: ChainLength,
-    /// Year in which the certificate is valid: to test that clients refuse it
+    /// When the certificate is valid, to test that clients reject it
     #[arg(long, value_enum, default_value_t = ValidIn::Now)]
     valid: ValidIn,
     /// Folder for ca.pem, client.pem, client.key, and token.jwt or hmac.key, created if missing
@@ -118,7 +118,7 @@ pub(crate) struct Args {
 enum Key {
     /// ECDSA on P-256
     P256,
-    /// RSA of 2048 bits
+    /// RSA, 2048 bits
     #[value(name = "rsa-2048")]
     Rsa2048,
 }

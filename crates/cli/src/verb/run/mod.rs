@@ -30,12 +30,12 @@ const MAX_UNASKED_REQUESTS: u64 = 10_000;
 ///
 /// Runs every cell of the study's plan, the arms of a block in random order, and writes one record
 /// per cell. Ctrl-C finishes the current cell and reports the results so far; a second Ctrl-C
-/// aborts that cell. However a run was interrupted, --resume continues it, and with more --blocks
+/// aborts that cell. --resume continues a run, however it was interrupted, and with more --blocks
 /// extends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute run quickstart --dry-run                     what is compared, and how long it takes\n  \
-    commute run quickstart --quick                       6 blocks: verdicts only where all is clear\n  \
+    commute run quickstart --quick                       6 blocks: verdicts on clear differences only\n  \
     commute run quickstart --shard 2/4                   one quarter, merged by `commute report`\n  \
     commute run my/study.toml                            a study of your own\n  \
     commute run my/study.toml --server https://api.example.com   against your own server\n  \
@@ -87,8 +87,8 @@ pub(crate) struct Args {
     /// Continue the run in this folder, with its study and options
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// Print arms, networks, the time and the blocks needed, and what is wrong, and run nothing; with
-    /// -v, every cell
+    /// Run nothing; print arms, networks, the time and blocks needed, and any problems; with -v,
+    /// every cell
     #[arg(long)]
     dry_run: bool,
     /// Save every packet of every cell as pcapng
