@@ -64,6 +64,23 @@ fn protocol_that_the_driver_lacks_is_unsupported() {
 }
 
 #[test]
+fn the_reason_is_printed_once_for_each_arm() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    add_arm(&sandbox, "hyper", "h3");
+    let args = ["run", "other.toml", "--no-self-test", "--blocks", "2"];
+    let output = sandbox
+        .run(&args)
+        .exits_with(3)
+        .stdout_contains("2 unsupported");
+    assert_eq!(
+        output.stderr.matches("unsupported: ").count(),
+        1,
+        "{output}"
+    );
+}
+
+#[test]
 fn requests_slower_than_the_timeout_are_censored() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();

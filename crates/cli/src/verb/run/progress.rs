@@ -1,6 +1,9 @@
 //! Progress on standard error: a bar with the time left, or plain lines where it is not a
 //! terminal.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use indicatif::ProgressBar;
 use lab::{Event, Plan, Shard};
 use record::Outcome;
@@ -10,6 +13,8 @@ use crate::{progress, terminal};
 /// Progress of one run.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// Arms whose reason for being unsupported has been printed: all their cells have the same.
+    unsupported: Mutex<BTreeSet<String>>,
 }
 
 impl Progress {
@@ -21,6 +26,7 @@ impl Progress {
                 cells,
                 "{elapsed_precise} [{bar:30}] {pos}/{len} cells, {eta} left  {wide_msg}",
             ),
+            unsupported: Mutex::default(),
         }
     }
 
@@ -41,7 +47,9 @@ impl Progress {
                     Outcome::Clean => terminal::is_verbose().then(|| "clean".to_owned()),
                     Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
-                    Outcome::Unsupported { reason } => Some(format!("unsupported: {reason}")),
+                    Outcome::Unsupported { reason } => self
+                        .is_first_unsupported(&cell.arm)
+                        .then(|| format!("unsupported: {reason}")),
                 };
                 self.bar.inc(1);
                 if let Some(text) = outcome {
@@ -55,6 +63,14 @@ impl Progress {
                 }
             }
         }
+    }
+
+    fn is_first_unsupported(&self, arm: &str) -> bool {
+        let mut arms = self
+            .unsupported
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        arms.insert(arm.to_owned())
     }
 
     pub(crate) fn finish(&self) {
