@@ -9,7 +9,7 @@ const LEFT_OUT: &str = "encoding and decoding are not part of its requests: its 
                         encoded bytes (`commute codec FILE` measures what they take)";
 /// Said of arms whose drivers encode and decode Protobuf.
 const BY_REFLECTION: &str = "Protobuf of the study's own data is encoded and decoded by reflection, which \
-                             takes several times as long as generated code (`phases` shows how long)";
+                             takes several times as long as generated code (see the phases)";
 
 /// Returns the caveat that every result of an arm must carry, if there is one.
 pub(crate) fn caveat(arm: &Arm, blocks: &Blocks<'_>) -> Option<String> {
