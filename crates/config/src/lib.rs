@@ -368,7 +368,7 @@ mod tests {
             let error = source.error_in(table, message);
             (error.line, error.column)
         };
-        assert_eq!(place(&inner, "times = 0 is out of range"), (5, 33));
+        assert_eq!(place(&inner, "times = 0 is out of range"), (5, 32));
         assert_eq!(place(&inner, "`call` and `times` differ"), (5, 20));
         assert_eq!(place(&outer, "path: no"), (6, 8));
         assert_eq!(place(&outer, "leave out `path`"), (6, 8));
