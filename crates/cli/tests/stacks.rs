@@ -81,6 +81,9 @@ fn expect_reports_regressions() {
         assert!(sandbox.work().join("matrix").join(file).is_file(), "{file}");
     }
     check(&["--expect", "matrix"]).exits_with(0);
+    let twice = ["stacks", "check", "hyper", "hyper", "--case", "unknown"];
+    let output = sandbox.run(&twice).exits_with(0);
+    output.stdout_contains("1 cases: 1 pass");
     let manifest = sandbox.home().join("stacks/hyper/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let limits = "limits = { unknown = \"no such API\" }\n";

@@ -4,6 +4,7 @@ mod check;
 mod install;
 mod list;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use lab::{Driver, Lab};
@@ -44,12 +45,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
 }
 
-/// Returns the named drivers, or all drivers of the named folders; all if there are no names.
+/// Returns the named drivers, or all drivers of the named folders, each once; all if there are no names.
 fn selected<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Driver>> {
     if names.is_empty() {
         return Ok(lab.stacks.all().collect());
     }
-    let mut found = Vec::new();
+    let mut found: Vec<&Driver> = Vec::new();
     for name in names {
         let of_folder: Vec<&Driver> = lab.stacks.in_folder(name).collect();
         match of_folder.is_empty() {
@@ -57,5 +58,8 @@ fn selected<'a>(lab: &'a Lab, names: &[String]) -> anyhow::Result<Vec<&'a Driver
             true => found.push(lab.stacks.find(name)?),
         }
     }
+    // A folder may have the name of one of its drivers, and another of them be named beside it.
+    let mut seen = BTreeSet::new();
+    found.retain(|driver| seen.insert(driver.entry.name.as_str()));
     Ok(found)
 }
