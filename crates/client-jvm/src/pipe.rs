@@ -105,7 +105,7 @@ impl<E: Clone> AppEnd<E> {
                 let length = max.min(state.to_app.len());
                 let bytes = state.to_app.split_to(length).freeze();
                 if was_full {
-                    state.wake();
+                    wake_engine(state);
                 }
                 return Ok(bytes);
             }
@@ -132,7 +132,7 @@ impl<E: Clone> AppEnd<E> {
             }
             if state.to_engine.len() < CAPACITY {
                 state.to_engine.extend_from_slice(bytes);
-                state.wake();
+                wake_engine(state);
                 return Ok(());
             }
             state = self.0.wait(state, None);
@@ -143,9 +143,10 @@ impl<E: Clone> AppEnd<E> {
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
-        state.wake();
         drop(state);
+        // The app's threads first: its calls are cancelled.
         self.0.changed.notify_all();
+        wake_engine(self.0.lock());
     }
 }
 
@@ -259,17 +260,22 @@ impl<E> Shared<E> {
     }
 }
 
-impl<E> State<E> {
-    fn wake(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.wake();
-        }
+/// Wakes the engine's task once the lock is released: its thread would only run into it, and whoever wakes may
+/// lose the processor to it.
+fn wake_engine<E>(mut state: MutexGuard<'_, State<E>>) {
+    let task = state.task.take();
+    drop(state);
+    if let Some(task) = task {
+        task.wake();
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
     use std::thread;
 
     use super::*;
@@ -358,6 +364,35 @@ mod tests {
         assert_eq!(reader.join().unwrap(), Err(Stopped::Closed));
         assert_eq!(app.0.lock().waiting, 0);
         drop(engine);
+    }
+
+    /// Whoever wakes the engine may lose the processor to it.
+    #[test]
+    fn the_engine_is_woken_with_the_lock_free() {
+        struct Woken(Arc<Shared<u8>>, AtomicUsize);
+        impl Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                assert!(self.0.state.try_lock().is_ok());
+                self.1.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (app, engine) = pipe::<u8>();
+        let woken = Arc::new(Woken(Arc::clone(&app.0), AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+        block_on(engine.write(&[0; CAPACITY])).unwrap();
+        assert!(pin!(engine.write(&[1])).poll(&mut context).is_pending());
+        app.read(CAPACITY, None).unwrap();
+        let mut unread = BytesMut::new();
+        assert!(
+            pin!(engine.read(&mut unread))
+                .poll(&mut context)
+                .is_pending()
+        );
+        app.write(b"x").unwrap();
+        assert!(pin!(engine.closed()).poll(&mut context).is_pending());
+        app.close();
+        assert_eq!(woken.1.load(Ordering::Relaxed), 3);
     }
 
     #[test]
