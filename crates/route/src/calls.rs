@@ -155,11 +155,14 @@ impl Router {
             return (Transport::Quic, Why::Pinned(Transport::Quic));
         }
         let now = self.now;
-        let explores = self.switches.explore && ask.replayable && !ask.urgent;
+        let mut explores = self.switches.explore && ask.replayable && !ask.urgent;
         let Some(row) = self.current_row(origin) else {
             return (Transport::Quic, Why::CannotTell(Transport::Quic));
         };
         let bytes = row.expected_bytes(ask);
+        // The first request of a kind teaches nothing, since later ones are compared with it, and may be of
+        // any size.
+        explores &= row.kinds.usual_bytes(ask.kind).is_some();
         if row.trial.on_probation(now) {
             return (Transport::Quic, Why::Exploring(Transport::Quic));
         }

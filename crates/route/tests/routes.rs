@@ -393,3 +393,21 @@ fn the_faster_transport_is_found_and_named() {
         );
     }
 }
+
+#[test]
+fn the_first_request_of_a_kind_is_not_sent_to_learn() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    let mut kind = 1;
+    let mut explored = [0, 0];
+    for i in 0..60 {
+        let is_first = i % 3 == 0;
+        kind += u64::from(is_first);
+        let id = world.ask(Ask { kind, ..ask() });
+        world.rest(Duration::from_secs(1));
+        let why = world.calls[&id].why.expect("it was delivered");
+        explored[usize::from(is_first)] += u32::from(matches!(why, Why::Exploring(_)));
+    }
+    assert!(explored[0] > 0, "nothing was explored");
+    assert_eq!(explored[1], 0);
+}
