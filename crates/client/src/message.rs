@@ -66,6 +66,8 @@ pub(crate) enum Event {
         conn: ConnId,
         opened: Box<Opened>,
     },
+    /// It takes no more requests.
+    GoAway(ConnId),
     Closed {
         conn: ConnId,
         fault: Fault,

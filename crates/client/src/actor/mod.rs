@@ -175,6 +175,7 @@ impl Actor {
                 slot.conn = Some(opened.conn);
                 self.handle(route::Event::Ready { conn, protocol });
             }
+            Event::GoAway(conn) => self.handle(route::Event::GoAway(conn)),
             Event::Closed { conn, fault } => {
                 if self.conns.remove(&conn).is_some() {
                     self.handle(route::Event::Closed { conn, fault });

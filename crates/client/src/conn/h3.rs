@@ -157,9 +157,15 @@ async fn run(
     quic: &quinn::Connection,
 ) -> Result<u64, Failure> {
     let head = http::Request::from_parts((*exchange.head).clone(), ());
-    let stream = requests.send_request(head).await.map_err(|error| Failure {
-        replay: Replay::Safe,
-        ..stream_failure(&error, quic)
+    let stream = requests.send_request(head).await.map_err(|error| {
+        if quic.close_reason().is_some() {
+            return Failure::gone_away();
+        }
+        let replay = Replay::Safe;
+        Failure {
+            replay,
+            ..stream_failure(&error, quic)
+        }
     })?;
     let (sending, receiving) = stream.split();
     let receiving = pin!(receive(exchange, receiving, quic));
@@ -283,7 +289,7 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
         StreamError::RemoteTerminate { code, .. } if *code == Code::H3_REQUEST_REJECTED => {
             Failure::before_sending(Fault::Reset)
         }
-        StreamError::RemoteClosing { .. } => Failure::before_sending(Fault::Reset),
+        StreamError::RemoteClosing { .. } => Failure::gone_away(),
         StreamError::RemoteTerminate { .. } => Failure::after_sending(Fault::Reset),
         _ => Failure::after_sending(Fault::Protocol),
     }

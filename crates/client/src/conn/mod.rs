@@ -54,6 +54,8 @@ pub(crate) struct Exchange {
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
     pub(crate) replay: Replay,
+    /// Whether the connection takes no more requests.
+    pub(crate) goes_away: bool,
 }
 
 impl Conn {
@@ -162,7 +164,14 @@ impl Exchange {
 
     fn failed(&self, failure: &Failure) {
         let (call, conn) = (self.call, self.conn);
-        let &Failure { fault, mut replay } = failure;
+        let &Failure {
+            fault,
+            mut replay,
+            goes_away,
+        } = failure;
+        if goes_away {
+            self.report(Event::GoAway(conn));
+        }
         if !self.body.is_kept() {
             replay = Replay::MayHaveActed;
         }
@@ -185,6 +194,16 @@ impl Failure {
         Self {
             fault,
             replay: Replay::Safe,
+            goes_away: false,
+        }
+    }
+
+    /// Nothing was done, because the connection takes no more requests: by its peer's GOAWAY (RFC 9113
+    /// section 6.8, RFC 9114 section 5.2) or because it has ended.
+    fn gone_away() -> Self {
+        Self {
+            goes_away: true,
+            ..Self::before_sending(Fault::Reset)
         }
     }
 
@@ -192,6 +211,7 @@ impl Failure {
         Self {
             fault,
             replay: Replay::MayHaveActed,
+            goes_away: false,
         }
     }
 }

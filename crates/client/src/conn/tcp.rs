@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use route::{Fault, PathSample, Protocol, Replay};
+use route::{Fault, PathSample, Protocol};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{HandshakeKind, ProtocolVersion};
 use tokio::net::TcpStream;
@@ -80,13 +80,6 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let chain = session.peer_certificates().unwrap_or_default().to_vec();
     let io = TokioIo::new(stream);
     let (messages, conn) = (target.messages, target.id);
-    let ended = move || {
-        let event = Event::Closed {
-            conn,
-            fault: Fault::Reset,
-        };
-        messages.send(Message::Event(event)).ok();
-    };
     let sender = if h2 {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
@@ -96,14 +89,17 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
         tokio::spawn(async move {
             driver.await.ok();
-            ended();
+            // By GOAWAY, requests that are under way may go on without the driver.
+            messages.send(Message::Event(Event::GoAway(conn))).ok();
         });
         Sender::H2(sender)
     } else {
         let (sender, driver) = http1::handshake(io).await.map_err(|_| Fault::Protocol)?;
         tokio::spawn(async move {
             driver.await.ok();
-            ended();
+            let fault = Fault::Reset;
+            let closed = Event::Closed { conn, fault };
+            messages.send(Message::Event(closed)).ok();
         });
         Sender::H1(Arc::new(Mutex::new(sender)))
     };
@@ -158,19 +154,13 @@ async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
         Sender::H1(sender) => {
             to_origin_form(&mut request);
             let mut sender = sender.lock().await;
-            sender
-                .ready()
-                .await
-                .map_err(|_| Failure::before_sending(Fault::Reset))?;
+            sender.ready().await.map_err(|_| Failure::gone_away())?;
             let response = sender.send_request(request);
             exchange.sent();
             response.await
         }
         Sender::H2(mut sender) => {
-            sender
-                .ready()
-                .await
-                .map_err(|_| Failure::before_sending(Fault::Reset))?;
+            sender.ready().await.map_err(|_| Failure::gone_away())?;
             let response = sender.send_request(request);
             exchange.sent();
             response.await
@@ -223,24 +213,26 @@ fn to_origin_form<B>(request: &mut http::Request<B>) {
 }
 
 fn failure(error: &hyper::Error) -> Failure {
-    let reason = error
+    let source = error
         .source()
         .and_then(|source| source.downcast_ref::<h2::Error>());
-    let reason = reason.and_then(h2::Error::reason);
+    let reason = source.and_then(h2::Error::reason);
+    // Streams above the last one that GOAWAY names fail by it; the others go on.
+    let gone_away = source.is_some_and(|error| error.is_go_away() && error.is_remote());
+    if error.is_canceled() || gone_away {
+        return Failure::gone_away();
+    }
     // RFC 9113 section 8.7: the server has done nothing.
-    let refused = reason == Some(h2::Reason::REFUSED_STREAM);
-    let replay = if error.is_canceled() || refused {
-        Replay::Safe
-    } else {
-        Replay::MayHaveActed
-    };
+    if reason == Some(h2::Reason::REFUSED_STREAM) {
+        return Failure::before_sending(Fault::Reset);
+    }
     let protocol = error.is_parse() || reason == Some(h2::Reason::PROTOCOL_ERROR);
     let fault = if protocol {
         Fault::Protocol
     } else {
         Fault::Reset
     };
-    Failure { fault, replay }
+    Failure::after_sending(fault)
 }
 
 fn handshake_fault(error: &std::io::Error) -> Fault {

@@ -1,0 +1,196 @@
+//! Servers that take no more requests on a connection, by GOAWAY.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use client::{Engine, Policy, Trust};
+use http::{Method, Response, StatusCode};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// RFC 9113 section 6.
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const ACK: u8 = 1;
+const END_STREAM_AND_HEADERS: u8 = 5;
+/// `:status: 200` by its index in HPACK's static table (RFC 7541 appendix A).
+const STATUS_200: &[u8] = &[0x88];
+
+/// A certificate for localhost, and an engine's builder that trusts it.
+fn server(alpn: &[u8], policy: Policy) -> (ServerConfig, client::Builder) {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
+    let mut config =
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key.into())
+            .unwrap();
+    config.alpn_protocols = vec![alpn.to_vec()];
+    let engine = Engine::builder()
+        .trust(Trust::Roots(own.cert.pem().into_bytes()))
+        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
+        .policy(policy);
+    (config, engine)
+}
+
+/// HTTP/2, frame by frame.
+struct H2(TlsStream<TcpStream>);
+
+impl H2 {
+    async fn accept(listener: &TcpListener, tls: &TlsAcceptor) -> Self {
+        let (tcp, _) = listener.accept().await.unwrap();
+        let mut h2 = Self(tls.accept(tcp).await.unwrap());
+        let mut preface = [0; 24];
+        h2.0.read_exact(&mut preface).await.unwrap();
+        h2.write(SETTINGS, 0, 0, &[]).await;
+        h2.write(SETTINGS, ACK, 0, &[]).await;
+        h2
+    }
+
+    async fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+        self.0.write_all(&[&head, payload].concat()).await.unwrap();
+        self.0.flush().await.unwrap();
+    }
+
+    /// Returns the stream of the next request; nothing at the end.
+    async fn request(&mut self) -> Option<u32> {
+        loop {
+            let mut head = [0; 9];
+            self.0.read_exact(&mut head).await.ok()?;
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut payload = vec![0; length as usize];
+            self.0.read_exact(&mut payload).await.ok()?;
+            if head[3] == HEADERS {
+                return Some(u32::from_be_bytes([head[5], head[6], head[7], head[8]]));
+            }
+        }
+    }
+
+    async fn answer(&mut self, stream: u32) {
+        self.write(HEADERS, END_STREAM_AND_HEADERS, stream, STATUS_200)
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_http_2_did_not_take_is_sent_on_another_connection() {
+    let (config, engine) = server(b"h2", Policy::H2);
+    let tls = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!(
+        "https://localhost:{}/",
+        listener.local_addr().unwrap().port()
+    );
+    let (said, came) = tokio::sync::oneshot::channel();
+    let (go_on, gone_on) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let mut first = H2::accept(&listener, &tls).await;
+        let taken = first.request().await.unwrap();
+        said.send(()).unwrap();
+        first.request().await.unwrap();
+        // The last stream that was taken, and no error.
+        let payload = [taken.to_be_bytes(), [0; 4]].concat();
+        first.write(GOAWAY, 0, 0, &payload).await;
+        let mut second = H2::accept(&listener, &tls).await;
+        for _ in 0..2 {
+            let stream = second.request().await.unwrap();
+            second.answer(stream).await;
+        }
+        gone_on.await.unwrap();
+        first.answer(taken).await;
+        // Nothing else comes on the first connection.
+        assert_eq!(first.request().await, None);
+        second.request().await;
+    });
+    let engine = engine.build().unwrap();
+    let post = || engine.request(Method::POST, &url).body("once");
+    let taken = tokio::spawn(post().send());
+    came.await.unwrap();
+    let (refused, next) = (post().send().await.unwrap(), post().send().await.unwrap());
+    go_on.send(()).unwrap();
+    let taken = taken.await.unwrap().unwrap();
+    let reports = [&taken, &refused, &next].map(|response| response.report().clone());
+    for response in [taken, refused, next] {
+        assert_eq!(response.status(), StatusCode::OK);
+    }
+    assert_eq!(reports.clone().map(|report| report.attempts), [1, 2, 1]);
+    assert_ne!(reports[0].connection, reports[1].connection);
+    assert_eq!(reports[1].connection, reports[2].connection);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_http_3_did_not_take_is_sent_on_another_connection() {
+    let (config, engine) = server(b"h3", Policy::H3);
+    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
+    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let endpoint = quinn::Endpoint::server(config, loopback).unwrap();
+    let url = format!(
+        "https://localhost:{}/",
+        endpoint.local_addr().unwrap().port()
+    );
+    let (said, goes_away) = tokio::sync::oneshot::channel();
+    let (go_on, gone_on) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let accept = async || {
+            let quic = endpoint.accept().await.unwrap().await.unwrap();
+            let connection = h3_quic::Connection::new(quic);
+            let server = h3::server::Connection::<_, Bytes>::new(connection);
+            server.await.unwrap()
+        };
+        let mut first = accept().await;
+        let (_, mut taken) = first
+            .accept()
+            .await
+            .unwrap()
+            .unwrap()
+            .resolve_request()
+            .await
+            .unwrap();
+        first.shutdown(0).await.unwrap();
+        said.send(()).unwrap();
+        let refuses = tokio::spawn(async move {
+            let more = first.accept().await;
+            assert!(
+                matches!(more, Ok(None) | Err(_)),
+                "the first takes another request"
+            );
+        });
+        let mut second = accept().await;
+        for _ in 0..2 {
+            let request = second.accept().await.unwrap().unwrap();
+            let (_, mut stream) = request.resolve_request().await.unwrap();
+            stream.send_response(Response::new(())).await.unwrap();
+            stream.finish().await.unwrap();
+        }
+        gone_on.await.unwrap();
+        taken.send_response(Response::new(())).await.unwrap();
+        taken.finish().await.unwrap();
+        drop(taken);
+        refuses.await.unwrap();
+        second.accept().await.ok();
+    });
+    let engine = engine.build().unwrap();
+    let post = || engine.request(Method::POST, &url).body("once");
+    let taken = tokio::spawn(post().send());
+    goes_away.await.unwrap();
+    let (refused, next) = (post().send().await.unwrap(), post().send().await.unwrap());
+    go_on.send(()).unwrap();
+    let taken = taken.await.unwrap().unwrap();
+    let reports = [&taken, &refused, &next].map(|response| response.report().clone());
+    assert_ne!(reports[0].connection, reports[1].connection);
+    assert_eq!(reports[1].connection, reports[2].connection);
+    assert_eq!((reports[0].attempts, reports[2].attempts), (1, 1));
+}
