@@ -37,26 +37,7 @@ pub(super) async fn relay_tcp(
             Ok((far, client)) => {
                 let accepted = accepted.clone();
                 tokio::spawn(async move {
-                    let noting = async {
-                        if let Some(accepted) = accepted
-                            && let Some(protocols) = offered(&far).await
-                        {
-                            let connection = Accepted {
-                                port: client.port(),
-                                protocols,
-                                congestion: tcp_congestion(&far).ok(),
-                            };
-                            let mut noted = lock(&accepted);
-                            if noted.len() < MAX_NOTED {
-                                noted.push(connection);
-                            }
-                        }
-                    };
-                    let (near, ()) = tokio::join!(connect(to), noting);
-                    match near {
-                        Some(near) => relay_flow(far, near).await,
-                        None => close_with_reset([far]),
-                    }
+                    relay_connection(far, client, to, accepted).await;
                     drop(slot);
                 });
             }
@@ -64,6 +45,40 @@ pub(super) async fn relay_tcp(
             Err(e) if is_exhausted(&e) => tokio::time::sleep(RETRY_AFTER).await,
             Err(e) => return Err(e),
         }
+    }
+}
+
+async fn relay_connection(
+    far: TcpStream,
+    client: SocketAddr,
+    to: SocketAddr,
+    accepted: Option<Connections>,
+) {
+    let noting = async {
+        if let Some(accepted) = accepted {
+            note(&far, client, &accepted).await;
+        }
+    };
+    let (near, ()) = tokio::join!(connect(to), noting);
+    match near {
+        Some(near) => relay_flow(far, near).await,
+        None => close_with_reset([far]),
+    }
+}
+
+/// Notes what a connection offers.
+async fn note(far: &TcpStream, client: SocketAddr, accepted: &Connections) {
+    let Some(protocols) = offered(far).await else {
+        return;
+    };
+    let connection = Accepted {
+        port: client.port(),
+        protocols,
+        congestion: tcp_congestion(far).ok(),
+    };
+    let mut noted = lock(accepted);
+    if noted.len() < MAX_NOTED {
+        noted.push(connection);
     }
 }
 
