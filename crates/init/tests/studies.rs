@@ -42,7 +42,12 @@ fn parse(written: &Written) -> Result<lab::Study, String> {
         let text = file.map(|(_, text)| text.clone().into_bytes());
         text.ok_or(std::io::ErrorKind::NotFound.into())
     };
-    lab::Study::parse_with("study.toml", &written.study, &read).map_err(|e| e.to_string())
+    let parsed = lab::Study::parse_with("study.toml", &written.study, &read);
+    let study = parsed.map_err(|e| e.to_string())?;
+    match &study.not_for_lab {
+        Some(refused) => Err(refused.to_string()),
+        None => Ok(study),
+    }
 }
 
 #[test]

@@ -118,3 +118,100 @@ fn dynamic(format: Format, coded: &Coded) -> Result<Dynamic, String> {
         _ => Err("its type does not go with the codec".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use driver::protocol::CodedMessage;
+    use wire::Compression;
+
+    use super::*;
+
+    fn coders(names: &[&str]) -> Coders {
+        Coders {
+            compressor: RefCell::new(Compressor::new(Compression::None)),
+            by_name: (names.iter())
+                .map(|&name| (name.to_owned(), Dynamic::Json))
+                .collect(),
+        }
+    }
+
+    fn fetch(payload: Option<&str>, answer: Option<&str>) -> Action {
+        Action::Fetch {
+            method: "POST".into(),
+            path: "/".into(),
+            headers: BTreeMap::new(),
+            payload: payload.map(str::to_owned),
+            answer: answer.map(str::to_owned),
+        }
+    }
+
+    /// Returns the outcome of a call whose response has this body, and its row.
+    fn call(coding: &Coding, body: Vec<u8>) -> (Result<bool, CallError>, driver::protocol::Row) {
+        let (coders, trace) = (coders(&[]), Trace::new(1));
+        coders.encode_request(coding, &trace);
+        for chunk in body.chunks(1 << 20) {
+            trace.receive(Bytes::copy_from_slice(chunk));
+        }
+        let decoded = coders.decode_response(coding, &trace);
+        (decoded.map(|objects| objects.is_some()), trace.finish())
+    }
+
+    #[test]
+    fn what_has_a_type_is_coded() {
+        let coders = coders(&["request-1", "response-2"]);
+        let json = Bytes::from_static(b"{\"a\": 1}");
+        let prepare = |payload, answer| coders.prepare(&fetch(payload, answer), &json);
+        let of = |payload, answer| {
+            let coding = prepare(payload, answer).unwrap();
+            coding.map(|coding| (coding.request.is_some(), coding.response.is_some()))
+        };
+        assert_eq!(of(Some("request-1"), None), Some((true, false)));
+        assert_eq!(
+            of(Some("request-1"), Some("response-1")),
+            Some((true, false))
+        );
+        assert_eq!(of(None, Some("response-2")), Some((false, true)));
+        assert_eq!(of(Some("request-2"), Some("response-1")), None);
+        let coding = prepare(Some("request-1"), None).unwrap().unwrap();
+        let (outcome, row) = call(&coding, b"no JSON".to_vec());
+        assert_eq!(outcome, Ok(false));
+        assert!(row.encoded_ns.is_some() && row.received_ns >= row.encoded_ns);
+    }
+
+    #[test]
+    fn a_payload_that_is_not_of_its_type_is_refused() {
+        let prepared = coders(&["a"]).prepare(&fetch(Some("a"), None), &Bytes::from_static(b"{"));
+        assert!(matches!(prepared, Err(StackError::Failed(_))));
+    }
+
+    #[test]
+    fn a_long_response_is_decoded_as_a_whole() {
+        let coding = Coding {
+            request: None,
+            response: Some(Dynamic::Json),
+        };
+        let mut body = vec![b'x'; 9 << 20];
+        (body[0], body[(9 << 20) - 1]) = (b'"', b'"');
+        assert_eq!(call(&coding, body.clone()).0, Ok(true));
+        body.pop();
+        let error = call(&coding, body).0.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Protocol);
+    }
+
+    #[test]
+    fn types_go_with_the_codec() {
+        let message = |descriptors_file: &str| Coded {
+            message: Some(CodedMessage {
+                descriptors_file: descriptors_file.into(),
+                name: "a.B".into(),
+            }),
+        };
+        let plain = Coded { message: None };
+        assert!(dynamic(Format::Json, &plain).is_ok());
+        assert!(dynamic(Format::Msgpack, &plain).is_ok());
+        assert!(dynamic(Format::Protobuf, &plain).is_err());
+        assert!(dynamic(Format::Json, &message("/none")).is_err());
+        let missing = dynamic(Format::Protobuf, &message("/none")).unwrap_err();
+        assert!(missing.starts_with("/none: "), "{missing}");
+    }
+}
