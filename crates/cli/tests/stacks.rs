@@ -83,7 +83,7 @@ fn expect_reports_regressions() {
     check(&["--expect", "matrix"]).exits_with(0);
     let twice = ["stacks", "check", "hyper", "hyper", "--case", "unknown"];
     let output = sandbox.run(&twice).exits_with(0);
-    output.stdout_contains("1 cases: 1 pass");
+    output.stderr_contains("1 cases: 1 pass");
     let manifest = sandbox.home().join("stacks/hyper/stack.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let limits = "limits = { unknown = \"no such API\" }\n";
