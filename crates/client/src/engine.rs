@@ -16,6 +16,7 @@ use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
 use crate::metrics::{Metrics, SharedMetrics};
+use crate::names::Names;
 use crate::report::Connected;
 use crate::request::Request;
 use crate::tls::{Identity, Tls, Trust};
@@ -42,7 +43,7 @@ pub struct Builder {
     memory: Option<PathBuf>,
     trust: Trust,
     identity: Option<Identity>,
-    resolve: Vec<(String, Vec<IpAddr>)>,
+    names: Names,
 }
 
 /// Why there is no engine.
@@ -205,7 +206,17 @@ impl Builder {
 
     /// Uses these addresses for a name instead of asking for it.
     pub fn resolve(mut self, name: &str, addresses: Vec<IpAddr>) -> Self {
-        self.resolve.push((name.to_ascii_lowercase(), addresses));
+        let name = name.to_ascii_lowercase();
+        self.names.known.push((name, addresses));
+        self
+    }
+
+    /// Asks these name servers for HTTPS records (RFC 9460), which say whether a server speaks HTTP/3, and
+    /// on which port. The question goes over UDP beside that for addresses, which waits at most 50 ms for
+    /// the answer, and only if nothing said so before. Records that lead to another name are passed over.
+    #[cfg(feature = "https-records")]
+    pub fn https_records(mut self, name_servers: Vec<std::net::SocketAddr>) -> Self {
+        self.names.servers = name_servers.into();
         self
     }
 
@@ -220,7 +231,7 @@ impl Builder {
         let salt = crate::memory::random()?;
         let metrics = SharedMetrics::default();
         let told = metrics.clone();
-        let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolve, told);
+        let actor = Actor::new(messages.clone(), tls, memory, salt, self.names, told);
         let hints = self.hints;
         let thread = std::thread::Builder::new()
             .name("commute".to_owned())

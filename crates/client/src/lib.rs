@@ -24,6 +24,7 @@
 //!
 //! - `sign`: requests are signed with a key that the server shares (RFC 9421), each copy anew.
 //! - `grpc`: [`Engine::grpc`](Engine#method.grpc) is a channel for tonic's clients.
+//! - `https-records`: name servers that the app names are asked whether a server speaks HTTP/3.
 //! - `quiet`: leaves all log messages out.
 //!
 //! # What it does not do
@@ -38,10 +39,13 @@ mod engine;
 mod error;
 #[cfg(feature = "grpc")]
 mod grpc;
+#[cfg(feature = "https-records")]
+mod https_records;
 mod mailbox;
 mod memory;
 mod message;
 mod metrics;
+mod names;
 mod report;
 mod request;
 mod response;

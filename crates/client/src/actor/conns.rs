@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use route::{Answer, CallId, ConnId, Fault, Origin, Protocol, QueryId, Records, Transport, Why};
+use route::{CallId, ConnId, Fault, Origin, Protocol, QueryId, Records, Transport, Why};
 use tokio::task::AbortHandle;
 
 use super::Actor;
@@ -26,26 +26,11 @@ pub(super) struct Slot {
 
 impl Actor {
     pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: Records) {
-        let host = origin.host.to_string();
-        let ip = host.parse().ok().map(|ip| vec![ip]);
-        let named = self.known.iter().find(|(name, _)| *name == host);
-        let known = ip.or_else(|| named.map(|(_, addresses)| addresses.clone()));
-        let port = origin.port;
+        let answer = self.names.resolve(&origin, records);
         self.queries.insert(query, origin);
         let messages = self.messages.clone();
         tokio::spawn(async move {
-            let answer = match (records, known) {
-                // The engine asks for none; an answer of nothing is one.
-                (Records::Https, _) => None,
-                (Records::Addresses, Some(known)) => Some(Answer::Addresses(known)),
-                (Records::Addresses, None) => {
-                    let found = tokio::net::lookup_host((host, port)).await;
-                    let addresses = |found| Iterator::map(found, |at: SocketAddr| at.ip());
-                    found
-                        .ok()
-                        .map(|found| Answer::Addresses(addresses(found).collect()))
-                }
-            };
+            let answer = answer.await;
             let at = Instant::now();
             messages
                 .send(Message::Event(Event::Resolved { query, answer, at }))

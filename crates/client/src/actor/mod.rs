@@ -4,7 +4,6 @@ mod calls;
 mod conns;
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use route::{CallId, Command, Config, ConnId, Moment, Origin, QueryId, Router};
@@ -16,6 +15,7 @@ use crate::error::Error;
 use crate::memory::MemoryFile;
 use crate::message::{Connecting, Event, Message};
 use crate::metrics::SharedMetrics;
+use crate::names::Names;
 use crate::tls::Tls;
 
 pub(crate) struct Actor {
@@ -24,8 +24,7 @@ pub(crate) struct Actor {
     messages: mpsc::UnboundedSender<Message>,
     tls: Tls,
     memory: Option<MemoryFile>,
-    /// Addresses that are used instead of asking.
-    known: Vec<(String, Vec<IpAddr>)>,
+    names: Names,
     calls: HashMap<CallId, Call>,
     connecting: HashMap<CallId, Connecting>,
     conns: HashMap<ConnId, Slot>,
@@ -41,12 +40,12 @@ impl Actor {
         tls: Tls,
         memory: Option<MemoryFile>,
         salt: [u8; 16],
-        known: Vec<(String, Vec<IpAddr>)>,
+        names: Names,
         metrics: SharedMetrics,
     ) -> Self {
         let mut router = Router::new(Config {
+            https_records: names.has_https_records(),
             salt,
-            ..Config::default()
         });
         if let Some(memory) = &memory {
             memory.load(&mut router);
@@ -59,7 +58,7 @@ impl Actor {
             messages,
             tls,
             memory,
-            known,
+            names,
             calls,
             connecting,
             conns,

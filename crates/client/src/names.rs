@@ -1,0 +1,58 @@
+//! Names: resolved by the platform, unless the app knows better.
+
+use std::net::{IpAddr, SocketAddr};
+
+use route::{Answer, Origin, Records};
+
+/// Who is asked for names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// Addresses that are used instead of asking.
+    pub(crate) known: Vec<(String, Vec<IpAddr>)>,
+    /// Who is asked for HTTPS records.
+    #[cfg(feature = "https-records")]
+    pub(crate) servers: std::sync::Arc<[SocketAddr]>,
+}
+
+impl Names {
+    /// Whether anybody can be asked for HTTPS records.
+    pub(crate) fn has_https_records(&self) -> bool {
+        #[cfg(feature = "https-records")]
+        return !self.servers.is_empty();
+        #[cfg(not(feature = "https-records"))]
+        false
+    }
+
+    /// Asks; nothing if there is no answer.
+    pub(crate) fn resolve(
+        &self,
+        origin: &Origin,
+        records: Records,
+    ) -> impl Future<Output = Option<Answer>> + use<> {
+        let (host, port) = (origin.host.to_string(), origin.port);
+        let literal: Option<IpAddr> = host.parse().ok();
+        let named = self.known.iter().find(|(name, _)| *name == host);
+        let named = named.map(|(_, addresses)| addresses.clone());
+        let known = literal.map(|ip| vec![ip]).or(named);
+        #[cfg(feature = "https-records")]
+        let servers = std::sync::Arc::clone(&self.servers);
+        async move {
+            match (records, known) {
+                #[cfg(feature = "https-records")]
+                (Records::Https, _) if literal.is_none() => {
+                    let answer = crate::https_records::h3_port(servers, host, port).await;
+                    answer.map(Answer::H3)
+                }
+                (Records::Https, _) => None,
+                (Records::Addresses, Some(known)) => Some(Answer::Addresses(known)),
+                (Records::Addresses, None) => {
+                    let found = tokio::net::lookup_host((host, port)).await;
+                    let addresses = |found| Iterator::map(found, |at: SocketAddr| at.ip());
+                    found
+                        .ok()
+                        .map(|found| Answer::Addresses(addresses(found).collect()))
+                }
+            }
+        }
+    }
+}
