@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// Returns the outcome of a call whose response has this body, and its row.
-    fn call(coding: &Coding, body: Vec<u8>) -> (Result<bool, CallError>, driver::protocol::Row) {
+    fn call(coding: &Coding, body: &[u8]) -> (Result<bool, CallError>, driver::protocol::Row) {
         let (coders, trace) = (coders(&[]), Trace::new(1));
         coders.encode_request(coding, &trace);
         for chunk in body.chunks(1 << 20) {
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(of(None, Some("response-2")), Some((false, true)));
         assert_eq!(of(Some("request-2"), Some("response-1")), None);
         let coding = prepare(Some("request-1"), None).unwrap().unwrap();
-        let (outcome, row) = call(&coding, b"no JSON".to_vec());
+        let (outcome, row) = call(&coding, b"no JSON");
         assert_eq!(outcome, Ok(false));
         assert!(row.encoded_ns.is_some() && row.received_ns >= row.encoded_ns);
     }
@@ -192,9 +192,9 @@ mod tests {
         };
         let mut body = vec![b'x'; 9 << 20];
         (body[0], body[(9 << 20) - 1]) = (b'"', b'"');
-        assert_eq!(call(&coding, body.clone()).0, Ok(true));
+        assert_eq!(call(&coding, &body).0, Ok(true));
         body.pop();
-        let error = call(&coding, body).0.unwrap_err();
+        let error = call(&coding, &body).0.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Protocol);
     }
 
