@@ -11,7 +11,7 @@ const NO_LIMIT: usize = usize::MAX >> 1;
 
 /// One operation of one codec, ready to be timed.
 pub struct Benchmark {
-    /// The codec's name, as [`Encoding::codec`] returns it.
+    /// The codec's name, as [`Encoding::codec`](crate::Encoding::codec) returns it.
     pub codec: String,
     /// Whether it encodes objects to bytes; otherwise it decodes bytes to objects.
     pub encodes: bool,
