@@ -9,7 +9,7 @@ use crate::study::Study;
 /// All arms on one network, back to back, with common random numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// Index into [`Plan::networks`](super::Plan::networks).
+    /// Index into [`Plan::networks`](super::Plan::networks)(super::Plan::networks).
     pub network: usize,
     /// The block's number on its network, from 0.
     pub number: u32,
