@@ -45,6 +45,7 @@ test: stacks
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(CARGO) build --workspace --bins --examples
 	$(CARGO) test --workspace
+	$(CARGO) test --package commute-client --features https-records --lib --test https_records
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
@@ -91,6 +92,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --package commute-client --features https-records --lib --test https_records -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 # Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
