@@ -369,7 +369,7 @@ mod tests {
             (error.line, error.column)
         };
         assert_eq!(place(&inner, "times = 0 is out of range"), (5, 32));
-        assert_eq!(place(&inner, "`call` and `times` differ"), (5, 20));
+        assert_eq!(place(&inner, "`call` and `times` differ"), (5, 19));
         assert_eq!(place(&outer, "path: no"), (6, 8));
         assert_eq!(place(&outer, "leave out `path`"), (6, 8));
         assert_eq!(place(&outer, "times = 0 is out of range"), (4, 1));
