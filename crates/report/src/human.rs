@@ -66,7 +66,7 @@ impl Page {
         out.push('\n');
         let left = plain(&format!("{}: {}", summary.study, summary.question));
         let right = format!(
-            "seed {} · {} · {} · {}",
+            "seed {} · {} · {} of measurement · {}",
             summary.seed,
             count(summary.blocks as usize, "block"),
             duration(summary.measured_ns as f64),
