@@ -79,7 +79,7 @@ impl Page {
             out += &format!("{left}{}{right}\n", " ".repeat(room));
         } else {
             out += &self.wrapped(&left, "");
-            out += &format!("{right}\n");
+            out += &self.wrapped(&right, "");
         }
         if let Some(external) = &summary.external {
             out += &self.wrapped(&plain(&external::words(external)), INDENT);
