@@ -235,6 +235,26 @@ times = 2
     }
 
     #[test]
+    fn made_up_bodies_have_the_same_length_in_every_arm() {
+        let step = "call = \"orders\"\nresponse_bytes = 20000\ntimes = 2";
+        let text = SMALL
+            .replace("call = \"echo\"\ntimes = 2", step)
+            .replace("blocks = 3", "blocks = 3\nvary_percent = 10");
+        let study = Study::parse("own.toml", &text).unwrap();
+        let plan = Plan::new(study, text, vec![link::find("lan").unwrap().into()]);
+        let length = |block: usize, arm: usize| {
+            let workload = plan.workload_in(&plan.blocks[block], arm);
+            workload.own.iter().next().unwrap().answer_bytes()
+        };
+        let drawn: BTreeSet<u64> = (0..3).map(|block| length(block, 0)).collect();
+        assert_eq!(drawn.len(), 3, "{drawn:?}");
+        assert!(drawn.iter().all(|bytes| (18_000..=22_000).contains(bytes)));
+        for block in 0..3 {
+            assert_eq!(length(block, 1), length(block, 0));
+        }
+    }
+
+    #[test]
     fn every_block_has_its_own_link_seed() {
         let plan = small_plan();
         let seeds: std::collections::BTreeSet<u64> =

@@ -121,6 +121,47 @@ impl SentRequests {
             .find(|sent| is_same(&sent.own, &other.own))
     }
 
+    /// Gives made-up bytes other lengths: `length` of the study's. Bytes of files stay.
+    pub(super) fn vary(&mut self, length: impl Fn(u64) -> u64) {
+        for sent in &mut self.requests {
+            let form = match sent.answer.grpc {
+                true => Form::Grpc,
+                false => Form::AsTheyAre,
+            };
+            let bodies = [
+                (&sent.own.request, &mut sent.body),
+                (&sent.own.response, &mut sent.answer_body),
+            ];
+            for (payload, content) in bodies {
+                let (Some(payload), Some(content)) = (payload, content) else {
+                    continue;
+                };
+                if let Some(bytes) = payload.made_up(length(payload.content.len() as u64), &form) {
+                    *content = Arc::new(Content {
+                        name: content.name.clone(),
+                        digest: wire::hex(&Sha256::digest(&bytes)),
+                        bytes,
+                        coding: content.coding.clone(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Returns the longest made-up body, 0 if there is none.
+    pub(super) fn longest_made_up(&self) -> u64 {
+        let bodies = self
+            .requests
+            .iter()
+            .flat_map(|sent| [&sent.own.request, &sent.own.response])
+            .flatten();
+        let made_up = bodies.filter(|payload| payload.file.is_none());
+        made_up
+            .map(|payload| payload.content.len() as u64)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// Returns each request once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &SentRequest> {
         self.requests.iter()
@@ -292,5 +333,38 @@ mod tests {
         assert_eq!(answer.content_encoding.as_deref(), Some("gzip"));
         assert_eq!(answer.content_type.as_deref(), Some("application/protobuf"));
         assert!(answer.logged_fields.iter().eq(headers.keys()));
+    }
+
+    #[test]
+    fn made_up_bytes_vary_and_those_of_files_do_not() {
+        for form in [Form::AsTheyAre, Form::Grpc] {
+            let made_up = OwnRequest {
+                request: Some(Payload::new(
+                    Some("orders.json".into()),
+                    "application/json".into(),
+                    (*b"{}").into(),
+                )),
+                response: Some(Payload::new(
+                    None,
+                    "image/webp".into(),
+                    vec![1; 1000].into(),
+                )),
+                ..own("POST", "/a", None)
+            };
+            let mut sent = SentRequests::default();
+            let action = sent.add(&made_up, &form);
+            let before = sent.clone();
+            sent.vary(|bytes| bytes + 100);
+            let (request, old) = (sent.of(&action).unwrap(), before.of(&action).unwrap());
+            assert_eq!(request.body, old.body);
+            let (body, old) = (&request.answer_body, &old.answer_body);
+            let (body, old) = (body.as_ref().unwrap(), old.as_ref().unwrap());
+            assert_eq!(body.name, old.name);
+            // Over gRPC they are a field of a message, whose tag and length come first.
+            let around = if form == Form::Grpc { 3 } else { 0 };
+            assert_eq!(body.bytes.len(), 1100 + around);
+            assert_eq!(body.digest, wire::hex(&Sha256::digest(&body.bytes)));
+            assert_ne!(body.digest, old.digest);
+        }
     }
 }

@@ -20,7 +20,10 @@ impl Plan {
                 Action::Get { bytes } | Action::Put { bytes } => Some(bytes),
                 _ => None,
             });
-        let largest = files.max().unwrap_or(0);
+        let largest = files
+            .max()
+            .unwrap_or(0)
+            .max(self.workload.own.longest_made_up());
         let fills = |path: &PathSpec| path.queue_bytes().is_some_and(|queue| largest > queue);
         let repeats = |network: &&StudyNetwork| {
             let paths = [&network.link.up, &network.link.down];
@@ -61,6 +64,15 @@ mod tests {
         let warnings = warnings(500_000, "4g-tether", "");
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].contains("vary_percent = 10"), "{warnings:?}");
+    }
+
+    #[test]
+    fn made_up_responses_are_warned_of_too() {
+        let own = SMALL.replace("times = 2", "response_bytes = 500000");
+        let study = Study::parse("small.toml", &own).unwrap();
+        let network = link::find("4g-tether").unwrap().into();
+        let plan = Plan::new(study, String::new(), vec![network]);
+        assert_eq!(plan.repeated_files().len(), 1);
     }
 
     #[test]

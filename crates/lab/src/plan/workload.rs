@@ -23,6 +23,9 @@ pub struct Workload {
     pub(crate) own: SentRequests,
 }
 
+/// Stands for a group in what draws the lengths of made-up bodies; no group has this name.
+const MADE_UP: &str = "";
+
 impl Workload {
     /// Expands repeated and parallel steps.
     pub fn expand(steps: &[Step]) -> Workload {
@@ -50,8 +53,8 @@ impl Workload {
         self
     }
 
-    /// Makes each file longer or shorter by at most so much of its length. `draw` returns the random number
-    /// of a group's nth file.
+    /// Makes each file longer or shorter by at most so much of its length, and so the made-up bodies of the
+    /// study's own requests. `draw` returns the random number of a group's nth file, or of the bodies of a length.
     pub(crate) fn vary(&mut self, percent: f64, draw: impl Fn(&str, u64) -> u64) {
         if percent == 0.0 {
             return;
@@ -62,12 +65,12 @@ impl Workload {
                 (&mut step.action, group)
             {
                 let nth = &mut files[*group];
-                let unit = draw(&self.groups[*group].name, *nth) as f64 / u64::MAX as f64;
+                *bytes = varied(*bytes, percent, draw(&self.groups[*group].name, *nth));
                 *nth += 1;
-                let factor = 1.0 + percent / 100.0 * (2.0 * unit - 1.0);
-                *bytes = ((*bytes as f64 * factor).round() as u64).clamp(1, MAX_FILE_BYTES);
             }
         }
+        // By length: arms name bodies differently, and requests of one length may share a body.
+        (self.own).vary(|bytes| varied(bytes, percent, draw(MADE_UP, bytes)));
     }
 
     /// Takes the steps as they are, all in one group.
@@ -133,4 +136,11 @@ pub(crate) fn encoded_message(step: &DriverStep) -> Option<&str> {
         Action::Exchange { message, .. } | Action::Submit { message, .. } => Some(message),
         _ => None,
     }
+}
+
+/// Returns a length that differs by at most so much, as a random number says.
+fn varied(bytes: u64, percent: f64, draw: u64) -> u64 {
+    let unit = draw as f64 / u64::MAX as f64;
+    let factor = 1.0 + percent / 100.0 * (2.0 * unit - 1.0);
+    ((bytes as f64 * factor).round() as u64).clamp(bytes.min(1), MAX_FILE_BYTES)
 }

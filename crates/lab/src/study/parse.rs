@@ -110,7 +110,7 @@ struct RawStudy {
     /// Exit with 3 if fewer of the planned cells end clean.
     #[schemars(with = "Option<Percent>")]
     min_clean_percent: Option<Spanned<Percent>>,
-    /// By how much of its length, 0 to 50, a file differs from block to block.
+    /// By how much of its length, 0 to 50, a file or made-up body differs from block to block.
     #[schemars(with = "Option<Percent>")]
     vary_percent: Option<Spanned<Percent>>,
     /// The default for arms that do not set their own.

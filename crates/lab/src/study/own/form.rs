@@ -130,6 +130,18 @@ impl Payload {
         }
     }
 
+    /// Returns made-up bytes of another length in a form; none for a file's.
+    pub(crate) fn made_up(&self, bytes: u64, form: &Form) -> Option<Arc<[u8]>> {
+        if self.file.is_some() {
+            return None;
+        }
+        let mut content = vec![0; bytes as usize];
+        wire::fill(0, &mut content);
+        let other = Payload::new(None, self.content_type.clone(), content.into());
+        let (encoded, _) = other.encode(form).ok()?;
+        Some(encoded.into())
+    }
+
     fn prepare(&mut self, form: &Form) -> Result<(), String> {
         if *form == Form::AsTheyAre || self.forms.contains_key(form) {
             return Ok(());
