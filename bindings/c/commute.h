@@ -281,7 +281,7 @@ typedef struct cm_event {
   cm_status status;
   // To which call.
   cm_call call;
-  // What `cm_submit` was given for this call. An event may come before `cm_submit` returns.
+  // What `cm_submit` or `cm_connect` was given for this call. An event may come before they return.
   uint64_t user;
   // By kind.
   uint64_t number;
@@ -341,6 +341,19 @@ cm_status cm_submit(cm_engine engine,
                     const struct cm_request *request,
                     uint64_t user,
                     cm_call *out);
+
+// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need
+// not wait for it. This is a call without a response: its only event is `CM_EVENT_DONE`, and no time but
+// the engine's own limits it.
+//
+// # Safety
+//
+// `url` points to `len` bytes, `out` to a call.
+cm_status cm_connect(cm_engine engine,
+                     const uint8_t *url,
+                     size_t len,
+                     uint64_t user,
+                     cm_call *out);
 
 // Gives the next bytes of a streamed body, of which `taken` are copied. `CM_AGAIN`: there is no
 // room; `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no

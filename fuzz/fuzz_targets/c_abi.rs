@@ -65,7 +65,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
     let cap = usize::from(with) % (BUFFER + 1);
     // SAFETY: each pointer is null or points to as much as its length says.
     let status = unsafe {
-        match operation % 17 {
+        match operation % 18 {
             0 => submit(ids, engine, with, more),
             1 => cm_read(engine, call, into, cap, &mut length),
             2 => cm_write(engine, call, into, cap, &mut length),
@@ -82,6 +82,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
             13 => cm_read(engine, call, std::ptr::null_mut(), cap, &mut length),
             14 => cm_submit(engine, std::ptr::null(), 0, &mut 0),
             15 => cm_get_metrics(engine, u32::from(more % 3), into, cap, &mut length),
+            16 => connect(ids, engine, with),
             // Rarely, since it takes a thread to begin and to end.
             _ if more % 8 == 0 => reopen(ids, engine, u32::from(with % 5)),
             _ => cm_status::CM_OK,
@@ -93,6 +94,17 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
         beyond.iter().all(|byte| *byte == GUARD),
         "written beyond the buffer"
     );
+}
+
+fn connect(ids: &Mutex<Ids>, engine: u64, with: u8) -> cm_status {
+    let url = URLS[usize::from(with % 4)];
+    let mut call = 0;
+    // SAFETY: both point to what the header says.
+    let status = unsafe { cm_connect(engine, url.as_ptr(), url.len(), 0, &mut call) };
+    if status == cm_status::CM_OK {
+        lock(ids).calls.push(call);
+    }
+    status
 }
 
 fn submit(ids: &Mutex<Ids>, engine: u64, with: u8, more: u8) -> cm_status {

@@ -18,7 +18,7 @@ namespace Commute.Client
             new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
         readonly Signal readable = new Signal(), writable = new Signal();
         readonly object gate = new object();
-        /// <summary>0 until <c>cm_submit</c> has returned.</summary>
+        /// <summary>0 until the call that started it has returned.</summary>
         ulong id;
         bool released;
         Exception failure;
@@ -32,10 +32,10 @@ namespace Commute.Client
             head.Task.ContinueWith(task => task.Exception, TaskContinuationOptions.OnlyOnFaulted);
         }
 
-        /// <summary>Learns its id, when <c>cm_submit</c> has returned.</summary>
+        /// <summary>Learns its id.</summary>
         public void Begin(ulong native) => Id = native;
 
-        /// <summary>Waits for the head of the response; returns its status.</summary>
+        /// <summary>Waits for the head of the response; returns its status. 0: a connection was opened.</summary>
         public Task<int> Head => head.Task;
 
         /// <summary>Writes a piece of the body, waiting for room. Returns false if no more of it is wanted.</summary>
@@ -152,6 +152,9 @@ namespace Commute.Client
                 failure = failure ?? why;
             if (why != null)
                 head.TrySetException(why);
+            else
+                // Only a call that opens a connection ends well without a head.
+                head.TrySetResult(0);
             readable.Set();
             writable.Set();
         }

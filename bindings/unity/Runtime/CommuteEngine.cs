@@ -4,6 +4,7 @@ using System.Net;
 using System.Runtime.InteropServices;
 using System.Text;
 using System.Threading;
+using System.Threading.Tasks;
 
 namespace Commute.Client
 {
@@ -170,8 +171,31 @@ namespace Commute.Client
                 thread.Join();
         }
 
-        /// <summary>Starts a call.</summary>
-        internal Call Submit(ref NativeRequest request)
+        /// <summary>
+        /// Opens a connection to the server of an <c>https</c> URL, or finds an open one, so that the next request
+        /// need not wait for it.
+        /// </summary>
+        /// <exception cref="CommuteException">None can be opened; says why.</exception>
+        public async Task ConnectAsync(Uri url)
+        {
+            var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
+            var call = Start((ulong user, out ulong native) =>
+                Native.cm_connect(id, text, (UIntPtr)text.Length, user, out native));
+            try
+            {
+                await call.Head.ConfigureAwait(false);
+            }
+            finally
+            {
+                call.Release();
+            }
+        }
+
+        /// <summary>Starts a call for a request.</summary>
+        internal Call Submit(NativeRequest request) =>
+            Start((ulong user, out ulong native) => Native.cm_submit(id, ref request, user, out native));
+
+        Call Start(Native.Starter start)
         {
             Call call;
             ulong user;
@@ -184,7 +208,7 @@ namespace Commute.Client
                 calls.Add(user, call);
             }
             ulong native;
-            var status = Native.cm_submit(id, ref request, user, out native);
+            var status = start(user, out native);
             if (status == (int)CommuteStatus.Ok)
             {
                 call.Begin(native);

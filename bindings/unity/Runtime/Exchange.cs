@@ -68,7 +68,7 @@ namespace Commute.Client
                     StreamedBytes = length,
                     Flags = request.Content != null && whole == null ? Native.Streamed : 0,
                 };
-                return engine.Submit(ref native);
+                return engine.Submit(native);
             }
         }
 

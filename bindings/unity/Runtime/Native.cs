@@ -95,6 +95,9 @@ namespace Commute.Client
         public static extern int cm_submit(ulong engine, ref NativeRequest request, ulong user, out ulong call);
 
         [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_connect(ulong engine, byte[] url, UIntPtr length, ulong user, out ulong call);
+
+        [DllImport(Library, CallingConvention = C)]
         public static extern int cm_write(ulong engine, ulong call, ref byte bytes, UIntPtr length, out UIntPtr taken);
 
         [DllImport(Library, CallingConvention = C)]
@@ -181,6 +184,8 @@ namespace Commute.Client
         }
 
         public delegate int Copier(byte[] into, UIntPtr cap, out UIntPtr length);
+
+        public delegate int Starter(ulong user, out ulong call);
 
         /// <summary>Names the file, the ABI and the folder that it belongs in.</summary>
         static string Expected()

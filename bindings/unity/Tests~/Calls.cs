@@ -29,6 +29,20 @@ namespace CommuteTests
             }
         }
 
+        public static async Task AConnectionIsOpenedBefore()
+        {
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)))
+            {
+                await engine.ConnectAsync(new Uri(Setting.Server));
+                using (var response = await client.GetAsync(new Uri(new Uri(Setting.Server), "health")))
+                    Expect.True(response.CommuteReport().Reused, "the connection that was opened before");
+                var failed = await Expect.Throws<CommuteException>(
+                    () => engine.ConnectAsync(new Uri("https://nowhere.invalid")));
+                Expect.Equal(CommuteStatus.Name, failed.Status);
+            }
+        }
+
         public static async Task ARequestWithoutAResponseHasAReport()
         {
             using (var client = Client(Setting.ForSite(), Setting.Site))

@@ -195,7 +195,7 @@ pub struct cm_event {
     pub status: cm_status,
     /// To which call.
     pub call: cm_call,
-    /// What `cm_submit` was given for this call. An event may come before `cm_submit` returns.
+    /// What `cm_submit` or `cm_connect` was given for this call. An event may come before they return.
     pub user: u64,
     /// By kind.
     pub number: u64,

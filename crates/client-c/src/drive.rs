@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{BodyWriter, Fault, Progress, Protocol, Report, Request, Response};
+use client::{BodyWriter, Connected, Fault, Progress, Protocol, Report, Request, Response};
 use http::{HeaderMap, Method};
 use tokio::sync::Semaphore;
 
@@ -90,6 +90,19 @@ pub(crate) async fn drive(
         biased;
         () = call.ended() => {}
         end = in_turn(call, permits, request, writer, limit) => call.end(end),
+    }
+}
+
+/// Runs a call that only opens a connection.
+pub(crate) async fn connect(
+    running: Running,
+    connected: impl Future<Output = Result<Connected, client::Error>>,
+) {
+    let call = &running.call;
+    tokio::select! {
+        biased;
+        () = call.ended() => {}
+        end = connected => call.end(end.map(drop).map_err(Failure::from)),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use crate::abi::cm_status;
 use crate::call::{Call, Failure};
 use crate::chains::Chains;
-use crate::drive::{Order, Running, Upload, drive, request};
+use crate::drive::{Order, Running, Upload, connect, drive, request};
 use crate::next_id;
 use crate::queue::Queue;
 
@@ -54,28 +54,45 @@ impl Engine {
         order: Order,
         user: u64,
         tell: impl FnOnce(u64),
-    ) -> cm_status {
+    ) -> Result<cm_status, cm_status> {
+        let streamed = matches!(order.body, Upload::Streamed(_));
+        let (client, running) = self.begin(user, streamed, tell)?;
+        let limit = order.limit;
+        let (request, writer) = request(&client, order, &running.call.progress);
+        client.spawn(drive(running, request, writer, limit));
+        Ok(cm_status::CM_OK)
+    }
+
+    /// Starts a call that only opens a connection to the origin of a URL.
+    pub(crate) fn connect(
+        self: &Arc<Self>,
+        url: &str,
+        user: u64,
+        tell: impl FnOnce(u64),
+    ) -> Result<cm_status, cm_status> {
+        let (client, running) = self.begin(user, false, tell)?;
+        client.spawn(connect(running, client.connect(url)));
+        Ok(cm_status::CM_OK)
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        user: u64,
+        streamed: bool,
+        tell: impl FnOnce(u64),
+    ) -> Result<(client::Engine, Running), cm_status> {
         let mut state = self.lock();
-        let Some(client) = state.client.clone() else {
-            return cm_status::CM_E_CLOSED;
-        };
+        let client = state.client.clone().ok_or(cm_status::CM_E_CLOSED)?;
         if state.calls.len() >= MAX_CALLS {
-            return cm_status::CM_E_TOO_MANY;
+            return Err(cm_status::CM_E_TOO_MANY);
         }
         let id = next_id();
-        let streamed = matches!(order.body, Upload::Streamed(_));
         let call = Call::new(id, user, streamed, Arc::clone(&self.queue));
         state.calls.insert(id, Arc::clone(&call));
         drop(state);
         tell(id);
-        let limit = order.limit;
-        let (request, writer) = request(&client, order, &call.progress);
-        let running = Running {
-            engine: Arc::clone(self),
-            call,
-        };
-        client.spawn(drive(running, request, writer, limit));
-        cm_status::CM_OK
+        let engine = Arc::clone(self);
+        Ok((client, Running { engine, call }))
     }
 
     pub(crate) fn call(&self, id: u64) -> Result<Arc<Call>, cm_status> {

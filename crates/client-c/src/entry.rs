@@ -102,7 +102,34 @@ pub unsafe extern "C" fn cm_submit(
         // SAFETY: as the caller promises.
         let order = read::argument(unsafe { read::request(request) })?;
         // SAFETY: not null, and as the caller promises.
-        Ok(engine.submit(order, user, |id| unsafe { out.write(id) }))
+        engine.submit(order, user, |id| unsafe { out.write(id) })
+    })
+}
+
+/// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need
+/// not wait for it. This is a call without a response: its only event is `CM_EVENT_DONE`, and no time but
+/// the engine's own limits it.
+///
+/// # Safety
+///
+/// `url` points to `len` bytes, `out` to a call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_connect(
+    engine: cm_engine,
+    url: *const u8,
+    len: usize,
+    user: u64,
+    out: *mut cm_call,
+) -> cm_status {
+    enter(engine, |engine| {
+        if out.is_null() {
+            return Err(cm_status::CM_E_ARGUMENT);
+        }
+        // SAFETY: as the caller promises.
+        let url = read::argument(unsafe { read::slice(url, len) })?;
+        let url = str::from_utf8(url).map_err(|_| cm_status::CM_E_ARGUMENT)?;
+        // SAFETY: not null, and as the caller promises.
+        engine.connect(url, user, |id| unsafe { out.write(id) })
     })
 }
 

@@ -7,14 +7,16 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use abi::{REQUEST, bytes, field, get, next, next_of, read, read_all, submit, text, wait, write};
+use abi::{
+    REQUEST, bytes, connect, field, get, next, next_of, read, read_all, submit, text, wait, write,
+};
 use common::{TestServer, start};
 use commute_client::cm_event_kind::{
     CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_HEAD, CM_EVENT_READABLE, CM_EVENT_WRITABLE,
 };
 use commute_client::cm_status::{
-    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_NAME,
-    CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
+    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_CONNECT,
+    CM_E_NAME, CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
 };
 use commute_client::*;
 use server::{Config, Fault};
@@ -47,6 +49,54 @@ async fn a_response_is_read_as_it_comes() {
     assert_eq!(cm_release(engine, call), CM_OK);
     assert_eq!(read(engine, call, 1), Err(CM_E_NO_CALL));
     assert_eq!(cm_engine_close(engine), CM_OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_was_opened_before_takes_the_request() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    let opening = connect(engine, &server.url("/"), 5).unwrap();
+    let done = next(engine);
+    assert_eq!(
+        (done.kind, done.status, done.call, done.user),
+        (CM_EVENT_DONE, CM_OK, opening, 5)
+    );
+    assert_eq!(read(engine, opening, 1), Err(CM_END));
+    let headers = text(engine, opening, cm_text::CM_TEXT_HEADERS);
+    assert_eq!(headers, Err(CM_END));
+    assert_eq!(cm_release(engine, opening), CM_OK);
+    let call = get(engine, &server.url("/bytes/10"), 0);
+    next_of(engine, CM_EVENT_DONE);
+    let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+    assert!(report.contains("\r\nreused: 1\r\n"), "{report}");
+    assert_eq!(cm_engine_close(engine), CM_OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_connected_says_why() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    // Nobody listens on a port that was just given back.
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    for (url, status) in [
+        (format!("https://localhost:{port}/"), CM_E_CONNECT),
+        ("https://nowhere.invalid/".to_owned(), CM_E_NAME),
+        ("http://localhost/".to_owned(), CM_E_ARGUMENT),
+    ] {
+        let call = connect(engine, &url, 0).unwrap();
+        let done = next(engine);
+        assert_eq!((done.kind, done.status), (CM_EVENT_DONE, status), "{url}");
+        assert!(
+            !text(engine, call, cm_text::CM_TEXT_ERROR)
+                .unwrap()
+                .is_empty()
+        );
+        assert_eq!(cm_release(engine, call), CM_OK);
+    }
+    assert_eq!(connect(0, "https://localhost/", 0), Err(CM_E_CLOSED));
+    cm_engine_close(engine);
 }
 
 #[tokio::test(flavor = "multi_thread")]

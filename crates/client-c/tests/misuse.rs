@@ -41,6 +41,13 @@ fn null_is_refused() {
             CM_E_ARGUMENT,
             "no method"
         );
+        let (latin1, out) = (b"https://\xe4/", &mut call);
+        assert_eq!(cm_connect(engine, null(), 9, 0, out), CM_E_ARGUMENT);
+        let not_utf8 = cm_connect(engine, latin1.as_ptr(), latin1.len(), 0, out);
+        assert_eq!(not_utf8, CM_E_ARGUMENT);
+        let url = "https://localhost/";
+        let nowhere = cm_connect(engine, url.as_ptr(), url.len(), 0, null_mut());
+        assert_eq!(nowhere, CM_E_ARGUMENT);
         assert_eq!(cm_write(engine, 1, null(), 0, null_mut()), CM_E_ARGUMENT);
         assert_eq!(cm_write(engine, 1, null(), 9, &mut length), CM_E_ARGUMENT);
         assert_eq!(

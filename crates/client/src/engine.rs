@@ -91,9 +91,17 @@ impl Engine {
     /// Opens a connection to the origin of a URL, by the fastest route and the engine's policy, or finds
     /// one that is open, so that the next request need not wait for one. Dropping the future lets go
     /// of it. If no connection can be opened, the error says why, as a request's would.
-    pub async fn connect(&self, url: &str) -> Result<Connected, Error> {
-        let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
-        self.inner.mailbox.connect(origin, self.inner.policy).await
+    pub fn connect(
+        &self,
+        url: &str,
+    ) -> impl Future<Output = Result<Connected, Error>> + Send + use<> {
+        let origin = origin_of(url);
+        // Not the engine, which would not end before the future.
+        let (mailbox, policy) = (self.inner.mailbox.clone(), self.inner.policy);
+        async move {
+            let (origin, _) = origin.map_err(Error::Invalid)?;
+            mailbox.connect(origin, policy).await
+        }
     }
 
     /// Tells that the default network is another one, or that there is none.

@@ -95,6 +95,15 @@ pub fn submit(engine: cm_engine, request: &cm_request, user: u64) -> Result<cm_c
     }
 }
 
+pub fn connect(engine: cm_engine, url: &str, user: u64) -> Result<cm_call, cm_status> {
+    let mut call = 0;
+    // SAFETY: both point to what the header says.
+    match unsafe { cm_connect(engine, url.as_ptr(), url.len(), user, &mut call) } {
+        cm_status::CM_OK => Ok(call),
+        status => Err(status),
+    }
+}
+
 pub fn get(engine: cm_engine, url: &str, user: u64) -> cm_call {
     let (method, url) = (bytes("GET"), bytes(url));
     let request = cm_request {
