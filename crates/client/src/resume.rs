@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderValue;
-use route::{Advice, Pace, Policy, Protocol, Transport};
+use route::{Advice, Fault, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
 
@@ -31,6 +31,8 @@ const MAX_VAIN: u32 = 3;
 pub(crate) struct Resuming {
     rest: Rest,
     position: u64,
+    /// Where the part that comes now ends; a server may send less or more of it than it said.
+    end: u64,
     pace: Pace,
     rival: Option<Rival>,
     /// Since the pace was last told, in waits that are over.
@@ -61,10 +63,11 @@ enum Came {
 
 impl Resuming {
     pub(crate) fn new(rest: Rest, position: u64) -> Self {
-        let pace = Pace::new(rest.length, position);
+        let (pace, end) = (Pace::new(rest.length, position), rest.length);
         Self {
             rest,
             position,
+            end,
             pace,
             rival: None,
             waited: Duration::ZERO,
@@ -106,10 +109,10 @@ impl Resuming {
             match came {
                 Came::This(Ok(Some(bytes))) => {
                     self.vain = 0;
-                    let bytes = self.up_to_rival(bytes);
+                    let bytes = self.up_to_end(bytes, stream);
                     self.position += bytes.len() as u64;
                     let advice = self.pace.received(bytes.len() as u64, waited);
-                    self.held = Some(bytes);
+                    self.held = (!bytes.is_empty()).then_some(bytes);
                     self.follow(advice, stream, report).await;
                 }
                 Came::Nothing => {
@@ -117,16 +120,13 @@ impl Resuming {
                     let advice = self.pace.received(0, waited);
                     self.follow(advice, stream, report).await;
                 }
-                Came::This(Ok(None)) => return Ok(None),
-                Came::This(Err(error)) => {
-                    self.stay();
-                    self.ask_again(error)?;
-                }
+                Came::This(Ok(None)) if self.position == self.rest.length => return Ok(None),
+                Came::This(Ok(None)) => self.broke_off(too_short())?,
+                Came::This(Err(error)) => self.broke_off(error)?,
                 Came::Other(Ok(Some(bytes))) => {
                     let advice = self.pace.other_received(bytes.len() as u64, waited);
                     if let Some(rival) = &mut self.rival {
-                        rival.ahead_bytes += bytes.len() as u64;
-                        rival.ahead.push_back(bytes);
+                        rival.keep(bytes, self.rest.length);
                     }
                     self.follow(advice, stream, report).await;
                 }
@@ -171,6 +171,11 @@ impl Resuming {
             }
         })
         .await
+    }
+
+    fn broke_off(&mut self, error: Error) -> Result<(), Error> {
+        self.stay();
+        self.ask_again(error)
     }
 
     /// Asks for the rest where the body broke off, unless that was in vain too often.
@@ -228,6 +233,7 @@ impl Resuming {
             return self.stay();
         }
         rival.wins = true;
+        self.end = rival.from;
         self.pace.settled(self.position);
         let faster = transport(report).other();
         let (origin, mailbox) = (self.rest.outbound.origin.clone(), &self.rest.mailbox);
@@ -242,18 +248,19 @@ impl Resuming {
 
     fn stay(&mut self) {
         self.rival = None;
+        self.end = self.rest.length;
         self.pace.settled(self.position);
     }
 
-    /// Cuts a piece off where the rival takes over.
-    fn up_to_rival(&self, bytes: Bytes) -> Bytes {
-        match &self.rival {
-            Some(rival) if rival.wins => {
-                let room = rival.from.saturating_sub(self.position);
-                bytes.slice(..bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX)))
-            }
-            _ => bytes,
+    /// Cuts a piece off at the end of its part; nothing more is taken from there.
+    fn up_to_end(&self, bytes: Bytes, stream: &mut Stream) -> Bytes {
+        let room = self.end.saturating_sub(self.position);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        if bytes.len() <= room {
+            return bytes;
         }
+        *stream = Stream::ended();
+        bytes.slice(..room)
     }
 
     /// Lets the rival take over if its time has come; returns what it has already brought.
@@ -272,6 +279,7 @@ impl Resuming {
             }
         }
         let rival = self.rival.take()?;
+        self.end = self.rest.length;
         match rival.state {
             RivalState::Comes(coming) => {
                 let resumed;
@@ -294,6 +302,14 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         *self.waited += self.began.elapsed();
+    }
+}
+
+/// A part is shorter than the server said.
+fn too_short() -> Error {
+    Error::Failed {
+        fault: Fault::Protocol,
+        may_have_acted: true,
     }
 }
 

@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
+mod common;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use client::{Engine, Policy, Trust};
+use client::Policy;
+use common::by_hand::{Listener, self_signed};
 use http::{Method, Response, StatusCode};
-use rustls::ServerConfig;
-use rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
+use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 /// RFC 9113 section 6.
@@ -24,32 +24,12 @@ const END_STREAM_AND_HEADERS: u8 = 5;
 /// `:status: 200` by its index in HPACK's static table (RFC 7541 appendix A).
 const STATUS_200: &[u8] = &[0x88];
 
-/// A certificate for localhost, and an engine's builder that trusts it.
-fn server(alpn: &[u8], policy: Policy) -> (ServerConfig, client::Builder) {
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
-    let mut config =
-        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![own.cert.der().clone()], key.into())
-            .unwrap();
-    config.alpn_protocols = vec![alpn.to_vec()];
-    let engine = Engine::builder()
-        .trust(Trust::Roots(own.cert.pem().into_bytes()))
-        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
-        .policy(policy);
-    (config, engine)
-}
-
 /// HTTP/2, frame by frame.
 struct H2(TlsStream<TcpStream>);
 
 impl H2 {
-    async fn accept(listener: &TcpListener, tls: &TlsAcceptor) -> Self {
-        let (tcp, _) = listener.accept().await.unwrap();
-        let mut h2 = Self(tls.accept(tcp).await.unwrap());
+    async fn accept(listener: &Listener) -> Self {
+        let mut h2 = Self(listener.accept().await);
         let mut preface = [0; 24];
         h2.0.read_exact(&mut preface).await.unwrap();
         h2.write(SETTINGS, 0, 0, &[]).await;
@@ -86,24 +66,20 @@ impl H2 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_http_2_did_not_take_is_sent_on_another_connection() {
-    let (config, engine) = server(b"h2", Policy::H2);
-    let tls = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        listener.local_addr().unwrap().port()
-    );
+    let (config, engine) = self_signed(&[b"h2"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
     let (said, came) = tokio::sync::oneshot::channel();
     let (go_on, gone_on) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {
-        let mut first = H2::accept(&listener, &tls).await;
+        let mut first = H2::accept(&listener).await;
         let taken = first.request().await.unwrap();
         said.send(()).unwrap();
         first.request().await.unwrap();
         // The last stream that was taken, and no error.
         let payload = [taken.to_be_bytes(), [0; 4]].concat();
         first.write(GOAWAY, 0, 0, &payload).await;
-        let mut second = H2::accept(&listener, &tls).await;
+        let mut second = H2::accept(&listener).await;
         for _ in 0..2 {
             let stream = second.request().await.unwrap();
             second.answer(stream).await;
@@ -114,7 +90,7 @@ async fn what_http_2_did_not_take_is_sent_on_another_connection() {
         assert_eq!(first.request().await, None);
         second.request().await;
     });
-    let engine = engine.build().unwrap();
+    let engine = engine.policy(Policy::H2).build().unwrap();
     let post = || engine.request(Method::POST, &url).body("once");
     let taken = tokio::spawn(post().send());
     came.await.unwrap();
@@ -132,7 +108,7 @@ async fn what_http_2_did_not_take_is_sent_on_another_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_http_3_did_not_take_is_sent_on_another_connection() {
-    let (config, engine) = server(b"h3", Policy::H3);
+    let (config, engine) = self_signed(&[b"h3"]);
     let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
     let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -182,7 +158,7 @@ async fn what_http_3_did_not_take_is_sent_on_another_connection() {
         refuses.await.unwrap();
         second.accept().await.ok();
     });
-    let engine = engine.build().unwrap();
+    let engine = engine.policy(Policy::H3).build().unwrap();
     let post = || engine.request(Method::POST, &url).body("once");
     let taken = tokio::spawn(post().send());
     goes_away.await.unwrap();

@@ -55,6 +55,17 @@ impl Rival {
         self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
     }
 
+    /// Keeps a piece until it takes over, up to the end of the body.
+    pub(super) fn keep(&mut self, mut bytes: Bytes, length: u64) {
+        let room = length.saturating_sub(self.from + self.ahead_bytes);
+        if bytes.len() as u64 > room {
+            self.state = RivalState::Ended;
+            bytes.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+        }
+        self.ahead_bytes += bytes.len() as u64;
+        self.ahead.push_back(bytes);
+    }
+
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if let RivalState::Asked(asked) = &mut self.state {
             self.state = RivalState::Comes(Box::new(asked.await?));

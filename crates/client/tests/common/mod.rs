@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
+pub mod by_hand;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,0 +1,137 @@
+//! Servers that send less or more of a range than they say.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use client::{Error, Fault};
+use common::by_hand::{Listener, self_signed};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+const LENGTH: usize = 1_000;
+/// What comes of the whole body before it breaks off.
+const FIRST: usize = 300;
+
+/// Serves a body that breaks off; `part` says how many bytes of the rest to send, given how many are asked
+/// for and how often that was before. Returns the URL, and the number of ranges asked for.
+async fn server(part: fn(usize, usize) -> usize) -> (String, client::Builder, Arc<AtomicUsize>) {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let (url, ranges) = (listener.url(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&ranges);
+    tokio::spawn(async move {
+        loop {
+            let stream = BufReader::new(listener.accept().await);
+            tokio::spawn(answer(stream, part, Arc::clone(&count)));
+        }
+    });
+    (url, engine, ranges)
+}
+
+async fn answer(
+    mut stream: BufReader<TlsStream<TcpStream>>,
+    part: fn(usize, usize) -> usize,
+    count: Arc<AtomicUsize>,
+) {
+    let body = body();
+    loop {
+        let mut from = None;
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
+                return;
+            }
+            if let Some(range) = line.strip_prefix("range: bytes=") {
+                from = Some(range.split('-').next().unwrap().parse::<usize>().unwrap());
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let validator = "etag: \"1\"\r\naccept-ranges: bytes\r\n";
+        let Some(from) = from else {
+            let head = format!("HTTP/1.1 200 OK\r\n{validator}content-length: {LENGTH}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&body[..FIRST]).await.unwrap();
+            stream.flush().await.unwrap();
+            return;
+        };
+        let sent = part(LENGTH - from, count.fetch_add(1, Ordering::Relaxed));
+        let last = LENGTH - 1;
+        let head = format!(
+            "HTTP/1.1 206 Partial Content\r\n{validator}content-range: bytes {from}-{last}/{LENGTH}\r\n\
+             transfer-encoding: chunked\r\n\r\n"
+        );
+        let mut answer = head.into_bytes();
+        if sent > 0 {
+            answer.extend(format!("{sent:x}\r\n").into_bytes());
+            answer.extend(body.iter().cycle().skip(from).take(sent));
+            answer.extend_from_slice(b"\r\n");
+        }
+        answer.extend_from_slice(b"0\r\n\r\n");
+        // Of a body that is too long the client does not read the end.
+        if stream.write_all(&answer).await.is_err() || stream.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn body() -> Vec<u8> {
+    (0..LENGTH).map(|i| (i % 251) as u8).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_too_short_is_no_end() {
+    let (url, engine, ranges) = server(|asked, _| asked.min(200)).await;
+    let engine = engine.build().unwrap();
+    let whole = engine.get(&url).send().await.unwrap().bytes(LENGTH).await;
+    assert!(whole.unwrap() == body());
+    assert_eq!(ranges.load(Ordering::Relaxed), 4, "of 700 bytes, 200 each");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_too_long_is_cut_off() {
+    let (url, engine, _) = server(|asked, _| asked + 400).await;
+    let engine = engine.build().unwrap();
+    let whole = engine
+        .get(&url)
+        .send()
+        .await
+        .unwrap()
+        .bytes(2 * LENGTH)
+        .await;
+    assert!(whole.unwrap() == body());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_without_a_byte_end_in_an_error() {
+    let (url, engine, ranges) = server(|_, _| 0).await;
+    let engine = engine.build().unwrap();
+    let error = engine.get(&url).send().await.unwrap().bytes(LENGTH).await;
+    let fault = Fault::Protocol;
+    let expected = Error::Failed {
+        fault,
+        may_have_acted: true,
+    };
+    assert_eq!(error, Err(expected));
+    assert_eq!(ranges.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_download_has_the_length_that_the_server_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in [
+        (|asked, _| asked.min(200)) as fn(usize, usize) -> usize,
+        |asked, _| asked + 400,
+    ] {
+        let (url, engine, _) = server(part).await;
+        let to = folder.path().join("file");
+        let engine = engine.build().unwrap();
+        let done = engine.get(&url).download(&to).await.unwrap();
+        assert_eq!(done.bytes, LENGTH as u64);
+        assert!(std::fs::read(&to).unwrap() == body());
+    }
+}
