@@ -1,4 +1,4 @@
-//! Whether anything came on a TCP connection, by what the kernel tells.
+//! Whether anything came on a TCP connection, and whether anything should have, by what the kernel tells.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -16,15 +16,23 @@ pub(crate) struct Heard {
 struct Info {
     /// Since the last segment.
     silent_for: Duration,
+    /// Whether data or a keep-alive is not acknowledged.
+    owed: bool,
     rtt: Duration,
     rttvar: Duration,
 }
 
 impl Heard {
+    /// As of the last sample.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     pub(crate) fn sample(&mut self, socket: BorrowedFd<'_>) -> PathSample {
         let info = read(socket).unwrap_or(Info {
             // Where the kernel tells nothing, a connection is never suspected.
             silent_for: Duration::ZERO,
+            owed: false,
             rtt: Duration::ZERO,
             rttvar: Duration::ZERO,
         });
@@ -37,6 +45,7 @@ impl Heard {
         }
         PathSample {
             received: self.count,
+            owed: info.owed,
             srtt: info.rtt,
             rttvar: info.rttvar,
         }
@@ -65,6 +74,7 @@ fn read(socket: BorrowedFd<'_>) -> Option<Info> {
         let silent_ms = info.tcpi_last_data_recv.min(info.tcpi_last_ack_recv);
         Info {
             silent_for: Duration::from_millis(u64::from(silent_ms)),
+            owed: info.tcpi_unacked > 0 || info.tcpi_probes > 0,
             rtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
             rttvar: Duration::from_micros(u64::from(info.tcpi_rttvar)),
         }

@@ -144,6 +144,10 @@ pub enum Replay {
 pub struct PathSample {
     /// Datagrams or segments received since the connection began.
     pub received: u64,
+    /// Whether something was sent that the peer must acknowledge and has not. Without that, silence says
+    /// nothing about the path. QUIC can always send such a thing
+    /// ([`Command::Probe`](crate::Command::Probe)); TCP's kernel sends it when it pleases.
+    pub owed: bool,
     /// Smoothed RTT.
     pub srtt: Duration,
     /// Its variation.

@@ -54,8 +54,12 @@ enum State {
         at: Moment,
         answered: usize,
     },
-    /// A probe was sent; its answer is looked for `at`.
-    Probed { at: Moment, answered: usize },
+    /// A probe was sent, or will be if nothing is `owed` yet; its answer is looked for `at`.
+    Probed {
+        at: Moment,
+        answered: usize,
+        owed: bool,
+    },
     /// It had no answer; the next nudge is due `at`.
     Silent { at: Moment, nudges: u32 },
 }
@@ -67,6 +71,7 @@ impl Watch {
             state: State::Idle,
             sample: PathSample {
                 received,
+                owed: false,
                 srtt,
                 rttvar,
             },
@@ -142,13 +147,20 @@ impl Watch {
                 Step::Wait
             }
             State::Awaited { answered, .. } => {
-                let at = now + self.silence();
-                self.state = State::Probed { at, answered };
+                self.ask(answered, sample.owed, now);
                 Step::Probe
             }
             State::Probed { answered, .. } if came => {
                 self.await_packets(now, answered + 1, now);
                 Step::Alive
+            }
+            State::Probed {
+                answered,
+                owed: false,
+                ..
+            } => {
+                self.ask(answered, sample.owed, now);
+                Step::Probe
             }
             State::Probed { .. } => self.nudge(0, now),
             State::Silent { .. } if came => {
@@ -157,6 +169,12 @@ impl Watch {
             }
             State::Silent { nudges, .. } => self.nudge(nudges, now),
         }
+    }
+
+    /// The path is asked; its answer has as long to come.
+    fn ask(&mut self, answered: usize, owed: bool, now: Moment) {
+        let at = now + self.silence();
+        self.state = State::Probed { at, answered, owed };
     }
 
     fn await_packets(&mut self, since: Moment, answered: usize, now: Moment) {
@@ -207,6 +225,7 @@ mod tests {
         let (srtt, rttvar) = (Duration::from_millis(50), Duration::from_millis(5));
         PathSample {
             received,
+            owed: true,
             srtt,
             rttvar,
         }
@@ -262,6 +281,27 @@ mod tests {
                 _ => due = watch.deadline(),
             }
         }
+    }
+
+    #[test]
+    fn a_path_that_owes_nothing_is_not_suspected() {
+        let nothing_owed = PathSample {
+            owed: false,
+            ..sample(1)
+        };
+        let mut watch = Watch::new();
+        watch.look(nothing_owed, at(0));
+        watch.begin(at(0));
+        while let Some(due) = watch.deadline().filter(|due| *due <= at(60_000)) {
+            let step = watch.look(nothing_owed, due);
+            assert!(matches!(step, Step::Wait | Step::Probe), "{step:?}");
+        }
+        // The kernel sends something, and gets no answer for half a second.
+        let due = watch.deadline().unwrap();
+        assert_eq!(watch.look(sample(1), due), Step::Probe);
+        let next = watch.deadline().unwrap();
+        assert_eq!(next.since(due), MIN_SILENCE);
+        assert_eq!(watch.look(sample(1), next), Step::Nudge);
     }
 
     #[test]

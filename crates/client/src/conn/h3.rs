@@ -128,6 +128,8 @@ impl Conn {
         let (srtt, rttvar) = (stats.path.rtt, stats.path.rtt / 4);
         PathSample {
             received: stats.udp_rx.datagrams,
+            // A probe always is.
+            owed: true,
             srtt,
             rttvar,
         }

@@ -94,9 +94,7 @@ impl Conn {
     pub(crate) fn probe(&mut self) {
         match self {
             Self::H3(conn) => conn.probe(),
-            // HTTP/2's pings are sent by themselves; a TCP connection with data under way repeats
-            // it until it is acknowledged.
-            Self::Tcp(_) => {}
+            Self::Tcp(conn) => conn.probe(),
         }
     }
 

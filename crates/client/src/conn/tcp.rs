@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use route::{Fault, PathSample, Protocol};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{HandshakeKind, ProtocolVersion};
+use socket2::TcpKeepalive;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
@@ -29,12 +30,16 @@ use crate::tls::Tls;
 const PING: Duration = Duration::from_secs(3);
 /// Data that is not acknowledged for so long ends the connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The shortest time without a segment after which kernels ask for one.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Conn {
     sender: Sender,
     /// The same socket, for what the kernel knows of it.
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     heard: tcp_info::Heard,
+    /// Segments that had come when the kernel was told to ask for one; nothing if it was not.
+    asked: Option<u64>,
     is_tls13: bool,
     chain: Vec<CertificateDer<'static>>,
 }
@@ -105,8 +110,9 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     };
     let conn = Conn {
         sender,
-        socket,
+        socket: Arc::new(socket),
         heard: tcp_info::Heard::default(),
+        asked: None,
         is_tls13,
         chain,
     };
@@ -133,18 +139,57 @@ impl Conn {
 
     /// Sends a request and reports its response.
     pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
-        let sender = self.sender.clone();
+        let (sender, kept_alive) = (self.sender.clone(), KeptAlive(Arc::clone(&self.socket)));
         async move {
             match run(&exchange, sender).await {
                 Ok(bytes) => exchange.done(bytes),
                 Err(failure) => exchange.failed(&failure),
             }
+            drop(kept_alive);
         }
     }
 
     pub(crate) fn sample(&mut self) -> PathSample {
-        self.heard.sample(self.socket.as_fd())
+        let sample = self.heard.sample(self.socket.as_fd());
+        if self
+            .asked
+            .is_some_and(|received| received < sample.received)
+        {
+            // Once is enough for now; the kernel would go on.
+            self.asked = None;
+            keep_alive(&self.socket, false);
+        }
+        sample
     }
+
+    /// Lets the kernel ask for a sign of life. Data that is not acknowledged is repeated anyway; a peer
+    /// that has acknowledged the request and says nothing must answer this.
+    pub(crate) fn probe(&mut self) {
+        self.asked = Some(self.heard.count());
+        keep_alive(&self.socket, true);
+    }
+}
+
+/// Ends what [`Conn::probe`] began when a request ends: an idle connection must not wake the device. If
+/// another request waits, its next probe begins it anew.
+struct KeptAlive(Arc<OwnedFd>);
+
+impl Drop for KeptAlive {
+    fn drop(&mut self) {
+        keep_alive(&self.0, false);
+    }
+}
+
+fn keep_alive(socket: &OwnedFd, on: bool) {
+    let socket = socket2::SockRef::from(socket);
+    let set = if on {
+        let often = TcpKeepalive::new();
+        socket.set_tcp_keepalive(&often.with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE))
+    } else {
+        socket.set_keepalive(false)
+    };
+    // Without it a path that dies is noticed later.
+    set.ok();
 }
 
 async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {

@@ -121,6 +121,8 @@ pub struct Socket {
     pub origin: Origin,
     pub ready: bool,
     received: u64,
+    /// Since when the peer of a TCP connection owes an acknowledgement.
+    owed_at: Option<Moment>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -361,8 +363,10 @@ impl World {
             Command::Sample(conn) => {
                 let socket = &self.conns[&conn];
                 let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);
+                let owed = socket.owed_at.is_some_and(|at| at <= self.now);
                 let sample = PathSample {
                     received,
+                    owed: owed || socket.over == Transport::Quic,
                     srtt,
                     rttvar,
                 };
@@ -372,8 +376,15 @@ impl World {
                 self.nudges += u32::from(matches!(command, Command::Nudge(_)));
                 let over = self.conns[&conn].over;
                 let stalls = self.server(over).way == Way::Stalls;
+                // A kernel's keep-alive goes out once nothing has come for a second.
+                let wait = match over {
+                    Transport::Quic => Duration::ZERO,
+                    Transport::Tcp => Duration::from_millis(500),
+                };
                 if self.passes(over, self.now) && !stalls {
-                    self.later(self.rtt, Happening::Packet(conn.0));
+                    self.later(wait + self.rtt, Happening::Packet(conn.0));
+                } else if let Some(socket) = self.conns.get_mut(&conn) {
+                    socket.owed_at.get_or_insert(self.now + wait);
                 }
             }
         }
@@ -385,6 +396,7 @@ impl World {
             origin,
             ready: false,
             received: 0,
+            owed_at: None,
         };
         assert!(self.conns.insert(conn, socket).is_none());
         *self.opened.entry(over).or_default() += 1;
@@ -431,6 +443,9 @@ impl World {
         log.sends.push((self.now, conn));
         let server = self.server(over);
         if !self.passes(over, self.now) || server.way == Way::Stalls {
+            if let Some(socket) = self.conns.get_mut(&conn) {
+                socket.owed_at.get_or_insert(self.now);
+            }
             return;
         }
         let mut ms = server.median_ms * (server.spread * self.rng.normal()).exp();
@@ -552,6 +567,7 @@ impl World {
     fn received(&mut self, id: u64) -> ConnId {
         if let Some(socket) = self.conns.get_mut(&ConnId(id)) {
             socket.received += 1;
+            socket.owed_at = None;
         }
         ConnId(id)
     }
