@@ -138,8 +138,8 @@ pub struct Arm {
     /// Name of the server that is not commute's own, or the URL of the user's own; absent for commute's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What was wrong with the server's HTTP/3: `no-quic`, `quic-stall`, `quic-garbage` or
-    /// `false-alt-svc`; absent if nothing was.
+    /// What was wrong with the server's HTTP/3: `no-quic`, `quic-stall`, `quic-garbage`,
+    /// `quic-reset` or `false-alt-svc`; absent if nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// Packet threshold of the server's QUIC loss detection; absent for its default.

@@ -156,6 +156,8 @@ pub enum QuicFault {
     Stall,
     /// Every datagram is answered with random bytes.
     Garbage,
+    /// Handshakes succeed, and every request is reset.
+    Reset,
 }
 
 /// A congestion control of quinn.

@@ -15,6 +15,7 @@ use quinn::VarInt;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use crate::accounting::RequestAccounting;
 use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
 use crate::early::EarlyStreams;
@@ -113,6 +114,12 @@ impl RequestTask {
             return;
         };
         let early = self.early.contains(stream.id().into_inner());
+        if self.shared.resets_quic {
+            let (head, ()) = request.into_parts();
+            RequestAccounting::start(&self.context, &head, early).finish_unanswered();
+            // Dropped before its end, the stream is reset.
+            return;
+        }
         let (mut send, recv) = stream.split();
         let request = request.map(|()| Http3RequestBody {
             stream: recv,

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::answers;
 use crate::auth::{self, Authenticator};
-use crate::config::Config;
+use crate::config::{Config, QuicFault};
 use crate::credentials::Credentials;
 use crate::error::ServerError;
 use crate::garbage;
@@ -94,6 +94,7 @@ impl Server {
             router: auth::require(router, authenticator),
             connection_permits: Arc::new(Semaphore::new(config.limits.connections)),
             limits: config.limits,
+            resets_quic: config.quic_fault == Some(QuicFault::Reset),
             log: log_writer,
             chain_bytes: settings.chain_bytes,
             connections: AtomicU64::new(0),

@@ -34,6 +34,8 @@ use crate::rejection::Rejection;
 pub(crate) struct Shared {
     pub(crate) router: Router,
     pub(crate) limits: Limits,
+    /// Whether every request over QUIC is reset.
+    pub(crate) resets_quic: bool,
     pub(crate) log: LogWriter,
     pub(crate) chain_bytes: u64,
     /// One permit per connection that may still be accepted.

@@ -109,6 +109,28 @@ async fn stalled_quic_accepts_requests_and_sends_nothing_any_more() {
     assert_eq!(ids, [1, 2, 3, 4, 5]);
 }
 
+#[tokio::test]
+async fn resetting_quic_accepts_requests_and_resets_each() {
+    let server = start(QuicFault::Reset).await;
+    let tls = client::tls(&server);
+    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).unwrap();
+    let connecting = client::quic_from(&endpoint, server.address, &tls).unwrap();
+    let mut http = client::h3(connecting.await.unwrap()).await.unwrap();
+    for id in [1, 2] {
+        let response = http.send(request("POST", "/echo", id, BODY));
+        let outcome = tokio::time::timeout(ANSWER_LIMIT, response).await.unwrap();
+        assert!(outcome.is_err(), "request {id} has an answer");
+    }
+    tcp_is_answered(&server).await;
+    let log = server.stop().await;
+    let requests = log.requests();
+    let over_quic = requests.iter().filter(|request| request.protocol == "h3");
+    let seen: Vec<_> = over_quic
+        .map(|request| (request.id, request.status))
+        .collect();
+    assert_eq!(seen, [(Some(1), 0), (Some(2), 0)]);
+}
+
 async fn is_not_answered(http: &mut H3, id: u32) {
     let response = http.send(request("POST", "/echo", id, BODY));
     let outcome = tokio::time::timeout(LONG, response).await;

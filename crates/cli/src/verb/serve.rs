@@ -103,6 +103,9 @@ pub(crate) struct Args {
     /// Answer UDP datagrams with random bytes
     #[arg(long, group = "quic_fault")]
     quic_garbage: bool,
+    /// Complete QUIC handshakes and accept requests, but reset each
+    #[arg(long, group = "quic_fault")]
+    quic_reset: bool,
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -222,12 +225,14 @@ impl Args {
             answers: answers.context("--answers")?.unwrap_or_default(),
             faults: self.inject.into_iter().collect(),
             reject_tickets: self.reject_tickets,
-            quic_fault: match (self.no_quic, self.quic_stall, self.quic_garbage) {
-                (true, ..) => Some(QuicFault::Absent),
-                (_, true, _) => Some(QuicFault::Stall),
-                (.., true) => Some(QuicFault::Garbage),
-                _ => None,
-            },
+            quic_fault: [
+                (self.no_quic, QuicFault::Absent),
+                (self.quic_stall, QuicFault::Stall),
+                (self.quic_garbage, QuicFault::Garbage),
+                (self.quic_reset, QuicFault::Reset),
+            ]
+            .into_iter()
+            .find_map(|(given, fault)| given.then_some(fault)),
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
                 Control::Reno => Congestion::NewReno,

@@ -14,7 +14,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("congestion", "cubic or bbr"),
     (
         "fault",
-        "none, no-quic, quic-stall, quic-garbage or false-alt-svc",
+        "none, no-quic, quic-stall, quic-garbage, quic-reset or false-alt-svc",
     ),
     ("key", "p256 or rsa-2048"),
     ("security", "tls, mtls or none"),

@@ -17,6 +17,8 @@ pub enum ServerFault {
     QuicStall,
     /// Every datagram is answered with random bytes.
     QuicGarbage,
+    /// Handshakes succeed, and every request is reset.
+    QuicReset,
     /// Alt-Svc offers HTTP/3 on a port where nobody listens; on the server's own it works.
     FalseAltSvc,
 }
@@ -28,6 +30,7 @@ impl ServerFault {
             Self::NoQuic => "no-quic",
             Self::QuicStall => "quic-stall",
             Self::QuicGarbage => "quic-garbage",
+            Self::QuicReset => "quic-reset",
             Self::FalseAltSvc => "false-alt-svc",
         }
     }
