@@ -65,7 +65,7 @@ pub use metrics::{Arms, Measured, Metrics};
 pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
-pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Why};
+pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Transport, Why};
 #[cfg(feature = "sign")]
 pub use sign::Key;
 pub use tls::{CheckChain, Identity, Trust};

@@ -23,8 +23,10 @@ use rival::{Rival, RivalState, pinned};
 
 pub(crate) use rest::{Rest, resumable};
 
-/// How often in a row the rest is asked for at most without getting a byte.
+/// How often in a row the rest is asked for at most without getting much of it.
 const MAX_VAIN: u32 = 3;
+/// A part that breaks off before this many bytes was asked for in vain.
+const MIN_PROGRESS_BYTES: u64 = 64 << 10;
 
 /// A body that can be resumed, in its order. Whoever reads it may stop waiting at any moment, so
 /// whatever must not begin anew lives here.
@@ -43,8 +45,10 @@ pub(crate) struct Resuming {
     held: Option<Bytes>,
     /// Ends a wait, so that a body of which nothing comes is noticed.
     tick: Option<oneshot::Receiver<()>>,
-    /// How often in a row the rest was asked for without getting a byte.
+    /// How often in a row the rest was asked for without getting much of it.
     vain: u32,
+    /// Where the part that comes now began.
+    from: u64,
 }
 
 struct Asking {
@@ -75,6 +79,7 @@ impl Resuming {
             held: None,
             tick: None,
             vain: 0,
+            from: position,
         }
     }
 
@@ -108,7 +113,6 @@ impl Resuming {
             let waited = std::mem::take(&mut self.waited);
             match came {
                 Came::This(Ok(Some(bytes))) => {
-                    self.vain = 0;
                     let bytes = self.up_to_end(bytes, stream);
                     self.position += bytes.len() as u64;
                     let advice = self.pace.received(bytes.len() as u64, waited);
@@ -121,8 +125,8 @@ impl Resuming {
                     self.follow(advice, stream, report).await;
                 }
                 Came::This(Ok(None)) if self.position == self.rest.length => return Ok(None),
-                Came::This(Ok(None)) => self.broke_off(too_short())?,
-                Came::This(Err(error)) => self.broke_off(error)?,
+                Came::This(Ok(None)) => self.broke_off(too_short(), report)?,
+                Came::This(Err(error)) => self.broke_off(error, report)?,
                 Came::Other(Ok(Some(bytes))) => {
                     let advice = self.pace.other_received(bytes.len() as u64, waited);
                     if let Some(rival) = &mut self.rival {
@@ -173,19 +177,28 @@ impl Resuming {
         .await
     }
 
-    fn broke_off(&mut self, error: Error) -> Result<(), Error> {
+    /// Asks for the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
+    fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
-        self.ask_again(error)
+        if self.position >= self.from + MIN_PROGRESS_BYTES {
+            self.vain = 0;
+        }
+        let policy = match (self.rest.outbound.ask.policy, transport(report)) {
+            (Policy::Adaptive | Policy::Race, Transport::Quic) => Policy::H2,
+            (policy, _) => policy,
+        };
+        self.ask_again(error, policy)
     }
 
     /// Asks for the rest where the body broke off, unless that was in vain too often.
-    fn ask_again(&mut self, error: Error) -> Result<(), Error> {
+    fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
         if !matches!(error, Error::Failed { .. }) || self.vain >= MAX_VAIN {
             return Err(error);
         }
         self.vain += 1;
+        self.from = self.position;
         let part = self.position..self.rest.length;
-        let answer = Box::pin(self.rest.ask(part, self.rest.outbound.ask.policy));
+        let answer = Box::pin(self.rest.ask(part, policy));
         self.asking = Some(Asking { error, answer });
         Ok(())
     }
@@ -205,7 +218,10 @@ impl Resuming {
                 self.rest.note(report, &resumed);
                 Ok(Some(stream))
             }
-            Err(_) => self.ask_again(asking.error).map(|()| None),
+            Err(_) => {
+                let policy = self.rest.outbound.ask.policy;
+                self.ask_again(asking.error, policy).map(|()| None)
+            }
         }
     }
 

@@ -77,6 +77,27 @@ async fn a_request_on_a_path_that_dies_is_sent_again_over_tcp() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_requests_on_a_path_that_dies_are_sent_again_over_tcp() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let health = server.url("/health");
+    let engine = server.trusting().hint_h3_on(&health, path.port).build();
+    let engine = engine.unwrap();
+    let first = engine.get(&health).send().await.unwrap();
+    assert_eq!(first.report().protocol, Protocol::H3);
+    first.bytes(MIB).await.unwrap();
+    path.die();
+    // Long before the connection's idle time is over, which would end them, too.
+    let limit = Duration::from_secs(15);
+    let get = || engine.get(&health).time_limit(limit).send();
+    let requests = futures_util::future::join_all((0..20).map(|_| get())).await;
+    for rescued in requests {
+        let report = rescued.unwrap().report().clone();
+        assert_eq!((report.protocol, report.attempts), (Protocol::H2, 2));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_must_not_be_repeated_is_not() {
     let server = start(Config::default()).await;
     let path = Path::to(server.address).await;

@@ -11,9 +11,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-const LENGTH: usize = 1_000;
+const LENGTH: usize = 1_000_000;
 /// What comes of the whole body before it breaks off.
-const FIRST: usize = 300;
+const FIRST: usize = 300_000;
 
 /// Serves a body that breaks off; `part` says how many bytes of the rest to send, given how many are asked
 /// for and how often that was before. Returns the URL, and the number of ranges asked for.
@@ -85,16 +85,16 @@ fn body() -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_part_that_is_too_short_is_no_end() {
-    let (url, engine, ranges) = server(|asked, _| asked.min(200)).await;
+    let (url, engine, ranges) = server(|asked, _| asked.min(200_000)).await;
     let engine = engine.build().unwrap();
     let whole = engine.get(&url).send().await.unwrap().bytes(LENGTH).await;
     assert!(whole.unwrap() == body());
-    assert_eq!(ranges.load(Ordering::Relaxed), 4, "of 700 bytes, 200 each");
+    assert_eq!(ranges.load(Ordering::Relaxed), 4, "of 700 kB, 200 each");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_part_that_is_too_long_is_cut_off() {
-    let (url, engine, _) = server(|asked, _| asked + 400).await;
+    let (url, engine, _) = server(|asked, _| asked + 400_000).await;
     let engine = engine.build().unwrap();
     let whole = engine
         .get(&url)
@@ -121,11 +121,20 @@ async fn parts_without_a_byte_end_in_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_sends_little_of_each_part_is_not_asked_for_ever() {
+    let (url, engine, ranges) = server(|_, _| 10).await;
+    let engine = engine.build().unwrap();
+    let error = engine.get(&url).send().await.unwrap().bytes(LENGTH).await;
+    assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+    assert_eq!(ranges.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_download_has_the_length_that_the_server_promised() {
     let folder = tempfile::tempdir().unwrap();
     for part in [
-        (|asked, _| asked.min(200)) as fn(usize, usize) -> usize,
-        |asked, _| asked + 400,
+        (|asked, _| asked.min(200_000)) as fn(usize, usize) -> usize,
+        |asked, _| asked + 400_000,
     ] {
         let (url, engine, _) = server(part).await;
         let to = folder.path().join("file");

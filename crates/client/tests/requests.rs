@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{CheckChain, Error, Fault, Policy, Protocol, Trust};
+use client::{CheckChain, Error, Fault, Policy, Protocol, Transport, Trust, Why};
 use common::start;
 use http::Method;
 use server::Config;
@@ -243,6 +243,57 @@ async fn faults_of_the_server_are_errors() {
         assert_eq!(stalled, Err(Error::TimedOut), "{policy:?}");
         assert_eq!(get(4, long).await.unwrap(), 100_000, "{policy:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_3_that_resets_every_request_is_left_for_tcp() {
+    let server = start(Config {
+        quic_fault: Some(server::QuicFault::Reset),
+        ..Config::default()
+    })
+    .await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let url = server.url("/health");
+    let mut reports = Vec::new();
+    for _ in 0..5 {
+        let response = engine.get(&url).send().await.unwrap();
+        reports.push(response.report().clone());
+        response.bytes(MIB).await.unwrap();
+    }
+    assert_eq!(reports[0].why, Why::SecondTry(Transport::Tcp));
+    let ways: Vec<_> = reports.iter().map(|r| (r.protocol, r.attempts)).collect();
+    let h2 = Protocol::H2;
+    assert_eq!(ways, [(h2, 2), (h2, 1), (h2, 1), (h2, 1), (h2, 1)]);
+    let explained = engine.explain(&url).await;
+    assert!(explained.contains("HTTP/3 here: broken"), "{explained}");
+    drop(engine);
+    assert_eq!(server.stop().await.len(), 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_breaks_off_over_http_3_goes_on_over_tcp() {
+    let server = start(Config {
+        faults: [(1, server::Fault::Reset)].into(),
+        ..Config::default()
+    })
+    .await;
+    let url = server.url("/bytes/100000");
+    let engine = server.trusting().hint_h3(&url).build().unwrap();
+    let get = engine.get(&url).header("x-commute-id", "1");
+    let mut response = get.send().await.unwrap();
+    assert_eq!(response.report().protocol, Protocol::H3);
+    // The server resets whatever has this id, the rest as well: each time after half of it.
+    let mut bytes = 0;
+    let error = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => bytes += chunk.len(),
+            Ok(None) => panic!("it was to be reset"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert!(bytes > 50_000, "{bytes}");
+    assert_eq!(response.report().protocol, Protocol::H2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

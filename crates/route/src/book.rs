@@ -41,6 +41,8 @@ pub(crate) struct NetworkRow {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) trial: Trial,
+    /// Requests over HTTP/3 in a row that failed after its handshake.
+    pub(crate) quic_failures: u8,
     pub(crate) rtt: Option<Duration>,
     pub(crate) learnt: [Learnt; Class::ALL.len()],
     pub(crate) kinds: Kinds,

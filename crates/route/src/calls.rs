@@ -47,6 +47,7 @@ impl Router {
             resumable: false,
             may_have_acted: false,
             retries: 0,
+            left_quic: false,
             teaches: !ask.urgent,
             why: Why::Opening,
         };
@@ -224,9 +225,13 @@ impl Router {
         }
         // Beside others its time tells less of the transport than of them.
         call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
-        call.why = why;
+        call.why = match call.left_quic {
+            true => Why::SecondTry(conn.over),
+            false => why,
+        };
         call.copies.push(Copy {
             conn: conn_id,
+            over: conn.over,
             sent: now,
             head: None,
         });
@@ -253,6 +258,7 @@ impl Router {
         copy.head.get_or_insert(now);
         call.resumable = resumable;
         let origin = call.origin.clone();
+        let (over, left_quic) = (copy.over, call.left_quic);
         let first = !std::mem::replace(&mut call.delivered, true);
         let others: Vec<ConnId> = call
             .copies
@@ -263,6 +269,9 @@ impl Router {
         call.copies.retain(|copy| copy.conn == conn_id);
         self.on_offer(&origin, alt_svc);
         self.answered(conn_id);
+        if left_quic && over == Transport::Tcp {
+            self.tcp_answered_instead(&origin);
+        }
         if first {
             self.order(Command::Deliver {
                 call: id,
@@ -286,9 +295,9 @@ impl Router {
             return;
         };
         conn.watch.heard(now);
+        let (origin, network) = (conn.origin.clone(), conn.network);
         if conn.over == Transport::Quic {
-            let digest = self.book.digest(&conn.origin);
-            self.book.row(conn.network, digest, now).trial = Trial::Works;
+            self.quic_answers(&origin, network);
         }
     }
 
@@ -305,10 +314,13 @@ impl Router {
         self.trip.call();
         if let Some(conn) = self.conns.get_mut(&conn_id) {
             conn.watch.heard(self.now);
+            let (origin, network) = (conn.origin.clone(), conn.network);
+            if conn.over == Transport::Quic {
+                self.quic_has_answered(&origin, network);
+            }
         }
-        if let (Some(copy), Some(conn)) = (call.copies.first(), self.conns.get(&conn_id)) {
-            let over = conn.over;
-            self.learn(&call, *copy, over, bytes);
+        if let Some(copy) = call.copies.first() {
+            self.learn(&call, *copy, bytes);
         }
         self.left(id, conn_id);
         self.open_to_learn(&call);
@@ -318,29 +330,37 @@ impl Router {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
-        let before = call.copies.len();
-        call.copies.retain(|copy| copy.conn != conn_id);
-        if call.copies.len() == before {
+        let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
             return;
-        }
+        };
+        let over = call.copies.remove(index).over;
         call.may_have_acted |= replay == Replay::MayHaveActed;
         let alone = call.copies.is_empty();
         let safe = !call.may_have_acted && call.retries < MAX_SAFE_RETRIES;
         let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
         let again = alone && !call.delivered && (safe || harmless) && fault != Fault::Certificate;
+        // That a connection takes no more requests says nothing against HTTP/3; that another one does not,
+        // either, does.
+        let blames_quic = over == Transport::Quic && (replay != Replay::Safe || call.retries > 0);
         if again {
             call.retries += 1;
+            if blames_quic && matches!(call.ask.policy, Policy::Adaptive | Policy::Race) {
+                // The same way would likely fail the same way.
+                (call.left_quic, call.ask.policy) = (true, Policy::H2);
+            }
         }
-        let (origin, ask, teaches) = (call.origin.clone(), call.ask, call.teaches);
-        call.teaches = false;
-        if let Some(conn) = self.conns.get_mut(&conn_id) {
-            let over = conn.over;
-            if conn.state == ConnState::Ready(Protocol::H1) {
-                conn.state = ConnState::Draining;
-            }
-            if teaches && !again {
-                self.learn_failure(&origin, &ask, over);
-            }
+        let (origin, ask) = (call.origin.clone(), call.ask);
+        let teaches = std::mem::replace(&mut call.teaches, false);
+        if let Some(conn) = self.conns.get_mut(&conn_id)
+            && conn.state == ConnState::Ready(Protocol::H1)
+        {
+            conn.state = ConnState::Draining;
+        }
+        if blames_quic {
+            self.quic_failed(&origin);
+        }
+        if teaches && (blames_quic || !again) {
+            self.learn_failure(&origin, &ask, over);
         }
         self.left(id, conn_id);
         if again {

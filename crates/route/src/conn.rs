@@ -72,15 +72,25 @@ pub(crate) struct Call {
     pub(crate) may_have_acted: bool,
     /// How often it was sent again.
     pub(crate) retries: u8,
+    /// Whether it failed over HTTP/3 and takes TCP now.
+    pub(crate) left_quic: bool,
     /// Whether its time tells something: it was sent at once, once, beside no other.
     pub(crate) teaches: bool,
     pub(crate) why: Why,
+}
+
+impl Call {
+    /// Whether this connection has it, and no other one.
+    pub(crate) fn is_only_on(&self, conn: ConnId) -> bool {
+        matches!(self.copies[..], [copy] if copy.conn == conn)
+    }
 }
 
 /// A request on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) conn: ConnId,
+    pub(crate) over: Transport,
     pub(crate) sent: Moment,
     pub(crate) head: Option<Moment>,
 }

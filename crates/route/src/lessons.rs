@@ -12,7 +12,7 @@ const COMPARISON_COUNTS: usize = 4;
 
 impl Router {
     /// Learns from a request that ended well.
-    pub(crate) fn learn(&mut self, call: &Call, copy: Copy, over: Transport, bytes: u64) {
+    pub(crate) fn learn(&mut self, call: &Call, copy: Copy, bytes: u64) {
         let now = self.now;
         let size = bytes.max(call.ask.bytes.unwrap_or(0));
         let Some(row) = self.current_row(&call.origin) else {
@@ -34,7 +34,7 @@ impl Router {
         if let Some(time) = time {
             let residual = row.kinds.residual(key(call.ask.kind, size), time, now);
             row.learnt(Class::of_size(size))
-                .observe(over, Some(residual), now);
+                .observe(copy.over, Some(residual), now);
         }
     }
 

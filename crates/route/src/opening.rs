@@ -10,6 +10,7 @@ use crate::event::{Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, Quer
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
 use crate::standing::{Trial, Udp};
+use crate::trials::{FAILED_WEIGHT, REFUSED_WEIGHT};
 use crate::watch::Watch;
 use crate::why::Why;
 
@@ -350,7 +351,10 @@ impl Router {
             }
             race.race.failed(id, fault, now);
             if conn.over == Transport::Quic && !refused {
-                let weight = if fault == Fault::Handshake { 3 } else { 1 };
+                let weight = match fault {
+                    Fault::Handshake => REFUSED_WEIGHT,
+                    _ => FAILED_WEIGHT,
+                };
                 race.quic_failure = Some((weight, conn.heard));
             }
             failed = Some(race.purpose);

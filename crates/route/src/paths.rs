@@ -93,16 +93,18 @@ impl Router {
     pub(crate) fn hedge_silent(&mut self, origin: &Origin) {
         let silent = self
             .conns
-            .values()
-            .filter(|conn| conn.origin == *origin && conn.watch.is_silent());
-        let calls: Vec<CallId> = silent.flat_map(|conn| conn.calls.iter().copied()).collect();
-        for id in calls {
-            let Some(call) = self.calls.get(&id) else {
+            .iter()
+            .filter(|(_, conn)| conn.origin == *origin && conn.watch.is_silent());
+        let waiting: Vec<(CallId, ConnId)> = silent
+            .flat_map(|(id, conn)| conn.calls.iter().map(|call| (*call, *id)))
+            .collect();
+        for (id, silent) in waiting {
+            let Some(call) = self.calls.get(&id).filter(|call| call.is_only_on(silent)) else {
                 continue;
             };
-            let (alone, ask) = (call.copies.len() == 1, call.ask);
-            let hedges = alone && !call.delivered && ask.replayable && self.may_hedge();
-            let resumes = alone && call.delivered && call.resumable;
+            let ask = call.ask;
+            let hedges = !call.delivered && ask.replayable && self.may_hedge();
+            let resumes = call.delivered && call.resumable;
             if !hedges && !resumes {
                 continue;
             }
@@ -115,25 +117,15 @@ impl Router {
                     self.hedges += 1;
                     self.send(id, conn, Why::Hedge(over));
                 }
-                Some((conn, _)) => self.cut_off(id, conn),
+                Some((conn, _)) => self.lost_hedge(silent, conn),
                 None => {}
             }
         }
     }
 
-    /// Ends a request in the middle of its body, because its connection is silent and `other` is
-    /// not: whoever asked then asks for the rest.
-    fn cut_off(&mut self, id: CallId, other: ConnId) {
-        let copies = self.calls.get(&id).map(|call| call.copies.clone());
-        for copy in copies.unwrap_or_default() {
-            self.lost_hedge(copy.conn, other);
-            self.left(id, copy.conn);
-        }
-        self.fail(id, Fault::Reset);
-    }
-
     /// The connection `winner` answered a request that `silent` had not: HTTP/3 that fell silent
-    /// where TCP answers is broken, and a silent connection takes no more requests.
+    /// where TCP answers is broken, and a silent connection takes no more requests. Those on it that may
+    /// be sent elsewhere are.
     pub(crate) fn lost_hedge(&mut self, silent: ConnId, winner: ConnId) {
         let (now, winner) = (self.now, self.conns.get(&winner).map(|conn| conn.over));
         let Some(conn) = self
@@ -147,10 +139,40 @@ impl Router {
             conn.state = ConnState::Draining;
         }
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
-        if over == Transport::Quic && winner == Some(Transport::Tcp) {
-            let digest = self.book.digest(&origin);
-            let trial = &mut self.book.row(network, digest, now).trial;
+        let digest = self.book.digest(&origin);
+        let trial = &mut self.book.row(network, digest, now).trial;
+        if over == Transport::Quic && winner == Some(Transport::Tcp) && !trial.is_broken(now) {
             trial.fail(SILENT_WEIGHT, now);
+        }
+        self.move_calls(silent);
+    }
+
+    /// Takes the requests off a connection that is silent while another one answers.
+    fn move_calls(&mut self, silent: ConnId) {
+        let calls = self.conns.get(&silent).map(|conn| conn.calls.clone());
+        for id in calls.unwrap_or_default() {
+            let Some(call) = self
+                .calls
+                .get_mut(&id)
+                .filter(|call| call.is_only_on(silent))
+            else {
+                continue;
+            };
+            if call.delivered && call.resumable {
+                // Whoever asked then asks for the rest.
+                self.left(id, silent);
+                self.fail(id, Fault::Reset);
+            } else if !call.delivered && call.ask.replayable {
+                call.copies.clear();
+                (call.may_have_acted, call.teaches) = (true, false);
+                call.retries = call.retries.saturating_add(1);
+                self.order(Command::Withdraw {
+                    call: id,
+                    conn: silent,
+                });
+                self.left(id, silent);
+                self.place(id);
+            }
         }
     }
 

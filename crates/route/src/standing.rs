@@ -45,7 +45,6 @@ impl Trial {
         }
     }
 
-    #[cfg(test)]
     pub(crate) fn is_broken(self, now: Moment) -> bool {
         matches!(self, Self::Broken { until, .. } if now < until)
     }

@@ -17,6 +17,12 @@ const UNTRIED_DELAY: Duration = Duration::from_millis(10);
 const UNKNOWN_DELAY: Duration = Duration::from_millis(250);
 const MIN_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(2);
+/// How much a failure counts for the time without HTTP/3 that follows: a path without answers may have been
+/// bad luck, or the network's; a peer that refuses will go on doing so.
+pub(crate) const FAILED_WEIGHT: u8 = 1;
+pub(crate) const REFUSED_WEIGHT: u8 = 3;
+/// Requests over HTTP/3 that fail in a row until it counts as broken.
+const MAX_FAILURES: u8 = 2;
 
 impl Router {
     /// Which transport goes first, and how much later the other one starts.
@@ -88,6 +94,48 @@ impl Router {
             .get(&network)
             .is_some_and(|row| row.udp.is_silent(now));
         (silent && !worked_here).then_some(Why::UdpSilent)
+    }
+
+    /// The head of a response came over HTTP/3. Where it failed before, that proves too little.
+    pub(crate) fn quic_answers(&mut self, origin: &Origin, network: NetworkId) {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let row = self.book.row(network, digest, now);
+        if row.trial == Trial::Untried {
+            row.trial = Trial::Works;
+        }
+    }
+
+    /// A whole response came over HTTP/3.
+    pub(crate) fn quic_has_answered(&mut self, origin: &Origin, network: NetworkId) {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let row = self.book.row(network, digest, now);
+        (row.trial, row.quic_failures) = (Trial::Works, 0);
+    }
+
+    /// A request failed over HTTP/3, after its handshake. That may be the request's own fault, but not
+    /// twice in a row.
+    pub(crate) fn quic_failed(&mut self, origin: &Origin) {
+        if let Some(row) = self.current_row(origin) {
+            row.quic_failures = row.quic_failures.saturating_add(1);
+            if row.quic_failures >= MAX_FAILURES {
+                self.break_quic(origin, FAILED_WEIGHT);
+            }
+        }
+    }
+
+    /// A request that had failed over HTTP/3 is answered over TCP.
+    pub(crate) fn tcp_answered_instead(&mut self, origin: &Origin) {
+        self.break_quic(origin, REFUSED_WEIGHT);
+    }
+
+    /// HTTP/3 to this origin is broken, unless it is known to be.
+    fn break_quic(&mut self, origin: &Origin, weight: u8) {
+        let now = self.now;
+        if let Some(row) = self.current_row(origin)
+            && !row.trial.is_broken(now)
+        {
+            row.trial.fail(weight, now);
+        }
     }
 
     /// Whether a TCP connection to this origin is open on this network, and nothing on it is late.

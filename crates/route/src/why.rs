@@ -54,6 +54,8 @@ pub enum Why {
     Exploring(Transport),
     /// The connection in use fell silent, and this one answers.
     Hedge(Transport),
+    /// The request failed over the other transport.
+    SecondTry(Transport),
     /// The engine is switched off.
     EngineOff,
     /// The engine turned itself off: requests failed here that worked without it.
@@ -76,6 +78,7 @@ impl Why {
             Self::CannotTell(_) => "cannot_tell",
             Self::Exploring(_) => "exploring",
             Self::Hedge(_) => "hedge",
+            Self::SecondTry(_) => "second_try",
             Self::EngineOff => "engine_off",
             Self::Tripped => "tripped",
         }
@@ -115,6 +118,9 @@ impl fmt::Display for Why {
             Self::CannotTell(over) => write!(f, "{over}: cannot tell yet which is faster"),
             Self::Exploring(over) => write!(f, "{over}: to learn which is faster"),
             Self::Hedge(over) => write!(f, "{over}: the other connection fell silent"),
+            Self::SecondTry(over) => {
+                write!(f, "{over}: the request failed over {}", over.other())
+            }
             Self::EngineOff => f.write_str("the engine is switched off"),
             Self::Tripped => {
                 f.write_str("the engine turned itself off: what failed here worked without it")

@@ -6,9 +6,11 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask};
+use common::{End, Server, Way, World, ask, origin};
 use proptest::prelude::*;
-use route::{Ask, CallId, Event, Moment, Network, NetworkId, Policy, Protocol, Switches};
+use route::{
+    Ask, CallId, Event, Moment, Network, NetworkId, Policy, Protocol, Switches, Transport,
+};
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -20,6 +22,12 @@ enum Act {
     Switch(u8, bool),
     GoAway,
     Hint,
+    /// The peer closes the connection that was opened first.
+    Close,
+    Compared(bool, f64),
+    PlainWorked,
+    /// The clock goes back.
+    Before(u64),
 }
 
 fn way() -> impl Strategy<Value = Way> {
@@ -35,13 +43,14 @@ fn way() -> impl Strategy<Value = Way> {
 }
 
 fn server() -> impl Strategy<Value = Server> {
-    (way(), 1.0..500.0_f64, 0.0..0.1_f64, 0.0..0.3_f64).prop_map(
-        |(way, median_ms, stalls, resets)| Server {
+    let resets = prop_oneof![3 => 0.0..0.3_f64, 1 => Just(1.0)];
+    (way(), 1.0..500.0_f64, 0.0..0.1_f64, resets).prop_map(|(way, median_ms, stalls, resets)| {
+        Server {
             stalls,
             resets,
             ..Server::of(way, median_ms)
-        },
-    )
+        }
+    })
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -63,6 +72,10 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..=100_u8, any::<bool>()).prop_map(|(percent, engine)| Act::Switch(percent, engine)),
         1 => Just(Act::GoAway),
         1 => Just(Act::Hint),
+        1 => Just(Act::Close),
+        1 => (any::<bool>(), 0.0..1e9_f64).prop_map(|(quic, ratio)| Act::Compared(quic, ratio)),
+        1 => Just(Act::PlainWorked),
+        1 => (0..10_000_u64).prop_map(Act::Before),
     ]
 }
 
@@ -110,6 +123,13 @@ proptest! {
                     }
                 }
                 Act::Hint => world.hint(),
+                Act::Close => world.close_first(),
+                Act::Compared(quic, ratio) => {
+                    let faster = if quic { Transport::Quic } else { Transport::Tcp };
+                    world.handle(Event::Compared { origin: &origin(), faster, ratio });
+                }
+                Act::PlainWorked => world.handle(Event::PlainWorked),
+                Act::Before(ms) => world.handle_before(Duration::from_millis(ms)),
             }
         }
         // Long enough for every race to end; what still waits was sent on a path that died.

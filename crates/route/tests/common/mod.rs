@@ -65,6 +65,8 @@ pub struct Server {
     pub stalls: f64,
     /// Of requests this share is reset.
     pub resets: f64,
+    /// Of resets this share says that nothing was done.
+    pub safe_resets: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -159,6 +161,7 @@ impl Server {
             spread: 0.1,
             stalls: 0.0,
             resets: 0.0,
+            safe_resets: 0.5,
         }
     }
 }
@@ -201,6 +204,46 @@ impl World {
             );
         }
         assert!(self.router_is_bounded());
+    }
+
+    /// Tells the router of an earlier moment than before; nothing may be due twice.
+    pub fn handle_before(&mut self, time: Duration) {
+        let now = self.now;
+        let before = now
+            .ns()
+            .saturating_sub(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        self.now = Moment::from_ns(before);
+        self.router.handle(Event::Time, self.now);
+        self.now = now;
+        self.handle(Event::Time);
+    }
+
+    /// The peer closes the connection that was opened first, with the requests on it.
+    pub fn close_first(&mut self) {
+        let Some((conn, _)) = self.conns.iter().find(|(_, socket)| socket.ready) else {
+            return;
+        };
+        let conn = *conn;
+        let waiting: Vec<CallId> = self
+            .calls
+            .iter()
+            .filter(|(_, log)| log.ended.is_none() && log.sends.iter().any(|(_, on)| *on == conn))
+            .map(|(call, _)| *call)
+            .collect();
+        self.conns.remove(&conn);
+        self.handle(Event::Closed {
+            conn,
+            fault: Fault::Reset,
+        });
+        for call in waiting {
+            self.forget(call, conn);
+            self.handle(Event::Failed {
+                call,
+                conn,
+                fault: Fault::Reset,
+                replay: Replay::MayHaveActed,
+            });
+        }
     }
 
     pub fn hint(&mut self) {
@@ -543,7 +586,8 @@ impl World {
             }
             Happening::Reset(call, id) => {
                 let (conn, call) = (self.received(id), CallId(call));
-                let safe = self.rng.share() < 0.5;
+                let over = self.conns[&conn].over;
+                let safe = self.rng.share() < self.server(over).safe_resets;
                 let replay = if safe {
                     Replay::Safe
                 } else {

@@ -1,0 +1,143 @@
+//! What requests meet after a handshake that succeeded: resets, and paths that fall silent under many.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use common::{End, Server, Way, World, ask, origin};
+use route::{Ask, CallId, Event, Fault, Moment, Policy, Transport, Why};
+
+const RTT: Duration = Duration::from_millis(100);
+
+/// HTTP/3 whose requests are reset with this probability, while TCP works.
+fn resetting(seed: u64, share: f64) -> World {
+    let mut world = World::new(
+        seed,
+        100,
+        Server::of(Way::Free, 100.0),
+        Server::of(Way::Free, 100.0),
+    );
+    (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
+    world.quic.resets = share;
+    world.hint();
+    world
+}
+
+fn explained(world: &mut World) -> String {
+    world.handle(Event::Time);
+    world.router.explain(&origin())
+}
+
+#[test]
+fn http_3_that_resets_every_request_costs_the_first_one_some_round_trips() {
+    for seed in 0..50 {
+        let mut world = resetting(seed, 1.0);
+        let (time, end) = world.ask_and_wait(ask());
+        assert_eq!(end, End::Done(Transport::Tcp));
+        let log = &world.calls[&CallId(1)];
+        assert_eq!(log.why, Some(Why::SecondTry(Transport::Tcp)));
+        // The name twice, QUIC's handshake, one reset or two, then TCP's three round trips.
+        let at_most = Duration::from_millis(2) + 6 * RTT;
+        assert!(time <= at_most, "{time:?}");
+        for _ in 0..20 {
+            assert_eq!(world.ask_and_wait(ask()), (RTT, End::Done(Transport::Tcp)));
+        }
+        assert!(explained(&mut world).contains("HTTP/3 here: broken"));
+    }
+}
+
+#[test]
+fn http_3_that_resets_every_request_is_tried_ever_more_rarely() {
+    let mut world = resetting(1, 1.0);
+    let mut tries = 0;
+    for _ in 0..3_600 {
+        let (_, end) = world.ask_and_wait(ask());
+        assert_eq!(end, End::Done(Transport::Tcp));
+        let log = world.calls.values().next_back().expect("it was asked");
+        tries += log.sends.len() - 1;
+        world.rest(Duration::from_secs(1));
+    }
+    assert!((3..=30).contains(&tries), "{tries} in an hour");
+}
+
+#[test]
+fn requests_that_must_not_be_repeated_fail_twice_before_they_take_another_way() {
+    let mut world = resetting(1, 1.0);
+    world.quic.safe_resets = 0.0;
+    let post = Ask {
+        replayable: false,
+        ..ask()
+    };
+    let ends = [(); 5].map(|()| world.ask_and_wait(post).1);
+    let (failed, done) = (End::Failed(Fault::Reset), End::Done(Transport::Tcp));
+    assert_eq!(ends, [failed, failed, done, done, done]);
+}
+
+#[test]
+fn a_request_that_fails_alone_says_nothing_against_http_3() {
+    let mut world = resetting(1, 0.0);
+    world.quic.safe_resets = 0.0;
+    world.ask_and_wait(ask());
+    let post = Ask {
+        replayable: false,
+        ..ask()
+    };
+    for _ in 0..10 {
+        world.quic.resets = 1.0;
+        world.ask_and_wait(post);
+        world.quic.resets = 0.0;
+        let again = Ask {
+            urgent: true,
+            policy: Policy::H3,
+            ..ask()
+        };
+        assert_eq!(world.ask_and_wait(again), (RTT, End::Done(Transport::Quic)));
+        assert!(explained(&mut world).contains("HTTP/3 here: works"));
+    }
+}
+
+#[test]
+fn all_requests_on_a_path_that_dies_are_answered_over_tcp() {
+    for calls in [2, 20, 200] {
+        let mut world = World::new(
+            1,
+            100,
+            Server::of(Way::DiesAt(Moment::from_ns(1_000_000_000)), 100.0),
+            Server::of(Way::Free, 100.0),
+        );
+        (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
+        world.hint();
+        world.ask_and_wait(ask());
+        world.rest(Duration::from_secs(2));
+        let asked = world.now;
+        let calls: Vec<CallId> = (0..calls).map(|_| world.ask(ask())).collect();
+        world.rest(Duration::from_secs(60));
+        for call in calls {
+            let log = &world.calls[&call];
+            let (at, end) = log.ended.expect("it ended");
+            assert_eq!(end, End::Done(Transport::Tcp));
+            // Silence, the probe's time, a TCP connection, the hedges' round trip and one more.
+            let limit = Duration::from_secs(1) + 4 * RTT + Duration::from_millis(100);
+            assert!(at.since(asked) <= limit, "{:?}", at.since(asked));
+            assert_eq!(log.sends.len(), 2);
+        }
+    }
+}
+
+#[test]
+fn few_requests_are_sent_twice_where_nothing_answers() {
+    let mut world = World::new(
+        1,
+        100,
+        Server::of(Way::Stalls, 100.0),
+        Server::of(Way::Stalls, 100.0),
+    );
+    world.hint();
+    for _ in 0..200 {
+        world.ask(ask());
+    }
+    world.rest(Duration::from_secs(60));
+    let twice = world.calls.values().filter(|log| log.sends.len() > 1);
+    assert_eq!(twice.count(), 1 + 200 / 20);
+}
