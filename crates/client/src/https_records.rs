@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use route::H3Record;
 use simple_dns::rdata::{OPT, RData, SVCB, SVCParam};
 use simple_dns::{CLASS, CharacterString, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, TYPE};
 use tokio::net::UdpSocket;
@@ -12,19 +13,19 @@ use tokio::net::UdpSocket;
 /// Bytes of a response that cross every path in one piece (RFC 9715). Those that have no room are
 /// truncated, and count as none.
 const MAX_RESPONSE_BYTES: u16 = 1_232;
-/// Per server; races wait much shorter, so that a late answer is of no use.
+/// Per server; races wait much shorter, so that a late answer is of use to the next one only.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Keys that an endpoint may demand and that are known here: `mandatory` itself, `alpn`,
 /// `no-default-alpn`, `port`, and the hints (RFC 9460 section 14.3.2).
 const KNOWN_KEYS: [u16; 6] = [0, 1, 2, 3, 4, 6];
 
-/// Asks these name servers, one after another, whether an origin speaks HTTP/3, and on which port.
-/// Returns nothing if none answers.
-pub(crate) async fn h3_port(
+/// Asks these name servers, one after another, for the record by which an origin offers HTTP/3. Returns
+/// nothing if none answers.
+pub(crate) async fn h3_record(
     servers: Arc<[SocketAddr]>,
     host: String,
     port: u16,
-) -> Option<Option<u16>> {
+) -> Option<Option<H3Record>> {
     // RFC 9460 section 9.1.
     let name = match port {
         443 => host.clone(),
@@ -79,9 +80,9 @@ async fn ask(server: SocketAddr, name: &Name<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the port of HTTP/3 by the record that the server prefers. Records that lead to another name are
+/// Returns the record with HTTP/3 that the server prefers. Records that lead to another name are
 /// passed over: only the origin's own addresses are asked for.
-fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<u16>> {
+fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Record>> {
     let packet = Packet::parse(answer).ok()?;
     if packet.has_flags(PacketFlag::TRUNCATION) {
         return None;
@@ -91,19 +92,19 @@ fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<u16>> {
         .answers
         .iter()
         .filter_map(|record| match &record.rdata {
-            RData::HTTPS(https) => Some((&record.name, &https.0)),
+            RData::HTTPS(https) => Some((record, &https.0)),
             _ => None,
         });
-    let usable = records.filter(|(owner, record)| {
+    let usable = records.filter(|(of, record)| {
         let target = &record.target;
-        let stays = target.get_labels().is_empty() || target == *owner || *target == here;
+        let stays = target.get_labels().is_empty() || *target == of.name || *target == here;
         stays && record.priority > 0 && is_understood(record)
     });
     let of_h3 = usable.filter(|(_, record)| {
         let is_h3 = |param: &SVCParam<'_>| matches!(param, SVCParam::Alpn(of) if of.contains(&h3));
         record.iter_params().any(is_h3)
     });
-    let (_, best) = match of_h3.min_by_key(|(_, record)| record.priority) {
+    let (of, best) = match of_h3.min_by_key(|(_, record)| record.priority) {
         Some(best) => best,
         None => return Some(None),
     };
@@ -111,7 +112,10 @@ fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<u16>> {
         SVCParam::Port(port) => Some(*port),
         _ => None,
     });
-    Some(Some(own.unwrap_or(port)))
+    Some(Some(H3Record {
+        port: own.unwrap_or(port),
+        ttl: Duration::from_secs(of.ttl.into()),
+    }))
 }
 
 /// Whether all that the record demands is known here (RFC 9460 section 8).
@@ -138,6 +142,7 @@ mod tests {
         record
     }
 
+    /// Returns the port, and checks the time.
     fn port_in(records: &[SVCB<'static>]) -> Option<Option<u16>> {
         let mut packet = Packet::new_reply(1);
         for record in records {
@@ -147,7 +152,11 @@ mod tests {
                 .answers
                 .push(ResourceRecord::new(name, CLASS::IN, 60, rdata));
         }
-        h3_in(&packet.build_bytes_vec().unwrap(), "a.example", 443)
+        let found = h3_in(&packet.build_bytes_vec().unwrap(), "a.example", 443)?;
+        Some(found.map(|record| {
+            assert_eq!(record.ttl, Duration::from_secs(60));
+            record.port
+        }))
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Names {
             match (records, known) {
                 #[cfg(feature = "https-records")]
                 (Records::Https, _) if literal.is_none() => {
-                    let answer = crate::https_records::h3_port(servers, host, port).await;
+                    let answer = crate::https_records::h3_record(servers, host, port).await;
                     answer.map(Answer::H3)
                 }
                 (Records::Https, _) => None,

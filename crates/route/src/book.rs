@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::alt_svc::LONGEST_MAX_AGE;
 use crate::event::{Ask, NetworkId, Origin};
 use crate::learn::{Class, Kinds, Learnt};
 use crate::moment::Moment;
@@ -34,7 +35,7 @@ pub(crate) struct Book {
 pub(crate) struct NetworkRow {
     pub(crate) udp: Udp,
     pub(crate) rtt: Option<Duration>,
-    pub(crate) used: Moment,
+    pub(crate) used: LastUse,
 }
 
 /// An origin on a network.
@@ -50,7 +51,7 @@ pub(crate) struct Row {
     pub(crate) done: u32,
     /// Whether a second connection was opened to learn.
     pub(crate) opened_to_learn: bool,
-    pub(crate) used: Moment,
+    pub(crate) used: LastUse,
 }
 
 /// An origin's offer of HTTP/3.
@@ -59,6 +60,24 @@ pub(crate) struct Offer {
     pub(crate) port: u16,
     pub(crate) until: Moment,
     pub(crate) used: Moment,
+    /// Whether the app says so, which the memory file does not keep: the app may say it no more.
+    pub(crate) hinted: bool,
+}
+
+/// When something was last used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LastUse {
+    /// By an earlier process, in this hour since 1970.
+    Before {
+        hour: u64,
+    },
+    At(Moment),
+}
+
+impl Default for LastUse {
+    fn default() -> Self {
+        Self::At(Moment::default())
+    }
 }
 
 impl Book {
@@ -87,7 +106,7 @@ impl Book {
             make_room(&mut self.networks, MAX_NETWORKS, |row| row.used);
         }
         let row = self.networks.entry(id).or_default();
-        row.used = now;
+        row.used = LastUse::At(now);
         row
     }
 
@@ -97,7 +116,7 @@ impl Book {
             make_room(&mut self.rows, MAX_ROWS, |row| row.used);
         }
         let row = self.rows.entry(key).or_default();
-        row.used = now;
+        row.used = LastUse::At(now);
         row
     }
 
@@ -115,8 +134,21 @@ impl Book {
         if !self.offers.contains_key(&origin) {
             make_room(&mut self.offers, MAX_OFFERS, |offer| offer.used);
         }
-        let (until, used) = (now + age, now);
-        self.offers.insert(origin, Offer { port, until, used });
+        let offer = Offer {
+            port,
+            until: now + age.min(LONGEST_MAX_AGE),
+            used: now,
+            hinted: false,
+        };
+        self.offers.insert(origin, offer);
+    }
+
+    /// The app says that the origin speaks HTTP/3 on this port.
+    pub(crate) fn set_hint(&mut self, origin: Digest, port: u16, now: Moment) {
+        self.set_offer(origin, port, LONGEST_MAX_AGE, now);
+        if let Some(offer) = self.offers.get_mut(&origin) {
+            offer.hinted = true;
+        }
     }
 
     pub(crate) fn withdraw_offer(&mut self, origin: Digest) {
@@ -137,10 +169,10 @@ impl Row {
 }
 
 /// Drops the least recently used entries until there is room for one more.
-pub(crate) fn make_room<K: Ord + Copy, V>(
+pub(crate) fn make_room<K: Ord + Copy, V, U: Ord>(
     map: &mut BTreeMap<K, V>,
     limit: usize,
-    used: impl Fn(&V) -> Moment,
+    used: impl Fn(&V) -> U,
 ) {
     while map.len() >= limit {
         let oldest = map

@@ -424,8 +424,7 @@ impl Router {
     pub(crate) fn on_hint(&mut self, origin: &Origin, port: u16) {
         let digest = self.book.digest(origin);
         if port != 0 {
-            self.book
-                .set_offer(digest, port, alt_svc::LONGEST_MAX_AGE, self.now);
+            self.book.set_hint(digest, port, self.now);
         }
     }
 

@@ -96,8 +96,17 @@ pub struct Ask {
 pub enum Answer {
     /// Addresses in the order of preference (RFC 6724); none if the name has none.
     Addresses(Vec<IpAddr>),
-    /// Whether an HTTPS record offers `h3`, and on which port (RFC 9460).
-    H3(Option<u16>),
+    /// What an HTTPS record offers (RFC 9460); nothing if that is not `h3`.
+    H3(Option<H3Record>),
+}
+
+/// An HTTPS record that offers `h3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct H3Record {
+    /// UDP port.
+    pub port: u16,
+    /// How long the record holds; longer than a week counts as a week.
+    pub ttl: Duration,
 }
 
 /// Why a connection or a request failed.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use minicbor::{Decode, Encode};
 
-use crate::book::{Digest, MAX_NETWORKS, MAX_OFFERS, MAX_ROWS};
+use crate::book::{Digest, LastUse, MAX_NETWORKS, MAX_OFFERS, MAX_ROWS};
 use crate::event::{NetworkId, Transport};
 use crate::learn::{Class, Estimate, Learnt, Verdict};
 use crate::moment::{Moment, WallSeconds};
@@ -160,7 +160,8 @@ impl Router {
                 cells: saved,
             }
         });
-        let offers = self.book.offers.iter().map(|(origin, offer)| SavedOffer {
+        let offers = self.book.offers.iter().filter(|(_, offer)| !offer.hinted);
+        let offers = offers.map(|(origin, offer)| SavedOffer {
             origin: origin.0,
             port: offer.port,
             until_s: clock.wall_of(offer.until),
@@ -226,6 +227,7 @@ impl Router {
             .take(MAX_NETWORKS)
         {
             let network = self.book.network(NetworkId(row.id), now);
+            network.used = clock.last_use(row.hour);
             network.rtt = duration(row.rtt_us);
             network.udp = match row.udp {
                 1 => Udp::Works,
@@ -248,6 +250,7 @@ impl Router {
             let known = self
                 .book
                 .row(NetworkId(row.network), Digest(row.origin), now);
+            known.used = clock.last_use(row.hour);
             known.rtt = duration(row.rtt_us);
             known.trial = match row.trial {
                 1 => Trial::Works,
@@ -346,11 +349,20 @@ impl Clock {
         self.now + left.min(longest)
     }
 
-    fn hour_of(&self, used: Moment) -> u64 {
-        self.wall.0.saturating_sub(self.now.since(used).as_secs()) / HOUR_S
+    fn hour_of(&self, used: LastUse) -> u64 {
+        let ago = |at| self.now.since(at).as_secs();
+        match used {
+            LastUse::Before { hour } => hour,
+            LastUse::At(at) => self.wall.0.saturating_sub(ago(at)) / HOUR_S,
+        }
     }
 
     /// An hour in the future counts as now: the clock was set back.
+    fn last_use(&self, hour: u64) -> LastUse {
+        let hour = hour.min(self.wall.0 / HOUR_S);
+        LastUse::Before { hour }
+    }
+
     fn is_recent(&self, hour: u64) -> bool {
         (self.wall.0 / HOUR_S).saturating_sub(hour) <= MAX_AGE_HOURS
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::book::Row;
+use crate::book::{Digest, Row};
 use crate::command::{Command, Records};
 use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
 use crate::event::{Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport};
@@ -80,6 +80,9 @@ impl Router {
 
     pub(crate) fn on_resolved(&mut self, query: QueryId, answer: Option<Answer>) {
         let now = self.now;
+        if let Some(digest) = self.late_records.remove(&query) {
+            return self.on_https_record(digest, answer);
+        }
         let asked =
             |lookup: &Lookup| lookup.addresses_query == query || lookup.https_query == Some(query);
         let mut sites = self.sites.iter_mut();
@@ -93,10 +96,7 @@ impl Router {
         };
         if lookup.https_query == Some(query) {
             lookup.https_query = None;
-            if let Some(Answer::H3(Some(port))) = answer {
-                self.book
-                    .set_offer(digest, port, crate::alt_svc::LONGEST_MAX_AGE, now);
-            }
+            self.on_https_record(digest, answer);
         } else if let Some(Answer::Addresses(addresses)) = answer
             && !addresses.is_empty()
         {
@@ -107,6 +107,13 @@ impl Router {
             for purpose in purposes {
                 self.fail_waiting(&origin, purpose, Fault::Name);
             }
+        }
+    }
+
+    fn on_https_record(&mut self, digest: Digest, answer: Option<Answer>) {
+        if let Some(Answer::H3(Some(record))) = answer {
+            self.book
+                .set_offer(digest, record.port, record.ttl, self.now);
         }
     }
 
@@ -157,6 +164,10 @@ impl Router {
             return;
         };
         let digest = site.digest;
+        if let Some(query) = lookup.https_query {
+            // It is of use to the next race.
+            self.late_records.insert(query, digest);
+        }
         let addresses: Vec<IpAddr> = lookup.found.map(|(found, _)| found).unwrap_or_default();
         let offer = self.book.offer(digest, now);
         let quic_port = offer.unwrap_or(origin.port);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::book::Book;
+use crate::book::{Book, Digest};
 use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState, Site};
 use crate::event::{
@@ -42,6 +42,8 @@ pub struct Router {
     pub(crate) trip: Trip,
     pub(crate) book: Book,
     pub(crate) sites: BTreeMap<Origin, Site>,
+    /// Questions for HTTPS records whose race began without them.
+    pub(crate) late_records: BTreeMap<QueryId, Digest>,
     pub(crate) conns: BTreeMap<ConnId, Conn>,
     pub(crate) calls: BTreeMap<CallId, Call>,
     pub(crate) hedges: u32,
@@ -64,6 +66,7 @@ impl Router {
             trip: Trip::default(),
             book: Book::new(config.salt),
             sites: BTreeMap::new(),
+            late_records: BTreeMap::new(),
             conns: BTreeMap::new(),
             calls: BTreeMap::new(),
             hedges: 0,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use route::{
-    Answer, Ask, CallId, Command, Config, ConnId, Event, Fault, MAX_CALLS, MAX_CONNS, Moment,
-    Origin, Policy, Protocol, QueryId, Records, Router, Transport,
+    Answer, Ask, CallId, Command, Config, ConnId, Event, Fault, H3Record, MAX_CALLS, MAX_CONNS,
+    Moment, Origin, Policy, Protocol, QueryId, Records, Router, Transport,
 };
 
 fn ask() -> Ask {
@@ -67,6 +67,11 @@ fn opened(router: &mut Router) -> Vec<(Transport, u16)> {
     opened.collect()
 }
 
+fn record(port: u16) -> H3Record {
+    let ttl = Duration::from_secs(60);
+    H3Record { port, ttl }
+}
+
 fn asking_https() -> Router {
     Router::new(Config {
         https_records: true,
@@ -78,7 +83,7 @@ fn asking_https() -> Router {
 fn an_https_record_is_an_offer() {
     let mut router = asking_https();
     let (https, a) = asked(&mut router);
-    let answer = Some(Answer::H3(Some(444)));
+    let answer = Some(Answer::H3(Some(record(444))));
     router.handle(
         Event::Resolved {
             query: https,
@@ -111,6 +116,30 @@ fn addresses_wait_fifty_ms_for_a_record_and_no_longer() {
     assert_eq!(router.deadline(), Some(at(56)));
     router.handle(Event::Time, at(56));
     assert_eq!(opened(&mut router), [(Transport::Tcp, 443)]);
+}
+
+#[test]
+fn a_record_that_is_late_serves_the_next_race_for_as_long_as_it_holds() {
+    let mut router = asking_https();
+    let (https, a) = asked(&mut router);
+    let answer = addresses();
+    router.handle(Event::Resolved { query: a, answer }, at(6));
+    router.handle(Event::Time, at(56));
+    assert_eq!(opened(&mut router), [(Transport::Tcp, 443)]);
+    let answer = Some(Answer::H3(Some(record(444))));
+    router.handle(
+        Event::Resolved {
+            query: https,
+            answer,
+        },
+        at(900),
+    );
+    let known = |router: &mut Router, ms: u64| {
+        router.handle(Event::Time, at(ms));
+        router.explain(&origin()).contains("HTTP/3 here: untried")
+    };
+    assert!(known(&mut router, 60_899));
+    assert!(!known(&mut router, 60_900));
 }
 
 #[test]

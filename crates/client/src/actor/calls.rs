@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use http::header::RANGE;
+use http::HeaderValue;
+use http::header::{ALT_SVC, RANGE};
 use route::{CallId, ConnId, Origin, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -124,18 +125,20 @@ impl Actor {
         head: http::response::Parts,
         body: mpsc::Receiver<Part>,
     ) {
-        let alt_svc = head.headers.get("alt-svc").cloned();
+        // Several lines are one list (RFC 9110 section 5.3).
+        let alt_svc = head.headers.get_all(ALT_SVC).iter();
+        let alt_svc = alt_svc.map(HeaderValue::as_bytes).collect::<Vec<_>>();
+        let alt_svc = alt_svc.join(&b", "[..]);
         let asked = self.calls.get(&call).map(|call| Arc::clone(&call.head));
         let resumable = asked.is_some_and(|asked| resumable(&asked, &head).is_some());
         let Some(sending) = self.sending(call, conn) else {
             return;
         };
         sending.head = Some((at, head, body));
-        let alt_svc = alt_svc.as_ref().map_or(&b""[..], |value| value.as_bytes());
         self.handle(route::Event::Head {
             call,
             conn,
-            alt_svc,
+            alt_svc: &alt_svc,
             resumable,
         });
     }

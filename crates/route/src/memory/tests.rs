@@ -8,15 +8,11 @@ fn taught() -> Router {
         ..Config::default()
     });
     let origin = Origin::new("a.example", 443);
-    router.handle(
-        Event::Hint {
-            origin: &origin,
-            port: 443,
-        },
-        Moment::from_ns(1),
-    );
+    router.handle(Event::Time, Moment::from_ns(1));
     let now = router.now;
     let digest = router.book.digest(&origin);
+    let day = Duration::from_secs(86_400);
+    router.book.set_offer(digest, 443, day, now);
     let row = router.book.row(NetworkId([1; 16]), digest, now);
     row.trial.fail(1, now);
     for x in [0.4, 0.5, 0.6, 0.5, 0.4] {
@@ -64,6 +60,48 @@ fn what_was_learnt_is_recalled_with_its_verdict() {
             .udp
             .is_silent(after.now)
     );
+}
+
+#[test]
+fn what_is_not_used_for_thirty_days_is_forgotten_however_often_it_is_recalled() {
+    let mut file = taught().memory(WallSeconds(WALL));
+    let (day, mut wall) = (86_400, WALL);
+    for days in 1..=40 {
+        wall += day;
+        let (router, how) = recalled(&file, wall);
+        assert_eq!(how, Recalled::Whole);
+        assert_eq!(router.book.rows.is_empty(), days > 30, "day {days}");
+        assert_eq!(router.book.networks.is_empty(), days > 30, "day {days}");
+        file = router.memory(WallSeconds(wall));
+    }
+}
+
+#[test]
+fn what_was_used_longest_ago_makes_room_first_after_a_restart_too() {
+    let mut router = taught();
+    let hour = |hour: u64| Moment::from_ns(hour * HOUR_S * 1_000_000_000);
+    for i in 0..u64::try_from(MAX_NETWORKS).unwrap() - 1 {
+        router
+            .book
+            .network(NetworkId([100 + i as u8; 16]), hour(i + 1));
+    }
+    router.handle(Event::Time, hour(100));
+    let (mut router, _) = recalled(&router.memory(WallSeconds(WALL)), WALL);
+    assert_eq!(router.book.networks.len(), MAX_NETWORKS);
+    let now = router.now;
+    router.book.network(NetworkId([99; 16]), now);
+    assert!(!router.book.networks.contains_key(&NetworkId([1; 16])));
+    assert!(router.book.networks.contains_key(&NetworkId([100; 16])));
+}
+
+#[test]
+fn a_hint_is_not_kept() {
+    let mut router = Router::new(Config::default());
+    let origin = &Origin::new("a.example", 443);
+    router.handle(Event::Hint { origin, port: 443 }, Moment::from_ns(1));
+    assert_eq!(router.book.offers.len(), 1);
+    let file = router.memory(WallSeconds(WALL));
+    assert!(recalled(&file, WALL).0.book.offers.is_empty());
 }
 
 #[test]
