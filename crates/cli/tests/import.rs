@@ -48,7 +48,7 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
     assert_eq!(original.cells(), reimported.cells());
 }
 
-/// What two phones' engines measured: HTTP/3 is on in one of them, and 30 ms faster.
+/// What two phones' engines measured: HTTP/3 is allowed in one of them, and 30 ms faster.
 #[test]
 fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
     let mut metrics = client::Metrics::default();
@@ -60,7 +60,10 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
             metrics.requests.push_back(client::Measured {
                 origin: "api.example:443".into(),
                 label: Some("list, \"all\"".into()),
-                network: None,
+                network: Some(client::Network {
+                    id: client::NetworkId([1; 16]),
+                    metered: true,
+                }),
                 h3_on,
                 protocol: Some(protocol),
                 why: "only_open",
@@ -71,17 +74,18 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
                 end_ns: ms * 1_000_000 + minute * 37_000 % 400_000,
                 request_bytes: 0,
                 response_bytes: 1_000,
-                error: None,
+                hour: 495_000 + minute as u32,
+                outcome: client::Outcome::Done,
             });
         }
     }
     let sandbox = Sandbox::new();
     for (arms, baseline, verdict) in [
-        (client::Arms::Protocols, "HTTP/2", "Use HTTP/3 on offline."),
+        (client::Arms::Protocols, "HTTP/2", "Use HTTP/3 on metered."),
         (
             client::Arms::Rollout,
-            "HTTP/3 off",
-            "Use HTTP/3 on on offline.",
+            "TCP only",
+            "Use HTTP/3 allowed on metered.",
         ),
     ] {
         let name = format!("{arms:?}");
@@ -98,7 +102,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
     }
     let summary = metrics.summary();
     assert!(
-        summary.contains("api.example:443 by H3: 12 requests"),
+        summary.contains("api.example:443, metered, by H3: 12 requests"),
         "{summary}"
     );
 }

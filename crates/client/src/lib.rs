@@ -61,7 +61,7 @@ pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
 #[cfg(feature = "grpc")]
 pub use grpc::GrpcChannel;
-pub use metrics::{Arms, Measured, Metrics};
+pub use metrics::{Arms, Measured, Metrics, Outcome};
 pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;

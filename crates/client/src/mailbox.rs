@@ -33,6 +33,8 @@ pub(crate) struct Outbound {
     pub(crate) signer: Option<crate::signature::Signer>,
     pub(crate) limit: Option<Duration>,
     pub(crate) progress: Progress,
+    /// Whether it asks for a part of a response that another request asked for.
+    pub(crate) is_part: bool,
 }
 
 /// Cancels a request unless it has ended.

@@ -96,6 +96,11 @@ fn wall_seconds() -> WallSeconds {
     WallSeconds(since.map_or(0, |since| since.as_secs()))
 }
 
+/// Returns the hour since 1970.
+pub(crate) fn hour() -> u32 {
+    u32::try_from(wall_seconds().0 / 3_600).unwrap_or(u32::MAX)
+}
+
 /// Returns random bytes.
 pub(crate) fn random() -> io::Result<[u8; 16]> {
     let mut bytes = [0; 16];

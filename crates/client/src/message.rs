@@ -11,7 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::conn::Opened;
 use crate::error::Error;
 use crate::mailbox::Outbound;
-use crate::report::Connected;
+use crate::metrics::Outcome;
+use crate::report::{Connected, Report};
 use crate::response::{Part, Response};
 
 /// What the thread is told.
@@ -26,6 +27,7 @@ pub(crate) enum Message {
     PlainWorked,
     MayCompare(Origin, Transport, oneshot::Sender<bool>),
     Compared(Origin, Transport, f64),
+    Ended(Box<Ended>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
     Event(Event),
@@ -39,6 +41,17 @@ pub(crate) struct Submission {
     pub(crate) asked: Instant,
     pub(crate) outbound: Outbound,
     pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
+}
+
+/// The end of a request whose response may have come over several connections.
+pub(crate) struct Ended {
+    pub(crate) origin: Origin,
+    pub(crate) label: Option<String>,
+    pub(crate) request_bytes: u64,
+    pub(crate) response_bytes: u64,
+    pub(crate) report: Option<Report>,
+    pub(crate) asked: Instant,
+    pub(crate) outcome: Outcome,
 }
 
 /// A connection that is wanted.

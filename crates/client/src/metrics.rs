@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use route::{Network, Protocol};
 
+use crate::error::Error;
 use crate::report::Phases;
 
 /// Requests that are kept; the oldest goes first.
 const MAX_REQUESTS: usize = 1_024;
-/// Requests of the same minute are compared with each other.
-const BLOCK_NS: u64 = 60_000_000_000;
+/// Protocols are compared within a minute of one engine.
+const MINUTE_NS: u64 = 60_000_000_000;
 const HEADER: &str = "network,arm,protocol,block,group,first,start_ns,dns_ns,connect_ns,tls_ns,\
                       request_sent_ns,first_byte_ns,end_ns,request_bytes,response_bytes,result,error";
 
@@ -45,16 +46,31 @@ pub struct Measured {
     pub attempts: u32,
     /// In ns after the engine began.
     pub start_ns: u64,
+    /// The hour in which it ended, since 1970, by the wall clock.
+    pub hour: u32,
     /// When what happened.
     pub phases: Phases,
     /// From when it was asked for until its end, in ns.
     pub end_ns: u64,
     /// Bytes of the body sent, if known.
     pub request_bytes: u64,
-    /// Bytes of the body received.
+    /// Bytes of the body received, by all connections that it came on.
     pub response_bytes: u64,
-    /// Why there is no response.
-    pub error: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The whole response came.
+    Done,
+    /// The app let go of the request, or of its response.
+    Cancelled,
+    /// Its time limit passed.
+    TimedOut,
+    /// There is no response, or not all of it.
+    Failed(Error),
 }
 
 /// What is compared with what.
@@ -62,7 +78,8 @@ pub struct Measured {
 pub enum Arms {
     /// HTTP/3, HTTP/2 and HTTP/1.1: which is faster?
     Protocols,
-    /// Installations with HTTP/3 on and those with HTTP/3 off: was the roll-out a gain?
+    /// Installations for which HTTP/3 is switched on and those for which it is not: was the roll-out a
+    /// gain?
     Rollout,
 }
 
@@ -93,28 +110,36 @@ impl Metrics {
 
     /// Returns a row per request as CSV (RFC 4180), with the columns that `commute import` reads:
     /// rows of many installations can be put together and compared by `commute report`. Names of
-    /// origins and networks are left out.
+    /// origins and networks are left out. A request that was cancelled took at least as long as it had,
+    /// like one that timed out.
     pub fn csv(&self, arms: Arms) -> String {
         let mut out = format!("{HEADER}\r\n");
         for request in &self.requests {
             let arm = match arms {
-                Arms::Rollout if request.h3_on => Some(("HTTP/3 on", "auto")),
-                Arms::Rollout => Some(("HTTP/3 off", "auto")),
+                Arms::Rollout if request.h3_on => Some(("HTTP/3 allowed", "auto")),
+                Arms::Rollout => Some(("TCP only", "auto")),
                 Arms::Protocols => request.protocol.map(|protocol| match protocol {
                     Protocol::H1 => ("HTTP/1.1", "h1"),
                     Protocol::H2 => ("HTTP/2", "h2"),
                     Protocol::H3 => ("HTTP/3", "h3"),
                 }),
             };
+            // An installation is in one arm, so that arms of a roll-out have only the time in common.
+            let block = match arms {
+                Arms::Protocols => request.start_ns / MINUTE_NS,
+                Arms::Rollout => request.hour.into(),
+            };
             if let Some((arm, protocol)) = arm {
-                request.write(arm, protocol, &mut out);
+                request.write(arm, protocol, block, &mut out);
             }
         }
         out
     }
 
-    /// Returns a line for each origin and protocol: requests, those sent again, over TCP because
-    /// HTTP/3 failed or UDP is silent, and in vain; medians of first and later requests in ms.
+    /// Returns a line for each origin, kind of network and protocol: requests; those that were sent again,
+    /// that were sent over another connection because theirs fell silent (hedged), or that went over TCP
+    /// because HTTP/3 failed; those that timed out, were cancelled, or failed; and medians in ms of first and
+    /// later requests that were answered.
     pub fn summary(&self) -> String {
         let mut keys: Vec<_> = self.requests.iter().map(Measured::key).collect();
         keys.sort_unstable();
@@ -124,22 +149,26 @@ impl Metrics {
             let of: Vec<_> = self.requests.iter().filter(|r| r.key() == key).collect();
             let count = |holds: fn(&Measured) -> bool| of.iter().filter(|r| holds(r)).count();
             let median = |first: bool| {
-                let ok = of.iter().filter(|r| r.error.is_none() && r.first == first);
+                let done = |r: &&&Measured| r.outcome == Outcome::Done && r.first == first;
+                let ok = of.iter().filter(done);
                 let mut times: Vec<_> = ok.map(|r| r.end_ns).collect();
                 times.sort_unstable();
                 let median = times.get(times.len() / 2);
                 median.map_or("-".to_owned(), |ns| format!("{:.1}", *ns as f64 / 1e6))
             };
-            let (origin, protocol) = key;
+            let (origin, network, protocol) = key;
             writeln!(
                 out,
-                "{origin} by {}: {} requests, {} sent again, {} fell back, {} failed; \
-                 median ms first {}, later {}",
+                "{origin}, {network}, by {}: {} requests, {} sent again, {} hedged, {} fell back, \
+                 {} timed out, {} cancelled, {} failed; median ms first {}, later {}",
                 protocol.map_or("none".to_owned(), |protocol| format!("{protocol:?}")),
                 of.len(),
                 count(|r| r.attempts > 1),
-                count(|r| ["broken", "udp_silent", "hedge"].contains(&r.why)),
-                count(|r| r.error.is_some()),
+                count(|r| r.why == "hedge"),
+                count(|r| ["broken", "udp_silent", "second_try"].contains(&r.why)),
+                count(|r| r.outcome == Outcome::TimedOut),
+                count(|r| r.outcome == Outcome::Cancelled),
+                count(|r| matches!(r.outcome, Outcome::Failed(_))),
                 median(true),
                 median(false),
             )
@@ -149,19 +178,32 @@ impl Metrics {
     }
 }
 
+impl Outcome {
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::TimedOut => Self::TimedOut,
+            error => Self::Failed(error.clone()),
+        }
+    }
+}
+
 impl Measured {
-    fn key(&self) -> (&str, Option<Protocol>) {
-        (&self.origin, self.protocol)
+    fn key(&self) -> (&str, &str, Option<Protocol>) {
+        (&self.origin, self.kind_of_network(), self.protocol)
     }
 
-    fn write(&self, arm: &str, protocol: &str, out: &mut String) {
-        let network = match self.network {
+    fn kind_of_network(&self) -> &'static str {
+        match self.network {
             None => "offline",
             Some(network) if network.metered => "metered",
             Some(_) => "unmetered",
-        };
+        }
+    }
+
+    fn write(&self, arm: &str, protocol: &str, block: u64, out: &mut String) {
+        let network = self.kind_of_network();
         let label = quote(self.label.as_deref().unwrap_or("requests"));
-        let (block, start_ns) = (self.start_ns / BLOCK_NS, self.start_ns % BLOCK_NS);
+        let start_ns = self.start_ns % MINUTE_NS;
         let ns = |ns: Option<u64>| ns.map_or(String::new(), |ns| ns.to_string());
         let Phases {
             dns_ns,
@@ -171,9 +213,10 @@ impl Measured {
             first_byte_ns,
         } = self.phases;
         let phases = [dns_ns, connect_ns, tls_ns, request_sent_ns, first_byte_ns].map(ns);
-        let (result, error) = match &self.error {
-            None => ("ok", String::new()),
-            Some(error) => ("error", quote(error)),
+        let (result, error) = match &self.outcome {
+            Outcome::Done => ("ok", String::new()),
+            Outcome::Cancelled | Outcome::TimedOut => ("timed_out", String::new()),
+            Outcome::Failed(error) => ("error", quote(&error.to_string())),
         };
         write!(
             out,

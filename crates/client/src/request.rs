@@ -13,6 +13,7 @@ use crate::download::Begun;
 use crate::engine::origin_of;
 use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
+use crate::metrics::Outcome;
 use crate::report::Progress;
 use crate::response::Response;
 use crate::resume::{Rest, resumable};
@@ -176,7 +177,8 @@ impl Request {
             until,
         };
         let part = begun.position..begun.length;
-        let mut response = rest.ask(part, rest.outbound.ask.policy).await?;
+        let response = rest.ask(part, rest.outbound.ask.policy).await;
+        let mut response = response.inspect_err(|error| rest.tell_end(0, Outcome::of(error)))?;
         response.resume_by(rest, begun.position);
         Ok(response)
     }
@@ -228,6 +230,7 @@ impl Request {
             ask,
             label: self.kind.clone(),
             head,
+            is_part: false,
             body: self.body.clone(),
             limit: self.limit,
             progress: self.progress.clone(),

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 use crate::message::Message;
+use crate::metrics::Outcome;
 use crate::report::Report;
 use crate::response::{Response, Stream};
 use rival::{Rival, RivalState, pinned};
@@ -32,6 +33,8 @@ const MIN_PROGRESS_BYTES: u64 = 64 << 10;
 /// whatever must not begin anew lives here.
 pub(crate) struct Resuming {
     rest: Rest,
+    /// The first byte that was asked for.
+    began_at: u64,
     position: u64,
     /// Where the part that comes now ends; a server may send less or more of it than it said.
     end: u64,
@@ -49,6 +52,7 @@ pub(crate) struct Resuming {
     vain: u32,
     /// Where the part that comes now began.
     from: u64,
+    has_told_end: bool,
 }
 
 struct Asking {
@@ -70,6 +74,7 @@ impl Resuming {
         let (pace, end) = (Pace::new(rest.length, position), rest.length);
         Self {
             rest,
+            began_at: position,
             position,
             end,
             pace,
@@ -80,6 +85,7 @@ impl Resuming {
             tick: None,
             vain: 0,
             from: position,
+            has_told_end: false,
         }
     }
 
@@ -90,6 +96,28 @@ impl Resuming {
 
     /// Returns the next piece of the body, from wherever it comes.
     pub(crate) async fn next(
+        &mut self,
+        stream: &mut Stream,
+        report: &mut Report,
+    ) -> Result<Option<Bytes>, Error> {
+        let next = self.advance(stream, report).await;
+        match &next {
+            Ok(Some(_)) => {}
+            Ok(None) => self.tell_end(Outcome::Done),
+            Err(error) => self.tell_end(Outcome::of(error)),
+        }
+        next
+    }
+
+    /// Tells of the end of the response, once.
+    fn tell_end(&mut self, outcome: Outcome) {
+        if std::mem::replace(&mut self.has_told_end, true) {
+            return;
+        }
+        self.rest.tell_end(self.position - self.began_at, outcome);
+    }
+
+    async fn advance(
         &mut self,
         stream: &mut Stream,
         report: &mut Report,
@@ -306,6 +334,12 @@ impl Resuming {
         }
         self.pace.settled(self.position);
         None
+    }
+}
+
+impl Drop for Resuming {
+    fn drop(&mut self) {
+        self.tell_end(Outcome::Cancelled);
     }
 }
 

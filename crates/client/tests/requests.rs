@@ -458,41 +458,6 @@ async fn a_future_runs_on_the_engines_thread() {
     assert_eq!(told.await.unwrap().as_deref(), Some("commute"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn metrics_have_every_request_once_and_stay_bounded() {
-    let server = start(Config::default()).await;
-    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
-    let url = server.url("/bytes/1000");
-    for _ in 0..1_030 {
-        engine
-            .get(&url)
-            .kind("small")
-            .send()
-            .await
-            .unwrap()
-            .bytes(MIB)
-            .await
-            .unwrap();
-    }
-    let nowhere = engine.get("https://localhost:1/").send().await;
-    assert!(nowhere.is_err());
-    let metrics = engine.metrics();
-    assert_eq!((metrics.requests.len(), metrics.dropped), (1_024, 7));
-    let last = metrics.requests.back().unwrap();
-    assert!(last.error.is_some() && last.origin == "localhost:1" && last.protocol.is_none());
-    let before = &metrics.requests[1_000];
-    assert_eq!(
-        (before.response_bytes, before.attempts, before.first),
-        (1_000, 1, false)
-    );
-    assert_eq!(before.label.as_deref(), Some("small"));
-    assert!(before.end_ns >= before.phases.first_byte_ns.unwrap());
-    let csv = metrics.csv(client::Arms::Protocols);
-    // The one that failed was never sent over any.
-    assert_eq!(csv.lines().count(), 1_024);
-    assert!(metrics.summary().contains("by H3"), "{}", metrics.summary());
-}
-
 /// Each piece wakes the app, so they must not be as short as packets.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_come_over_http_3_is_passed_on_in_pieces_of_many_packets() {

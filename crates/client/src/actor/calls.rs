@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
-use http::header::{ALT_SVC, RANGE};
+use http::header::ALT_SVC;
 use route::{CallId, ConnId, Origin, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -16,8 +16,9 @@ use crate::body::Body;
 use crate::conn::Exchange;
 use crate::error::Error;
 use crate::mailbox::Outbound;
-use crate::message::{Message, Submission};
-use crate::metrics::Measured;
+use crate::memory::hour;
+use crate::message::{Ended, Message, Submission};
+use crate::metrics::{Measured, Outcome};
 use crate::report::{Progress, Report};
 use crate::response::{Part, Response};
 use crate::resume::resumable;
@@ -32,6 +33,8 @@ pub(super) struct Call {
     pub(super) body: Body,
     pub(super) asked: Instant,
     pub(super) progress: Progress,
+    /// Whether whoever reads the response tells of its end, because its rest may come elsewhere.
+    pub(super) tells_its_end: bool,
     pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,
     pub(super) ending: Arc<OnceLock<Error>>,
     pub(super) copies: HashMap<ConnId, Sending>,
@@ -76,6 +79,7 @@ impl Actor {
             body,
             limit,
             progress,
+            is_part,
             #[cfg(feature = "sign")]
             signer,
         } = outbound;
@@ -96,6 +100,7 @@ impl Actor {
             body,
             asked,
             progress,
+            tells_its_end: is_part,
             reply: Some(reply),
             ending: Arc::default(),
             copies: HashMap::new(),
@@ -112,6 +117,7 @@ impl Actor {
 
     /// The app let go of a request.
     pub(super) fn cancel(&mut self, id: CallId) {
+        self.measure(id, 0, Outcome::Cancelled);
         self.handle(route::Event::Cancel(id));
         self.connecting.remove(&id);
         self.end(id);
@@ -191,6 +197,7 @@ impl Actor {
             .and_then(|sending| sending.head.take());
         if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
             call.progress.set(report.clone());
+            call.tells_its_end |= resumable(&call.head, &head).is_some();
             let response = Response::new(head, body, Arc::clone(&call.ending), report);
             // Whoever asked may have gone; then the response's guard cancels.
             reply.send(Ok(response)).ok();
@@ -211,33 +218,51 @@ impl Actor {
         Some(report)
     }
 
-    /// Notes what a request took that ends now.
-    pub(super) fn measure(&mut self, id: CallId, response_bytes: u64, error: Option<&Error>) {
-        let Some(call) = self.calls.get(&id) else {
+    /// Notes what a request took that ends now, unless its reader does.
+    pub(super) fn measure(&mut self, id: CallId, response_bytes: u64, outcome: Outcome) {
+        let Some(call) = self.calls.get(&id).filter(|call| !call.tells_its_end) else {
             return;
         };
-        // The rest of a body belongs to a request that is noted already.
-        if call.head.headers.contains_key(RANGE) {
-            return;
+        let why = self.router.why(id);
+        let mut report = call.progress.report();
+        if let (Some(report), Some(why)) = (&mut report, why) {
+            report.why = why;
         }
-        let report = call.progress.report();
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let why = self.router.why(id).or(report.as_ref().map(|r| r.why));
-        self.metrics.add(Measured {
-            origin: format!("{}:{}", call.origin.host, call.origin.port),
+        let ended = Ended {
+            origin: call.origin.clone(),
             label: call.label.clone(),
+            request_bytes: call.body.length().unwrap_or(0),
+            response_bytes,
+            asked: call.asked,
+            report,
+            outcome,
+        };
+        let attempts = call.attempts;
+        self.note(ended, attempts);
+    }
+
+    /// Adds a request that has ended to the metrics.
+    pub(super) fn note(&mut self, ended: Ended, attempts: u32) {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let report = ended.report;
+        self.metrics.add(Measured {
+            origin: format!("{}:{}", ended.origin.host, ended.origin.port),
+            label: ended.label,
             network: self.router.network(),
             h3_on: self.router.h3_is_on(),
             protocol: report.as_ref().map(|report| report.protocol),
-            why: why.map_or("opening", |why| why.code()),
+            why: report
+                .as_ref()
+                .map_or("opening", |report| report.why.code()),
             first: report.as_ref().is_none_or(|report| !report.reused),
-            attempts: call.attempts,
-            start_ns: ns(call.asked.saturating_duration_since(self.began)),
+            attempts,
+            start_ns: ns(ended.asked.saturating_duration_since(self.began)),
+            hour: hour(),
             phases: report.map(|report| report.phases).unwrap_or_default(),
-            end_ns: ns(call.asked.elapsed()),
-            request_bytes: call.body.length().unwrap_or(0),
-            response_bytes,
-            error: error.map(ToString::to_string),
+            end_ns: ns(ended.asked.elapsed()),
+            request_bytes: ended.request_bytes,
+            response_bytes: ended.response_bytes,
+            outcome: ended.outcome,
         });
     }
 
@@ -248,7 +273,7 @@ impl Actor {
             connecting.reply.send(Err(error)).ok();
             return;
         }
-        self.measure(id, 0, Some(&error));
+        self.measure(id, 0, Outcome::of(&error));
         if let Some(call) = self.calls.get_mut(&id) {
             call.ending.set(error.clone()).ok();
             if let Some(reply) = call.reply.take() {

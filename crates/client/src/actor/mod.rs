@@ -14,7 +14,7 @@ use self::conns::Slot;
 use crate::error::Error;
 use crate::memory::MemoryFile;
 use crate::message::{Connecting, Event, Message};
-use crate::metrics::SharedMetrics;
+use crate::metrics::{Outcome, SharedMetrics};
 use crate::names::Names;
 use crate::tls::Tls;
 
@@ -130,6 +130,10 @@ impl Actor {
                 faster,
                 ratio,
             }),
+            Message::Ended(ended) => {
+                let attempts = ended.report.as_ref().map_or(0, |report| report.attempts);
+                self.note(*ended, attempts);
+            }
             Message::Explain(origin, reply) => {
                 self.handle(route::Event::Time);
                 // Whoever asked may have gone.
@@ -193,7 +197,7 @@ impl Actor {
                 body,
             } => self.head(call, conn, at, *head, body),
             Event::Done { call, conn, bytes } => {
-                self.measure(call, bytes, None);
+                self.measure(call, bytes, Outcome::Done);
                 self.handle(route::Event::Done { call, conn, bytes });
                 self.end(call);
                 if let Some(memory) = &mut self.memory {

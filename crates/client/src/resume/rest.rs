@@ -9,6 +9,8 @@ use route::Policy;
 
 use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
+use crate::message::{Ended, Message};
+use crate::metrics::Outcome;
 use crate::report::{Progress, Report};
 use crate::response::Response;
 
@@ -48,6 +50,23 @@ impl Rest {
         self.outbound.progress.set(report.clone());
     }
 
+    /// Tells of the end of the response, of which so many bytes came.
+    pub(crate) fn tell_end(&self, response_bytes: u64, outcome: Outcome) {
+        let report = self.outbound.progress.report();
+        let ended = Ended {
+            origin: self.outbound.origin.clone(),
+            label: self.outbound.label.clone(),
+            request_bytes: 0,
+            response_bytes,
+            asked: report
+                .as_ref()
+                .map_or_else(Instant::now, |report| report.asked),
+            report,
+            outcome,
+        };
+        self.mailbox.tell(Message::Ended(Box::new(ended)));
+    }
+
     /// Asks for a part. The answer is that part of the same body, or an error.
     pub(crate) fn ask(
         &self,
@@ -64,6 +83,7 @@ impl Rest {
         outbound.limit = self
             .until
             .map(|until| until.saturating_duration_since(Instant::now()));
+        outbound.is_part = true;
         // The app looks at the first one's.
         outbound.progress = Progress::default();
         let mailbox = self.mailbox.clone();
