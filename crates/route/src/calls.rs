@@ -338,7 +338,10 @@ impl Router {
         let alone = call.copies.is_empty();
         let safe = !call.may_have_acted && call.retries < MAX_SAFE_RETRIES;
         let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
-        let again = alone && !call.delivered && (safe || harmless) && fault != Fault::Certificate;
+        // Who broke the protocol over TCP will do so again.
+        let ends =
+            fault == Fault::Certificate || fault == Fault::Protocol && over == Transport::Tcp;
+        let again = alone && !call.delivered && (safe || harmless) && !ends;
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not,
         // either, does.
         let blames_quic = over == Transport::Quic && (replay != Replay::Safe || call.retries > 0);

@@ -51,15 +51,15 @@ pub(super) struct Sending {
 }
 
 impl Call {
-    /// The head of one copy.
-    fn head_to_send(&self) -> Arc<http::request::Parts> {
+    /// The head of one copy; nothing if it cannot be signed.
+    fn head_to_send(&self) -> Option<Arc<http::request::Parts>> {
         #[cfg(feature = "sign")]
         if let Some(signer) = &self.signer {
             let mut head = (*self.head).clone();
-            signer.sign(&mut head);
-            return Arc::new(head);
+            signer.sign(&mut head)?;
+            return Some(Arc::new(head));
         }
-        Arc::clone(&self.head)
+        Some(Arc::clone(&self.head))
     }
 }
 
@@ -161,11 +161,18 @@ impl Actor {
         let Some(conn) = &slot.conn else {
             return;
         };
+        let Some(head) = call.head_to_send() else {
+            let unsigned = "there are no random numbers to sign the request with";
+            self.refuse(id, Error::Invalid(unsigned.to_owned()));
+            // The router is busy with this one.
+            self.messages.send(Message::Cancel(id)).ok();
+            return;
+        };
         call.attempts += 1;
         let exchange = Exchange {
             call: id,
             conn: conn_id,
-            head: call.head_to_send(),
+            head,
             body: call.body.clone(),
             messages: self.messages.clone(),
         };

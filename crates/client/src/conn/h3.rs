@@ -17,7 +17,7 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
 use route::{Fault, PathSample, Replay};
 use rustls::pki_types::CertificateDer;
 
-use super::{Exchange, Failure, Opened, Target, cut_off};
+use super::{Exchange, Failure, MAX_HEAD_BYTES, Opened, Target, cut_off};
 use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
@@ -74,7 +74,10 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let resumed = tls.verified_over_quic() == verified;
     let tls = Instant::now();
     let transport = h3_quic::Connection::new(quic.clone());
-    let (mut driver, requests) = ::h3::client::new(transport)
+    let mut builder = ::h3::client::builder();
+    builder.max_field_section_size(MAX_HEAD_BYTES.into());
+    let (mut driver, requests) = builder
+        .build(transport)
         .await
         .map_err(|_| Fault::Protocol)?;
     let (messages, conn, watched) = (target.messages, target.id, quic.clone());

@@ -15,6 +15,9 @@ use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
 
+/// Longest head of a response, in bytes of its fields and in fields.
+const MAX_HEAD_BYTES: u32 = 64 << 10;
+const MAX_FIELDS: usize = 512;
 /// Pieces of a body that wait for the app.
 const BODY_PIECES: usize = 4;
 

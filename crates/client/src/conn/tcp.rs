@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
-use super::{Exchange, Failure, Opened, Target, cut_off};
+use super::{Exchange, Failure, MAX_FIELDS, MAX_HEAD_BYTES, Opened, Target, cut_off};
 use crate::body::Outgoing;
 use crate::message::{Event, Message};
 use crate::response::Part;
@@ -90,7 +90,8 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         builder
             .timer(TokioTimer::new())
             .keep_alive_interval(PING)
-            .keep_alive_timeout(PING);
+            .keep_alive_timeout(PING)
+            .max_header_list_size(MAX_HEAD_BYTES);
         let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
         tokio::spawn(async move {
             driver.await.ok();
@@ -99,7 +100,11 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         });
         Sender::H2(sender)
     } else {
-        let (sender, driver) = http1::handshake(io).await.map_err(|_| Fault::Protocol)?;
+        let mut builder = http1::Builder::new();
+        builder
+            .max_headers(MAX_FIELDS)
+            .max_header_size(MAX_HEAD_BYTES as usize);
+        let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
         tokio::spawn(async move {
             driver.await.ok();
             let fault = Fault::Reset;
