@@ -128,6 +128,16 @@ impl Engine {
         ended.await.ok();
     }
 
+    /// Writes what was learnt to its folder now, e.g. when the app goes to the background and the system may
+    /// end it there. Without this it is written once the first request has ended, at most every 30 s after
+    /// that, and when the engine ends.
+    pub async fn save(&self) {
+        let (done, saved) = oneshot::channel();
+        self.tell(Message::Save(done));
+        // An engine that has ended has saved it.
+        saved.await.ok();
+    }
+
     /// Returns what the last requests took, at most 1,024 of them. One whose body has just been read may
     /// come a moment later.
     pub fn metrics(&self) -> Metrics {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use route::{MAX_MEMORY_BYTES, Recalled, Router, WallSeconds};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// Time between two writes.
@@ -46,11 +47,37 @@ impl MemoryFile {
             .written
             .is_none_or(|written| written.elapsed() >= MIN_PAUSE)
         {
-            self.written = Some(Instant::now());
-            let (path, file) = (self.path(), router.memory(wall_seconds()));
-            // A flash memory may take long to sync.
-            self.writing = Some(tokio::task::spawn_blocking(move || write(&path, &file)));
+            self.begin_writing(router);
         }
+    }
+
+    /// Writes the file on another thread, and tells when that is done.
+    pub(crate) fn save_and_tell(&mut self, router: &Router, done: oneshot::Sender<()>) {
+        let written = self.begin_writing(router);
+        tokio::spawn(async move {
+            written.await.ok();
+            // Whoever asked may have gone.
+            done.send(()).ok();
+        });
+    }
+
+    /// Returns when the file is written, after those before it.
+    fn begin_writing(&mut self, router: &Router) -> oneshot::Receiver<()> {
+        self.written = Some(Instant::now());
+        let (path, file) = (self.path(), router.memory(wall_seconds()));
+        let (done, written) = oneshot::channel();
+        let before = self.writing.take();
+        self.writing = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                // An older file must not replace this one.
+                before.await.ok();
+            }
+            // A flash memory may take long to sync.
+            let write = tokio::task::spawn_blocking(move || write(&path, &file));
+            write.await.ok();
+            done.send(()).ok();
+        }));
+        written
     }
 
     /// Writes the file for the last time.

@@ -30,6 +30,7 @@ pub(crate) enum Message {
     Ended(Box<Ended>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
+    Save(oneshot::Sender<()>),
     Event(Event),
     Run(Pin<Box<dyn Future<Output = ()> + Send>>),
     End,

@@ -357,34 +357,3 @@ fn file(bytes: usize) -> Vec<u8> {
     wire::fill(0, &mut file);
     file
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_learnt_outlives_the_process_and_damage_does_not_stop_it() {
-    let server = start(Config {
-        alt_svc: true,
-        ..Config::default()
-    })
-    .await;
-    let (health, memory) = (server.url("/health"), tempfile::tempdir().unwrap());
-    let engine = || server.trusting().memory(memory.path()).build().unwrap();
-    let protocol = async |engine: client::Engine| {
-        let response = engine.get(&health).send().await.unwrap();
-        let protocol = response.report().protocol;
-        response.bytes(MIB).await.unwrap();
-        protocol
-    };
-    assert_eq!(protocol(engine()).await, Protocol::H2);
-    assert_eq!(
-        protocol(engine()).await,
-        Protocol::H3,
-        "Alt-Svc was remembered"
-    );
-    let file = memory.path().join("route.v1");
-    std::fs::write(&file, b"CMTR\0\x01 and no more").unwrap();
-    assert_eq!(protocol(engine()).await, Protocol::H2);
-    assert!(memory.path().join("route.bad").exists());
-    assert_eq!(protocol(engine()).await, Protocol::H3);
-    // A folder that cannot be written to: a file is in its place.
-    let engine = server.trusting().memory(&file).build().unwrap();
-    assert_eq!(protocol(engine).await, Protocol::H2);
-}

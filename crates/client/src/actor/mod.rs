@@ -143,6 +143,13 @@ impl Actor {
                 self.disconnect();
                 done.send(()).ok();
             }
+            Message::Save(done) => match &mut self.memory {
+                Some(memory) => memory.save_and_tell(&self.router, done),
+                None => {
+                    // Whoever asked may have gone.
+                    done.send(()).ok();
+                }
+            },
             Message::Event(event) => self.event(event),
             Message::Run(task) => {
                 tokio::spawn(task);
