@@ -30,7 +30,7 @@ pub enum Trust {
 }
 
 /// An app's own check of servers' certificates, of their chain as well as their names. It is asked
-/// in every handshake that does not resume a session, and the engine's thread waits for it.
+/// in every handshake, with the chain of the session if one is resumed, and the engine's thread waits for it.
 pub trait CheckChain: Debug + Send + Sync {
     /// Whether this chain is accepted for this host. The certificates are in DER, the server's own
     /// first.
@@ -53,6 +53,7 @@ pub(crate) struct Tls {
     tcp: Arc<ClientConfig>,
     quic: Arc<ClientConfig>,
     over_quic: Arc<CountingVerifier>,
+    check: Option<Arc<dyn CheckChain>>,
 }
 
 impl Tls {
@@ -94,10 +95,15 @@ impl Tls {
         };
         let tcp = of(&[b"h2", b"http/1.1"], inner)?;
         let quic = of(&[b"h3"], Arc::clone(&over_quic) as _)?;
+        let check = match trust {
+            Trust::App(check) => Some(Arc::clone(check)),
+            Trust::WebPki | Trust::Roots(_) => None,
+        };
         Ok(Self {
             tcp,
             quic,
             over_quic,
+            check,
         })
     }
 
@@ -109,12 +115,22 @@ impl Tls {
             Arc::new(config)
         };
         let (tcp, quic) = (fresh(&self.tcp), fresh(&self.quic));
-        let over_quic = Arc::clone(&self.over_quic);
+        let (over_quic, check) = (Arc::clone(&self.over_quic), self.check.clone());
         Self {
             tcp,
             quic,
             over_quic,
+            check,
         }
+    }
+
+    /// Whether the app accepts the chain of a session that was resumed. rustls asks in other handshakes only,
+    /// and the app may have changed its mind.
+    pub(crate) fn accepts_resumed(&self, chain: &[CertificateDer<'_>], host: &str) -> bool {
+        let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
+        self.check
+            .as_ref()
+            .is_none_or(|check| check.accepts(&chain, host))
     }
 
     /// Returns the number of chains verified in QUIC's handshakes so far.

@@ -2,11 +2,10 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{CheckChain, Error, Fault, Policy, Protocol, Transport, Trust, Why};
+use client::{Error, Fault, Policy, Protocol, Transport, Why};
 use common::start;
 use http::Method;
 use server::Config;
@@ -143,57 +142,6 @@ async fn cancelled_requests_leave_nothing_behind() {
     for policy in [Policy::H2, Policy::H3] {
         let response = engine.get(&large).policy(policy).send().await.unwrap();
         assert_eq!(response.bytes(4 * MIB).await.unwrap().len(), 3_000_000);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_of_another_authority_is_refused_over_both_transports() {
-    let (server, other) = (
-        start(Config::default()).await,
-        start(Config::default()).await,
-    );
-    for policy in [Policy::H2, Policy::H3, Policy::Adaptive] {
-        let engine = other.trusting().hint_h3(&server.url("/")).build().unwrap();
-        let refused = engine
-            .get(&server.url("/health"))
-            .policy(policy)
-            .send()
-            .await
-            .unwrap_err();
-        let expected = Error::Failed {
-            fault: Fault::Certificate,
-            may_have_acted: false,
-        };
-        assert_eq!(refused, expected, "{policy:?}");
-    }
-    assert!(server.stop().await.is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_of_another_name_is_refused_over_both_transports() {
-    let config = Config {
-        names: vec!["other.example".into()],
-        ..Config::default()
-    };
-    let server = start(config).await;
-    for policy in [Policy::H2, Policy::H3] {
-        let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
-        let refused = engine
-            .get(&server.url("/health"))
-            .policy(policy)
-            .send()
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(
-                refused,
-                Error::Failed {
-                    fault: Fault::Certificate,
-                    ..
-                }
-            ),
-            "{refused}"
-        );
     }
 }
 
@@ -399,50 +347,6 @@ async fn a_body_that_is_not_finished_ends_its_request_and_no_other() {
         assert_eq!(response.await.unwrap().unwrap_err(), Error::Unfinished);
         let health = engine.get(&server.url("/health")).policy(policy);
         assert_eq!(health.send().await.unwrap().status(), 200);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_app_may_check_chains_itself() {
-    let server = start(Config::default()).await;
-    let health = server.url("/health");
-    for accepts in [true, false] {
-        let seen = Arc::new(Seen {
-            accepts,
-            hosts: Mutex::default(),
-        });
-        let trust = Trust::App(Arc::clone(&seen) as Arc<dyn CheckChain>);
-        let engine = server.trusting().trust(trust).build().unwrap();
-        for policy in [Policy::H2, Policy::H3] {
-            let answer = engine.get(&health).policy(policy).send().await;
-            match answer {
-                Ok(response) => assert!(accepts && response.status() == 200),
-                Err(Error::Failed { fault, .. }) => {
-                    assert!(!accepts && fault == Fault::Certificate);
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-        let hosts = seen.hosts.lock().unwrap();
-        assert_eq!(hosts.len(), 2, "once for each handshake");
-        assert!(hosts.iter().all(|host| health.contains(host.as_str())));
-    }
-}
-
-#[derive(Debug)]
-struct Seen {
-    accepts: bool,
-    hosts: Mutex<Vec<String>>,
-}
-
-impl CheckChain for Seen {
-    fn accepts(&self, chain: &[&[u8]], host: &str) -> bool {
-        assert!(!chain.is_empty() && chain.iter().all(|der| der[0] == 0x30));
-        self.hosts
-            .lock()
-            .expect("no other check panicked")
-            .push(host.to_owned());
-        self.accepts
     }
 }
 

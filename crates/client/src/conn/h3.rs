@@ -72,6 +72,10 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     // A handshake that verifies no chain has resumed a session (RFC 8446 section 2.2); quinn offers
     // no other way to find out.
     let resumed = tls.verified_over_quic() == verified;
+    if resumed && !tls.accepts_resumed(&chain(&quic), &target.origin.host) {
+        quic.close(H3_NO_ERROR, b"");
+        return Err(Fault::Certificate);
+    }
     let tls = Instant::now();
     let transport = h3_quic::Connection::new(quic.clone());
     let mut builder = ::h3::client::builder();
@@ -118,11 +122,8 @@ impl Conn {
 
     /// The server's certificates in DER.
     pub(crate) fn chain(&self) -> Vec<Vec<u8>> {
-        let identity = self.quic.peer_identity();
-        let chain = identity.and_then(|chain| chain.downcast::<Vec<CertificateDer<'_>>>().ok());
-        chain.map_or_else(Vec::new, |chain| {
-            chain.iter().map(|der| der.to_vec()).collect()
-        })
+        let chain = chain(&self.quic);
+        chain.iter().map(|der| der.to_vec()).collect()
     }
 
     pub(crate) fn sample(&self) -> PathSample {
@@ -154,6 +155,12 @@ impl Conn {
     pub(crate) fn close(&self) {
         self.quic.close(H3_NO_ERROR, b"");
     }
+}
+
+fn chain(quic: &quinn::Connection) -> Vec<CertificateDer<'static>> {
+    let identity = quic.peer_identity();
+    let chain = identity.and_then(|chain| chain.downcast::<Vec<CertificateDer<'_>>>().ok());
+    chain.map_or_else(Vec::new, |chain| *chain)
 }
 
 async fn run(

@@ -77,12 +77,15 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let name = name.map_err(|_| Fault::Name)?;
     let stream = TlsConnector::from(tls.tcp()).connect(name, tcp).await;
     let stream = stream.map_err(|error| handshake_fault(&error))?;
-    let tls = Instant::now();
     let session = stream.get_ref().1;
     let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
+    let chain = session.peer_certificates().unwrap_or_default().to_vec();
+    if resumed && !tls.accepts_resumed(&chain, &target.origin.host) {
+        return Err(Fault::Certificate);
+    }
+    let tls = Instant::now();
     let h2 = session.alpn_protocol() == Some(b"h2");
     let is_tls13 = session.protocol_version() == Some(ProtocolVersion::TLSv1_3);
-    let chain = session.peer_certificates().unwrap_or_default().to_vec();
     let io = TokioIo::new(stream);
     let (messages, conn) = (target.messages, target.id);
     let sender = if h2 {

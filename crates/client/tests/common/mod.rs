@@ -22,6 +22,8 @@ use tokio::task::JoinHandle;
 
 pub struct TestServer {
     pub address: SocketAddr,
+    /// Where certificates are demanded, if anywhere.
+    pub mtls_address: Option<SocketAddr>,
     pub folder: TempDir,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), server::ServerError>>,
@@ -39,11 +41,13 @@ pub async fn start(config: Config) -> TestServer {
     let server = Server::bind(config).await.unwrap();
     let (stop, stopped) = oneshot::channel();
     let address = server.addresses()[0];
+    let mtls_address = server.addresses().get(1).copied();
     let task = tokio::spawn(server.run(async {
         stopped.await.ok();
     }));
     TestServer {
         address,
+        mtls_address,
         folder,
         stop,
         task,

@@ -1,0 +1,235 @@
+//! Whose certificates are accepted, and who the client is.
+
+mod common;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use client::{CheckChain, Error, Fault, Identity, Policy, Protocol, Trust};
+use common::by_hand::{Listener, self_signed};
+use common::start;
+use http::Response;
+use http_body_util::Empty;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use server::Config;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_authority_is_refused_over_both_transports() {
+    let (server, other) = (
+        start(Config::default()).await,
+        start(Config::default()).await,
+    );
+    for policy in [Policy::H2, Policy::H3, Policy::Adaptive] {
+        let engine = other.trusting().hint_h3(&server.url("/")).build().unwrap();
+        let refused = engine
+            .get(&server.url("/health"))
+            .policy(policy)
+            .send()
+            .await
+            .unwrap_err();
+        let expected = Error::Failed {
+            fault: Fault::Certificate,
+            may_have_acted: false,
+        };
+        assert_eq!(refused, expected, "{policy:?}");
+    }
+    assert!(server.stop().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_name_is_refused_over_both_transports() {
+    let config = Config {
+        names: vec!["other.example".into()],
+        ..Config::default()
+    };
+    let server = start(config).await;
+    for policy in [Policy::H2, Policy::H3] {
+        let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+        let refused = engine
+            .get(&server.url("/health"))
+            .policy(policy)
+            .send()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::Failed {
+                    fault: Fault::Certificate,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_may_check_chains_itself() {
+    let server = start(Config::default()).await;
+    let health = server.url("/health");
+    for accepts in [true, false] {
+        let seen = Arc::new(Seen {
+            accepts,
+            hosts: Mutex::default(),
+        });
+        let trust = Trust::App(Arc::clone(&seen) as Arc<dyn CheckChain>);
+        let engine = server.trusting().trust(trust).build().unwrap();
+        for policy in [Policy::H2, Policy::H3] {
+            let answer = engine.get(&health).policy(policy).send().await;
+            match answer {
+                Ok(response) => assert!(accepts && response.status() == 200),
+                Err(Error::Failed { fault, .. }) => {
+                    assert!(!accepts && fault == Fault::Certificate);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let hosts = seen.hosts.lock().unwrap();
+        assert_eq!(hosts.len(), 2, "once for each handshake");
+        assert!(hosts.iter().all(|host| health.contains(host.as_str())));
+    }
+}
+
+#[derive(Debug)]
+struct Seen {
+    accepts: bool,
+    hosts: Mutex<Vec<String>>,
+}
+
+impl CheckChain for Seen {
+    fn accepts(&self, chain: &[&[u8]], host: &str) -> bool {
+        assert!(!chain.is_empty() && chain.iter().all(|der| der[0] == 0x30));
+        self.hosts
+            .lock()
+            .expect("no other check panicked")
+            .push(host.to_owned());
+        self.accepts
+    }
+}
+
+/// Accepts until it is told to refuse, and counts.
+#[derive(Debug, Default)]
+struct Changing {
+    refuses: AtomicBool,
+    asked: Mutex<u32>,
+}
+
+impl CheckChain for Changing {
+    fn accepts(&self, chain: &[&[u8]], _host: &str) -> bool {
+        assert!(!chain.is_empty());
+        *self.asked.lock().expect("no other check panicked") += 1;
+        !self.refuses.load(Ordering::Relaxed)
+    }
+}
+
+/// Three connections: one with a full handshake, and two that resume its session; the app refuses the last.
+async fn resumes(builder: client::Builder, url: &str, policy: Policy) {
+    let check = Arc::new(Changing::default());
+    let trust = Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>);
+    let engine = builder.trust(trust).policy(policy).build().unwrap();
+    let mut resumed = Vec::new();
+    for _ in 0..2 {
+        let response = engine.get(url).send().await.unwrap();
+        resumed.push(response.report().resumed);
+        assert!(!response.report().reused);
+        response.bytes(0).await.unwrap();
+        // The server closes the connection, and its tickets have come.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(resumed, [false, true], "{policy:?}");
+    assert_eq!(*check.asked.lock().unwrap(), 2);
+    check.refuses.store(true, Ordering::Relaxed);
+    let refused = engine.get(url).send().await.unwrap_err();
+    let expected = Error::Failed {
+        fault: Fault::Certificate,
+        may_have_acted: false,
+    };
+    assert_eq!(refused, expected, "{policy:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_is_asked_of_a_session_that_is_resumed_over_tcp_too() {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    tokio::spawn(async move {
+        loop {
+            let io = TokioIo::new(listener.accept().await);
+            let answer = service_fn(|_| async {
+                let response = Response::builder().header("connection", "close");
+                response.body(Empty::<Bytes>::new())
+            });
+            let server = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(server.serve_connection(io, answer));
+        }
+    });
+    resumes(engine, &url, Policy::H2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_is_asked_of_a_session_that_is_resumed_over_quic_too() {
+    let (config, engine) = self_signed(&[b"h3"]);
+    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
+    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    let endpoint = quinn::Endpoint::server(config, SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let url = format!(
+        "https://localhost:{}/",
+        endpoint.local_addr().unwrap().port()
+    );
+    tokio::spawn(async move {
+        while let Some(incoming) = endpoint.accept().await {
+            let Ok(quic) = incoming.await else { continue };
+            let connection = h3_quic::Connection::new(quic.clone());
+            let mut server = h3::server::Connection::<_, Bytes>::new(connection)
+                .await
+                .unwrap();
+            let Ok(Some(request)) = server.accept().await else {
+                continue;
+            };
+            let (_, mut stream) = request.resolve_request().await.unwrap();
+            stream.send_response(Response::new(())).await.unwrap();
+            stream.finish().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            quic.close(0x100_u32.into(), b"");
+        }
+    });
+    resumes(engine, &url, Policy::H3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_demands_a_certificate_gets_the_apps_and_no_other() {
+    let server = start(Config {
+        mtls_listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+        ..Config::default()
+    })
+    .await;
+    let read = |name: &str| std::fs::read(server.folder.path().join(name)).unwrap();
+    let identity = Identity {
+        chain_pem: read("client.pem"),
+        key_pem: read("client.key"),
+    };
+    let url = format!(
+        "https://localhost:{}/health",
+        server.mtls_address.unwrap().port()
+    );
+    for (policy, protocol) in [(Policy::H2, Protocol::H2), (Policy::H3, Protocol::H3)] {
+        let known = server.trusting().identity(identity.clone()).policy(policy);
+        let response = known.build().unwrap().get(&url).send().await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), response.report().protocol),
+            (200, protocol)
+        );
+        let unknown = server.trusting().policy(policy).build().unwrap();
+        let refused = unknown.get(&url).send().await.unwrap_err();
+        assert!(
+            matches!(refused, Error::Failed { .. }),
+            "{policy:?} {refused}"
+        );
+    }
+    assert!(!format!("{identity:?}").contains("PRIVATE"));
+}
