@@ -20,6 +20,8 @@ pub(crate) enum Message {
     Submit(Box<Submission>),
     Connect(Box<Connecting>),
     Cancel(CallId),
+    /// A request has ended, and others wait for its place.
+    Room,
     TimedOut(CallId),
     Unfinished(CallId),
     Network(Option<Network>),

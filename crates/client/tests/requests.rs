@@ -124,6 +124,27 @@ async fn a_thousand_requests_at_once_all_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn more_requests_at_once_than_are_routed_wait_for_their_turn() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    let url = server.url("/bytes/1000");
+    let get = async || engine.get(&url).send().await?.bytes(MIB).await;
+    let all = futures_util::future::join_all((0..1_500).map(|_| get())).await;
+    assert!(
+        all.iter()
+            .all(|body| body.as_ref().is_ok_and(|body| body.len() == 1_000))
+    );
+    // Some give up while they wait, and those behind them take their places.
+    let mut waiting: Vec<_> = (0..1_500).map(|_| Box::pin(get())).collect();
+    for one in &mut waiting {
+        assert!(futures_util::poll!(one).is_pending());
+    }
+    waiting.drain(500..1_400);
+    let rest = futures_util::future::join_all(waiting).await;
+    assert_eq!(rest.iter().filter(|body| body.is_ok()).count(), 600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cancelled_requests_leave_nothing_behind() {
     let server = start(Config::default()).await;
     let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();

@@ -108,11 +108,21 @@ impl Actor {
             limit,
         };
         self.calls.insert(id, call);
-        self.handle(route::Event::Call {
-            id,
-            origin: &origin,
-            ask,
-        });
+        self.queue.push_back((id, ask));
+        self.route_queued();
+    }
+
+    /// Tells the router of requests that wait, as long as it has room.
+    pub(super) fn route_queued(&mut self) {
+        while self.calls.len() - self.queue.len() < route::MAX_CALLS {
+            let Some((id, ask)) = self.queue.pop_front() else {
+                return;
+            };
+            if let Some(call) = self.calls.get(&id) {
+                let origin = &call.origin.clone();
+                self.handle(route::Event::Call { id, origin, ask });
+            }
+        }
     }
 
     /// The app let go of a request.
@@ -293,6 +303,11 @@ impl Actor {
 
     pub(super) fn end(&mut self, id: CallId) {
         if let Some(call) = self.calls.remove(&id) {
+            if !self.queue.is_empty() {
+                self.queue.retain(|(queued, _)| *queued != id);
+                // Not now: the router may be busy with this one.
+                self.messages.send(Message::Room).ok();
+            }
             for task in call
                 .copies
                 .into_values()

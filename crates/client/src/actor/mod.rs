@@ -3,10 +3,10 @@
 mod calls;
 mod conns;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use route::{CallId, Command, Config, ConnId, Moment, Origin, QueryId, Router};
+use route::{Ask, CallId, Command, Config, ConnId, Moment, Origin, QueryId, Router};
 use tokio::sync::mpsc;
 
 use self::calls::Call;
@@ -26,6 +26,8 @@ pub(crate) struct Actor {
     memory: Option<MemoryFile>,
     names: Names,
     calls: HashMap<CallId, Call>,
+    /// Requests beyond those that the router keeps at a time.
+    queue: VecDeque<(CallId, Ask)>,
     connecting: HashMap<CallId, Connecting>,
     conns: HashMap<ConnId, Slot>,
     /// When each origin's name was last resolved.
@@ -50,7 +52,7 @@ impl Actor {
         if let Some(memory) = &memory {
             memory.load(&mut router);
         }
-        let (calls, connecting, conns, resolved, queries) = Default::default();
+        let (calls, queue, connecting, conns, resolved, queries) = Default::default();
         let began = Instant::now();
         Self {
             router,
@@ -60,6 +62,7 @@ impl Actor {
             memory,
             names,
             calls,
+            queue,
             connecting,
             conns,
             resolved,
@@ -110,6 +113,7 @@ impl Actor {
             Message::Submit(submission) => self.submit(*submission),
             Message::Connect(connecting) => self.connect(*connecting),
             Message::Cancel(call) => self.cancel(call),
+            Message::Room => self.route_queued(),
             Message::TimedOut(call) => {
                 self.refuse(call, Error::TimedOut);
                 self.handle(route::Event::Cancel(call));
