@@ -6,6 +6,7 @@ mod common;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use client::Policy;
@@ -104,6 +105,63 @@ async fn what_http_2_did_not_take_is_sent_on_another_connection() {
     assert_eq!(reports.clone().map(|report| report.attempts), [1, 2, 1]);
     assert_ne!(reports[0].connection, reports[1].connection);
     assert_eq!(reports[1].connection, reports[2].connection);
+}
+
+/// Serves one connection after another; returns how many there were.
+fn count_connections<F>(listener: Listener, serve: fn(H2) -> F) -> Arc<AtomicUsize>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&connections);
+    tokio::spawn(async move {
+        loop {
+            let h2 = H2::accept(&listener).await;
+            count.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(serve(h2));
+        }
+    });
+    connections
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_goes_away_after_each_request_answers_all() {
+    let (config, engine) = self_signed(&[b"h2"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    let connections = count_connections(listener, |mut h2: H2| async move {
+        let stream = h2.request().await.unwrap();
+        h2.answer(stream).await;
+        let payload = [stream.to_be_bytes(), [0; 4]].concat();
+        h2.write(GOAWAY, 0, 0, &payload).await;
+        assert_eq!(h2.request().await, None, "it takes no more");
+    });
+    let engine = engine.policy(Policy::H2).build().unwrap();
+    for _ in 0..50 {
+        let post = engine.request(Method::POST, &url).body("once");
+        assert_eq!(post.send().await.unwrap().status(), StatusCode::OK);
+    }
+    assert!(connections.load(Ordering::Relaxed) >= 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_always_goes_away_is_asked_four_times() {
+    let (config, engine) = self_signed(&[b"h2"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    let connections = count_connections(listener, |mut h2: H2| async move {
+        h2.request().await;
+        h2.write(GOAWAY, 0, 0, &[0; 8]).await;
+        assert_eq!(h2.request().await, None, "it takes no more");
+    });
+    let engine = engine.policy(Policy::H2).build().unwrap();
+    let post = engine.request(Method::POST, &url).body("once");
+    let expected = client::Error::Failed {
+        fault: client::Fault::Reset,
+        may_have_acted: false,
+    };
+    assert_eq!(post.send().await.unwrap_err(), expected);
+    assert_eq!(connections.load(Ordering::Relaxed), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -213,6 +213,39 @@ async fn a_connection_moves_to_another_network_with_the_request_under_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_connection_to_quic_go_moves_with_the_request_under_way_too() {
+    let Some(server) = GoServer::start() else {
+        return testing::skip("stacks/go is not installed");
+    };
+    let path = Path::to(server.address).await;
+    let url = server.url("/upload");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    let health = engine.get(&server.url("/health")).policy(Policy::H3);
+    health.send().await.unwrap().bytes(MIB).await.unwrap();
+    let upload = engine.request(Method::PUT, &url).policy(Policy::H3);
+    let limit = Duration::from_secs(15);
+    let (upload, mut writer) = upload.time_limit(limit).streamed(None);
+    let upload = tokio::spawn(upload.send());
+    writer.write(Bytes::from(vec![1; MIB])).await.unwrap();
+    path.forget();
+    let id = NetworkId([7; 16]);
+    engine.network(Some(Network { id, metered: false }));
+    writer.write(Bytes::from(vec![2; MIB])).await.unwrap();
+    writer.finish().await.unwrap();
+    let uploaded = upload.await.unwrap().unwrap();
+    assert_eq!(
+        (uploaded.status().as_u16(), uploaded.report().attempts),
+        (200, 1)
+    );
+    uploaded.bytes(MIB).await.unwrap();
+    drop(engine);
+    let log = server.log();
+    assert_eq!(log.len(), 2);
+    assert_eq!(log[0].connection, log[1].connection);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_body_whose_path_dies_comes_whole_over_tcp() {
     let server = start(Config::default()).await;
     let path = Path::to(server.address).await;

@@ -149,10 +149,14 @@ async fn cancelled_requests_leave_nothing_behind() {
     let server = start(Config::default()).await;
     let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
     let large = server.url("/bytes/3000000");
-    for i in 0..200_u64 {
-        let policy = if i % 2 == 0 { Policy::H2 } else { Policy::H3 };
-        // At moments spread over the whole exchange, which takes some ms.
-        let patience = Duration::from_micros(i * 37 % 8_000);
+    let mut random = 1_u64;
+    for i in 0..1_000 {
+        let policy = [Policy::H2, Policy::H3, Policy::Adaptive][i % 3];
+        // At random moments of the whole exchange, which takes some ms.
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let patience = Duration::from_micros((random >> 33) % 8_000);
         let get = async {
             let response = engine.get(&large).policy(policy).send().await?;
             response.bytes(4 * MIB).await
@@ -369,6 +373,27 @@ async fn a_body_that_is_not_finished_ends_its_request_and_no_other() {
         let health = engine.get(&server.url("/health")).policy(policy);
         assert_eq!(health.send().await.unwrap().status(), 200);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_engine_may_be_dropped_on_its_own_thread() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().build().unwrap();
+    let health = server.url("/health");
+    engine.get(&health).send().await.unwrap();
+    let (alone, is_alone) = tokio::sync::oneshot::channel::<()>();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let last = engine.clone();
+    engine.spawn(async move {
+        is_alone.await.unwrap();
+        drop(last);
+        tell.send(()).unwrap();
+    });
+    let late = engine.get(&health);
+    drop(engine);
+    alone.send(()).unwrap();
+    told.await.unwrap();
+    assert_eq!(late.send().await.unwrap_err(), Error::Ended);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -258,10 +258,18 @@ fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
     assert_eq!(one(&mut world), (100, End::Done(Transport::Quic)));
     // Two changes within a millisecond, with a request under way.
     let id = world.ask(ask());
+    let asked = world.now;
     world.handle(network(2));
+    world.rest(Duration::from_micros(500));
     world.handle(network(3));
     world.rest(Duration::from_secs(1));
-    assert!(world.calls[&id].ended.is_some());
+    let log = &world.calls[&id];
+    let (at, end) = log.ended.unwrap();
+    assert_eq!(
+        (at.since(asked).as_millis(), end),
+        (100, End::Done(Transport::Quic))
+    );
+    assert_eq!(log.sends.len(), 1);
     let pinned = Ask {
         policy: Policy::H2,
         ..ask()
@@ -271,6 +279,28 @@ fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
     world.handle(network(4));
     world.ask_and_wait(pinned);
     assert_eq!(world.opened[&Transport::Tcp], opened + 1);
+}
+
+#[test]
+fn a_network_that_is_lost_in_a_handshake_says_nothing_against_http_3() {
+    for (change, ended) in [(Event::Network(None), true), (network(1), false)] {
+        let mut world = world(Way::Free, Way::Free);
+        world.hint();
+        let id = world.ask(ask());
+        world.rest(Duration::from_millis(50));
+        let opening = world.conns.len();
+        world.handle(change);
+        let offline = world.calls[&id].ended.map(|(_, end)| end);
+        assert_eq!(offline, ended.then_some(End::Failed(Fault::Offline)));
+        assert!(opening == 2 && world.conns.is_empty());
+        if !ended {
+            let (time, end) = world.wait(id);
+            assert_eq!((time.as_millis(), end), (201, End::Done(Transport::Quic)));
+        }
+        world.handle(network(2));
+        let explained = world.router.explain(&origin());
+        assert!(explained.contains("HTTP/3 here: untried"), "{explained}");
+    }
 }
 
 #[test]
