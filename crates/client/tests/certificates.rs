@@ -112,6 +112,31 @@ impl CheckChain for Seen {
     }
 }
 
+#[derive(Debug)]
+struct Panicking;
+
+impl CheckChain for Panicking {
+    fn accepts(&self, _chain: &[&[u8]], _host: &str) -> bool {
+        panic!("this check panics on purpose");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_panics_refuses() {
+    let server = start(Config::default()).await;
+    let trust = Trust::App(Arc::new(Panicking));
+    let engine = server.trusting().trust(trust).build().unwrap();
+    let url = server.url("/health");
+    for policy in [Policy::H2, Policy::H3] {
+        let refused = engine.get(&url).policy(policy).send().await.unwrap_err();
+        let expected = Error::Failed {
+            fault: Fault::Certificate,
+            may_have_acted: false,
+        };
+        assert_eq!(refused, expected, "{policy:?}");
+    }
+}
+
 /// Accepts until it is told to refuse, and counts.
 #[derive(Debug, Default)]
 struct Changing {

@@ -4,9 +4,11 @@ mod h3;
 mod tcp;
 
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::mpsc;
 
@@ -79,9 +81,16 @@ impl Conn {
 
     /// Starts an exchange as a task of its own, which reports what happens.
     pub(crate) fn start(&self, exchange: Exchange) -> tokio::task::AbortHandle {
+        let panicked = Event::Failed {
+            call: exchange.call,
+            conn: exchange.conn,
+            fault: Fault::Protocol,
+            replay: Replay::MayHaveActed,
+        };
+        let messages = exchange.messages.clone();
         let task = match self {
-            Self::H3(conn) => tokio::spawn(conn.exchange(exchange)),
-            Self::Tcp(conn) => tokio::spawn(conn.exchange(exchange)),
+            Self::H3(conn) => tokio::spawn(or_report(conn.exchange(exchange), messages, panicked)),
+            Self::Tcp(conn) => tokio::spawn(or_report(conn.exchange(exchange), messages, panicked)),
         };
         task.abort_handle()
     }
@@ -115,8 +124,28 @@ impl Conn {
     }
 }
 
+/// Runs a task; reports this if it panics, or whoever waits for it would wait for ever.
+async fn or_report(
+    task: impl Future<Output = ()>,
+    messages: mpsc::UnboundedSender<Message>,
+    panicked: Event,
+) {
+    if AssertUnwindSafe(task).catch_unwind().await.is_err() {
+        messages.send(Message::Event(panicked)).ok();
+    }
+}
+
 /// Opens a connection and reports its progress, and later its end.
 pub(crate) async fn open(target: Target, tls: Tls) {
+    let panicked = Event::Closed {
+        conn: target.id,
+        fault: Fault::Handshake,
+    };
+    let messages = target.messages.clone();
+    or_report(open_and_report(target, tls), messages, panicked).await;
+}
+
+async fn open_and_report(target: Target, tls: Tls) {
     let (id, messages) = (target.id, target.messages.clone());
     let opened = match target.over {
         Transport::Quic => h3::open(target, &tls).await,
