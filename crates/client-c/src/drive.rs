@@ -234,7 +234,7 @@ impl From<client::Error> for Failure {
                 fault,
                 may_have_acted,
             } => (of_fault(*fault), *may_have_acted),
-            client::Error::TimedOut => (cm_status::CM_E_TIMEOUT, true),
+            client::Error::TimedOut(_) => (cm_status::CM_E_TIMEOUT, true),
             client::Error::Plain(_) => (cm_status::CM_E_PLAIN, false),
             client::Error::Ended => (cm_status::CM_E_CLOSED, true),
             // What is wrong with a streamed body, and what later versions know.

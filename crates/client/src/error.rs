@@ -2,6 +2,8 @@
 
 use route::{Fault, Why};
 
+use crate::limits::Phase;
+
 /// Why a request has no response, or its body no end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -17,9 +19,9 @@ pub enum Error {
         /// Whether the server may have acted on the request. If not, it is safe to ask again.
         may_have_acted: bool,
     },
-    /// The request's time limit passed.
-    #[error("no response within the time limit")]
-    TimedOut,
+    /// A limit of the request passed. The server may have acted on it, unless there was no connection.
+    #[error("{0} within the time limit")]
+    TimedOut(Phase),
     /// This engine does not take the request; the app's own client may.
     #[error("not by this engine: {0}")]
     Plain(Why),

@@ -159,7 +159,7 @@ fn answer(response: Response) -> http::Response<Body> {
 /// The status of a call that got none from the server, as gRPC's core has it.
 fn status(error: &Error) -> Status {
     let code = match error {
-        Error::TimedOut => Code::DeadlineExceeded,
+        Error::TimedOut(_) => Code::DeadlineExceeded,
         Error::Invalid(_) => Code::InvalidArgument,
         Error::Unfinished => Code::Cancelled,
         Error::Failed { fault, .. } => match fault {

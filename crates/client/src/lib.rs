@@ -41,6 +41,7 @@ mod error;
 mod grpc;
 #[cfg(feature = "https-records")]
 mod https_records;
+mod limits;
 mod mailbox;
 mod memory;
 mod message;
@@ -61,6 +62,7 @@ pub use engine::{BuildError, Builder, Engine};
 pub use error::Error;
 #[cfg(feature = "grpc")]
 pub use grpc::GrpcChannel;
+pub use limits::Phase;
 pub use metrics::{Arms, Measured, Metrics, Outcome};
 pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;

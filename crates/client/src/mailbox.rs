@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::body::Body;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::message::{Connecting, Message, Submission};
 use crate::report::{Connected, Progress};
 use crate::response::Response;
@@ -31,7 +32,7 @@ pub(crate) struct Outbound {
     pub(crate) body: Body,
     #[cfg(feature = "sign")]
     pub(crate) signer: Option<crate::signature::Signer>,
-    pub(crate) limit: Option<Duration>,
+    pub(crate) limits: Limits,
     pub(crate) progress: Progress,
     /// Whether it asks for a part of a response that another request asked for.
     pub(crate) is_part: bool,

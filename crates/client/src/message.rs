@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::conn::Opened;
 use crate::error::Error;
+use crate::limits::Phase;
 use crate::mailbox::Outbound;
 use crate::metrics::Outcome;
 use crate::report::{Connected, Report};
@@ -22,7 +23,7 @@ pub(crate) enum Message {
     Cancel(CallId),
     /// A request has ended, and others wait for its place.
     Room,
-    TimedOut(CallId),
+    TimedOut(CallId, Phase),
     Unfinished(CallId),
     Network(Option<Network>),
     Switches(Switches),

@@ -181,7 +181,7 @@ impl Metrics {
 impl Outcome {
     pub(crate) fn of(error: &Error) -> Self {
         match error {
-            Error::TimedOut => Self::TimedOut,
+            Error::TimedOut(_) => Self::TimedOut,
             error => Self::Failed(error.clone()),
         }
     }

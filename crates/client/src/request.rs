@@ -12,6 +12,7 @@ use crate::body::{Body, BodyWriter};
 use crate::download::Begun;
 use crate::engine::origin_of;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::mailbox::{Mailbox, Outbound};
 use crate::metrics::Outcome;
 use crate::report::Progress;
@@ -33,7 +34,7 @@ pub struct Request {
     urgent: bool,
     idempotent: Option<bool>,
     policy: Policy,
-    limit: Option<Duration>,
+    limits: Limits,
     progress: Progress,
     #[cfg(feature = "sign")]
     key: Option<std::sync::Arc<sign::Key>>,
@@ -53,7 +54,7 @@ impl Request {
             urgent: false,
             idempotent: None,
             policy,
-            limit: None,
+            limits: Limits::default(),
             progress: Progress::default(),
             #[cfg(feature = "sign")]
             key: None,
@@ -127,9 +128,29 @@ impl Request {
         self
     }
 
-    /// Limits the time until the response is complete.
+    /// Limits the time until the response is complete. Without this and the other limits a request on a
+    /// path that died waits for as long as its connection does.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.limits.whole = Some(limit);
+        self
+    }
+
+    /// Limits the time until the request has a connection, from resolving the name to the end of the
+    /// handshake, all attempts together.
+    pub fn connect_limit(mut self, limit: Duration) -> Self {
+        self.limits.connect = Some(limit);
+        self
+    }
+
+    /// Limits the time until the head of the response is there, including that for a connection.
+    pub fn first_byte_limit(mut self, limit: Duration) -> Self {
+        self.limits.first_byte = Some(limit);
+        self
+    }
+
+    /// Limits the time between two pieces of the response's body. An app that reads slowly is not counted.
+    pub fn idle_limit(mut self, limit: Duration) -> Self {
+        self.limits.idle = Some(limit);
         self
     }
 
@@ -232,10 +253,11 @@ impl Request {
             head,
             is_part: false,
             body: self.body.clone(),
-            limit: self.limit,
+            limits: self.limits,
             progress: self.progress.clone(),
         };
-        Ok((outbound, self.limit.map(|limit| Instant::now() + limit)))
+        let until = self.limits.whole.map(|limit| Instant::now() + limit);
+        Ok((outbound, until))
     }
 }
 

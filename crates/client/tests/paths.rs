@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{Error, Network, NetworkId, Policy, Protocol, Switches};
+use client::{Error, Network, NetworkId, Phase, Policy, Protocol, Switches};
 use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
@@ -115,7 +115,7 @@ async fn a_request_that_must_not_be_repeated_is_not() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(lost, Error::TimedOut);
+    assert_eq!(lost, Error::TimedOut(Phase::Whole));
     drop(engine);
     assert_eq!(server.stop().await.len(), 1);
 }
@@ -379,7 +379,7 @@ async fn a_body_pinned_to_http_3_is_not_asked_for_over_tcp() {
             break error;
         }
     };
-    assert_eq!(error, Error::TimedOut);
+    assert_eq!(error, Error::TimedOut(Phase::Whole));
     assert_eq!(response.report().resumed_bodies, 0);
     drop(engine);
     assert_eq!(server.stop().await.len(), 1);

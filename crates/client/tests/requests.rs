@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{Error, Fault, Policy, Protocol, Transport, Why};
+use client::{Error, Fault, Phase, Policy, Protocol, Transport, Why};
 use common::start;
 use http::Method;
 use server::Config;
@@ -213,7 +213,7 @@ async fn faults_of_the_server_are_errors() {
             "{policy:?} {truncated}"
         );
         let stalled = get(3, Duration::from_millis(300)).await;
-        assert_eq!(stalled, Err(Error::TimedOut), "{policy:?}");
+        assert_eq!(stalled, Err(Error::TimedOut(Phase::Whole)), "{policy:?}");
         assert_eq!(get(4, long).await.unwrap(), 100_000, "{policy:?}");
     }
 }

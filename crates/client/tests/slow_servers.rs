@@ -68,7 +68,10 @@ async fn a_slow_server_over_quic_is_not_taken_for_dead() {
     let engine = server.trusting().hint_h3(&url).build().unwrap();
     let stalled = engine.get(&url).header("x-commute-id", "1");
     let stalled = stalled.time_limit(THINKS).send().await;
-    assert_eq!(stalled.unwrap_err(), client::Error::TimedOut);
+    assert_eq!(
+        stalled.unwrap_err(),
+        client::Error::TimedOut(client::Phase::Whole)
+    );
     let next = engine.get(&url).policy(Policy::Race).send().await.unwrap();
     let report = next.report();
     assert_eq!((report.protocol, report.reused), (Protocol::H3, true));

@@ -15,6 +15,7 @@ use super::conns::ns_after;
 use crate::body::Body;
 use crate::conn::Exchange;
 use crate::error::Error;
+use crate::limits::Phase;
 use crate::mailbox::Outbound;
 use crate::memory::hour;
 use crate::message::{Ended, Message, Submission};
@@ -39,7 +40,8 @@ pub(super) struct Call {
     pub(super) ending: Arc<OnceLock<Error>>,
     pub(super) copies: HashMap<ConnId, Sending>,
     pub(super) attempts: u32,
-    pub(super) limit: Option<AbortHandle>,
+    pub(super) idle_limit: Option<Duration>,
+    pub(super) timers: Vec<AbortHandle>,
 }
 
 /// A request on a connection.
@@ -77,17 +79,17 @@ impl Actor {
             label,
             head,
             body,
-            limit,
+            limits,
             progress,
             is_part,
             #[cfg(feature = "sign")]
             signer,
         } = outbound;
-        let limit = limit.map(|limit| {
+        let timers = limits.timed().map(|(phase, limit)| {
             let messages = self.messages.clone();
             let timer = tokio::spawn(async move {
                 tokio::time::sleep(limit).await;
-                messages.send(Message::TimedOut(id)).ok();
+                messages.send(Message::TimedOut(id, phase)).ok();
             });
             timer.abort_handle()
         });
@@ -105,7 +107,8 @@ impl Actor {
             ending: Arc::default(),
             copies: HashMap::new(),
             attempts: 0,
-            limit,
+            idle_limit: limits.idle,
+            timers: timers.collect(),
         };
         self.calls.insert(id, call);
         self.queue.push_back((id, ask));
@@ -122,6 +125,19 @@ impl Actor {
                 let origin = &call.origin.clone();
                 self.handle(route::Event::Call { id, origin, ask });
             }
+        }
+    }
+
+    /// A limit of a request passed, which may have been kept meanwhile.
+    pub(super) fn time_out(&mut self, id: CallId, phase: Phase) {
+        let is_late = |call: &Call| match phase {
+            Phase::Connect => call.attempts == 0,
+            Phase::FirstByte => call.reply.is_some(),
+            Phase::Idle | Phase::Whole => true,
+        };
+        if self.calls.get(&id).is_some_and(is_late) {
+            self.refuse(id, Error::TimedOut(phase));
+            self.handle(route::Event::Cancel(id));
         }
     }
 
@@ -184,6 +200,7 @@ impl Actor {
             conn: conn_id,
             head,
             body: call.body.clone(),
+            idle_limit: call.idle_limit,
             messages: self.messages.clone(),
         };
         let reused = std::mem::replace(&mut slot.used, true);
@@ -312,7 +329,7 @@ impl Actor {
                 .copies
                 .into_values()
                 .map(|sending| sending.task)
-                .chain(call.limit)
+                .chain(call.timers)
             {
                 task.abort();
             }

@@ -114,10 +114,7 @@ impl Actor {
             Message::Connect(connecting) => self.connect(*connecting),
             Message::Cancel(call) => self.cancel(call),
             Message::Room => self.route_queued(),
-            Message::TimedOut(call) => {
-                self.refuse(call, Error::TimedOut);
-                self.handle(route::Event::Cancel(call));
-            }
+            Message::TimedOut(call, phase) => self.time_out(call, phase),
             Message::Unfinished(call) => {
                 self.refuse(call, Error::Unfinished);
                 self.handle(route::Event::Cancel(call));

@@ -218,7 +218,7 @@ async fn receive(
             Poll::Pending if !piece.is_empty() => Poll::Ready(None),
             came => came.map(Some),
         });
-        let mut came = came.await;
+        let mut came = exchange.piece(came).await;
         if let Some(Ok(Some(packet))) = &mut came {
             if piece.is_empty() {
                 piece.reserve(packet.remaining().max(room(expected, bytes)));

@@ -5,14 +5,16 @@ mod tcp;
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::mpsc;
 
 use crate::body::{Body, Going, Outgoing};
+use crate::limits::Phase;
 use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
@@ -52,6 +54,7 @@ pub(crate) struct Exchange {
     pub(crate) conn: ConnId,
     pub(crate) head: Arc<http::request::Parts>,
     pub(crate) body: Body,
+    pub(crate) idle_limit: Option<Duration>,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
 }
 
@@ -185,6 +188,22 @@ impl Exchange {
             body,
         });
         sender
+    }
+
+    /// Waits for the next piece of the response's body, at most for as long as the request allows.
+    async fn piece<T>(&self, piece: impl Future<Output = T>) -> T {
+        let mut piece = pin!(piece);
+        if let Some(limit) = self.idle_limit {
+            match tokio::time::timeout(limit, &mut piece).await {
+                Ok(piece) => return piece,
+                Err(_) => {
+                    let late = Message::TimedOut(self.call, Phase::Idle);
+                    self.messages.send(late).ok();
+                    // The request is cancelled.
+                }
+            }
+        }
+        piece.await
     }
 
     fn done(&self, bytes: u64) {

@@ -222,7 +222,7 @@ async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
     let response = response.map_err(|error| failure(&error))?;
     let (head, incoming) = response.into_parts();
     let body = exchange.head(head);
-    match receive(incoming, &body).await {
+    match receive(exchange, incoming, &body).await {
         Ok(bytes) => Ok(bytes),
         Err(error) => {
             let failure = failure(&error);
@@ -234,11 +234,12 @@ async fn run(exchange: &Exchange, sender: Sender) -> Result<u64, Failure> {
 
 /// Passes a body on to the app.
 async fn receive(
+    exchange: &Exchange,
     mut incoming: Incoming,
     body: &tokio::sync::mpsc::Sender<Part>,
 ) -> Result<u64, hyper::Error> {
     let (mut bytes, mut trailers) = (0, None);
-    while let Some(frame) = incoming.frame().await {
+    while let Some(frame) = exchange.piece(incoming.frame()).await {
         match frame?.into_data() {
             Ok(chunk) => {
                 bytes += chunk.len() as u64;

@@ -80,9 +80,8 @@ impl Rest {
         outbound.head.headers.insert(header::RANGE, range);
         outbound.head.headers.insert(IF_RANGE, etag.clone());
         outbound.ask.policy = policy;
-        outbound.limit = self
-            .until
-            .map(|until| until.saturating_duration_since(Instant::now()));
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        outbound.limits = outbound.limits.of_rest(self.until.map(left));
         outbound.is_part = true;
         // The app looks at the first one's.
         outbound.progress = Progress::default();

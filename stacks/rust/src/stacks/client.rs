@@ -236,7 +236,7 @@ fn call_error(error: &Error) -> CallError {
             Fault::Protocol => ErrorKind::Protocol,
             Fault::Offline | Fault::TooMany => ErrorKind::Other,
         },
-        Error::TimedOut => ErrorKind::Timeout,
+        Error::TimedOut(_) => ErrorKind::Timeout,
         _ => ErrorKind::Other,
     };
     crate::call_error::call_error(kind, error)
