@@ -39,7 +39,8 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     policy: Policy,
-    hints: Vec<(Origin, u16)>,
+    /// URLs of origins that speak HTTP/3, with the port if it is not that of the URL.
+    hints: Vec<(String, Option<u16>)>,
     memory: Option<PathBuf>,
     trust: Trust,
     identity: Option<Identity>,
@@ -49,6 +50,9 @@ pub struct Builder {
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
+    /// A hint is not the URL of an origin.
+    #[error("hint: {0}")]
+    Hint(String),
     /// The roots contain no certificate.
     #[error("the roots contain no certificate")]
     NoRoots,
@@ -186,21 +190,16 @@ impl Builder {
         self
     }
 
-    /// This origin speaks HTTP/3 on the port of its URLs: `https://api.example`. A wrong hint costs
-    /// 10 ms once.
+    /// This origin speaks HTTP/3 on the port of its URLs: `https://api.example`. A hint that is wrong costs
+    /// the first request 10 ms, or a second where the server accepts QUIC and then falls silent.
     pub fn hint_h3(mut self, url: &str) -> Self {
-        if let Ok((origin, _)) = origin_of(url) {
-            let port = origin.port;
-            self.hints.push((origin, port));
-        }
+        self.hints.push((url.to_owned(), None));
         self
     }
 
     /// This origin speaks HTTP/3 on this port.
     pub fn hint_h3_on(mut self, url: &str, port: u16) -> Self {
-        if let Ok((origin, _)) = origin_of(url) {
-            self.hints.push((origin, port));
-        }
+        self.hints.push((url.to_owned(), Some(port)));
         self
     }
 
@@ -241,6 +240,16 @@ impl Builder {
     /// Makes the engine and starts its thread.
     pub fn build(self) -> Result<Engine, BuildError> {
         let tls = Tls::new(&self.trust, self.identity.as_ref())?;
+        let hint = |(url, port): &(String, Option<u16>)| {
+            let (origin, _) = origin_of(url).map_err(BuildError::Hint)?;
+            let port = port.unwrap_or(origin.port);
+            Ok((origin, port))
+        };
+        let hints: Vec<_> = self
+            .hints
+            .iter()
+            .map(hint)
+            .collect::<Result<_, BuildError>>()?;
         let memory = self.memory.map(MemoryFile::new);
         let (messages, inbox) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -250,7 +259,6 @@ impl Builder {
         let metrics = SharedMetrics::default();
         let told = metrics.clone();
         let actor = Actor::new(messages.clone(), tls, memory, salt, self.names, told);
-        let hints = self.hints;
         let thread = std::thread::Builder::new()
             .name("commute".to_owned())
             .spawn(move || {
@@ -290,6 +298,13 @@ pub(crate) fn origin_of(url: &str) -> Result<(Origin, Uri), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_that_is_no_url_is_refused() {
+        let engine = Engine::builder().hint_h3("api.example").build();
+        let error = engine.err().expect("it is no URL").to_string();
+        assert_eq!(error, "hint: \"api.example\" is not an https URL");
+    }
 
     #[test]
     fn origins_of_urls() {
