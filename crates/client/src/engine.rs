@@ -45,6 +45,7 @@ pub struct Builder {
     trust: Trust,
     identity: Option<Identity>,
     names: Names,
+    early_data: bool,
 }
 
 /// Why there is no engine.
@@ -124,12 +125,17 @@ impl Engine {
         self.tell(Message::PlainWorked);
     }
 
-    /// Closes all connections and forgets all TLS sessions, but nothing that was learnt.
+    /// Closes all connections. TLS sessions are kept, and what was learnt is, too.
     pub async fn disconnect(&self) {
         let (done, ended) = oneshot::channel();
         self.tell(Message::Disconnect(done));
         // An engine that has ended has no connections.
         ended.await.ok();
+    }
+
+    /// Forgets all TLS sessions, so that the next connections begin with full handshakes.
+    pub fn forget_sessions(&self) {
+        self.tell(Message::ForgetSessions);
     }
 
     /// Writes what was learnt to its folder now, e.g. when the app goes to the background and the system may
@@ -203,6 +209,16 @@ impl Builder {
         self
     }
 
+    /// Lets requests be sent before the handshake is done (0-RTT), where a session of this engine is resumed
+    /// over QUIC: GET, HEAD and OPTIONS without a body. That saves a round trip on the first request after a
+    /// pause. Somebody on the way may make the server get such a request twice (RFC 8470), so that it should
+    /// do no harm there; a server that minds answers 425, and gets it after the handshake. Not with
+    /// [`Trust::App`], which is asked after the handshake.
+    pub fn early_data(mut self, early_data: bool) -> Self {
+        self.early_data = early_data;
+        self
+    }
+
     /// Keeps what is learnt in this folder, so that the next process knows it.
     pub fn memory(mut self, folder: impl Into<PathBuf>) -> Self {
         self.memory = Some(folder.into());
@@ -270,7 +286,7 @@ impl Builder {
             })?;
         let thread = Mutex::new(Some(thread));
         let inner = Inner {
-            mailbox: Mailbox::new(messages),
+            mailbox: Mailbox::new(messages, self.early_data),
             policy: self.policy,
             metrics,
             thread,

@@ -19,6 +19,8 @@ use crate::response::Response;
 pub(crate) struct Mailbox {
     messages: mpsc::UnboundedSender<Message>,
     calls: Arc<AtomicU64>,
+    /// Whether requests may be sent before a handshake is done, unless they say otherwise.
+    pub(crate) early_data: bool,
 }
 
 /// A request that is ready to be sent.
@@ -46,9 +48,13 @@ pub(crate) struct Guard {
 }
 
 impl Mailbox {
-    pub(crate) fn new(messages: mpsc::UnboundedSender<Message>) -> Self {
+    pub(crate) fn new(messages: mpsc::UnboundedSender<Message>, early_data: bool) -> Self {
         let calls = Arc::new(AtomicU64::new(1));
-        Self { messages, calls }
+        Self {
+            messages,
+            calls,
+            early_data,
+        }
     }
 
     pub(crate) fn tell(&self, message: Message) {

@@ -33,6 +33,7 @@ pub(crate) enum Message {
     Ended(Box<Ended>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
+    ForgetSessions,
     Save(oneshot::Sender<()>),
     Event(Event),
     Run(Pin<Box<dyn Future<Output = ()> + Send>>),
@@ -78,6 +79,11 @@ pub(crate) enum Event {
         conn: ConnId,
         rtt: Duration,
         at: Option<Instant>,
+    },
+    /// Its handshake is not done, but it takes requests that may be sent early.
+    Early {
+        conn: ConnId,
+        opened: Box<Opened>,
     },
     Opened {
         conn: ConnId,

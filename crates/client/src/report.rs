@@ -36,6 +36,8 @@ pub struct Report {
     pub reused: bool,
     /// Whether its handshake resumed a TLS session.
     pub resumed: bool,
+    /// Whether the server took the request before the handshake was done (0-RTT).
+    pub early_data: bool,
     /// The connection's local port.
     pub local_port: u16,
     /// How often the request was sent.
@@ -121,6 +123,7 @@ mod tests {
             connection,
             reused,
             resumed: false,
+            early_data: false,
             local_port: 1,
             attempts: 1,
             resumed_bodies: 0,

@@ -33,6 +33,7 @@ pub struct Request {
     bytes: Option<u64>,
     urgent: bool,
     idempotent: Option<bool>,
+    early_data: Option<bool>,
     policy: Policy,
     limits: Limits,
     progress: Progress,
@@ -53,6 +54,7 @@ impl Request {
             bytes: None,
             urgent: false,
             idempotent: None,
+            early_data: None,
             policy,
             limits: Limits::default(),
             progress: Progress::default(),
@@ -119,6 +121,14 @@ impl Request {
     /// 9.2.2), e.g. a POST with an `Idempotency-Key`.
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = Some(idempotent);
+        self
+    }
+
+    /// Says whether the request may be sent before the handshake is done (0-RTT), where the engine says
+    /// otherwise ([`Builder::early_data`](crate::Builder::early_data)). Requests with a body, or with another
+    /// method than GET, HEAD or OPTIONS, never are.
+    pub fn early_data(mut self, early_data: bool) -> Self {
+        self.early_data = Some(early_data);
         self
     }
 
@@ -216,7 +226,11 @@ impl Request {
         }
         let idempotent = self.idempotent;
         let idempotent = idempotent.unwrap_or_else(|| self.method.is_idempotent());
+        let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&self.method);
+        let without_body = self.body.length() == Some(0);
+        let early_data = self.early_data.unwrap_or(self.mailbox.early_data);
         let ask = Ask {
+            early: early_data && safe && without_body && idempotent,
             replayable: idempotent && matches!(self.body, Body::Whole(_)),
             bytes: Some(size(self)),
             kind: kind(self),

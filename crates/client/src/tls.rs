@@ -95,11 +95,11 @@ impl Tls {
             Ok::<_, BuildError>(Arc::new(config))
         };
         let tcp = of(&[b"h2", b"http/1.1"], inner)?;
-        let quic = of(&[b"h3"], Arc::clone(&over_quic) as _)?;
         let check = match trust {
             Trust::App(check) => Some(Arc::clone(check)),
             Trust::WebPki | Trust::Roots(_) => None,
         };
+        let quic = of(&[b"h3"], Arc::clone(&over_quic) as _)?;
         Ok(Self {
             tcp,
             quic,
@@ -145,6 +145,13 @@ impl Tls {
 
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.quic)
+    }
+
+    /// The same with early data, unless the app checks chains, which it does once the handshake is done.
+    pub(crate) fn quic_early(&self) -> Option<Arc<ClientConfig>> {
+        let mut config = self.check.is_none().then(|| (*self.quic).clone())?;
+        config.enable_early_data = true;
+        Some(Arc::new(config))
     }
 }
 

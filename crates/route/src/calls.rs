@@ -3,7 +3,7 @@
 
 use crate::alt_svc::{self, AltSvc};
 use crate::command::Command;
-use crate::conn::{Call, ConnState, Copy};
+use crate::conn::{Call, Conn, ConnState, Copy};
 use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
 use crate::learn::{Class, Verdict, key};
 use crate::router::{MAX_CALLS, Router};
@@ -30,6 +30,7 @@ impl Router {
             bytes: None,
             kind: 0,
             urgent: true,
+            early: false,
             policy,
         };
         if !self.calls.contains_key(&id) {
@@ -110,7 +111,10 @@ impl Router {
             (None, Some(conn)) => {
                 self.send(id, conn, self.why_only(&origin, &ask, Transport::Tcp));
             }
-            (None, None) => self.wait(id, &origin, ask.policy),
+            (None, None) => match self.early_conn(&origin, &ask) {
+                Some(conn) => self.send(id, conn, Why::OnlyOpen(Transport::Quic)),
+                None => self.wait(id, &origin, ask.policy),
+            },
         }
     }
 
@@ -141,8 +145,22 @@ impl Router {
         trusted.then_some(conn)
     }
 
+    /// A connection whose handshake is not done and that may take this request nevertheless.
+    fn early_conn(&self, origin: &Origin, ask: &Ask) -> Option<ConnId> {
+        let network = self.network_id()?;
+        let takes = |conn: &Conn| {
+            conn.origin == *origin
+                && conn.network == network
+                && conn.state == ConnState::Early
+                && !conn.watch.is_silent()
+        };
+        let may = ask.early && self.allows(ask.policy, Transport::Quic);
+        let conn = self.conns.iter().find(|(_, conn)| may && takes(conn))?;
+        Some(*conn.0)
+    }
+
     /// HTTP/3 to an origin on this network.
-    fn trial(&self, origin: &Origin) -> Trial {
+    pub(crate) fn trial(&self, origin: &Origin) -> Trial {
         let digest = self.book.digest(origin);
         let row = self
             .network_id()
@@ -225,6 +243,7 @@ impl Router {
         }
         // Beside others its time tells less of the transport than of them.
         call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
+        call.teaches &= conn.state != ConnState::Early;
         call.why = match call.left_quic {
             true => Why::SecondTry(conn.over),
             false => why,
@@ -385,13 +404,14 @@ impl Router {
         let silent = conn.watch.is_silent();
         conn.watch.end();
         let (origin, state) = (conn.origin.clone(), conn.state);
-        if silent && state != ConnState::Draining {
+        // One whose handshake is not done is its race's.
+        if silent && matches!(state, ConnState::Ready(_)) {
             return self.close_silent(conn_id);
         }
         match state {
             ConnState::Draining => self.close(conn_id),
             ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),
-            ConnState::Ready(_) | ConnState::Opening => {}
+            ConnState::Ready(_) | ConnState::Opening | ConnState::Early => {}
         }
     }
 

@@ -36,6 +36,9 @@ pub enum Command {
         address: SocketAddr,
         /// Over what.
         over: Transport,
+        /// Whether to resume a session with early data, if there is one that allows it; then `Early` comes
+        /// first.
+        early: bool,
     },
     /// Close a connection, or give up opening it. Nothing is expected to answer.
     Close(ConnId),

@@ -33,9 +33,17 @@ pub(crate) struct Conn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnState {
     Opening,
+    /// Like `Opening`, but takes requests that may be sent early.
+    Early,
     Ready(Protocol),
     /// Takes no more requests.
     Draining,
+}
+
+impl ConnState {
+    pub(crate) fn is_opening(self) -> bool {
+        matches!(self, Self::Opening | Self::Early)
+    }
 }
 
 impl Conn {
@@ -44,14 +52,14 @@ impl Conn {
         let has_room = match self.state {
             ConnState::Ready(Protocol::H1) => self.calls.is_empty(),
             ConnState::Ready(_) => true,
-            ConnState::Opening | ConnState::Draining => false,
+            ConnState::Opening | ConnState::Early | ConnState::Draining => false,
         };
         has_room && !self.watch.is_silent()
     }
 
     /// Whether it works: it is open, and nothing that it owes is late.
     pub(crate) fn is_alive(&self) -> bool {
-        self.state != ConnState::Opening && !self.watch.is_silent()
+        !self.state.is_opening() && !self.watch.is_silent()
     }
 }
 

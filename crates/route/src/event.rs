@@ -87,6 +87,9 @@ pub struct Ask {
     pub kind: u64,
     /// Whether it must not be used to learn.
     pub urgent: bool,
+    /// Whether it may be sent before a handshake is done, so that somebody on the way may repeat it (RFC 8470):
+    /// a GET, HEAD or OPTIONS without a body, which the app allows.
+    pub early: bool,
     /// How it may be routed.
     pub policy: Policy,
 }
@@ -214,6 +217,9 @@ pub enum Event<'a> {
         /// From the first packet sent until then.
         rtt: Duration,
     },
+    /// A session is being resumed: requests that may be sent early can be, before the handshake is done.
+    /// Those that the server does not take fail by [`Event::Failed`] with [`Replay::Safe`], after `Ready`.
+    Early(ConnId),
     /// The handshake is done, the certificate accepted, and the protocol agreed on.
     Ready {
         /// The connection.

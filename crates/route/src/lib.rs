@@ -33,7 +33,7 @@
 //!
 //! let mut router = Router::new(Config::default());
 //! let origin = Origin::new("api.example", 443);
-//! let ask = Ask { replayable: true, bytes: None, kind: 1, urgent: false, policy: Policy::Adaptive };
+//! let ask = Ask { replayable: true, bytes: None, kind: 1, urgent: false, early: false, policy: Policy::Adaptive };
 //! let call = Event::Call { id: CallId(1), origin: &origin, ask };
 //! router.handle(call, Moment::from_ns(0));
 //! assert!(matches!(router.poll(), Some(Command::Resolve { .. })));

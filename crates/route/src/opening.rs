@@ -193,6 +193,7 @@ impl Router {
     /// Starts the attempts that are due, and ends races that are over.
     fn run_races(&mut self, origin: &Origin) {
         let now = self.now;
+        let early = self.may_be_early(origin);
         let races = match self.sites.get_mut(origin) {
             Some(site) => std::mem::take(&mut site.races),
             None => return,
@@ -223,6 +224,7 @@ impl Router {
                     origin,
                     address,
                     over,
+                    early: early && over == Transport::Quic,
                 });
             }
             self.judge(origin, &mut race);
@@ -250,7 +252,7 @@ impl Router {
             let mut idle = self
                 .conns
                 .iter()
-                .filter(|(_, conn)| conn.calls.is_empty() && conn.state != ConnState::Opening);
+                .filter(|(_, conn)| conn.calls.is_empty() && !conn.state.is_opening());
             if let Some(id) = idle.next().map(|(id, _)| *id) {
                 self.close(id);
             }
@@ -277,7 +279,7 @@ impl Router {
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        if conn.state != ConnState::Opening {
+        if !conn.state.is_opening() {
             return;
         }
         conn.state = ConnState::Ready(protocol);
@@ -314,8 +316,42 @@ impl Router {
         if protocol == Protocol::H1 {
             self.open_siblings(&conn);
         }
+        self.leave_early(&origin);
         self.place_waiting(&origin);
         self.hedge_silent(&origin);
+    }
+
+    /// Whether a request that waits may be sent early. Where HTTP/3 has not proven itself it may not: it
+    /// would be sent twice for nothing.
+    fn may_be_early(&self, origin: &Origin) -> bool {
+        let Some(site) = self.sites.get(origin) else {
+            return false;
+        };
+        let waits = |id: &CallId| self.calls.get(id).is_some_and(|call| call.ask.early);
+        self.trial(origin) == Trial::Works && site.waiting.iter().any(waits)
+    }
+
+    pub(crate) fn on_early(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        if conn.state == ConnState::Opening {
+            conn.state = ConnState::Early;
+            let origin = conn.origin.clone();
+            self.place_waiting(&origin);
+        }
+    }
+
+    /// Another connection is ready while the handshake of one that took requests early is not done: they
+    /// have lost their race, and go over the other one.
+    fn leave_early(&mut self, origin: &Origin) {
+        let early = self
+            .conns
+            .iter()
+            .filter(|(_, conn)| conn.origin == *origin && conn.state == ConnState::Early);
+        for id in early.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.move_calls(id);
+        }
     }
 
     /// Opens connections like this one for the requests that wait: it carries only one at a time.
@@ -350,7 +386,7 @@ impl Router {
         let Some(conn) = self.conns.remove(&id) else {
             return;
         };
-        if conn.state != ConnState::Opening {
+        if !conn.state.is_opening() {
             return;
         }
         let origin = conn.origin.clone();

@@ -135,7 +135,7 @@ impl Router {
         else {
             return;
         };
-        if conn.state != ConnState::Opening {
+        if !conn.state.is_opening() {
             conn.state = ConnState::Draining;
         }
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
@@ -147,8 +147,8 @@ impl Router {
         self.move_calls(silent);
     }
 
-    /// Takes the requests off a connection that is silent while another one answers.
-    fn move_calls(&mut self, silent: ConnId) {
+    /// Takes the requests off a connection that is silent while another one answers, or not.
+    pub(crate) fn move_calls(&mut self, silent: ConnId) {
         let calls = self.conns.get(&silent).map(|conn| conn.calls.clone());
         for id in calls.unwrap_or_default() {
             let Some(call) = self

@@ -94,6 +94,7 @@ impl Router {
             Event::Cancel(call) => self.on_cancel(call),
             Event::Resolved { query, answer } => self.on_resolved(query, answer),
             Event::Heard { conn, rtt } => self.on_heard(conn, rtt),
+            Event::Early(conn) => self.on_early(conn),
             Event::Ready { conn, protocol } => self.on_ready(conn, protocol),
             Event::Closed { conn, fault } => self.on_closed(conn, fault),
             Event::GoAway(conn) => self.drain(conn),
@@ -226,7 +227,7 @@ impl Router {
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        if conn.state == ConnState::Opening {
+        if conn.state.is_opening() {
             self.order(Command::Close(id));
             return self.on_closed(id, Fault::Connect);
         }

@@ -60,10 +60,16 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Policy::H2),
         1 => Just(Policy::H3),
     ];
-    let asked = (any::<bool>(), policy.clone(), 0..4_u64, any::<bool>());
+    let asked = (
+        any::<bool>(),
+        policy.clone(),
+        0..4_u64,
+        any::<bool>(),
+        any::<bool>(),
+    );
     prop_oneof![
-        8 => asked.prop_map(|(replayable, policy, kind, urgent)| {
-            Act::Ask(Ask { replayable, policy, kind, urgent, ..ask() })
+        8 => asked.prop_map(|(replayable, policy, kind, urgent, early)| {
+            Act::Ask(Ask { replayable, policy, kind, urgent, early: early && replayable, ..ask() })
         }),
         1 => policy.prop_map(Act::Connect),
         1 => any::<usize>().prop_map(Act::Cancel),
@@ -90,11 +96,13 @@ proptest! {
         tcp in server(),
         one_at_a_time in any::<bool>(),
         resumable in any::<bool>(),
+        early_refused in prop_oneof![Just(0.0), 0.0..1.0_f64],
         body_ms in prop_oneof![Just(0), 0..10_000_u64],
         acts in proptest::collection::vec(act(), 1..80),
     ) {
         let mut world = World::new(seed, rtt_ms, quic, tcp);
         world.protocol = if one_at_a_time { Protocol::H1 } else { Protocol::H2 };
+        world.early_refused = early_refused;
         (world.resumable, world.body_time) = (resumable, Duration::from_millis(body_ms));
         for act in acts {
             match act {

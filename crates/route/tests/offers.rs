@@ -13,6 +13,7 @@ fn ask() -> Ask {
         bytes: None,
         kind: 1,
         urgent: false,
+        early: false,
         policy: Policy::Adaptive,
     }
 }

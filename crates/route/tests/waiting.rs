@@ -120,6 +120,7 @@ const POST: Ask = Ask {
     bytes: None,
     kind: 2,
     urgent: false,
+    early: false,
     policy: Policy::Adaptive,
 };
 

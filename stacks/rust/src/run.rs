@@ -82,7 +82,11 @@ impl<'a, S: Stack> Run<'a, S> {
         let capabilities = S::hello().capabilities;
         let prepare = |step: &Step| match &step.action {
             Action::Pause { .. } => Ok(None),
-            Action::Reconnect { mode } => check_reconnect(&capabilities, *mode).map(|()| None),
+            Action::Reconnect { mode } => {
+                check_reconnect(&capabilities, *mode)?;
+                pools.of(None)?.stack().check_mode(*mode)?;
+                Ok(None)
+            }
             call => {
                 let message = match call {
                     Action::Exchange { message, kind } => Some(MessageSource {

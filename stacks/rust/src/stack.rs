@@ -48,6 +48,11 @@ pub trait Stack: Sized + 'static {
         StepRequest::new(id, action, payload)
     }
 
+    /// Checks that connections can be opened in this mode, beyond the driver's capabilities.
+    fn check_mode(&self, _mode: Reconnect) -> Result<(), StackError> {
+        Ok(())
+    }
+
     /// Opens a connection and records the times of name, socket and handshake.
     fn connect(
         &self,

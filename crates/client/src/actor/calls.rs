@@ -48,6 +48,8 @@ pub(super) struct Call {
 pub(super) struct Sending {
     pub(super) task: AbortHandle,
     pub(super) reused: bool,
+    /// Whether the handshake is not done. If the server does not take it, it is sent once more.
+    pub(super) early: bool,
     pub(super) sent: Option<Instant>,
     pub(super) head: Option<(Instant, http::response::Parts, mpsc::Receiver<Part>)>,
 }
@@ -203,10 +205,12 @@ impl Actor {
             idle_limit: call.idle_limit,
             messages: self.messages.clone(),
         };
-        let reused = std::mem::replace(&mut slot.used, true);
+        // One that was sent early and is sent again opened it all the same.
+        let reused = *slot.opener.get_or_insert(id) != id;
         let sending = Sending {
             task: conn.start(exchange),
             reused,
+            early: slot.tls.is_none(),
             sent: None,
             head: None,
         };
@@ -245,6 +249,7 @@ impl Actor {
         let why = self.router.why(id).unwrap_or(Why::Opening);
         let mut report = slot.report(conn_id, why, call.asked);
         report.reused |= sending.reused;
+        report.early_data = sending.early;
         report.attempts = call.attempts;
         report.phases.request_sent_ns = ns_after(call.asked, sending.sent);
         let head = sending.head.as_ref().map(|(at, ..)| *at);

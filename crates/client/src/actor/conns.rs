@@ -18,7 +18,8 @@ pub(super) struct Slot {
     pub(super) origin: Origin,
     pub(super) local_port: u16,
     pub(super) resumed: bool,
-    pub(super) used: bool,
+    /// The first request on it.
+    pub(super) opener: Option<CallId>,
     pub(super) resolved: Option<Instant>,
     pub(super) connected: Option<Instant>,
     pub(super) tls: Option<Instant>,
@@ -44,6 +45,7 @@ impl Actor {
         origin: Origin,
         address: SocketAddr,
         over: Transport,
+        early: bool,
     ) {
         let messages = self.messages.clone();
         let target = Target {
@@ -51,6 +53,7 @@ impl Actor {
             origin: origin.clone(),
             address,
             over,
+            early,
             messages,
         };
         let task = tokio::spawn(conn::open(target, self.tls.clone())).abort_handle();
@@ -61,7 +64,7 @@ impl Actor {
             origin,
             local_port: 0,
             resumed: false,
-            used: false,
+            opener: None,
             connected: None,
             tls: None,
         };
@@ -104,7 +107,6 @@ impl Actor {
             });
         }
         self.resolved.clear();
-        self.tls = self.tls.without_sessions();
     }
 }
 
@@ -117,6 +119,7 @@ impl Slot {
             connection: id.0,
             reused: self.tls.is_some_and(|at| at < asked),
             resumed: self.resumed,
+            early_data: false,
             local_port: self.local_port,
             attempts: 0,
             resumed_bodies: 0,

@@ -144,6 +144,7 @@ impl Actor {
                 self.disconnect();
                 done.send(()).ok();
             }
+            Message::ForgetSessions => self.tls = self.tls.without_sessions(),
             Message::Save(done) => match &mut self.memory {
                 Some(memory) => memory.save_and_tell(&self.router, done),
                 None => {
@@ -176,12 +177,20 @@ impl Actor {
                 }
                 self.handle(route::Event::Heard { conn, rtt });
             }
+            Event::Early { conn, opened } => {
+                let Some(slot) = self.conns.get_mut(&conn) else {
+                    return opened.conn.close();
+                };
+                slot.local_port = opened.local_port;
+                slot.conn = Some(opened.conn);
+                self.handle(route::Event::Early(conn));
+            }
             Event::Opened { conn, opened } => {
                 let Some(slot) = self.conns.get_mut(&conn) else {
                     return opened.conn.close();
                 };
                 let protocol = opened.conn.protocol();
-                (slot.local_port, slot.tls) = (opened.local_port, Some(opened.tls));
+                (slot.local_port, slot.tls) = (opened.local_port, opened.tls);
                 slot.resumed = opened.resumed;
                 slot.conn = Some(opened.conn);
                 self.handle(route::Event::Ready { conn, protocol });
@@ -252,8 +261,9 @@ impl Actor {
                 origin,
                 address,
                 over,
+                early,
             } => {
-                self.open(conn, origin, address, over);
+                self.open(conn, origin, address, over, early);
             }
             Command::Close(conn) => {
                 if let Some(slot) = self.conns.remove(&conn) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::body::{Body, Going, Outgoing};
 use crate::limits::Phase;
@@ -36,7 +36,10 @@ pub(crate) struct Opened {
     pub(crate) conn: Conn,
     pub(crate) local_port: u16,
     pub(crate) resumed: bool,
-    pub(crate) tls: Instant,
+    /// When its handshake was done; nothing if it is not.
+    pub(crate) tls: Option<Instant>,
+    /// Whether the server took early data, and who is told once the connection is reported.
+    pub(crate) early_taken: Option<(watch::Sender<Option<bool>>, bool)>,
 }
 
 /// Where to open a connection, and who is told.
@@ -45,6 +48,8 @@ pub(crate) struct Target {
     pub(crate) origin: Origin,
     pub(crate) address: SocketAddr,
     pub(crate) over: Transport,
+    /// Whether to resume a session with early data, if there is one.
+    pub(crate) early: bool,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
 }
 
@@ -154,14 +159,18 @@ async fn open_and_report(target: Target, tls: Tls) {
         Transport::Quic => h3::open(target, &tls).await,
         Transport::Tcp => tcp::open(target, &tls).await,
     };
-    let event = match opened {
-        Ok(opened) => Event::Opened {
-            conn: id,
-            opened: Box::new(opened),
-        },
-        Err(fault) => Event::Closed { conn: id, fault },
+    let (event, early) = match opened {
+        Ok(mut opened) => {
+            let early = opened.early_taken.take();
+            let opened = Box::new(opened);
+            (Event::Opened { conn: id, opened }, early)
+        }
+        Err(fault) => (Event::Closed { conn: id, fault }, None),
     };
     messages.send(Message::Event(event)).ok();
+    if let Some((tell, taken)) = early {
+        tell.send_replace(Some(taken));
+    }
 }
 
 impl Exchange {

@@ -128,7 +128,8 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         conn: super::Conn::Tcp(conn),
         local_port,
         resumed,
-        tls,
+        tls: Some(tls),
+        early_taken: None,
     })
 }
 

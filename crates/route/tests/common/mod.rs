@@ -85,6 +85,10 @@ pub struct World {
     pub nudges: u32,
     /// Share of QUIC and TCP handshakes whose first flight is lost and repeated a second later.
     pub lost_first_flights: f64,
+    /// Share of handshakes that resume a session in which the server takes no early data.
+    pub early_refused: f64,
+    /// Whether there is a session to resume: a handshake was done over QUIC.
+    has_session: bool,
     /// Size of responses, of which requests tell nothing.
     pub body_bytes: u64,
     /// From the head of a response to its end, besides a hundredth of the whole time.
@@ -122,6 +126,8 @@ pub struct Socket {
     pub over: Transport,
     pub origin: Origin,
     pub ready: bool,
+    /// Whether it takes requests that may be sent early.
+    early: bool,
     received: u64,
     /// Since when the peer of a TCP connection owes an acknowledgement.
     owed_at: Option<Moment>,
@@ -130,6 +136,7 @@ pub struct Socket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Resolved(u64),
+    Early(u64),
     Heard(u64),
     Ready(u64),
     Closed(u64, Fault),
@@ -149,6 +156,7 @@ pub fn ask() -> Ask {
         bytes: Some(1_000),
         kind: 1,
         urgent: false,
+        early: false,
         policy: Policy::Adaptive,
     }
 }
@@ -184,6 +192,8 @@ impl World {
             opened: BTreeMap::new(),
             nudges: 0,
             lost_first_flights: 0.0,
+            early_refused: 0.0,
+            has_session: false,
             body_bytes: 1_000,
             body_time: Duration::ZERO,
             resumable: false,
@@ -224,24 +234,36 @@ impl World {
             return;
         };
         let conn = *conn;
-        let waiting: Vec<CallId> = self
-            .calls
-            .iter()
-            .filter(|(_, log)| log.ended.is_none() && log.sends.iter().any(|(_, on)| *on == conn))
-            .map(|(call, _)| *call)
-            .collect();
+        let waiting = self.waiting_on(conn);
         self.conns.remove(&conn);
         self.handle(Event::Closed {
             conn,
             fault: Fault::Reset,
         });
-        for call in waiting {
-            self.forget(call, conn);
+        self.fail_on(conn, &waiting, Replay::MayHaveActed);
+    }
+
+    /// Requests that were sent on a connection and have not ended.
+    fn waiting_on(&self, conn: ConnId) -> Vec<CallId> {
+        let waits = |log: &Log| log.ended.is_none() && log.sends.iter().any(|(_, on)| *on == conn);
+        let calls = self.calls.iter().filter(|(_, log)| waits(log));
+        calls.map(|(call, _)| *call).collect()
+    }
+
+    /// Requests on a connection fail; the router knows which are no longer on it.
+    fn fail_on(&mut self, conn: ConnId, calls: &[CallId], replay: Replay) {
+        for call in calls {
+            self.forget(*call, conn);
+            if replay == Replay::Safe
+                && let Some(log) = self.calls.get_mut(call)
+            {
+                log.repeatable = true;
+            }
             self.handle(Event::Failed {
-                call,
+                call: *call,
                 conn,
                 fault: Fault::Reset,
-                replay: Replay::MayHaveActed,
+                replay,
             });
         }
     }
@@ -375,8 +397,17 @@ impl World {
                 self.later(Duration::from_millis(1), Happening::Resolved(query.0));
             }
             Command::Open {
-                conn, origin, over, ..
-            } => self.open(conn, origin, over),
+                conn,
+                origin,
+                over,
+                early,
+                ..
+            } => {
+                self.open(conn, origin, over);
+                if early && self.has_session {
+                    self.later(Duration::ZERO, Happening::Early(conn.0));
+                }
+            }
             Command::Close(conn) => {
                 assert!(
                     self.conns.remove(&conn).is_some(),
@@ -438,6 +469,7 @@ impl World {
             over,
             origin,
             ready: false,
+            early: false,
             received: 0,
             owed_at: None,
         };
@@ -470,8 +502,10 @@ impl World {
 
     fn send(&mut self, call: CallId, conn: ConnId) {
         let socket = &self.conns[&conn];
+        let early = !socket.ready;
+        let may_be_early = socket.early && self.calls[&call].ask.early;
         assert!(
-            socket.ready,
+            socket.ready || may_be_early,
             "{call:?} is sent on a connection that is not open"
         );
         let over = socket.over;
@@ -496,11 +530,19 @@ impl World {
             ms += 3_000.0;
         }
         let wait = Duration::from_secs_f64(ms / 1e3);
-        if self.rng.share() < server.resets {
-            self.later(wait, Happening::Reset(call.0, conn.0));
+        // Of early requests nothing comes before the handshake is done.
+        let at_least = if early {
+            self.rtt + Duration::from_nanos(1)
         } else {
-            self.later(wait.mul_f64(0.99), Happening::Head(call.0, conn.0));
-            self.later(wait + self.body_time, Happening::Done(call.0, conn.0));
+            Duration::ZERO
+        };
+        if self.rng.share() < server.resets {
+            self.later(wait.max(at_least), Happening::Reset(call.0, conn.0));
+        } else {
+            let head = wait.mul_f64(0.99).max(at_least);
+            self.later(head, Happening::Head(call.0, conn.0));
+            let done = wait.max(at_least) + self.body_time;
+            self.later(done, Happening::Done(call.0, conn.0));
         }
     }
 
@@ -529,7 +571,10 @@ impl World {
         let alive = |id: u64| self.conns.contains_key(&ConnId(id));
         let gone = match &happening {
             Happening::Resolved(_) => false,
-            Happening::Heard(id) | Happening::Ready(id) | Happening::Packet(id) => !alive(*id),
+            Happening::Early(id)
+            | Happening::Heard(id)
+            | Happening::Ready(id)
+            | Happening::Packet(id) => !alive(*id),
             Happening::Closed(id, _) => !alive(*id),
             Happening::Head(_, id) | Happening::Done(_, id) | Happening::Reset(_, id) => {
                 // A response that was on its way when the path died does not arrive.
@@ -556,16 +601,27 @@ impl World {
                 let conn = self.received(id);
                 let socket = self.conns.get_mut(&conn).expect("it is alive");
                 socket.ready = true;
-                let quic = socket.over == Transport::Quic;
+                let (quic, early) = (socket.over == Transport::Quic, socket.early);
                 let protocol = if quic { Protocol::H3 } else { self.protocol };
+                self.has_session |= quic;
+                let refused = early && self.rng.share() < self.early_refused;
+                let waiting = self.waiting_on(conn);
                 self.handle(Event::Ready { conn, protocol });
+                if refused {
+                    self.fail_on(conn, &waiting, Replay::Safe);
+                }
+            }
+            Happening::Early(id) => {
+                let conn = ConnId(id);
+                self.conns.get_mut(&conn).expect("it is alive").early = true;
+                self.handle(Event::Early(conn));
             }
             Happening::Closed(id, fault) => {
-                self.conns.remove(&ConnId(id));
-                self.handle(Event::Closed {
-                    conn: ConnId(id),
-                    fault,
-                });
+                let conn = ConnId(id);
+                let waiting = self.waiting_on(conn);
+                self.conns.remove(&conn);
+                self.handle(Event::Closed { conn, fault });
+                self.fail_on(conn, &waiting, Replay::MayHaveActed);
             }
             Happening::Head(call, id) => {
                 let conn = self.received(id);

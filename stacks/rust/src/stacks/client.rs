@@ -28,8 +28,8 @@ pub struct Client {
 }
 
 impl Stack for Client {
-    /// The engine has its own connections.
-    type Conn = ();
+    /// The engine has its own connections; this is how the next ones are opened.
+    type Conn = Reconnect;
     type Request = HttpRequest;
 
     fn hello() -> Hello {
@@ -48,6 +48,8 @@ impl Stack for Client {
             protocols: vec![Protocol::H2, Protocol::H3, Protocol::Auto],
             capabilities: vec![
                 Capability::Mtls,
+                Capability::Resume,
+                Capability::EarlyData,
                 Capability::Parallel,
                 Capability::Cancel,
                 Capability::AltSvc,
@@ -127,14 +129,22 @@ impl Stack for Client {
         true
     }
 
-    /// The engine opens connections when a request needs one.
-    async fn connect(&self, _mode: Reconnect, _trace: &Trace) -> Result<(), CallError> {
+    fn check_mode(&self, mode: Reconnect) -> Result<(), StackError> {
+        if mode == Reconnect::EarlyData && self.policy == Policy::H2 {
+            let reason = "the client sends none over TCP";
+            return Err(StackError::unsupported("early data", reason));
+        }
         Ok(())
+    }
+
+    /// The engine opens connections when a request needs one.
+    async fn connect(&self, mode: Reconnect, _trace: &Trace) -> Result<Reconnect, CallError> {
+        Ok(mode)
     }
 
     async fn call(
         &self,
-        _conn: &(),
+        conn: &Reconnect,
         request: &HttpRequest,
         trace: &Trace,
     ) -> Result<(), CallError> {
@@ -160,6 +170,7 @@ impl Stack for Client {
         let sent = send
             .kind(head.uri.path())
             .policy(self.policy)
+            .early_data(*conn == Reconnect::EarlyData)
             .body(body)
             .progress(&progress)
             .send()
@@ -177,20 +188,21 @@ impl Stack for Client {
         check_status(status)
     }
 
-    fn conn_info(&self, _conn: &()) -> ConnInfo {
+    fn conn_info(&self, _conn: &Reconnect) -> ConnInfo {
         unreachable!("`call` describes the connection of each row")
     }
 
-    fn is_usable(&self, _conn: &()) -> bool {
+    fn is_usable(&self, _conn: &Reconnect) -> bool {
         true
     }
 
-    async fn close(&self, _conn: ()) {
+    async fn close(&self, _conn: Reconnect) {
         self.engine.disconnect().await;
     }
 
-    /// [`close`](Self::close) discards them.
-    fn discard_tickets(&self) {}
+    fn discard_tickets(&self) {
+        self.engine.forget_sessions();
+    }
 }
 
 /// Writes what is known of a call's way into its row, even if the call is dropped.
@@ -217,6 +229,7 @@ impl Drop for Describe<'_> {
             });
             row.reused = report.reused;
             row.resumed = report.resumed;
+            row.early_data = report.early_data;
             row.dns_ns = at(report.phases.dns_ns);
             row.connect_ns = at(report.phases.connect_ns);
             row.tls_ns = at(report.phases.tls_ns);

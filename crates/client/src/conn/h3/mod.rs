@@ -1,33 +1,29 @@
 //! HTTP/3 over quinn.
 
+mod early;
+mod open;
+
 use std::future::poll_fn;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{Code, StreamError};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::future::{Either, select};
 use http::{Method, StatusCode};
-use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt};
+use quinn::{ConnectionError, Endpoint, VarInt};
 use route::{Fault, PathSample, Replay};
 use rustls::pki_types::CertificateDer;
 
-use super::{Exchange, Failure, MAX_HEAD_BYTES, Opened, Target, cut_off};
-use crate::message::{Event, Message};
+use self::early::Early;
+pub(crate) use self::open::open;
+use super::{Exchange, Failure, cut_off};
 use crate::response::Part;
-use crate::tls::Tls;
 
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
-/// quinn-proto gives a connection up whose stream has more than 1024 gaps; a window of 2 MiB has
-/// no more packets.
-const STREAM_WINDOW: VarInt = VarInt::from_u32(2 << 20);
-const WINDOW: u32 = 6 << 20;
 /// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
 /// would otherwise be woken for every few packets.
 const PIECE: usize = 16 << 10;
@@ -39,6 +35,8 @@ pub(crate) struct Conn {
     quic: quinn::Connection,
     endpoint: Endpoint,
     requests: Requests,
+    /// While its handshake is not done.
+    early: Option<Early>,
     local_is_v6: bool,
     window: u32,
 }
@@ -47,73 +45,18 @@ type Requests = SendRequest<h3_quic::OpenStreams, Bytes>;
 type Sending = RequestStream<h3_quic::SendStream<Bytes>, Bytes>;
 type Receiving = RequestStream<h3_quic::RecvStream, Bytes>;
 
-pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
-    let began = Instant::now();
-    let local_is_v6 = target.address.is_ipv6();
-    let endpoint = Endpoint::client(unspecified(local_is_v6)).map_err(|_| Fault::Connect)?;
-    let crypto = QuicClientConfig::try_from(tls.quic()).map_err(|_| Fault::Handshake)?;
-    let mut config = ClientConfig::new(Arc::new(crypto));
-    config.transport_config(Arc::new(transport()));
-    let verified = tls.verified_over_quic();
-    let connecting = endpoint.connect_with(config, target.address, &target.origin.host);
-    let mut connecting = connecting.map_err(|_| Fault::Connect)?;
-    if connecting.handshake_data().await.is_ok() {
-        let (conn, rtt) = (target.id, began.elapsed());
-        target
-            .messages
-            .send(Message::Event(Event::Heard {
-                conn,
-                rtt,
-                at: None,
-            }))
-            .ok();
-    }
-    let quic = connecting.await.map_err(|error| handshake_fault(&error))?;
-    // A handshake that verifies no chain has resumed a session (RFC 8446 section 2.2); quinn offers
-    // no other way to find out.
-    let resumed = tls.verified_over_quic() == verified;
-    if resumed && !tls.accepts_resumed(&chain(&quic), &target.origin.host) {
-        quic.close(H3_NO_ERROR, b"");
-        return Err(Fault::Certificate);
-    }
-    let tls = Instant::now();
-    let transport = h3_quic::Connection::new(quic.clone());
-    let mut builder = ::h3::client::builder();
-    builder.max_field_section_size(MAX_HEAD_BYTES.into());
-    let (mut driver, requests) = builder
-        .build(transport)
-        .await
-        .map_err(|_| Fault::Protocol)?;
-    let (messages, conn, watched) = (target.messages, target.id, quic.clone());
-    tokio::spawn(async move {
-        driver.wait_idle().await;
-        let fault = close_fault(&watched.closed().await);
-        messages
-            .send(Message::Event(Event::Closed { conn, fault }))
-            .ok();
-    });
-    let local_port = endpoint.local_addr().map_or(0, |address| address.port());
-    let conn = Conn {
-        quic,
-        endpoint,
-        requests,
-        local_is_v6,
-        window: WINDOW,
-    };
-    Ok(Opened {
-        conn: super::Conn::H3(conn),
-        local_port,
-        resumed,
-        tls,
-    })
-}
-
 impl Conn {
     /// Sends a request and reports its response.
     pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
         let (requests, quic) = (self.requests.clone(), self.quic.clone());
+        let early = self.early.clone();
         async move {
-            match run(&exchange, requests, &quic).await {
+            let run = run(&exchange, requests, &quic, early.as_ref());
+            let outcome = match &early {
+                None => run.await,
+                Some(early) => early.or_again(run).await,
+            };
+            match outcome {
                 Ok(bytes) => exchange.done(bytes),
                 Err(failure) => exchange.failed(&failure),
             }
@@ -167,6 +110,7 @@ async fn run(
     exchange: &Exchange,
     mut requests: Requests,
     quic: &quinn::Connection,
+    early: Option<&Early>,
 ) -> Result<u64, Failure> {
     let head = http::Request::from_parts((*exchange.head).clone(), ());
     let stream = requests.send_request(head).await.map_err(|error| {
@@ -180,7 +124,7 @@ async fn run(
         }
     })?;
     let (sending, receiving) = stream.split();
-    let receiving = pin!(receive(exchange, receiving, quic));
+    let receiving = pin!(receive(exchange, receiving, quic, early));
     match select(pin!(send(exchange, sending)), receiving).await {
         // A server may answer before it has the whole body, and stop the rest (RFC 9114 section 4.1).
         Either::Left((_, receiving)) => receiving.await,
@@ -202,6 +146,7 @@ async fn receive(
     exchange: &Exchange,
     mut stream: Receiving,
     quic: &quinn::Connection,
+    early: Option<&Early>,
 ) -> Result<u64, Failure> {
     let fault = |error: &StreamError| stream_failure(error, quic);
     let response = stream
@@ -209,6 +154,11 @@ async fn receive(
         .await
         .map_err(|error| fault(&error))?;
     let (head, ()) = response.into_parts();
+    if let (Some(early), StatusCode::TOO_EARLY) = (early, head.status) {
+        // Once more, after the handshake (RFC 8470 section 5.2).
+        early.was_taken().await;
+        return Err(Failure::before_sending(Fault::Reset));
+    }
     let expected = expected_length(&exchange.head.method, &head);
     let body = exchange.head(head);
     let (mut bytes, mut piece) = (0, BytesMut::new());
@@ -274,16 +224,6 @@ fn expected_length(method: &Method, head: &http::response::Parts) -> Option<u64>
         .ok()
 }
 
-fn transport() -> TransportConfig {
-    let mut transport = TransportConfig::default();
-    let idle = Duration::from_secs(30).try_into();
-    transport
-        .stream_receive_window(STREAM_WINDOW)
-        .receive_window(VarInt::from_u32(WINDOW))
-        .max_idle_timeout(idle.ok());
-    transport
-}
-
 fn unspecified(v6: bool) -> SocketAddr {
     if v6 {
         (Ipv6Addr::UNSPECIFIED, 0).into()
@@ -311,20 +251,5 @@ fn close_fault(error: &ConnectionError) -> Fault {
     match error {
         ConnectionError::VersionMismatch | ConnectionError::TransportError(_) => Fault::Protocol,
         _ => Fault::Reset,
-    }
-}
-
-/// Whose fault a failed handshake is. TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000
-/// section 20.1); 42 to 49 are about certificates (RFC 8446 section 6.2), and those raised here
-/// are about the server's.
-fn handshake_fault(error: &ConnectionError) -> Fault {
-    match error {
-        ConnectionError::TransportError(error) => match u64::from(error.code) {
-            0x12a..=0x131 => Fault::Certificate,
-            _ => Fault::Handshake,
-        },
-        ConnectionError::TimedOut => Fault::Connect,
-        ConnectionError::Reset | ConnectionError::LocallyClosed => Fault::Connect,
-        _ => Fault::Handshake,
     }
 }

@@ -1,0 +1,211 @@
+//! Opens connections over QUIC, with early data where a session allows it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ::h3::client::{Connection, SendRequest};
+use bytes::Bytes;
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt, ZeroRttAccepted};
+use route::Fault;
+
+use super::early::Early;
+use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, unspecified};
+use crate::conn::{self, MAX_HEAD_BYTES, Opened, Target};
+use crate::message::{Event, Message};
+use crate::tls::Tls;
+
+/// quinn-proto gives a connection up whose stream has more than 1024 gaps; a window of 2 MiB has
+/// no more packets.
+const STREAM_WINDOW: VarInt = VarInt::from_u32(2 << 20);
+const WINDOW: u32 = 6 << 20;
+type Driver = Connection<h3_quic::Connection, Bytes>;
+
+pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
+    let local_is_v6 = target.address.is_ipv6();
+    let endpoint = Endpoint::client(unspecified(local_is_v6)).map_err(|_| Fault::Connect)?;
+    let early = if target.early { tls.quic_early() } else { None };
+    let goes_early = early.is_some();
+    let crypto = QuicClientConfig::try_from(early.unwrap_or_else(|| tls.quic()));
+    let mut config = ClientConfig::new(Arc::new(crypto.map_err(|_| Fault::Handshake)?));
+    config.transport_config(Arc::new(transport()));
+    let attempt = Attempt {
+        began: Instant::now(),
+        verified: tls.verified_over_quic(),
+        tls,
+        endpoint,
+        local_is_v6,
+        target,
+    };
+    let host = &attempt.target.origin.host;
+    let connecting = (attempt.endpoint).connect_with(config, attempt.target.address, host);
+    let mut connecting = connecting.map_err(|_| Fault::Connect)?;
+    if goes_early {
+        match connecting.into_0rtt() {
+            Ok((quic, taken)) => return attempt.go_early(quic, taken).await,
+            // There is no session.
+            Err(again) => connecting = again,
+        }
+    }
+    if connecting.handshake_data().await.is_ok() {
+        attempt.heard();
+    }
+    let quic = connecting.await.map_err(|error| handshake_fault(&error))?;
+    let resumed = attempt.check_resumed(&quic)?;
+    let done = Instant::now();
+    let (driver, requests) = start(&quic).await?;
+    attempt.watch(&quic, driver);
+    Ok(Opened {
+        conn: attempt.conn(quic, requests, None),
+        local_port: attempt.local_port(),
+        resumed,
+        tls: Some(done),
+        early_taken: None,
+    })
+}
+
+/// An attempt to open a connection.
+struct Attempt<'a> {
+    began: Instant,
+    /// Chains that had been verified when it began.
+    verified: u64,
+    tls: &'a Tls,
+    endpoint: Endpoint,
+    local_is_v6: bool,
+    target: Target,
+}
+
+impl Attempt<'_> {
+    /// Reports a connection that takes requests early, and waits for the end of its handshake.
+    async fn go_early(
+        self,
+        quic: quinn::Connection,
+        taken: ZeroRttAccepted,
+    ) -> Result<Opened, Fault> {
+        let (mut driver, mut requests) = start(&quic).await?;
+        let (early, tell) = Early::new();
+        let opened = Opened {
+            conn: self.conn(quic.clone(), requests.clone(), Some(early.clone())),
+            local_port: self.local_port(),
+            resumed: true,
+            tls: None,
+            early_taken: None,
+        };
+        self.report(Event::Early {
+            conn: self.target.id,
+            opened: Box::new(opened),
+        });
+        let taken = taken.await;
+        let done = Instant::now();
+        if let Some(reason) = quic.close_reason() {
+            return Err(handshake_fault(&reason));
+        }
+        self.heard();
+        let resumed = self.check_resumed(&quic)?;
+        if !taken {
+            // What was begun early is void, and HTTP/3 as well.
+            drop((driver, requests));
+            early.no_streams().await;
+            (driver, requests) = start(&quic).await?;
+        }
+        self.watch(&quic, driver);
+        Ok(Opened {
+            conn: self.conn(quic, requests, None),
+            local_port: self.local_port(),
+            resumed,
+            tls: Some(done),
+            early_taken: Some((tell, taken)),
+        })
+    }
+
+    fn heard(&self) {
+        self.report(Event::Heard {
+            conn: self.target.id,
+            rtt: self.began.elapsed(),
+            at: None,
+        });
+    }
+
+    /// Whether the handshake resumed a session. One that verifies no chain has (RFC 8446 section 2.2); quinn
+    /// offers no other way to find out.
+    fn check_resumed(&self, quic: &quinn::Connection) -> Result<bool, Fault> {
+        let resumed = self.tls.verified_over_quic() == self.verified;
+        let host = &self.target.origin.host;
+        if resumed && !self.tls.accepts_resumed(&chain(quic), host) {
+            quic.close(H3_NO_ERROR, b"");
+            return Err(Fault::Certificate);
+        }
+        Ok(resumed)
+    }
+
+    fn conn(
+        &self,
+        quic: quinn::Connection,
+        requests: Requests,
+        early: Option<Early>,
+    ) -> conn::Conn {
+        conn::Conn::H3(Conn {
+            quic,
+            endpoint: self.endpoint.clone(),
+            requests,
+            early,
+            local_is_v6: self.local_is_v6,
+            window: WINDOW,
+        })
+    }
+
+    /// Drives HTTP/3 and reports the connection's end.
+    fn watch(&self, quic: &quinn::Connection, mut driver: Driver) {
+        let (messages, conn) = (self.target.messages.clone(), self.target.id);
+        let quic = quic.clone();
+        tokio::spawn(async move {
+            driver.wait_idle().await;
+            let fault = close_fault(&quic.closed().await);
+            let closed = Event::Closed { conn, fault };
+            messages.send(Message::Event(closed)).ok();
+        });
+    }
+
+    fn local_port(&self) -> u16 {
+        let address = self.endpoint.local_addr();
+        address.map_or(0, |address| address.port())
+    }
+
+    fn report(&self, event: Event) {
+        self.target.messages.send(Message::Event(event)).ok();
+    }
+}
+
+async fn start(
+    quic: &quinn::Connection,
+) -> Result<(Driver, SendRequest<h3_quic::OpenStreams, Bytes>), Fault> {
+    let mut builder = ::h3::client::builder();
+    builder.max_field_section_size(MAX_HEAD_BYTES.into());
+    let transport = h3_quic::Connection::new(quic.clone());
+    builder.build(transport).await.map_err(|_| Fault::Protocol)
+}
+
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = Duration::from_secs(30).try_into();
+    transport
+        .stream_receive_window(STREAM_WINDOW)
+        .receive_window(VarInt::from_u32(WINDOW))
+        .max_idle_timeout(idle.ok());
+    transport
+}
+
+/// Whose fault a failed handshake is. TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000
+/// section 20.1); 42 to 49 are about certificates (RFC 8446 section 6.2), and those raised here
+/// are about the server's.
+fn handshake_fault(error: &ConnectionError) -> Fault {
+    match error {
+        ConnectionError::TransportError(error) => match u64::from(error.code) {
+            0x12a..=0x131 => Fault::Certificate,
+            _ => Fault::Handshake,
+        },
+        ConnectionError::TimedOut => Fault::Connect,
+        ConnectionError::Reset | ConnectionError::LocallyClosed => Fault::Connect,
+        _ => Fault::Handshake,
+    }
+}

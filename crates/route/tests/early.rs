@@ -1,0 +1,105 @@
+//! Requests that are sent before a handshake is done.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use common::{End, Server, Way, World, ask, origin};
+use route::{Ask, Transport};
+
+const RTT: Duration = Duration::from_millis(100);
+
+fn early() -> Ask {
+    Ask {
+        early: true,
+        ..ask()
+    }
+}
+
+/// A world in which HTTP/3 has worked, and the connection is gone.
+fn after_a_while(quic: Way) -> World {
+    let server = |way| Server {
+        spread: 0.0,
+        ..Server::of(way, 100.0)
+    };
+    let mut world = World::new(1, 100, server(Way::Free), server(Way::Free));
+    world.hint();
+    world.ask_and_wait(ask());
+    while !world.conns.is_empty() {
+        world.close_first();
+    }
+    world.quic = server(quic);
+    world
+}
+
+fn ms(time: Duration) -> u128 {
+    time.as_millis()
+}
+
+#[test]
+fn a_request_that_may_be_early_saves_the_round_trip_of_the_handshake() {
+    let mut world = after_a_while(Way::Free);
+    let (time, end) = world.ask_and_wait(early());
+    assert_eq!((ms(time), end), (101, End::Done(Transport::Quic)));
+    let mut world = after_a_while(Way::Free);
+    let (time, end) = world.ask_and_wait(ask());
+    assert_eq!((ms(time), end), (201, End::Done(Transport::Quic)));
+}
+
+#[test]
+fn beside_it_others_wait_for_the_handshake() {
+    let mut world = after_a_while(Way::Free);
+    let (at_once, later) = (world.ask(early()), world.ask(ask()));
+    let too = world.ask(early());
+    let asked = world.now;
+    world.rest(Duration::from_secs(1));
+    let took = |id| {
+        let (at, end) = world.calls[&id].ended.expect("it ended");
+        assert_eq!(end, End::Done(Transport::Quic));
+        ms(at.since(asked))
+    };
+    assert_eq!([at_once, later, too].map(took), [101, 201, 101]);
+    assert_eq!(world.opened[&Transport::Quic], 2);
+}
+
+#[test]
+fn what_the_server_does_not_take_early_is_sent_again_on_the_same_connection() {
+    let mut world = after_a_while(Way::Free);
+    world.early_refused = 1.0;
+    let id = world.ask(early());
+    let (time, end) = world.wait(id);
+    assert_eq!((ms(time), end), (201, End::Done(Transport::Quic)));
+    let sends = &world.calls[&id].sends;
+    assert_eq!(sends.len(), 2);
+    assert_eq!(sends[0].1, sends[1].1);
+}
+
+#[test]
+fn a_handshake_without_answer_loses_the_request_to_tcp() {
+    for way in [Way::Blocked, Way::Refused, Way::BadHandshake] {
+        let mut world = after_a_while(way);
+        let (time, end) = world.ask_and_wait(early());
+        assert_eq!(end, End::Done(Transport::Tcp), "{way:?}");
+        // The name, one and a half round trips, and what a request over TCP takes.
+        assert!(
+            time <= Duration::from_millis(2) + RTT.mul_f64(4.5),
+            "{way:?} {time:?}"
+        );
+    }
+}
+
+#[test]
+fn where_http_3_failed_nothing_is_early() {
+    let mut world = after_a_while(Way::BadHandshake);
+    world.ask_and_wait(early());
+    world.rest(Duration::from_secs(5));
+    while !world.conns.is_empty() {
+        world.close_first();
+    }
+    world.quic.way = Way::Free;
+    assert!(world.router.explain(&origin()).contains("on probation"));
+    // QUIC begins 10 ms after TCP, and its handshake is waited for.
+    let (time, end) = world.ask_and_wait(early());
+    assert_eq!((ms(time), end), (211, End::Done(Transport::Quic)));
+}
