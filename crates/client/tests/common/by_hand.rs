@@ -10,8 +10,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A certificate for localhost, and an engine's builder that trusts it.
+/// A server with a certificate for localhost, and an engine's builder that trusts it.
 pub fn self_signed(alpn: &[&[u8]]) -> (ServerConfig, Builder) {
+    let (config, certificate) = server_config(alpn);
+    let engine = Engine::builder()
+        .trust(Trust::Roots(certificate.pem().into_bytes()))
+        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()]);
+    (config, engine)
+}
+
+/// The same, with the certificate.
+pub fn server_config(alpn: &[&[u8]]) -> (ServerConfig, rcgen::Certificate) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -22,10 +31,7 @@ pub fn self_signed(alpn: &[&[u8]]) -> (ServerConfig, Builder) {
         .with_single_cert(vec![own.cert.der().clone()], key.into())
         .unwrap();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    let engine = Engine::builder()
-        .trust(Trust::Roots(own.cert.pem().into_bytes()))
-        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()]);
-    (config, engine)
+    (config, own.cert)
 }
 
 /// Connections over TLS.
