@@ -182,6 +182,9 @@ pub struct Arm {
     /// reconnects are cold.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumption: bool,
+    /// Whether they also sent requests before the handshake was done (0-RTT).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early_data: bool,
     /// How the requests of a step followed each other, e.g. `parallel`; absent for one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,

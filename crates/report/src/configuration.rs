@@ -104,7 +104,11 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Config
 /// Returns what no connection shows, so that arms which differ in it are said to.
 fn as_the_study_says(arm: &Arm) -> Configuration {
     let or = |value: &Option<String>, default: &str| value.clone().unwrap_or(default.to_owned());
-    let resumption = if arm.resumption { "on" } else { "off" };
+    let resumption = match (arm.early_data, arm.resumption) {
+        (true, _) => "on, with early data",
+        (false, true) => "on",
+        (false, false) => "off",
+    };
     [
         ("security", arm.security.clone()),
         ("auth", or(&arm.auth, "none")),

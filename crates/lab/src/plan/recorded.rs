@@ -52,6 +52,7 @@ impl Plan {
                 connections: (a.behaviour.connections != Connections::Keep)
                     .then(|| a.behaviour.connections.name().to_owned()),
                 resumption: a.behaviour.resumption,
+                early_data: a.behaviour.early_data,
                 access: (a.behaviour.access != Access::Sequential)
                     .then(|| a.behaviour.access.name()),
                 chunk_bytes: a.behaviour.chunk_bytes,

@@ -12,6 +12,8 @@ pub struct Behaviour {
     pub connections: Connections,
     /// Whether a new connection may use the session tickets of the old one.
     pub resumption: bool,
+    /// Whether it may also send requests before its handshake is done (0-RTT).
+    pub early_data: bool,
     /// How the requests of one step follow each other.
     pub access: Access,
     /// Over gRPC, the payload's bytes in each part of a submitted message; none for one message.
@@ -22,6 +24,7 @@ impl Behaviour {
     /// Returns what a reconnect of this arm keeps where the study says `mode`.
     pub(crate) fn reconnect(&self, mode: Reconnect) -> Reconnect {
         match mode {
+            Reconnect::Cold if self.early_data => Reconnect::EarlyData,
             Reconnect::Cold if self.resumption => Reconnect::Resume,
             mode => mode,
         }

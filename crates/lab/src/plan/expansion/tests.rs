@@ -106,15 +106,20 @@ fn access_patterns_decide_when_requests_start() {
 
 #[test]
 fn resumption_keeps_the_tickets_of_a_reconnect() {
-    let behaviour = Behaviour {
-        resumption: true,
-        ..Behaviour::default()
-    };
-    let arms = of_arms(&[behaviour], &[Step::Reconnect(Reconnect::Cold), call(1)]);
-    let resume = Action::Reconnect {
-        mode: Reconnect::Resume,
-    };
-    assert_eq!(arms[0].steps[0].action, resume);
+    for (resumption, early_data, mode) in [
+        (false, false, Reconnect::Cold),
+        (true, false, Reconnect::Resume),
+        (false, true, Reconnect::EarlyData),
+        (true, true, Reconnect::EarlyData),
+    ] {
+        let behaviour = Behaviour {
+            resumption,
+            early_data,
+            ..Behaviour::default()
+        };
+        let arms = of_arms(&[behaviour], &[Step::Reconnect(Reconnect::Cold), call(1)]);
+        assert_eq!(arms[0].steps[0].action, Action::Reconnect { mode });
+    }
 }
 
 #[test]

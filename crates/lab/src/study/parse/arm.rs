@@ -64,6 +64,9 @@ pub(super) struct RawArm {
     /// New connections use the session tickets of the last one.
     #[serde(default)]
     resumption: bool,
+    /// New connections use the session tickets of the last one, and 0-RTT.
+    #[serde(default)]
+    early_data: bool,
     /// How the requests of a step with `times` follow each other: `sequential`, `paused:3000ms`, `parallel` or `first-alone`.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -107,6 +110,7 @@ impl RawArm {
             behaviour: Behaviour {
                 connections: self.connections,
                 resumption: self.resumption,
+                early_data: self.early_data,
                 access: self.access,
                 chunk_bytes: self.chunk_bytes.map(u64::from),
             },

@@ -349,7 +349,7 @@ fn arms_say_what_they_do_otherwise() {
     let (text, _) = with(
         "name = \"again\"",
         "name = \"again\"\nsecurity = \"none\"\nauth = \"jwt\"\nconnections = \"per-request\"\n\
-         resumption = true\naccess = \"paused:3000ms\"",
+         resumption = true\nearly_data = true\naccess = \"paused:3000ms\"",
     );
     let text = text.replace("name = \"again\"", "name = \"again\"\nprotocol = \"h1\"");
     let text = text.replacen(
@@ -368,6 +368,7 @@ fn arms_say_what_they_do_otherwise() {
         Behaviour {
             connections: Connections::PerRequest,
             resumption: true,
+            early_data: true,
             access: Access::Paused { ns: 3_000_000_000 },
             chunk_bytes: None,
         }
