@@ -29,8 +29,7 @@ const MAX_WHOLE_BYTES: usize = 64 << 10;
 /// only if its messages were ready at once and have at most 64 KiB, as those of most unary calls.
 ///
 /// Where there is no status of the server's, the code is `DEADLINE_EXCEEDED` for the deadline,
-/// `UNAVAILABLE` if no connection could be opened or one broke, `RESOURCE_EXHAUSTED` for too many calls
-/// at a time, and `INTERNAL` if the server broke the protocol. The [`Report`](crate::Report) of a call
+/// `UNAVAILABLE` if no connection could be opened or one broke, and `INTERNAL` if the server broke the protocol. The [`Report`](crate::Report) of a call
 /// is among the extensions of its response.
 #[derive(Clone)]
 pub struct GrpcChannel {

@@ -10,19 +10,120 @@
 //! # }
 //! ```
 //!
-//! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered (by a
-//! hint or by `Alt-Svc`), so a network that blocks UDP costs 10 ms once. Later ones take the
-//! connection that is open; if both are, the one that was faster for requests of their kind. What
-//! decides is the crate [`route`], whose documentation has the rules; this crate does what it says.
+//! Make one [`Engine`] for the app and clone it wherever requests are made. It has a thread of its own, on which
+//! all I/O happens, so that the futures need no runtime of their own; the last clone that is dropped ends it.
+//!
+//! # Which route a request takes
+//!
+//! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered: by a
+//! [hint](Builder::hint_h3), by `Alt-Svc` of an earlier response (also in an earlier process, with
+//! [`Builder::memory`]), or by an HTTPS record (feature `https-records`). A network that blocks UDP costs 10 ms
+//! once. Later requests take the connection that is open; if both transports have one, that which was faster for
+//! requests of their [kind](Request::kind). What decides is the crate [`route`], whose documentation has the rules;
+//! this crate does what it says. [`Response::report`] says what happened and why, [`Engine::explain`] what is known
+//! of an origin, and [`Request::policy`] leaves no choice.
+//!
+//! # Errors
+//!
+//! A response is whatever the server answered, also with status 500. Everything else is an [`Error`]:
+//!
+//! | error | may the server have acted? | then |
+//! |---|---|---|
+//! | [`Failed`](Error::Failed), [`Fault::Name`], [`Fault::Connect`], [`Fault::Handshake`] | no | ask again later |
+//! | [`Failed`](Error::Failed), [`Fault::Certificate`] | no | tell the user: somebody may be listening |
+//! | [`Failed`](Error::Failed), [`Fault::Reset`], [`Fault::Protocol`] | `may_have_acted` says it | ask again if not, or if that does no harm |
+//! | [`Failed`](Error::Failed), [`Fault::Offline`] | `may_have_acted` says it | wait for a network |
+//! | [`TimedOut`](Error::TimedOut) | yes, but for [`Phase::Connect`] | as for a reset |
+//! | [`Plain`](Error::Plain) | no | send it by the app's own client: the engine is switched off |
+//! | [`Invalid`](Error::Invalid), [`File`](Error::File) | no | correct the request |
+//! | [`Refused`](Error::Refused) | yes | of downloads: there is nothing to download |
+//! | [`Unfinished`](Error::Unfinished), [`BodyNotTaken`](Error::BodyNotTaken) | yes | of streamed bodies |
+//! | [`Ended`](Error::Ended) | yes | the engine was dropped, or has panicked: make another one |
+//!
+//! A request is sent again by the engine itself where that is safe: three times if the server cannot have acted on
+//! it, twice if it may have and the request is [idempotent](Request::idempotent) and has no streamed body. Requests
+//! beyond 512 at a time wait for their turn.
+//!
+//! # Limits
+//!
+//! There are none unless they are set: [`Request::time_limit`], [`Request::connect_limit`],
+//! [`Request::first_byte_limit`] and [`Request::idle_limit`]. Dropping a request's future, or its response, cancels
+//! it on the server, too. The head of a response may have 64 KiB and 512 fields.
+//!
+//! # Bodies
+//!
+//! A request's body is [held whole](Request::body), or [streamed](Request::streamed) while it is written:
+//!
+//! ```no_run
+//! # async fn upload(engine: client::Engine) -> Result<(), Box<dyn std::error::Error>> {
+//! let upload = engine.request(http::Method::PUT, "https://files.example/log");
+//! let (request, mut body) = upload.streamed(None);
+//! let write = async {
+//!     body.write("first line\n".into()).await?;
+//!     body.finish().await
+//! };
+//! let (response, written) = futures_util::join!(request.send(), write);
+//! written?;
+//! println!("{}", response?.status());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A response's body is read [piece by piece](Response::chunk) or [at once, up to a limit](Response::bytes). An app
+//! that reads slowly makes the server wait once 2 MiB of a body have come, or 6 MiB on a connection. A body that breaks
+//! off goes on over another connection where the server has ranges and a strong `ETag`. [`Request::download`] keeps
+//! one in a file, and goes on where it broke off even in another process:
+//!
+//! ```no_run
+//! # async fn download(engine: client::Engine) -> Result<(), client::Error> {
+//! let maps = engine.get("https://files.example/maps.pak").download("maps.pak").await?;
+//! println!("{} bytes, {} of them from before", maps.bytes, maps.kept_bytes);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Whom it trusts, and who it is
+//!
+//! [`Builder::trust`] takes Mozilla's roots (the default), roots of the app's own, or a [check](CheckChain) of the
+//! app's own, e.g. the platform's. [`Builder::identity`] is the app's certificate, for servers that demand one.
+//! Requests are signed with [`Request::sign`] (RFC 9421), each copy anew.
+//!
+//! # Networks
+//!
+//! Tell the engine when the default network is another one: connections over QUIC move there with the requests on
+//! them, and what was learnt there counts again. The number is the app's, e.g. a digest of operator or gateway.
+//!
+//! ```no_run
+//! # fn changed(engine: client::Engine) {
+//! use client::{Network, NetworkId};
+//! let id = NetworkId(*b"wifi at home ...");
+//! engine.network(Some(Network { id, metered: false }));
+//! # }
+//! ```
+//!
+//! Without that, all networks count as one, and a change looks like a path that died: requests are a second late.
+//!
+//! # What outlives the process
+//!
+//! With [`Builder::memory`], what was learnt of networks and origins: in one file of at most 64 KiB, without names,
+//! addresses, paths or bodies. [`Engine::save`] writes it now, e.g. when the app goes to the background. TLS sessions
+//! are kept for as long as the engine lives; with [`Builder::early_data`] they save another round trip.
+//!
+//! # Roll-out and monitoring
+//!
+//! [`Engine::switches`] turns the engine, HTTP/3 for a share of installations, or learning off at any time. Tell
+//! [`Engine::worked_without`] when a request that failed here worked by the app's own client: where that happens
+//! often, the engine turns itself off. [`Engine::metrics`] has the last 1,024 requests, as values, as a summary, and
+//! as the CSV that `commute import` compares.
+//!
+//! # gRPC
 //!
 //! tonic's clients take the same routes, with the feature `grpc`:
 //! `EchoClient::with_origin(engine.grpc(), "https://api.example".parse()?)`.
 //!
-//! The futures need no runtime of their own: all I/O happens on the engine's thread.
-//!
 //! # Features
 //!
-//! - `sign`: requests are signed with a key that the server shares (RFC 9421), each copy anew.
+//! - `sign`: requests are signed with a key that the server shares (RFC 9421).
 //! - `grpc`: [`Engine::grpc`](Engine#method.grpc) is a channel for tonic's clients.
 //! - `https-records`: name servers that the app names are asked whether a server speaks HTTP/3.
 //! - `quiet`: leaves all log messages out.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::event::{Origin, Transport};
+use crate::event::{NetworkId, Origin, Transport};
 use crate::learn::{Class, Verdict};
 use crate::router::Router;
-use crate::standing::Trial;
+use crate::standing::{Trial, Udp};
 use crate::why::Why;
 
 impl Router {
@@ -30,6 +30,7 @@ impl Router {
             &mut text,
             format_args!("HTTP/3 here: {}", self.standing(origin)),
         );
+        say(&mut text, format_args!("UDP here: {}", self.udp(network)));
         if let Some(why) = self.why_not_quic(origin) {
             say(&mut text, format_args!("{why}"));
         }
@@ -95,6 +96,18 @@ impl Router {
             Some(Trial::Works) => "works",
             Some(trial) if trial.on_probation(now) => "on probation",
             Some(Trial::Broken { .. }) => "broken",
+        }
+    }
+}
+
+impl Router {
+    /// The state of UDP on a network, by the names of `docs/client.md`.
+    fn udp(&self, network: NetworkId) -> &'static str {
+        match self.book.networks.get(&network).map(|row| row.udp) {
+            None | Some(Udp::Unknown | Udp::Unanswered { .. }) => "not known",
+            Some(Udp::Works) => "works",
+            Some(udp) if udp.is_silent(self.now) => "blocked",
+            Some(Udp::Silent { .. }) => "to be tried again",
         }
     }
 }

@@ -14,17 +14,66 @@
 //! | Has this connection died? | something that must be acknowledged had no answer |
 //! | May the request be sent again? | if the peer cannot have acted, or acting twice does no harm |
 //!
-//! # The states of HTTP/3 to an origin on a network
+//! # A race
+//!
+//! Only where no connection is open that can take the request. Each transport has a lane that tries the origin's
+//! addresses in turn, 250 ms apart, the families alternating (draft-ietf-happy-happyeyeballs-v3):
+//!
+//! | what is known | QUIC | TCP |
+//! |---|---|---|
+//! | HTTP/3 is not offered, broken, or switched off; UDP is blocked | - | at once |
+//! | HTTP/3 is offered, and not whether UDP passes | at once | 10 ms later |
+//! | HTTP/3 worked here, or UDP does | at once | 1.5 RTT later, at least 100 ms, at most 2 s |
+//! | TCP was learnt to open faster | as much later | at once |
+//! | HTTP/3 failed, and may be tried again | 10 ms later | at once |
+//!
+//! A lane whose last attempt fails lets the other one begin at once. An attempt that a peer has answered puts the
+//! next ones off by an RTT. The first connection that is ready takes what waits; a TCP attempt that lost is given
+//! up, one over QUIC goes on for up to 10 s, because it may still be of use. A certificate that is refused ends it.
+//!
+//! # HTTP/3 to an origin on a network
 //!
 //! ```text
 //! unknown --hint, HTTPS record, Alt-Svc--> untried
 //! untried --ready--> works
-//! untried, works --failed or silent, and TCP works--> broken (1 s, or 16 s if silent; up to 300 s)
+//! untried, works --failed or silent, and TCP works--> broken (1 s, 4 s if refused, 16 s if silent; up to 300 s)
 //! untried, works --failed, and TCP failed, too--> as before: the network is at fault
+//! works --two requests in a row failed--> broken
 //! broken --time passes--> on probation: TCP first, QUIC beside it
-//! on probation --a response--> works
+//! on probation --a whole response--> works
 //! on probation --failed--> broken, for twice as long
 //! ```
+//!
+//! The page `docs/client.md` of the project has the tables of all states, which a test walks.
+//!
+//! # Silence
+//!
+//! A connection that owes a response and from which nothing comes for half a second, or two probe time-outs
+//! (RFC 9002), is asked for something that must be acknowledged. If that has no answer for as long again it is
+//! *silent*: it is [nudged](Command::Nudge) every second, takes no more requests, and those on it that may be
+//! repeated are hedged over another connection, one in twenty and one more. Once a hedge is answered all of them
+//! go there, and bodies that can be resumed fail so that their readers ask for the rest. A peer that answers the
+//! probe is merely slow, and is asked again after 1, 2, 4, 8 and every 15 s. TCP is suspected only while its peer
+//! [owes](PathSample::owed) an acknowledgement.
+//!
+//! # Learning
+//!
+//! For each origin, network and [class](Class) of size the router compares ln(time) over both transports, less that
+//! of the request's kind. Requests count half after 32 later ones or 15 minutes. *Faster* is said where the whole
+//! one-sided 95 % interval lies beyond 5 % and 5 ms, *no difference* where it lies within, else *cannot tell*. To learn,
+//! it opens the second connection after three requests, and sends there five small requests and then ever fewer, or
+//! one in eight of 32 to 256 KiB; none that are urgent or must not be repeated, none where data is metered, and
+//! nothing larger. Large bodies are compared within one body: see [`Pace`].
+//!
+//! # Bounds
+//!
+//! | of | at most |
+//! |---|---|
+//! | requests at a time | [`MAX_CALLS`] |
+//! | idle connections; to one origin over HTTP/1.1 | [`MAX_CONNS`]; [`MAX_H1_CONNS`] |
+//! | networks, origins on a network, offers, kinds of one | 32, 256, 64, 32 |
+//! | sends of a request; if it may have acted | 4; 3 |
+//! | bytes of the memory file | [`MAX_MEMORY_BYTES`] |
 //!
 //! # Use
 //!

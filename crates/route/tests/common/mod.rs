@@ -4,7 +4,7 @@
 //! commands name only what lives, and no request is sent twice that must not be.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::time::Duration;
 
 use route::{
@@ -104,6 +104,8 @@ pub struct Log {
     pub ask: Ask,
 
     pub sends: Vec<(Moment, ConnId)>,
+    /// Where it was sent and neither failed nor was withdrawn.
+    pub live: BTreeSet<ConnId>,
     /// Whether every send so far failed in a way that lets it be repeated.
     pub repeatable: bool,
     pub delivered: Option<ConnId>,
@@ -297,6 +299,7 @@ impl World {
             ask,
 
             sends: Vec::new(),
+            live: BTreeSet::new(),
             repeatable: true,
             delivered: None,
             ended: None,
@@ -518,6 +521,7 @@ impl World {
         );
         log.repeatable = false;
         log.sends.push((self.now, conn));
+        log.live.insert(conn);
         let server = self.server(over);
         if !self.passes(over, self.now) || server.way == Way::Stalls {
             if let Some(socket) = self.conns.get_mut(&conn) {
@@ -557,6 +561,9 @@ impl World {
 
     /// What was to happen to a request on a connection will not.
     fn forget(&mut self, call: CallId, conn: ConnId) {
+        if let Some(log) = self.calls.get_mut(&call) {
+            log.live.remove(&conn);
+        }
         let of = |happening: &Happening| match happening {
             Happening::Head(a, b) | Happening::Done(a, b) | Happening::Reset(a, b) => {
                 (*a, *b) == (call.0, conn.0)
@@ -651,6 +658,7 @@ impl World {
                 };
                 let log = self.calls.get_mut(&call).expect("it was asked");
                 log.repeatable = safe;
+                log.live.remove(&conn);
                 self.handle(Event::Failed {
                     call,
                     conn,

@@ -1,14 +1,11 @@
-//! Takes a router through each transition that `docs/client.md` names.
-
-#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
-mod common;
+//! HTTP/3 to an origin on a network.
 
 use std::time::Duration;
 
-use common::{Server, Way, World, ask, origin};
-use route::{Ask, Event, Fault, Moment};
+use route::{Ask, Event, Moment};
 
-const TABLE: &str = include_str!("../../../docs/client.md");
+use crate::common::{Server, Way, World, ask, origin};
+use crate::{lose_connections, rows};
 
 fn world(quic: Way, tcp: Way) -> World {
     World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
@@ -49,16 +46,6 @@ fn begin(from: &str, quic: Way, tcp: Way) -> World {
     }
     assert_eq!(state(&mut world), from);
     world
-}
-
-fn lose_connections(world: &mut World) {
-    for conn in world.conns.keys().copied().collect::<Vec<_>>() {
-        world.conns.remove(&conn);
-        world.handle(Event::Closed {
-            conn,
-            fault: Fault::Reset,
-        });
-    }
 }
 
 /// Lets happen what the table says.
@@ -133,21 +120,12 @@ fn happen(from: &str, when: &str) -> World {
 }
 
 #[test]
-fn every_transition_of_the_table_happens() {
-    let rows = TABLE
-        .lines()
-        .skip_while(|line| !line.starts_with("| from |"))
-        .skip(2);
-    let mut count = 0;
-    for row in rows.take_while(|line| line.starts_with('|')) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let [from, when, to] = cells[..] else {
-            panic!("not three columns: {row}");
-        };
-        assert_eq!(state(&mut happen(from, when)), to, "{row}");
-        count += 1;
+fn every_transition_of_http_3_happens() {
+    let rows = rows("## The states of HTTP/3");
+    assert!(rows.len() >= 13);
+    for [from, when, to] in rows {
+        assert_eq!(state(&mut happen(from, when)), to, "{from}: {when}");
     }
-    assert!(count >= 13, "the table was not found");
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! A request.
+
+use std::time::Duration;
+
+use route::{Ask, CallId, Event, Moment};
+
+use crate::common::{End, Server, Way, World, ask};
+use crate::rows;
+
+/// A second after the beginning.
+const SOON: Moment = Moment::from_ns(1_000_000_000);
+
+fn state(world: &World, id: CallId) -> &'static str {
+    let log = &world.calls[&id];
+    match (log.ended, log.delivered, log.live.len()) {
+        (Some((_, End::Done(_))), ..) => "done",
+        (Some((_, End::Failed(_))), ..) => "failed",
+        (Some((_, End::Cancelled)), ..) => "cancelled",
+        (Some(ended), ..) => panic!("{ended:?}"),
+        (None, Some(_), _) => "answered",
+        (None, None, 0) => "waits",
+        (None, None, 1) => "sent",
+        (None, None, _) => "sent twice",
+    }
+}
+
+fn world(quic: Way, tcp: Way) -> World {
+    let mut world = World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0));
+    (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
+    (world.resumable, world.body_time) = (true, Duration::from_secs(30));
+    world.hint();
+    world
+}
+
+/// Lets time pass until the request is in this state.
+fn until(world: &mut World, id: CallId, is: &str) {
+    let limit = world.now + Duration::from_secs(60);
+    while state(world, id) != is {
+        assert!(world.step(limit), "it never comes to be {is}");
+    }
+}
+
+/// A request in the state `from`, where this will happen.
+fn begin(from: &str, when: &str) -> (World, CallId) {
+    let dying = matches!(
+        when,
+        "its connection falls silent, another one is ready" | "one of the two is answered"
+    );
+    let mut world = match when {
+        "none can be opened" => world(Way::Refused, Way::Refused),
+        "a certificate is refused" => world(Way::BadCertificate, Way::Free),
+        _ if dying && from == "answered" => world(Way::DiesAt(SOON), Way::Free),
+        // The handshake is done at 51 ms, and the request is sent.
+        _ if dying => world(Way::DiesAt(Moment::from_ns(60_000_000)), Way::Free),
+        _ => world(Way::Free, Way::Free),
+    };
+    let ask = Ask {
+        replayable: when != "it fails and must not be sent again",
+        ..ask()
+    };
+    if when == "its body ends" {
+        world.body_time = Duration::from_secs(1);
+    }
+    let id = world.ask(ask);
+    until(&mut world, id, from);
+    (world, id)
+}
+
+fn happen(world: &mut World, id: CallId, when: &str, to: &str) {
+    match when {
+        "there is no network" => world.handle(Event::Network(None)),
+        "the app lets go" => world.cancel(id),
+        "it fails and may be sent again"
+        | "it fails and must not be sent again"
+        | "its body breaks off" => world.close_first(),
+        _ => until(world, id, to),
+    }
+}
+
+#[test]
+fn every_transition_of_a_request_happens() {
+    let rows = rows("Of a request:");
+    assert!(rows.len() >= 13);
+    for [from, when, to] in rows {
+        let (mut world, id) = begin(from, when);
+        happen(&mut world, id, when, to);
+        assert_eq!(state(&world, id), to, "{from}: {when}");
+    }
+}
