@@ -114,7 +114,7 @@ bench:
 
 # The sizes of the client as apps would ship it; fails if one is 5 % above what docs/client.md says.
 size:
-	crates/client/size --check
+	crates/client-size/measure --check
 
 doctor: build
 	$(TARGET)/release/commute doctor

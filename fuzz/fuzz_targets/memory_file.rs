@@ -3,6 +3,7 @@
 //! would never have.
 
 use libfuzzer_sys::fuzz_target;
+use sha2::{Digest, Sha256};
 use route::{Config, Event, MAX_MEMORY_BYTES, Moment, Origin, Recalled, Router, WallSeconds};
 
 const WALL: WallSeconds = WallSeconds(1_800_000_000);
@@ -11,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let mut file = b"CMTR\0\x01".to_vec();
     file.extend((data.len() as u32).to_be_bytes());
     file.extend(data);
-    file.extend(crc32fast::hash(data).to_be_bytes());
+    file.extend(&Sha256::digest(data)[..8]);
     let mut router = Router::new(Config::default());
     let recalled = router.recall(&file, WALL);
     let origin = Origin::new("a.example", 443);

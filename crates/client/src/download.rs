@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use http::{HeaderValue, StatusCode};
+use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::report::Report;
@@ -76,7 +77,7 @@ impl Request {
 struct Place {
     path: PathBuf,
     part: File,
-    url_digest: u32,
+    url_digest: String,
 }
 
 impl Place {
@@ -86,7 +87,7 @@ impl Place {
         let part = options.open(beside(&path, "part"))?;
         part.try_lock()
             .map_err(|_| io::Error::other("another download is writing it"))?;
-        let url_digest = crc32fast::hash(url.as_bytes());
+        let url_digest = digest(url);
         Ok(Self {
             path,
             part,
@@ -102,7 +103,7 @@ impl Place {
         }
         let text = fs::read_to_string(meta).ok()?;
         let mut lines = text.lines();
-        let digest: u32 = lines.next()?.parse().ok()?;
+        let digest = lines.next()?;
         let length = lines.next()?.parse().ok()?;
         let etag = HeaderValue::from_str(lines.next()?).ok()?;
         let position = self.part.metadata().ok()?.len();
@@ -138,6 +139,12 @@ impl Place {
         remove(&beside(&self.path, "meta"))?;
         Ok(bytes)
     }
+}
+
+/// The first 64 bits of its SHA-256.
+fn digest(url: &str) -> String {
+    let hash = Sha256::digest(url.as_bytes());
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn beside(path: &Path, extension: &str) -> PathBuf {

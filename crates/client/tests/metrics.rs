@@ -132,7 +132,7 @@ async fn a_download_counts_once_also_if_it_fails() {
     );
     std::fs::write(part, [0; 1_000]).unwrap();
     let nowhere = "https://localhost:1/bytes/4000000";
-    let digest = crc32fast::hash(nowhere.as_bytes());
+    let digest = common::url_digest(nowhere);
     std::fs::write(meta, format!("{digest}\n4000000\n\"1\"\n")).unwrap();
     assert!(engine.get(nowhere).download(&to).await.is_err());
     let all = measured(&engine, 2).await;

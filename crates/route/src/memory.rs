@@ -3,11 +3,13 @@
 //! It holds salted digests of origins and networks with the figures that were learnt, and no name,
 //! address, path or header. The salt lies in the same file, so whoever has it can test a name.
 //!
-//! Layout: `CMTR`, version (u16), length (u32), CBOR of that length, its CRC-32; big-endian.
+//! Layout: `CMTR`, version (u16), length (u32), CBOR of that length, the first eight bytes of its SHA-256;
+//! big-endian.
 
 use std::time::Duration;
 
 use minicbor::{Decode, Encode};
+use sha2::{Digest as _, Sha256};
 
 use crate::book::{Digest, LastUse, MAX_NETWORKS, MAX_OFFERS, MAX_ROWS};
 use crate::event::{NetworkId, Transport};
@@ -22,6 +24,7 @@ pub const MAX_MEMORY_BYTES: usize = 64 << 10;
 const MAGIC: &[u8; 4] = b"CMTR";
 const VERSION: u16 = 1;
 const HEAD: usize = 10;
+const SUM: usize = 8;
 const CELLS: usize = Class::ALL.len() * Transport::ALL.len();
 const HOUR_S: u64 = 3_600;
 /// What was not used for longer is forgotten.
@@ -180,12 +183,12 @@ impl Router {
             offers: offers.collect(),
         };
         let cbor = minicbor::to_vec(&saved).unwrap_or_default();
-        let mut file = Vec::with_capacity(HEAD + cbor.len() + 4);
+        let mut file = Vec::with_capacity(HEAD + cbor.len() + SUM);
         file.extend(MAGIC);
         file.extend(VERSION.to_be_bytes());
         file.extend(u32::try_from(cbor.len()).unwrap_or(u32::MAX).to_be_bytes());
         file.extend(&cbor);
-        file.extend(crc32fast::hash(&cbor).to_be_bytes());
+        file.extend(checksum(&cbor));
         file
     }
 
@@ -302,10 +305,16 @@ fn read(file: &[u8]) -> Result<Saved, &'static str> {
     let Some((cbor, sum)) = rest.split_at_checked(length) else {
         return Err("it is cut off");
     };
-    if sum != crc32fast::hash(cbor).to_be_bytes() {
+    if sum != checksum(cbor) {
         return Err("its checksum is wrong");
     }
     minicbor::decode(cbor).map_err(|_| "its contents cannot be read")
+}
+
+fn checksum(cbor: &[u8]) -> [u8; SUM] {
+    let mut sum = [0; SUM];
+    sum.copy_from_slice(&Sha256::digest(cbor)[..SUM]);
+    sum
 }
 
 /// Takes over two cells. New requests are compared with a new reference, which will come to be

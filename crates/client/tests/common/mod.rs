@@ -232,6 +232,13 @@ impl Drop for GoServer {
     }
 }
 
+/// The digest by which a download knows its URL.
+pub fn url_digest(url: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let hash = Sha256::digest(url.as_bytes());
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn trusting(folder: &std::path::Path, address: SocketAddr) -> Builder {
     let roots = fs::read(folder.join("ca.pem")).unwrap();
     Engine::builder()

@@ -1,5 +1,5 @@
-//! A library with the engine and no more: how large will an app get?
-//! `crates/client/size` builds it.
+//! A library with the engine and no more: how large will an app get? `measure` beside this builds it. An example of
+//! the client would have the features of what its tests depend on.
 
 use std::ffi::{CStr, c_char};
 use std::panic::catch_unwind;
