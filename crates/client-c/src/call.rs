@@ -1,14 +1,14 @@
 //! One call, as both sides see it: the app through `cm_*`, the engine's thread through `drive`.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use client::Progress;
 use tokio::sync::Notify;
 
 use crate::abi::{cm_event, cm_event_kind, cm_status, cm_text};
+use crate::body::Body;
 use crate::drive;
 use crate::queue::{Queue, Source};
 
@@ -57,13 +57,6 @@ struct Due {
     writable: bool,
     readable: bool,
     done: bool,
-}
-
-#[derive(Default)]
-struct Body {
-    pieces: VecDeque<Bytes>,
-    bytes: usize,
-    finished: bool,
 }
 
 /// The head of a response.
@@ -349,37 +342,6 @@ impl State {
 impl Due {
     fn any(&self) -> bool {
         self.head || self.writable || self.readable || self.done
-    }
-}
-
-impl Body {
-    fn push(&mut self, piece: Bytes) {
-        self.bytes += piece.len();
-        if !piece.is_empty() {
-            self.pieces.push_back(piece);
-        }
-    }
-
-    fn pop(&mut self) -> Option<Bytes> {
-        let piece = self.pieces.pop_front()?;
-        self.bytes -= piece.len();
-        Some(piece)
-    }
-
-    fn fill(&mut self, into: &mut [u8]) -> usize {
-        let mut got = 0;
-        while let Some(piece) = self.pieces.front_mut()
-            && got < into.len()
-        {
-            let part = piece.len().min(into.len() - got);
-            piece.copy_to_slice(&mut into[got..got + part]);
-            got += part;
-            if piece.is_empty() {
-                self.pieces.pop_front();
-            }
-        }
-        self.bytes -= got;
-        got
     }
 }
 

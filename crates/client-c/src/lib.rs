@@ -47,6 +47,7 @@
 //! needs. (`cargo build` makes a library for Rust, too, and then optimises less across crates.)
 
 mod abi;
+mod body;
 mod call;
 mod chains;
 mod drive;

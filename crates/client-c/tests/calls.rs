@@ -8,16 +8,14 @@ mod common;
 use std::time::{Duration, Instant};
 
 use abi::{
-    REQUEST, bytes, connect, field, get, next, next_of, read, read_all, submit, text, wait, write,
+    REQUEST, bytes, connect, ending, field, get, next, next_of, read, read_all, submit, text, wait,
+    write,
 };
 use common::{TestServer, start};
 use commute_client::cm_event_kind::{
-    CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_HEAD, CM_EVENT_READABLE, CM_EVENT_WRITABLE,
+    CM_EVENT_DONE, CM_EVENT_HEAD, CM_EVENT_READABLE, CM_EVENT_WRITABLE,
 };
-use commute_client::cm_status::{
-    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_CONNECT,
-    CM_E_NAME, CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
-};
+use commute_client::cm_status::{CM_AGAIN, CM_E_ARGUMENT, CM_E_NO_CALL, CM_END, CM_OK};
 use commute_client::*;
 use server::{Config, Fault};
 use sha2::{Digest, Sha256};
@@ -70,33 +68,6 @@ async fn a_connection_that_was_opened_before_takes_the_request() {
     let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
     assert!(report.contains("\r\nreused: 1\r\n"), "{report}");
     assert_eq!(cm_engine_close(engine), CM_OK);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_connected_says_why() {
-    let server = start(Config::default()).await;
-    let engine = engine_for(&server);
-    // Nobody listens on a port that was just given back.
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    for (url, status) in [
-        (format!("https://localhost:{port}/"), CM_E_CONNECT),
-        ("https://nowhere.invalid/".to_owned(), CM_E_NAME),
-        ("http://localhost/".to_owned(), CM_E_ARGUMENT),
-    ] {
-        let call = connect(engine, &url, 0).unwrap();
-        let done = next(engine);
-        assert_eq!((done.kind, done.status), (CM_EVENT_DONE, status), "{url}");
-        assert!(
-            !text(engine, call, cm_text::CM_TEXT_ERROR)
-                .unwrap()
-                .is_empty()
-        );
-        assert_eq!(cm_release(engine, call), CM_OK);
-    }
-    assert_eq!(connect(0, "https://localhost/", 0), Err(CM_E_CLOSED));
-    cm_engine_close(engine);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,30 +131,6 @@ async fn an_upload_waits_for_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_streamed_body_is_as_long_as_was_said() {
-    let server = start(Config::default()).await;
-    let engine = engine_for(&server);
-    let url = server.url("/upload");
-    let request = cm_request {
-        method: bytes("PUT"),
-        url: bytes(&url),
-        streamed_bytes: 10,
-        flags: cm_flags::CM_STREAMED as u32,
-        ..REQUEST
-    };
-    for wrong in [&b"short"[..], b"too long for 10"] {
-        let call = submit(engine, &request, 0).unwrap();
-        assert_eq!(write(engine, call, wrong), Ok(wrong.len()));
-        cm_finish(engine, call);
-        let done = next_of(engine, CM_EVENT_DONE);
-        assert_eq!((done.call, done.status), (call, CM_E_ARGUMENT));
-        let why = text(engine, call, cm_text::CM_TEXT_ERROR).unwrap();
-        assert!(why.contains("than the length that was given"), "{why}");
-    }
-    cm_engine_close(engine);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_whole_body_and_headers_arrive() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
@@ -205,52 +152,6 @@ async fn a_whole_body_and_headers_arrive() {
     cm_engine_close(engine);
     let log = server.stop().await;
     assert_eq!(log[0].id, Some(9));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn calls_end_with_what_went_wrong() {
-    let faults = [(1, Fault::Stall)].into();
-    let server = start(Config {
-        faults,
-        ..Config::default()
-    })
-    .await;
-    let other = start(Config::default()).await;
-    let engine = engine_for(&server);
-    let headers = [field("x-commute-id", "1")];
-    let stalled = server.url("/bytes/10");
-    let request = cm_request {
-        method: bytes("GET"),
-        url: bytes(&stalled),
-        headers: headers.as_ptr(),
-        header_count: 1,
-        limit_ms: 200,
-        ..REQUEST
-    };
-    let late = submit(engine, &request, 0).unwrap();
-    assert_eq!(ending(engine, late), CM_E_TIMEOUT);
-    let cancelled = get(engine, &server.url("/bytes/100000000"), 0);
-    next_of(engine, CM_EVENT_READABLE);
-    assert_eq!(cm_cancel(engine, cancelled), CM_OK);
-    assert_eq!(ending(engine, cancelled), CM_E_CANCELLED);
-    assert_eq!(read(engine, cancelled, 1), Err(CM_E_CANCELLED));
-    let untrusted = get(engine, &other.url("/health"), 0);
-    assert_eq!(ending(engine, untrusted), CM_E_CERTIFICATE);
-    let unknown = get(engine, "https://name.invalid/", 0);
-    assert_eq!(ending(engine, unknown), CM_E_NAME);
-    let no_url = get(engine, "https:/", 0);
-    assert_eq!(ending(engine, no_url), CM_E_ARGUMENT);
-    let off = cm_switches {
-        generation: 1,
-        engine: 0,
-        h3_percent: 100,
-        explore: 1,
-    };
-    // SAFETY: it points to one.
-    assert_eq!(unsafe { cm_set_switches(engine, &off) }, CM_OK);
-    let plain = get(engine, &server.url("/health"), 0);
-    assert_eq!(ending(engine, plain), CM_E_PLAIN);
-    cm_engine_close(engine);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -341,82 +242,6 @@ async fn metrics_are_copied_whole_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_device_without_a_network_is_offline() {
-    let server = start(Config::default()).await;
-    let engine = engine_for(&server);
-    // SAFETY: null, which is none.
-    assert_eq!(unsafe { cm_set_network(engine, std::ptr::null()) }, CM_OK);
-    let call = get(engine, &server.url("/health"), 0);
-    assert_eq!(ending(engine, call), cm_status::CM_E_OFFLINE);
-    let network = cm_network {
-        id: [1; 16],
-        metered: 1,
-    };
-    // SAFETY: it points to one.
-    assert_eq!(unsafe { cm_set_network(engine, &network) }, CM_OK);
-    let call = get(engine, &server.url("/health"), 0);
-    assert_eq!(read_all(engine, call).unwrap(), b"ok\n");
-    cm_engine_close(engine);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_app_decides_about_chains() {
-    let server = start(Config::default()).await;
-    let addresses = [field("localhost", "127.0.0.1")];
-    for (answer, expected) in [
-        (Some(1), CM_OK),
-        (Some(0), CM_E_CERTIFICATE),
-        (None, CM_E_CERTIFICATE),
-    ] {
-        let engine = abi::open(&cm_config {
-            trust: cm_trust::CM_TRUST_APP as u32,
-            addresses: addresses.as_ptr(),
-            address_count: addresses.len(),
-            check_chain_ms: if answer.is_some() { 0 } else { 100 },
-            ..abi::CONFIG
-        })
-        .unwrap();
-        let call = get(engine, &server.url("/health"), 0);
-        let asked = next(engine);
-        assert_eq!((asked.kind, asked.call), (CM_EVENT_CHECK_CHAIN, 0));
-        if let Some(accepted) = answer {
-            assert_eq!(abi::chain(engine, asked.number, 0).unwrap(), b"localhost");
-            for part in [1, 2] {
-                let der = abi::chain(engine, asked.number, part).unwrap();
-                assert_eq!(der[0], 0x30, "a SEQUENCE (X.690)");
-            }
-            assert_eq!(abi::chain(engine, asked.number, 3), Err(CM_END));
-            assert_eq!(cm_answer_chain(engine, asked.number, 2), CM_E_ARGUMENT);
-            assert_eq!(cm_answer_chain(engine, asked.number + 1, 1), CM_E_NO_CALL);
-            assert_eq!(cm_answer_chain(engine, asked.number, accepted), CM_OK);
-        }
-        assert_eq!(ending(engine, call), expected, "{answer:?}");
-        assert_eq!(
-            cm_answer_chain(engine, asked.number, 1),
-            CM_E_NO_CALL,
-            "it no longer waits"
-        );
-        cm_engine_close(engine);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_engine_may_be_closed_while_a_chain_waits() {
-    let server = start(Config::default()).await;
-    let engine = abi::open(&cm_config {
-        trust: cm_trust::CM_TRUST_APP as u32,
-        check_chain_ms: 600_000,
-        ..abi::CONFIG
-    })
-    .unwrap();
-    get(engine, &server.url("/health"), 0);
-    assert_eq!(next(engine).kind, CM_EVENT_CHECK_CHAIN);
-    // Without care it would wait for ten minutes.
-    assert_eq!(cm_engine_close(engine), CM_OK);
-    assert_eq!(wait(engine, 1, None), Err(CM_E_CLOSED));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_is_learnt_outlives_the_engine() {
     let server = start(Config::default()).await;
     let folder = tempfile::tempdir().unwrap();
@@ -432,16 +257,6 @@ async fn what_is_learnt_outlives_the_engine() {
     read_all(engine, call).unwrap();
     cm_engine_close(engine);
     assert!(folder.path().join("route.v1").exists());
-}
-
-/// Waits for the end of a call.
-fn ending(engine: cm_engine, call: cm_call) -> cm_status {
-    loop {
-        let event = next(engine);
-        if (event.kind, event.call) == (CM_EVENT_DONE, call) {
-            return event.status;
-        }
-    }
 }
 
 fn engine_for(server: &TestServer) -> cm_engine {

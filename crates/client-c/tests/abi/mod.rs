@@ -215,3 +215,13 @@ fn copied(copy: impl Fn(*mut u8, usize, *mut usize) -> cm_status) -> Result<Vec<
         status => Err(status),
     }
 }
+
+/// Waits for the end of a call.
+pub fn ending(engine: cm_engine, call: cm_call) -> cm_status {
+    loop {
+        let event = next(engine);
+        if (event.kind, event.call) == (cm_event_kind::CM_EVENT_DONE, call) {
+            return event.status;
+        }
+    }
+}
