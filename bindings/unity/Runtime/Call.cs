@@ -190,7 +190,7 @@ namespace Commute.Client
         Exception Failure(CommuteStatus status)
         {
             lock (gate)
-                return failure ?? CommuteException.Of((int)status);
+                return failure ?? CommuteException.Of((int)status, true);
         }
     }
 

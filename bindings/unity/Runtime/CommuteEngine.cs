@@ -78,7 +78,8 @@ namespace Commute.Client
         readonly Dictionary<ulong, Call> calls = new Dictionary<ulong, Call>();
         readonly Thread thread;
         ulong users;
-        CommuteException over;
+        /// <summary>Why no call is taken any more; null if they are.</summary>
+        int? over;
 
         /// <summary>Makes an engine with the defaults.</summary>
         public CommuteEngine() : this(new EngineOptions())
@@ -155,7 +156,7 @@ namespace Commute.Client
             var csv = Native.Copy((byte[] into, UIntPtr cap, out UIntPtr length) =>
                 Native.cm_get_metrics(id, (uint)arms, into, cap, out length));
             if (csv == null)
-                throw CommuteException.Of((int)CommuteStatus.Closed);
+                throw CommuteException.Of((int)CommuteStatus.Closed, false);
             return Encoding.UTF8.GetString(csv);
         }
 
@@ -202,7 +203,7 @@ namespace Commute.Client
             lock (calls)
             {
                 if (over != null)
-                    throw over;
+                    throw CommuteException.Of(over.Value, false);
                 user = ++users;
                 call = new Call(this, id, user);
                 calls.Add(user, call);
@@ -215,7 +216,7 @@ namespace Commute.Client
                 return call;
             }
             Forget(user);
-            throw CommuteException.Of(status);
+            throw CommuteException.Of(status, false);
         }
 
         internal void Forget(ulong user)
@@ -264,7 +265,7 @@ namespace Commute.Client
         void Check(int status)
         {
             if (status != (int)CommuteStatus.Ok)
-                throw CommuteException.Of(status);
+                throw CommuteException.Of(status, false);
         }
 
         /// <summary>The thread: hands events on until the engine is closed.</summary>
@@ -279,7 +280,7 @@ namespace Commute.Client
                     continue;
                 if (status != (int)CommuteStatus.Ok)
                 {
-                    EndAll(CommuteException.Of(status));
+                    EndAll(status);
                     return;
                 }
                 for (var index = 0; index < (int)count; index++)
@@ -320,18 +321,19 @@ namespace Commute.Client
         byte[] Part(ulong number, int part) => Native.Copy((byte[] into, UIntPtr cap, out UIntPtr length) =>
             Native.cm_get_chain(id, number, (UIntPtr)part, into, cap, out length));
 
-        void EndAll(CommuteException why)
+        void EndAll(int status)
         {
             Call[] left;
             lock (calls)
             {
-                over = why;
+                over = status;
                 left = new Call[calls.Count];
                 calls.Values.CopyTo(left, 0);
                 calls.Clear();
             }
             foreach (var call in left)
-                call.End(why);
+                // They were under way.
+                call.End(CommuteException.Of(status, true));
         }
     }
 }

@@ -65,8 +65,8 @@ namespace Commute.Client
             MayHaveActed = mayHaveActed;
         }
 
-        internal static CommuteException Of(int status) =>
-            new CommuteException((CommuteStatus)status, true, Describe((CommuteStatus)status));
+        internal static CommuteException Of(int status, bool mayHaveActed) =>
+            new CommuteException((CommuteStatus)status, mayHaveActed, Describe((CommuteStatus)status));
 
         static string Describe(CommuteStatus status)
         {
@@ -74,7 +74,7 @@ namespace Commute.Client
             {
                 case CommuteStatus.Closed: return "the engine was closed";
                 case CommuteStatus.TooMany: return "too many requests at a time";
-                case CommuteStatus.Argument: return "the URL, the method or a header is not valid";
+                case CommuteStatus.Argument: return "an argument is not valid";
                 case CommuteStatus.Panic: return "a bug: the engine panicked and is of no more use";
                 default: return "the call failed: " + status;
             }

@@ -58,6 +58,36 @@ namespace CommuteTests
             }
         }
 
+        public static async Task FailuresTellWhetherTheServerMayHaveActed()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+            {
+                using (var cancel = new CancellationTokenSource())
+                {
+                    var source = new Counting(new MemoryStream(new byte[1000000]));
+                    var posting = client.PostAsync("stall", new StreamContent(source), cancel.Token);
+                    // What is sent makes room for more than the engine holds.
+                    while (source.Bytes < 500000 && !posting.IsCompleted)
+                        await Task.Delay(1);
+                    cancel.Cancel();
+                    Expect.True(MayHaveActed(await Expect.Throws<OperationCanceledException>(() => posting)), "it was sent");
+                }
+                var malformed = new HttpRequestMessage(HttpMethod.Post, "echo");
+                malformed.Headers.TryAddWithoutValidation("x-name", "a\0b");
+                Expect.True(!MayHaveActed(await Expect.Throws<HttpRequestException>(() => client.SendAsync(malformed))), "malformed");
+            }
+            using (var engine = new CommuteEngine(Setting.ForSite()))
+            {
+                engine.Dispose();
+                var refused = await Expect.Throws<CommuteException>(() => engine.ConnectAsync(new Uri(Setting.Site)));
+                Expect.True(refused.Status == CommuteStatus.Closed && !refused.MayHaveActed, "refused at once");
+                var percent = await Expect.Throws<CommuteException>(() => Task.Run(() => engine.SetSwitches(1, true, 101, true)));
+                Expect.True(!percent.MayHaveActed, "no request");
+            }
+        }
+
+        static bool MayHaveActed(Exception error) => ((CommuteException)error.InnerException).MayHaveActed;
+
         public static async Task UploadsAreStreamed()
         {
             const int bytes = 20000000;

@@ -35,8 +35,9 @@ struct State {
     /// Whether the call is in the queue.
     queued: bool,
     due: Due,
-    /// How long after it was submitted the client's clock for it began.
-    waited: Duration,
+    /// How long after it was submitted the client was asked, whose clock for it began then. None: it was
+    /// not, so that nothing was sent.
+    waited: Option<Duration>,
     head: Option<Head>,
     received: Body,
     /// Whether the app waits for something to read.
@@ -78,7 +79,7 @@ impl Call {
         let state = State {
             queued: false,
             due: Due::default(),
-            waited: Duration::ZERO,
+            waited: None,
             head: None,
             received: Body::default(),
             reading: true,
@@ -165,7 +166,8 @@ impl Call {
             }
             _ if what == cm_text::CM_TEXT_REPORT as u32 => {
                 let report = self.progress.report();
-                let (waited, age) = (state.waited, self.submitted.elapsed());
+                let waited = state.waited.unwrap_or_default();
+                let age = self.submitted.elapsed();
                 report.map(|report| drive::report(&report, waited, age).into_bytes())
             }
             _ if what == cm_text::CM_TEXT_TRAILERS as u32 => state.trailers.clone(),
@@ -183,7 +185,7 @@ impl Call {
     }
 
     pub(crate) fn cancel(&self) {
-        self.end(Err(Failure::new(cm_status::CM_E_CANCELLED, "cancelled")));
+        self.stop(cm_status::CM_E_CANCELLED, "cancelled");
     }
 
     /// Cancels, and nothing is told of this call any more.
@@ -211,9 +213,14 @@ impl Call {
 
     // What the engine's thread does.
 
-    /// The client is about to be asked.
-    pub(crate) fn begin(&self) {
-        self.lock().waited = self.submitted.elapsed();
+    /// Notes that the client is about to be asked. Returns whether it may be: not once the call has ended.
+    pub(crate) fn begin(&self) -> bool {
+        let mut state = self.lock();
+        let may = state.end.is_none();
+        if may {
+            state.waited = Some(self.submitted.elapsed());
+        }
+        may
     }
 
     pub(crate) fn set_head(&self, head: Head) {
@@ -280,7 +287,21 @@ impl Call {
 
     /// Ends the call, unless it has ended.
     pub(crate) fn end(&self, end: Result<(), Failure>) {
-        let mut state = self.lock();
+        self.end_in(self.lock(), end);
+    }
+
+    /// Ends the call, unless it has ended, whatever its request does meanwhile. It may be sent at this
+    /// very moment if the client was asked.
+    pub(crate) fn stop(&self, status: cm_status, why: &str) {
+        let state = self.lock();
+        let failure = Failure {
+            may_have_acted: state.waited.is_some(),
+            ..Failure::new(status, why)
+        };
+        self.end_in(state, Err(failure));
+    }
+
+    fn end_in(&self, mut state: MutexGuard<'_, State>, end: Result<(), Failure>) {
         if state.end.is_some() {
             return;
         }

@@ -158,8 +158,12 @@ async fn write(mut writer: BodyWriter, call: &Call) -> Result<(), client::Error>
 
 /// Passes the response on.
 async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
-    call.begin();
-    let mut response = request.send().await?;
+    if !call.begin() {
+        // Whoever runs this notices that the call has ended.
+        return std::future::pending().await;
+    }
+    let sent = request.send().await;
+    let mut response = sent.map_err(|error| failure(error, call))?;
     call.set_head(head(&response));
     loop {
         call.room().await;
@@ -170,6 +174,16 @@ async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
     }
     call.set_trailers(response.trailers().map(lines).unwrap_or_default());
     Ok(())
+}
+
+/// Why there is no response. A limit may have passed before anything was sent.
+fn failure(error: client::Error, call: &Call) -> Failure {
+    let timed_out = error == client::Error::TimedOut;
+    let mut failure = Failure::from(error);
+    if timed_out {
+        failure.may_have_acted = call.progress.report().is_some();
+    }
+    failure
 }
 
 fn head(response: &Response) -> Head {

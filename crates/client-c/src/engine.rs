@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
 use crate::abi::cm_status;
-use crate::call::{Call, Failure};
+use crate::call::Call;
 use crate::chains::Chains;
 use crate::drive::{Order, Running, Upload, connect, drive, request};
 use crate::next_id;
@@ -139,7 +139,7 @@ impl Engine {
     fn end_calls(&self, status: cm_status, why: &str) {
         let calls: Vec<_> = self.lock().calls.values().cloned().collect();
         for call in calls {
-            call.end(Err(Failure::new(status, why)));
+            call.stop(status, why);
         }
     }
 

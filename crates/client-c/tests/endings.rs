@@ -6,14 +6,14 @@ mod abi;
 mod common;
 
 use abi::{
-    REQUEST, bytes, connect, ending, field, get, next, next_of, read, read_all, submit, text, wait,
-    write,
+    REQUEST, bytes, connect, done, ending, field, get, next, next_of, read, read_all, submit, text,
+    wait, write,
 };
 use common::{TestServer, start};
 use commute_client::cm_event_kind::{CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_READABLE};
 use commute_client::cm_status::{
-    CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_CONNECT, CM_E_NAME,
-    CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
+    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_CONNECT,
+    CM_E_NAME, CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
 };
 use commute_client::*;
 use server::{Config, Fault};
@@ -116,6 +116,40 @@ async fn calls_end_with_what_went_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_says_whether_the_server_may_have_acted() {
+    // The engine has at most so many requests under way.
+    const AT_ONCE: u32 = 256;
+    let faults = (1..=AT_ONCE).map(|id| (id, Fault::Stall)).collect();
+    let server = start(Config {
+        faults,
+        ..Config::default()
+    })
+    .await;
+    let engine = engine_for(&server);
+    let url = server.url("/bytes/10");
+    let late = post(engine, &url, 1, 1_000);
+    assert_eq!(done(engine, late), (CM_E_TIMEOUT, 1), "it was sent");
+    // The kernel takes the connection, and nobody answers on it.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let nowhere = format!("https://localhost:{}/", silent.local_addr().unwrap().port());
+    let late = post(engine, &nowhere, 1, 200);
+    assert_eq!(done(engine, late), (CM_E_TIMEOUT, 0), "no connection");
+    let opening = connect(engine, &nowhere, 0).unwrap();
+    cm_cancel(engine, opening);
+    assert_eq!(done(engine, opening), (CM_E_CANCELLED, 0), "no request");
+    let stalled: Vec<_> = (1..=AT_ONCE).map(|id| post(engine, &url, id, 0)).collect();
+    let waits = post(engine, &url, AT_ONCE + 1, 0);
+    while text(engine, stalled[0], cm_text::CM_TEXT_REPORT) == Err(CM_AGAIN) {
+        std::thread::yield_now();
+    }
+    cm_cancel(engine, waits);
+    assert_eq!(done(engine, waits), (CM_E_CANCELLED, 0), "it only waited");
+    cm_cancel(engine, stalled[0]);
+    assert_eq!(done(engine, stalled[0]), (CM_E_CANCELLED, 1), "it was sent");
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_a_network_is_offline() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
@@ -189,6 +223,24 @@ async fn an_engine_may_be_closed_while_a_chain_waits() {
     // Without care it would wait for ten minutes.
     assert_eq!(cm_engine_close(engine), CM_OK);
     assert_eq!(wait(engine, 1, None), Err(CM_E_CLOSED));
+}
+
+/// Sends a POST with the number by which the server knows its fault.
+fn post(engine: cm_engine, url: &str, id: u32, limit_ms: u32) -> cm_call {
+    let id = id.to_string();
+    let headers = [cm_field {
+        name: bytes("x-commute-id"),
+        value: bytes(&id),
+    }];
+    let request = cm_request {
+        method: bytes("POST"),
+        url: bytes(url),
+        headers: headers.as_ptr(),
+        header_count: headers.len(),
+        limit_ms,
+        ..REQUEST
+    };
+    submit(engine, &request, 0).unwrap()
 }
 
 fn engine_for(server: &TestServer) -> cm_engine {

@@ -218,10 +218,15 @@ fn copied(copy: impl Fn(*mut u8, usize, *mut usize) -> cm_status) -> Result<Vec<
 
 /// Waits for the end of a call.
 pub fn ending(engine: cm_engine, call: cm_call) -> cm_status {
+    done(engine, call).0
+}
+
+/// Waits for the end of a call; returns its status and whether the server may have acted.
+pub fn done(engine: cm_engine, call: cm_call) -> (cm_status, u64) {
     loop {
         let event = next(engine);
         if (event.kind, event.call) == (cm_event_kind::CM_EVENT_DONE, call) {
-            return event.status;
+            return (event.status, event.number);
         }
     }
 }
