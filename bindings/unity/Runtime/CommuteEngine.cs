@@ -97,7 +97,7 @@ namespace Commute.Client
             lock (Open)
             {
                 if (Open.Count == 0)
-                    AppDomain.CurrentDomain.DomainUnload += OnDomainUnload;
+                    CloseOnEnd(true);
                 Open.Add(this);
             }
             thread = new Thread(Run) { IsBackground = true, Name = "commute events" };
@@ -165,7 +165,7 @@ namespace Commute.Client
         {
             lock (Open)
                 if (Open.Remove(this) && Open.Count == 0)
-                    AppDomain.CurrentDomain.DomainUnload -= OnDomainUnload;
+                    CloseOnEnd(false);
             // Wakes the thread, which then ends the calls.
             Native.cm_engine_close(id);
             if (Thread.CurrentThread != thread)
@@ -225,7 +225,19 @@ namespace Commute.Client
                 calls.Remove(user);
         }
 
-        static void OnDomainUnload(object sender, EventArgs e) => CloseAll();
+        /// <summary>Closes what is open when the domain goes, or the process: neither could end a thread in native code.</summary>
+        static void CloseOnEnd(bool close)
+        {
+            var domain = AppDomain.CurrentDomain;
+            domain.DomainUnload -= OnEnd;
+            domain.ProcessExit -= OnEnd;
+            if (!close)
+                return;
+            domain.DomainUnload += OnEnd;
+            domain.ProcessExit += OnEnd;
+        }
+
+        static void OnEnd(object sender, EventArgs e) => CloseAll();
 
         static ulong Create(EngineOptions options)
         {

@@ -2,6 +2,7 @@
 // crates/client-c/tests/mono.rs compiles them, starts the servers, and runs them:
 //   tests.exe SITE_URL SITE_ROOTS_PEM SERVER_URL SERVER_ROOTS_PEM   all cases
 //   tests.exe missing-library                                       prints the error without the library
+//   tests.exe left-open                                             ends with an engine that nobody closed
 
 using System;
 using System.Collections.Generic;
@@ -23,6 +24,8 @@ namespace CommuteTests
         {
             if (args.Length == 1 && args[0] == "missing-library")
                 return MissingLibrary();
+            if (args.Length == 1 && args[0] == "left-open")
+                return LeftOpen();
             Setting.Read(args);
             // With Mono's defaults, its own handler has two connections and a pool that grows by two a second.
             ServicePointManager.DefaultConnectionLimit = 1000;
@@ -59,6 +62,15 @@ namespace CommuteTests
             {
                 return error.GetBaseException().ToString();
             }
+        }
+
+        static int LeftOpen()
+        {
+            var engine = new CommuteEngine();
+            // Its thread tells of the failure, and goes on to wait in native code.
+            var failed = Expect.Throws<CommuteException>(() => engine.ConnectAsync(new Uri("https://127.0.0.1:1/"))).Result;
+            Thread.Sleep(100);
+            return failed.Status == CommuteStatus.Connect ? 0 : 1;
         }
 
         static int MissingLibrary()

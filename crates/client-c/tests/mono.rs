@@ -8,6 +8,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use common::start;
 use server::Config;
@@ -80,6 +81,27 @@ fn a_missing_library_is_named_with_its_folder() {
             said(&ran)
         );
     }
+}
+
+/// A thread in native code would keep Mono from exiting.
+#[test]
+fn a_program_that_leaves_its_engine_open_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(tests) = compiled(folder.path()) else {
+        return;
+    };
+    let mut mono = Command::new("mono");
+    let left = mono.arg(tests).arg("left-open");
+    let mut left = left.env("LD_LIBRARY_PATH", library()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let ended = loop {
+        match left.try_wait().unwrap() {
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
+            ended => break ended,
+        }
+    };
+    left.kill().ok();
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
 }
 
 /// What Unity's own classes would be is declared by a file of the tests; nothing is run.
