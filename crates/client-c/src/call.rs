@@ -103,6 +103,10 @@ impl Call {
         })
     }
 
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     // What the app does.
 
     /// Takes as much of the next bytes of the body as there is room for.
@@ -190,8 +194,14 @@ impl Call {
 
     /// Cancels, and nothing is told of this call any more.
     pub(crate) fn release(&self) {
-        self.lock().released = true;
+        let mut state = self.lock();
+        state.released = true;
+        let queued = state.queued;
+        drop(state);
         self.cancel();
+        if queued {
+            self.queue.forget_call(self.id);
+        }
     }
 
     /// Moves what is due into `events`, as far as there is room. Returns whether some is left.

@@ -88,6 +88,7 @@ impl client::CheckChain for Chains {
             .wait_timeout_while(state, self.patience, undecided);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         let chain = state.waiting.remove(&number);
+        self.queue.forget_chain(number);
         !state.closed && chain.and_then(|chain| chain.verdict) == Some(true)
     }
 }

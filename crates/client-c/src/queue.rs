@@ -8,7 +8,8 @@ use crate::abi::{cm_event, cm_event_kind, cm_status};
 use crate::call::Call;
 
 /// Sources of events in the order in which they first had one. A call is in it once, however much
-/// happens to it, so it is no longer than there are calls and chains that wait.
+/// happens to it, and leaves it when it is released, as a chain does when it no longer waits. So it is
+/// no longer than there are calls and chains that wait.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -37,6 +38,20 @@ impl Queue {
             }
         });
         self.changed.notify_one();
+    }
+
+    /// Takes out a call that nobody wants to hear of any more.
+    pub(crate) fn forget_call(&self, id: u64) {
+        self.forget(|source| matches!(source, Source::Call(call) if call.id() == id));
+    }
+
+    /// Takes out a chain that no longer waits.
+    pub(crate) fn forget_chain(&self, number: u64) {
+        self.forget(|source| matches!(source, Source::Chain(waiting) if *waiting == number));
+    }
+
+    fn forget(&self, unwanted: impl Fn(&Source) -> bool) {
+        self.with(|state| state.sources.retain(|source| !unwanted(source)));
     }
 
     /// Ends all waiting, now and later, with this.
@@ -119,7 +134,10 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use client::CheckChain as _;
+
     use super::*;
+    use crate::chains::Chains;
 
     #[test]
     fn what_happens_after_the_end_is_not_kept() {
@@ -129,5 +147,22 @@ mod tests {
         call.cancel();
         assert_eq!(Arc::strong_count(&call), 1);
         assert_eq!(queue.wait(1, None), Err(cm_status::CM_E_CLOSED));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_kept() {
+        let queue = Arc::new(Queue::default());
+        for id in 0..3 {
+            let call = Call::new(id, 0, false, Arc::clone(&queue));
+            call.end(Ok(()));
+            call.release();
+            assert_eq!(Arc::strong_count(&call), 1);
+        }
+        let chains = Chains::new(Arc::clone(&queue), Duration::ZERO);
+        assert!(!chains.accepts(&[b"leaf"], "localhost"));
+        assert_eq!(
+            queue.state.lock().map(|state| state.sources.len()).ok(),
+            Some(0)
+        );
     }
 }
