@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use client::{Arms, Network, NetworkId, Switches, Trust};
@@ -16,10 +15,9 @@ use crate::abi::{
 };
 use crate::chains::Chains;
 use crate::engine::Engine;
+use crate::engines::{self, enter};
 use crate::queue::Queue;
-use crate::{next_id, read};
-
-static ENGINES: RwLock<BTreeMap<cm_engine, Arc<Engine>>> = RwLock::new(BTreeMap::new());
+use crate::read;
 
 /// Changes whenever a caller built against an older header would break.
 const ABI_VERSION: u32 = 1;
@@ -54,10 +52,8 @@ pub unsafe extern "C" fn cm_engine_new(
     let made = made.unwrap_or_else(|_| Err((cm_status::CM_E_PANIC, "a bug: panic".to_owned())));
     match made {
         Ok(engine) => {
-            let id = next_id();
-            with_engines(|engines| engines.insert(id, Arc::new(engine)));
             // SAFETY: not null, and as the caller promises.
-            unsafe { out.write(id) };
+            unsafe { out.write(engines::add(engine)) };
             cm_status::CM_OK
         }
         Err((status, why)) => {
@@ -73,7 +69,7 @@ pub unsafe extern "C" fn cm_engine_new(
 /// more.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_engine_close(engine: cm_engine) -> cm_status {
-    let Some(engine) = with_engines(|engines| engines.remove(&engine)) else {
+    let Some(engine) = engines::remove(engine) else {
         return cm_status::CM_E_CLOSED;
     };
     match catch_unwind(AssertUnwindSafe(|| engine.close())) {
@@ -403,33 +399,6 @@ unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
         (status, error.to_string())
     })?;
     Ok(Engine::new(client, queue, chains))
-}
-
-/// Runs a function on an engine. A panic poisons it.
-fn enter(
-    id: cm_engine,
-    run: impl FnOnce(&Arc<Engine>) -> Result<cm_status, cm_status>,
-) -> cm_status {
-    let engines = ENGINES.read().unwrap_or_else(PoisonError::into_inner);
-    let found = engines.get(&id).cloned();
-    drop(engines);
-    let Some(engine) = found else {
-        return cm_status::CM_E_CLOSED;
-    };
-    if engine.is_poisoned() {
-        return cm_status::CM_E_PANIC;
-    }
-    match catch_unwind(AssertUnwindSafe(|| run(&engine))) {
-        Ok(status) => status.unwrap_or_else(|status| status),
-        Err(_) => {
-            engine.poison();
-            cm_status::CM_E_PANIC
-        }
-    }
-}
-
-fn with_engines<T>(change: impl FnOnce(&mut BTreeMap<cm_engine, Arc<Engine>>) -> T) -> T {
-    change(&mut ENGINES.write().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Copies bytes to the caller's buffer if they fit, and tells their number.

@@ -52,6 +52,7 @@ mod call;
 mod chains;
 mod drive;
 mod engine;
+mod engines;
 mod entry;
 mod queue;
 mod read;

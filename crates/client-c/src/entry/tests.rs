@@ -6,6 +6,7 @@ use super::*;
 use crate::abi::cm_bytes;
 use crate::call::Call;
 use crate::drive::Running;
+use crate::next_id;
 
 #[test]
 fn a_panic_poisons_its_engine_and_no_other() {
