@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The version of this interface. It changes with every function or struct that is added or changed.
+#define CM_ABI_VERSION 2
+
 // The outcome of a function or a call.
 enum cm_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -48,7 +51,8 @@ enum cm_status
   CM_E_CANCELLED = -17,
   // The device has no network.
   CM_E_OFFLINE = -18,
-  // The engine is switched off, or turned itself off: the app's own client may take the request.
+  // The engine is switched off, or turned itself off (`cm_worked_without`): the app's own client may take
+  // the request.
   CM_E_PLAIN = -19,
   // A bug: something panicked in this engine, which is of no more use. Close it.
   CM_E_PANIC = -90,
@@ -311,7 +315,7 @@ typedef struct cm_switches {
 extern "C" {
 #endif // __cplusplus
 
-// Returns the version of this interface: 1. A binding compares it before it calls anything else.
+// Returns the library's `CM_ABI_VERSION`. A binding compares it with its own before it calls anything else.
 uint32_t cm_abi_version(void);
 
 // Makes an engine and starts its thread. If that fails, `error` gets up to `cap` bytes of the
@@ -439,6 +443,12 @@ cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
 //
 // `switches` points to one.
 cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
+
+// Tells that a request which failed here worked by the app's own client, right afterwards. Failures that
+// say nothing against the engine are not told: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`,
+// `CM_E_CANCELLED`, `CM_E_OFFLINE` and `CM_E_PLAIN`. Once more than one request in fifty was told of, and at
+// least fifty were made, the engine turns itself off: they end with `CM_E_PLAIN` until it is closed.
+cm_status cm_worked_without(cm_engine engine);
 
 // Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute
 // import` reads; `arms` is a `cm_arms`. It names neither origins nor networks. `CM_E_ROOM` as in

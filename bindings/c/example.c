@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
     cm_event event = {0};
     size_t length;
     uint8_t why[256];
-    if (argc < 2 || cm_abi_version() != 1)
+    if (argc < 2 || cm_abi_version() != CM_ABI_VERSION)
         return fprintf(stderr, "usage: example https://... [ROOTS.pem]\n"), 2;
     if (argc > 2) {
         FILE *file = fopen(argv[2], "rb");

@@ -65,7 +65,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
     let cap = usize::from(with) % (BUFFER + 1);
     // SAFETY: each pointer is null or points to as much as its length says.
     let status = unsafe {
-        match operation % 18 {
+        match operation % 19 {
             0 => submit(ids, engine, with, more),
             1 => cm_read(engine, call, into, cap, &mut length),
             2 => cm_write(engine, call, into, cap, &mut length),
@@ -83,6 +83,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
             14 => cm_submit(engine, std::ptr::null(), 0, &mut 0),
             15 => cm_get_metrics(engine, u32::from(more % 3), into, cap, &mut length),
             16 => connect(ids, engine, with),
+            17 => cm_worked_without(engine),
             // Rarely, since it takes a thread to begin and to end.
             _ if more % 8 == 0 => reopen(ids, engine, u32::from(with % 5)),
             _ => cm_status::CM_OK,

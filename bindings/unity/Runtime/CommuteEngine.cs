@@ -46,7 +46,8 @@ namespace Commute.Client
         public byte[] RootsPem;
         /// <summary>
         /// Decides about certificate chains instead of any authorities: DER, the server's first, and the host
-        /// name. Called on the engine's thread, which must not wait for a request of the same engine.
+        /// name. Called on the thread that hands events on, so no other event of the engine is handled meanwhile, and
+        /// it must not wait for a request of the same engine; refused unless it returns within 10 s.
         /// </summary>
         public Func<byte[][], string, bool> CheckChain;
         /// <summary>The client's certificate chain as PEM, its own first; null: none is shown.</summary>
@@ -146,6 +147,14 @@ namespace Commute.Client
             };
             Check(Native.cm_set_switches(id, ref switches));
         }
+
+        /// <summary>
+        /// Tells that a request which failed here worked by another client, right afterwards; not of one that was
+        /// cancelled, or failed with <c>Argument</c>, <c>TooMany</c>, <c>Certificate</c>, <c>Offline</c> or
+        /// <c>Plain</c>, which say nothing against the engine. If that happens to more than one request in fifty,
+        /// the engine turns itself off: requests fail with <c>Plain</c>.
+        /// </summary>
+        public void WorkedWithout() => Check(Native.cm_worked_without(id));
 
         /// <summary>
         /// Returns what the last requests took, at most 1,024 of them, as CSV that <c>commute import</c> reads. It

@@ -41,7 +41,7 @@ namespace Commute.Client
         Cancelled = -17,
         /// <summary>The device has no network.</summary>
         Offline = -18,
-        /// <summary>The engine is switched off, or turned itself off.</summary>
+        /// <summary>The engine is switched off, or turned itself off (<c>WorkedWithout</c>).</summary>
         Plain = -19,
         /// <summary>A bug: the engine panicked.</summary>
         Panic = -90,

@@ -67,7 +67,7 @@ namespace Commute.Client
 
     static class Native
     {
-        public const uint AbiVersion = 1;
+        public const uint AbiVersion = 2;
 
         public const uint Streamed = 1;
         public const uint Head = 1, Readable = 2, Writable = 3, Done = 4, CheckChain = 5;
@@ -135,6 +135,9 @@ namespace Commute.Client
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_set_switches(ulong engine, ref NativeSwitches switches);
+
+        [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_worked_without(ulong engine);
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_get_metrics(

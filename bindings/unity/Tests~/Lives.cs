@@ -42,6 +42,21 @@ namespace CommuteTests
             await Expect.Throws<CommuteException>(() => Task.Run(() => engine.MetricsCsv(MetricsArms.Rollout)));
         }
 
+        public static async Task AnEngineThatOthersDoWithoutTurnsItselfOff()
+        {
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+            {
+                for (var call = 0; call < 50; call++)
+                    await client.GetStringAsync("health");
+                engine.WorkedWithout();
+                await client.GetStringAsync("health");
+                engine.WorkedWithout();
+                var off = await Expect.Throws<HttpRequestException>(() => client.GetStringAsync("health"));
+                Expect.Equal(CommuteStatus.Plain, ((CommuteException)off.InnerException).Status);
+            }
+        }
+
         public static Task DomainsAreUnloaded()
         {
             var before = Threads();
@@ -54,7 +69,7 @@ namespace CommuteTests
                 // With an engine open, one response half read, and one request without a response.
                 AppDomain.Unload(domain);
             }
-            // Pools keep some threads; an engine that is left has two each.
+            // Pools keep some threads; each engine left open would have two more.
             Expect.True(Threads() < before + 10, "there were " + before + " threads, and are " + Threads());
             return Task.FromResult(true);
         }

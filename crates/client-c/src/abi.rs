@@ -67,7 +67,8 @@ pub enum cm_status {
     CM_E_CANCELLED = -17,
     /// The device has no network.
     CM_E_OFFLINE = -18,
-    /// The engine is switched off, or turned itself off: the app's own client may take the request.
+    /// The engine is switched off, or turned itself off (`cm_worked_without`): the app's own client may take
+    /// the request.
     CM_E_PLAIN = -19,
     /// A bug: something panicked in this engine, which is of no more use. Close it.
     CM_E_PANIC = -90,

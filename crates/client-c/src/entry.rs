@@ -19,13 +19,13 @@ use crate::engines::{self, enter};
 use crate::queue::Queue;
 use crate::read;
 
-/// Changes whenever a caller built against an older header would break.
-const ABI_VERSION: u32 = 1;
+/// The version of this interface. It changes with every function or struct that is added or changed.
+pub const CM_ABI_VERSION: u32 = 2;
 
-/// Returns the version of this interface: 1. A binding compares it before it calls anything else.
+/// Returns the library's `CM_ABI_VERSION`. A binding compares it with its own before it calls anything else.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_abi_version() -> u32 {
-    ABI_VERSION
+    CM_ABI_VERSION
 }
 
 /// Makes an engine and starts its thread. If that fails, `error` gets up to `cap` bytes of the
@@ -346,6 +346,18 @@ pub unsafe extern "C" fn cm_set_switches(
             h3_percent: h3_percent.ok_or(cm_status::CM_E_ARGUMENT)?,
             explore: switches.explore != 0,
         });
+        Ok(cm_status::CM_OK)
+    })
+}
+
+/// Tells that a request which failed here worked by the app's own client, right afterwards. Failures that
+/// say nothing against the engine are not told: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`,
+/// `CM_E_CANCELLED`, `CM_E_OFFLINE` and `CM_E_PLAIN`. Once more than one request in fifty was told of, and at
+/// least fifty were made, the engine turns itself off: they end with `CM_E_PLAIN` until it is closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_worked_without(engine: cm_engine) -> cm_status {
+    enter(engine, |engine| {
+        engine.client()?.worked_without();
         Ok(cm_status::CM_OK)
     })
 }

@@ -150,6 +150,25 @@ async fn a_call_says_whether_the_server_may_have_acted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_others_do_without_turns_itself_off() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    let url = server.url("/health");
+    for _ in 0..50 {
+        let call = get(engine, &url, 0);
+        assert_eq!(ending(engine, call), CM_OK);
+    }
+    assert_eq!(cm_worked_without(engine), CM_OK);
+    let once = get(engine, &url, 0);
+    assert_eq!(ending(engine, once), CM_OK, "one request in fifty may");
+    assert_eq!(cm_worked_without(engine), CM_OK);
+    let off = get(engine, &url, 0);
+    assert_eq!(ending(engine, off), CM_E_PLAIN);
+    cm_engine_close(engine);
+    assert_eq!(cm_worked_without(engine), CM_E_CLOSED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_a_network_is_offline() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
