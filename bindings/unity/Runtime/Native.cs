@@ -153,7 +153,9 @@ namespace Commute.Client
             }
             catch (DllNotFoundException error)
             {
-                throw new DllNotFoundException("There is no " + Expected() + " (" + error.Message + ")", error);
+                // Mono does not say which.
+                throw new DllNotFoundException(
+                    "Missing, or built for another processor: " + Expected() + " (" + error.Message + ")", error);
             }
             catch (BadImageFormatException error)
             {
@@ -194,7 +196,7 @@ namespace Commute.Client
         static string Expected()
         {
 #if UNITY_ANDROID && !UNITY_EDITOR
-            var abi = IntPtr.Size == 8 ? "arm64-v8a" : "armeabi-v7a";
+            var abi = AndroidAbi(RuntimeInformation.ProcessArchitecture);
             return "libcommute_client.so for ABI " + abi + " in Plugins/Android/" + abi;
 #elif UNITY_IOS && !UNITY_EDITOR
             return "libcommute_client.a for ABI arm64 in Plugins/iOS, linked into the app";
@@ -211,6 +213,18 @@ namespace Commute.Client
                         + ") in Plugins/x86_64; outside of Unity, in a folder of LD_LIBRARY_PATH";
             }
 #endif
+        }
+
+        /// <summary>Returns Android's name for a processor's ABI.</summary>
+        internal static string AndroidAbi(Architecture architecture)
+        {
+            switch (architecture)
+            {
+                case Architecture.Arm64: return "arm64-v8a";
+                case Architecture.Arm: return "armeabi-v7a";
+                case Architecture.X64: return "x86_64";
+                default: return "x86";
+            }
         }
     }
 }

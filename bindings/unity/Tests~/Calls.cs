@@ -3,6 +3,7 @@ using System.Diagnostics;
 using System.IO;
 using System.Linq;
 using System.Net.Http;
+using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Threading;
 using System.Threading.Tasks;
@@ -238,6 +239,14 @@ namespace CommuteTests
                             () => client.GetAsync("health"))).InnerException).Status);
                 Expect.Equal("localhost 2 48", asked);
             }
+        }
+
+        public static Task TheAbiIsNamedAsAndroidDoes()
+        {
+            Expect.Equal("arm64-v8a", Native.AndroidAbi(Architecture.Arm64));
+            Expect.Equal("armeabi-v7a", Native.AndroidAbi(Architecture.Arm));
+            Expect.Equal("x86_64", Native.AndroidAbi(Architecture.X64));
+            return Task.FromResult(true);
         }
 
         public static async Task OptionsThatAreWrongSayWhy()

@@ -1,7 +1,7 @@
 // Tests of the package on Mono: HttpClient with CommuteHandler beside HttpClient with Mono's own handler.
 // crates/client-c/tests/mono.rs compiles them, starts the servers, and runs them:
 //   tests.exe SITE_URL SITE_ROOTS_PEM SERVER_URL SERVER_ROOTS_PEM   all cases
-//   tests.exe missing-library                                       prints the error without the library
+//   tests.exe wrong-library                                         prints the error without a library that fits
 //   tests.exe left-open                                             ends with an engine that nobody closed
 
 using System;
@@ -22,8 +22,8 @@ namespace CommuteTests
 
         static int Main(string[] args)
         {
-            if (args.Length == 1 && args[0] == "missing-library")
-                return MissingLibrary();
+            if (args.Length == 1 && args[0] == "wrong-library")
+                return WrongLibrary();
             if (args.Length == 1 && args[0] == "left-open")
                 return LeftOpen();
             Setting.Read(args);
@@ -73,7 +73,7 @@ namespace CommuteTests
             return failed.Status == CommuteStatus.Connect ? 0 : 1;
         }
 
-        static int MissingLibrary()
+        static int WrongLibrary()
         {
             try
             {
@@ -84,7 +84,7 @@ namespace CommuteTests
                 Console.WriteLine(error.Message);
                 return 0;
             }
-            Console.WriteLine("there was a library");
+            Console.WriteLine("the library fits");
             return 1;
         }
     }

@@ -16,6 +16,9 @@ use server::Config;
 const UNITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/unity");
 /// What Unity 2019.4 understands.
 const LANGUAGE: &str = "-langversion:7.2";
+/// Where an ELF file says which machine it is for, and what it says there for AArch64.
+const E_MACHINE: usize = 18;
+const AARCH64: u8 = 183;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_client_on_mono_works_over_the_engine() {
@@ -56,30 +59,63 @@ async fn http_client_on_mono_works_over_the_engine() {
 }
 
 #[test]
-fn a_missing_library_is_named_with_its_folder() {
+fn a_library_that_does_not_fit_is_named_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let Some(tests) = compiled(folder.path()) else {
         return;
     };
-    let mut mono = Command::new("mono");
-    let ran = mono
-        .arg(tests)
-        .arg("missing-library")
-        .env_remove("LD_LIBRARY_PATH")
-        .output()
-        .unwrap();
-    assert!(ran.status.success(), "{}", said(&ran));
-    for part in [
-        "libcommute_client.so",
-        "x86_64",
-        "Plugins/x86_64",
-        "LD_LIBRARY_PATH",
+    let missing = "Missing, or built for another processor";
+    let old = "Not commute's library, or an old one";
+    let newer = "uint32_t cm_abi_version(void) { return 99; }";
+    let version = format!(
+        "Version 99 where {} is needed",
+        commute_client::CM_ABI_VERSION
+    );
+    for (code, machine, said_first) in [
+        (None, None, missing),
+        (Some(newer), None, version.as_str()),
+        (Some(newer), Some(AARCH64), missing),
+        (Some("int other;"), None, old),
     ] {
-        assert!(
-            said(&ran).contains(part),
-            "{part} is missing: {}",
-            said(&ran)
-        );
+        let library = tempfile::tempdir().unwrap();
+        if let Some(code) = code {
+            build_library(library.path(), code, machine);
+        }
+        let mut mono = Command::new("mono");
+        let ran = mono
+            .arg(&tests)
+            .arg("wrong-library")
+            .env("LD_LIBRARY_PATH", library.path())
+            .output()
+            .unwrap();
+        let said = said(&ran);
+        assert!(ran.status.success(), "{said}");
+        assert!(said.starts_with(said_first), "{said}");
+        for part in [
+            "libcommute_client.so",
+            "x86_64",
+            "Plugins/x86_64",
+            "LD_LIBRARY_PATH",
+        ] {
+            assert!(said.contains(part), "{part} is missing: {said}");
+        }
+    }
+}
+
+/// Builds something that is named as the library, for another machine if that is given.
+fn build_library(folder: &Path, code: &str, machine: Option<u8>) {
+    let (source, library) = (folder.join("other.c"), folder.join("libcommute_client.so"));
+    std::fs::write(&source, format!("#include <stdint.h>\n{code}\n")).unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(built.unwrap().success());
+    if let Some(machine) = machine {
+        let mut elf = std::fs::read(&library).unwrap();
+        elf[E_MACHINE] = machine;
+        std::fs::write(&library, elf).unwrap();
     }
 }
 
