@@ -249,6 +249,30 @@ namespace CommuteTests
             return Task.FromResult(true);
         }
 
+        public static async Task TheAppChecksLaterConnectionsToo()
+        {
+            var options = Setting.ForSite();
+            options.RootsPem = null;
+            var accept = true;
+            options.CheckChain = (chain, host) => Volatile.Read(ref accept);
+            using (var engine = new CommuteEngine(options))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Site) })
+            {
+                await client.GetStringAsync("echo");
+                Volatile.Write(ref accept, false);
+                // On the connection that was accepted.
+                await client.GetStringAsync("echo");
+                // Connections over TCP are not used on another network.
+                engine.SetNetwork(new byte[] { 1 }, false);
+                var refused = await Expect.Throws<HttpRequestException>(
+                    () => client.PostAsync("echo", new StringContent("body")));
+                Expect.Equal(CommuteStatus.Certificate, ((CommuteException)refused.InnerException).Status);
+                Expect.True(!MayHaveActed(refused), "nothing was sent");
+                Volatile.Write(ref accept, true);
+                Expect.Equal("POST\nbody", await (await client.PostAsync("echo", new StringContent("body"))).Content.ReadAsStringAsync());
+            }
+        }
+
         public static async Task OptionsThatAreWrongSayWhy()
         {
             var error = await Expect.Throws<ArgumentException>(() =>

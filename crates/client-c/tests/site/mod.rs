@@ -182,6 +182,8 @@ fn tls() -> (ServerConfig, String) {
         .unwrap()
         .with_no_client_auth();
     let mut config = config.with_single_cert(chain, der.into()).unwrap();
+    // Each handshake shows the certificate, so that clients check it.
+    config.send_tls13_tickets = 0;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     (config, certificate.pem())
 }
