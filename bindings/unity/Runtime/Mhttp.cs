@@ -16,7 +16,7 @@ namespace Mhttp
     {
         /// <summary>
         /// File for the body of a response with status 200; null: it is kept in memory. The file appears when
-        /// it is complete; folders above it are made.
+        /// it is complete; folders above it are made. Of several requests for one file the last one to end counts.
         /// </summary>
         public string filepath;
         /// <summary>Whether the callback runs on the thread pool instead of the thread that sent the request.</summary>
@@ -148,25 +148,66 @@ namespace Mhttp
         /// <summary>Writes beside the file, which is replaced at the end: nobody sees half of it.</summary>
         async Task SaveAsync(Stream body, string path)
         {
-            var folder = Path.GetDirectoryName(Path.GetFullPath(path));
-            Directory.CreateDirectory(folder);
-            var part = path + ".part";
-            try
+            Directory.CreateDirectory(Path.GetDirectoryName(Path.GetFullPath(path)));
+            using (var part = new Part(path))
             {
-                using (var file = new FileStream(part, FileMode.Create, FileAccess.Write, FileShare.None, 65536))
+                using (var file = part.Create())
                 {
                     await body.CopyToAsync(file, 65536, cancellation.Token).ConfigureAwait(false);
                     file.Flush(true);
                 }
+                part.Replace(path);
+            }
+        }
+    }
+
+    /// <summary>
+    /// What a file is written to before it is complete, one for each request. Names are used again, so that
+    /// apps which are killed do not leave more and more of them.
+    /// </summary>
+    sealed class Part : IDisposable
+    {
+        static readonly HashSet<string> Taken = new HashSet<string>();
+        static readonly object Replacing = new object();
+        readonly string name;
+        bool created;
+
+        public Part(string path)
+        {
+            lock (Taken)
+                for (var number = 0; name == null; number++)
+                {
+                    var next = Path.GetFullPath(path) + (number == 0 ? ".part" : "." + number + ".part");
+                    if (Taken.Add(next))
+                        name = next;
+                }
+        }
+
+        public FileStream Create()
+        {
+            var file = new FileStream(name, FileMode.Create, FileAccess.Write, FileShare.None, 65536);
+            created = true;
+            return file;
+        }
+
+        public void Replace(string path)
+        {
+            // The file may appear between the question and the move.
+            lock (Replacing)
                 if (File.Exists(path))
-                    File.Replace(part, path, null);
+                    File.Replace(name, path, null);
                 else
-                    File.Move(part, path);
-            }
-            finally
-            {
-                File.Delete(part);
-            }
+                    File.Move(name, path);
+            created = false;
+        }
+
+        public void Dispose()
+        {
+            // What another process has open is not ours.
+            if (created)
+                File.Delete(name);
+            lock (Taken)
+                Taken.Remove(name);
         }
     }
 
@@ -185,7 +226,8 @@ namespace Mhttp
 
         /// <summary>
         /// Sends a request and returns at once. The callback comes on this thread if it has a
-        /// SynchronizationContext, as Unity's main thread has, else on the thread pool.
+        /// SynchronizationContext, as Unity's main thread has, else on the thread pool. There, what it throws is
+        /// logged.
         /// </summary>
         public static Response Send(Request request)
         {
@@ -202,9 +244,26 @@ namespace Mhttp
                 if (context != null)
                     context.Post(state => request.callback(response), null);
                 else
-                    ThreadPool.QueueUserWorkItem(state => request.callback(response));
+                    ThreadPool.QueueUserWorkItem(state => Call(request, response));
             }, TaskScheduler.Default);
             return response;
+        }
+
+        /// <summary>Calls back where nobody would catch what is thrown, which would end the process.</summary>
+        static void Call(Request request, Response response)
+        {
+            try
+            {
+                request.callback(response);
+            }
+            catch (Exception thrown)
+            {
+#if UNITY_2019_4_OR_NEWER
+                UnityEngine.Debug.LogException(thrown);
+#else
+                Console.Error.WriteLine("A callback of Mhttp threw " + thrown);
+#endif
+            }
         }
 
         static HttpClient New(HttpMessageHandler handler) =>

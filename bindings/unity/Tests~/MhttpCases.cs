@@ -2,6 +2,7 @@ using System;
 using System.Collections;
 using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
@@ -58,6 +59,49 @@ namespace CommuteTests
             {
                 Directory.Delete(folder, true);
             }
+        });
+
+        public static Task SeveralRequestsForOneFileDoNotDisturbEachOther() => With(async () =>
+        {
+            var folder = Path.Combine(Path.GetTempPath(), "mhttp-" + Guid.NewGuid());
+            var path = Path.Combine(folder, "file");
+            try
+            {
+                var first = Client.Send(new Request(Setting.Site + "endless", options: new Options { filepath = path }));
+                // It writes until it is aborted.
+                while (!File.Exists(path + ".part"))
+                    await Task.Delay(1);
+                for (var round = 0; round < 2; round++)
+                {
+                    var second = await Ended(new Request(Setting.Site + "gzip", options: new Options { filepath = path }));
+                    Expect.Equal(null, second.error);
+                    Expect.True(new FileInfo(path).Length > 50 && File.Exists(path + ".part"), "both are there");
+                }
+                first.Abort();
+                while (!first.isDone)
+                    await Task.Delay(1);
+                Expect.Equal(1, Directory.GetFiles(folder).Length, "files");
+                await Task.WhenAll(Enumerable.Range(0, 20).Select(async _ => Expect.Equal(null,
+                    (await Ended(new Request(Setting.Site + "gzip", options: new Options { filepath = path }))).error)));
+                Expect.Equal(1, Directory.GetFiles(folder).Length, "files");
+            }
+            finally
+            {
+                Directory.Delete(folder, true);
+            }
+        });
+
+        public static Task ACallbackThatThrowsDoesNotEndTheProcess() => With(async () =>
+        {
+            var threw = new TaskCompletionSource<bool>();
+            Client.Send(new Request(Setting.Site + "echo", options: new Options { callbackOnThreadPool = true }, callback: _ =>
+            {
+                threw.SetResult(true);
+                throw new Exception("on purpose");
+            }));
+            await threw.Task;
+            // If it ended the process, it would do so now.
+            await Task.Delay(100);
         });
 
         public static Task CallbacksComeOnce() => With(async () =>

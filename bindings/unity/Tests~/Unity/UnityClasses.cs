@@ -42,6 +42,10 @@ namespace UnityEngine
         public static void Log(object message)
         {
         }
+
+        public static void LogException(Exception exception)
+        {
+        }
     }
 
     public static class GUILayout
