@@ -51,6 +51,7 @@ namespace Commute.Client
         static Call Submit(
             CommuteEngine engine, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, byte[] whole, long length)
         {
+            var hints = RequestHints.Of(request);
             using (var memory = new Memory())
             {
                 var fields = Fields(request).Concat(extra).Select(field => new NativeField
@@ -66,7 +67,8 @@ namespace Commute.Client
                     Headers = memory.Array(fields), HeaderCount = (UIntPtr)fields.Count,
                     Body = memory.Bytes(whole),
                     StreamedBytes = length,
-                    Flags = request.Content != null && whole == null ? Native.Streamed : 0,
+                    Label = memory.Text(hints.Label),
+                    Flags = hints.Flags | (request.Content != null && whole == null ? Native.Streamed : 0),
                 };
                 return engine.Submit(native);
             }

@@ -79,6 +79,10 @@ namespace Commute.Client
     /// <summary>What commute adds to requests and responses.</summary>
     public static class CommuteMessages
     {
+        /// <summary>Tells the engine more about a request, before it is sent.</summary>
+        public static void SetCommuteHints(this HttpRequestMessage request, RequestHints hints) =>
+            request.Properties[RequestHints.Property] = hints;
+
         /// <summary>Returns how the response came; null if commute did not bring it.</summary>
         public static RouteReport CommuteReport(this HttpResponseMessage response) => response.RequestMessage?.CommuteReport();
 

@@ -89,6 +89,19 @@ namespace CommuteTests
 
         static bool MayHaveActed(Exception error) => ((CommuteException)error.InnerException).MayHaveActed;
 
+        public static async Task HintsReachTheEngine()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+                foreach (var hints in new[] { new RequestHints(), new RequestHints { Label = "/v1/\u00fc", Urgent = true, Replayable = true } })
+                {
+                    var request = new HttpRequestMessage(HttpMethod.Post, "drop") { Content = new StringContent("body") };
+                    request.SetCommuteHints(hints);
+                    var failed = await Expect.Throws<HttpRequestException>(() => client.SendAsync(request));
+                    Expect.True(MayHaveActed(failed), failed.ToString());
+                    Expect.Equal(hints.Replayable ? 3L : 1L, request.CommuteReport().Attempts, "attempts");
+                }
+        }
+
         public static async Task UploadsAreStreamed()
         {
             const int bytes = 20000000;

@@ -73,6 +73,7 @@ fn routes() -> Router {
         )
         .route("/endless", get(endless))
         .route("/cut", get(cut))
+        .route("/drop", any(drop_connection))
         .route("/stall", any(async || std::future::pending::<()>().await))
 }
 
@@ -167,6 +168,11 @@ async fn cut() -> Body {
         Err(std::io::Error::other("broken on purpose"))
     });
     Body::from_stream(line.chain(broken))
+}
+
+/// Ends the connection without an answer. Nothing is printed, as a panic would be.
+async fn drop_connection() {
+    std::panic::resume_unwind(Box::new("on purpose"))
 }
 
 fn tls() -> (ServerConfig, String) {

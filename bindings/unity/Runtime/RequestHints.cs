@@ -1,0 +1,31 @@
+using System.Net.Http;
+
+namespace Commute.Client
+{
+    /// <summary>What an app knows of a request and the engine cannot see.</summary>
+    public sealed class RequestHints
+    {
+        internal const string Property = "Commute.RequestHints";
+
+        /// <summary>
+        /// Requests with the same label are compared with each other to learn which transport is faster, e.g. the
+        /// route's pattern, <c>/v1/users/{id}</c>; null: those with the same method are.
+        /// </summary>
+        public string Label;
+        /// <summary>Whether it is never taken to learn from.</summary>
+        public bool Urgent;
+        /// <summary>
+        /// Whether it may be sent twice, although its method does not say so, e.g. a POST with an
+        /// <c>Idempotency-Key</c>. Bodies that are streamed are not sent again.
+        /// </summary>
+        public bool Replayable;
+
+        internal uint Flags => (Replayable ? Native.Replayable : 0) | (Urgent ? Native.Urgent : 0);
+
+        internal static RequestHints Of(HttpRequestMessage request)
+        {
+            object hints;
+            return request.Properties.TryGetValue(Property, out hints) ? (RequestHints)hints : new RequestHints();
+        }
+    }
+}
