@@ -50,6 +50,14 @@ fn the_manifest_has_this_version_and_samples_that_are_there() {
     }
 }
 
+/// Who installs the package gets nothing else of the repository.
+#[test]
+fn the_package_has_the_licence() {
+    let package = std::fs::read_to_string(Path::new(UNITY).join("LICENSE.md")).unwrap();
+    let repository = std::fs::read_to_string(Path::new(UNITY).join("../../LICENSE-MIT")).unwrap();
+    assert!(package.contains(repository.trim()));
+}
+
 #[test]
 fn the_sample_project_has_the_package_and_a_version_of_unity_that_can_open_it() {
     let project = Path::new(UNITY).join("Samples~");
