@@ -17,7 +17,8 @@ pub(crate) enum Kind {
     EndOfStream = -1,
     /// The engine does not do this request. The app's own client may.
     Unavailable = -10,
-    /// No route led to the server, which cannot have acted.
+    /// No route led to the server, which cannot have acted. If the app's own client gets there, the engine
+    /// was at fault.
     NotSent = -11,
     /// The certificate was refused.
     Certificate = -12,
@@ -66,6 +67,11 @@ impl From<Error> for End {
                 fault: Fault::Certificate,
                 ..
             } => Kind::Certificate,
+            // These say nothing against the engine.
+            Error::Failed {
+                fault: Fault::Offline | Fault::TooMany,
+                may_have_acted: false,
+            } => Kind::Unavailable,
             Error::Failed {
                 may_have_acted: false,
                 ..
@@ -98,6 +104,21 @@ mod tests {
         assert_eq!(failed(Fault::Protocol, true), Kind::Protocol);
         assert_eq!(failed(Fault::Protocol, false), Kind::NotSent);
         assert_eq!(failed(Fault::Certificate, false), Kind::Certificate);
+    }
+
+    #[test]
+    fn an_engine_without_a_network_or_room_is_not_at_fault() {
+        for fault in [Fault::Offline, Fault::TooMany] {
+            let failed = |may_have_acted| {
+                End::from(Error::Failed {
+                    fault,
+                    may_have_acted,
+                })
+                .kind
+            };
+            assert_eq!(failed(false), Kind::Unavailable);
+            assert_eq!(failed(true), Kind::Broken);
+        }
     }
 
     #[test]

@@ -116,9 +116,9 @@ final class SwitchesTest {
         assertEquals(ports[0], ports[1]);
         assertNotEquals(ports[1], ports[2]);
         Commute.networkLost();
-        assertEquals("plain.not_sent", report(client, request().build()).code());
+        assertEquals("plain.engine", report(client, request().build()).code());
         // An engine that starts now knows it, too.
-        assertEquals("plain.not_sent", code(builder(), request().build()));
+        assertEquals("plain.engine", code(builder(), request().build()));
         Commute.networkChanged(networks[0], false);
         assertTrue(report(client, request().build()).byEngine());
     }
