@@ -23,6 +23,7 @@ mod door;
 mod end;
 mod handles;
 mod http1;
+mod memories;
 mod native;
 mod pipe;
 mod trust;

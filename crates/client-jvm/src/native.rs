@@ -12,6 +12,7 @@ use jni::{Env, EnvUnowned};
 use crate::door::{self, Door, Facts, News};
 use crate::end::End;
 use crate::handles::Handles;
+use crate::memories::Memories;
 use crate::pipe::{self, AppEnd, Stopped};
 use crate::trust::JavaTrust;
 
@@ -23,6 +24,8 @@ const COPY: usize = 8 << 10;
 
 static ENGINES: Handles<Engine> = Handles::new();
 static SOCKETS: Handles<Socket> = Handles::new();
+/// An engine drops its trust when it ends, after it has written its memory.
+static MEMORIES: Memories<JavaTrust> = Memories::new();
 
 struct Socket {
     pipe: AppEnd<End>,
@@ -48,7 +51,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_version<'a>(
     })
 }
 
-/// Starts an engine.
+/// Starts an engine. It keeps no memory if another one does in the same folder.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
     mut env: EnvUnowned<'a>,
@@ -60,14 +63,17 @@ pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
     key_pem: JByteArray<'a>,
 ) -> jlong {
     run(&mut env, |env| {
-        let mut builder =
-            Engine::builder().trust(Trust::App(Arc::new(JavaTrust::new(env, &trust)?)));
+        let trust = Arc::new(JavaTrust::new(env, &trust)?);
+        let mut builder = Engine::builder().trust(Trust::App(Arc::clone(&trust) as _));
         for index in 0..hints.len(env)? {
             let hint = hints.get_element(env, index)?;
             builder = builder.hint_h3(&hint.try_to_string(env)?);
         }
         if !memory.is_null() {
-            builder = builder.memory(memory.try_to_string(env)?);
+            let folder = memory.try_to_string(env)?;
+            if MEMORIES.claim(&folder, &trust) {
+                builder = builder.memory(folder);
+            }
         }
         if !chain_pem.is_null() {
             builder = builder.identity(Identity {
@@ -82,7 +88,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
     })
 }
 
-/// Ends an engine when its last socket has closed.
+/// Ends an engine: now, or when the last request under way has ended.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_endEngine<'a>(
     mut env: EnvUnowned<'a>,
@@ -176,11 +182,10 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
         };
         let host = host.try_to_string(env)?;
         let port = u16::try_from(port).map_err(|_| Failure(format!("{port} is not a port")))?;
-        let engine = Engine::clone(&engine);
         let news: Arc<Mutex<News>> = Arc::default();
         let (app, theirs) = pipe::pipe();
         let door = Door {
-            engine: engine.clone(),
+            engine: Arc::downgrade(&engine),
             origin: origin(&host, port),
             connect_limit: milliseconds(connect_limit_ms),
             news: Arc::clone(&news),

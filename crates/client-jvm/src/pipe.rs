@@ -177,10 +177,20 @@ impl<E: Default> EngineEnd<E> {
 
     /// Waits for room and writes all bytes.
     pub(crate) async fn write(&self, bytes: &[u8]) -> Result<(), Closed> {
+        self.write_after(bytes, || {}).await
+    }
+
+    /// Waits for room, does something that must be done before the app sees the bytes, and writes them all.
+    pub(crate) async fn write_after(
+        &self,
+        bytes: &[u8],
+        mut first: impl FnMut(),
+    ) -> Result<(), Closed> {
         self.poll(|state| {
             if state.to_app.len() >= CAPACITY {
                 return None;
             }
+            first();
             state.to_app.extend_from_slice(bytes);
             Some(true)
         })

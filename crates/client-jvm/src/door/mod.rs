@@ -1,26 +1,27 @@
 //! The engine's side of a socket: requests in, responses out, one after another.
 
+mod answer;
+
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use client::{BodyWriter, Engine, Error, Progress, Protocol, Report, Request, Response};
+use client::{BodyWriter, Engine, Error, Progress, Report, Request, Response};
 use http::header::{CONNECTION, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName};
 
 use crate::end::{End, Kind};
-use crate::http1::{self, Body, Framing, Head, Malformed};
+use crate::http1::{self, Body, Head, Malformed};
 use crate::pipe::{Closed, EngineEnd};
 
 /// Bodies up to this length are held, so that the engine can send them again.
 const HELD_BODY: u64 = 64 << 10;
-/// Bytes of a response's head and body that are written at once.
-const PIECE: usize = 16 << 10;
 
 /// Where a socket leads.
 pub(crate) struct Door {
-    pub(crate) engine: Engine,
+    /// Kept alive by requests under way, not by an idle socket.
+    pub(crate) engine: Weak<Engine>,
     /// `https://host:port`, without the port if it is 443.
     pub(crate) origin: String,
     /// How long a request may wait for a connection.
@@ -90,7 +91,8 @@ impl Connection<'_> {
 
     /// Opens a connection, so that what fails there fails for the app while it connects.
     async fn connect(&mut self) -> Result<(), Stop> {
-        let opened = self.door.engine.connect(&self.door.origin);
+        let engine = self.engine()?;
+        let opened = engine.connect(&self.door.origin);
         let limit = self.door.connect_limit;
         let connected = tokio::select! {
             connected = opened => connected?,
@@ -114,10 +116,11 @@ impl Connection<'_> {
     }
 
     async fn exchange(&mut self, head: Head) -> Result<(), Stop> {
+        let engine = self.engine()?;
         let progress = Progress::default();
         self.news().progress = progress.clone();
         let method = head.method.clone();
-        let request = self.request(&head, &progress)?;
+        let request = self.request(&engine, &head, &progress)?;
         if head.expects_continue {
             self.pipe.write(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
@@ -135,9 +138,13 @@ impl Connection<'_> {
                 self.streamed(head.body, request, writer, &progress).await?
             }
         };
-        self.answer(&method, response).await?;
+        self.answer(engine, &method, response).await?;
         self.news().progress = Progress::default();
         Ok(())
+    }
+
+    fn engine(&self) -> Result<Arc<Engine>, Stop> {
+        self.door.engine.upgrade().ok_or(Stop::With(End::default()))
     }
 
     fn news(&self) -> MutexGuard<'_, News> {
@@ -147,12 +154,12 @@ impl Connection<'_> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, head: &Head, progress: &Progress) -> Result<Request, Stop> {
+    fn request(&self, engine: &Engine, head: &Head, progress: &Progress) -> Result<Request, Stop> {
         if !head.target.starts_with('/') {
             return Err(Malformed("the target is not a path").into());
         }
         let url = format!("{}{}", self.door.origin, head.target);
-        let request = self.door.engine.request(head.method.clone(), &url);
+        let request = engine.request(head.method.clone(), &url);
         let mut request = request.progress(progress);
         for (name, value) in &head.headers {
             if is_end_to_end(name, &head.headers) {
@@ -220,96 +227,6 @@ impl Connection<'_> {
             }
             Ok(sent.await?)
         }
-    }
-
-    async fn answer(&mut self, method: &Method, mut response: Response) -> Result<(), Stop> {
-        let Some(framing) = Framing::of(method, response.status(), response.headers()) else {
-            let why = "the server's content length is malformed";
-            return Err(Stop::With(End::new(Kind::Protocol, why)));
-        };
-        let mut report = response.report().clone();
-        let mut asked = self.news().asked;
-        if let Some(opened) = self.connected.take()
-            && opened.connection == report.connection
-        {
-            asked = Some(opened.asked);
-            report.include_opening(&opened);
-        }
-        let over_h1 = report.protocol == Protocol::H1;
-        let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
-        let facts = Facts {
-            report,
-            asked,
-            chunked_here: framing == Framing::Chunked && !chunked_by_server,
-        };
-        self.news().facts = Some(facts);
-        let mut out = BytesMut::with_capacity(PIECE);
-        let (status, headers) = (response.status(), response.headers());
-        http1::response_head(&mut out, status, over_h1, headers, framing);
-        let mut left = match framing {
-            Framing::Length(length) => length,
-            Framing::None => 0,
-            Framing::Chunked => u64::MAX,
-        };
-        loop {
-            let next = self.next(&mut response, &mut out).await?;
-            let Some(data) = next else {
-                break;
-            };
-            left = left
-                .checked_sub(data.len() as u64)
-                .ok_or_else(|| Stop::With(End::cut_off("the body is longer than its length")))?;
-            match framing {
-                Framing::Chunked => http1::chunk(&mut out, &data),
-                _ => out.extend_from_slice(&data),
-            }
-            if out.len() >= PIECE {
-                self.flush(&mut out).await?;
-            }
-        }
-        match framing {
-            Framing::Chunked => http1::last_chunk(&mut out, response.trailers()),
-            _ if left > 0 => {
-                self.flush(&mut out).await?;
-                return Err(Stop::With(End::cut_off(
-                    "the body is shorter than its length",
-                )));
-            }
-            _ => {}
-        }
-        self.flush(&mut out).await
-    }
-
-    /// Returns the next piece of the body. What is in `out` is written first if there is none yet.
-    async fn next(
-        &self,
-        response: &mut Response,
-        out: &mut BytesMut,
-    ) -> Result<Option<Bytes>, Stop> {
-        let cut_off = |error: Error| Stop::With(End::cut_off(error.to_string()));
-        tokio::select! {
-            biased;
-            chunk = response.chunk() => {
-                if chunk.is_err() {
-                    self.flush(out).await?;
-                }
-                return chunk.map_err(cut_off);
-            }
-            () = std::future::ready(()) => {}
-        }
-        self.flush(out).await?;
-        tokio::select! {
-            chunk = response.chunk() => chunk.map_err(cut_off),
-            () = self.pipe.closed() => Err(Stop::Closed),
-        }
-    }
-
-    async fn flush(&self, out: &mut BytesMut) -> Result<(), Stop> {
-        if !out.is_empty() {
-            self.pipe.write(out).await?;
-            out.clear();
-        }
-        Ok(())
     }
 }
 

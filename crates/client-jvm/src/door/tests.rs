@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use client::{Policy, Trust};
+use client::{Policy, Protocol, Trust};
 use server::{Config, Server};
 
 use super::*;
@@ -16,8 +16,13 @@ struct Socket {
     news: Arc<Mutex<News>>,
 }
 
-/// Runs `test` on a thread of its own, as an app's, with a socket to a server.
-fn with_server(test: impl FnOnce(&Socket) + Send + 'static) {
+/// Runs `test` with a socket to a server.
+fn with_server(test: impl FnOnce(&Socket)) {
+    with_engine(|engine, origin| test(&open(&engine, origin)));
+}
+
+/// Runs `test` with an engine that trusts a server, and the server's origin.
+fn with_engine(test: impl FnOnce(Arc<Engine>, &str)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -40,16 +45,15 @@ fn with_server(test: impl FnOnce(&Socket) + Send + 'static) {
         .policy(Policy::H3)
         .build()
         .unwrap();
-    test(&open(&engine, &origin));
-    drop(engine);
+    test(Arc::new(engine), &origin);
     runtime.shutdown_background();
 }
 
-fn open(engine: &Engine, origin: &str) -> Socket {
+fn open(engine: &Arc<Engine>, origin: &str) -> Socket {
     let (app, theirs) = pipe::pipe();
     let news: Arc<Mutex<News>> = Arc::default();
     let door = Door {
-        engine: engine.clone(),
+        engine: Arc::downgrade(engine),
         origin: origin.to_owned(),
         connect_limit: Some(Duration::from_secs(20)),
         news: Arc::clone(&news),
@@ -90,6 +94,36 @@ fn requests_follow_each_other_on_one_socket_and_arrive_over_http_3() {
             let phases = facts.report.phases;
             assert_eq!(phases.tls_ns.is_some(), !reused);
             assert!(phases.tls_ns < phases.first_byte_ns);
+        }
+    });
+}
+
+#[test]
+fn an_idle_socket_does_not_keep_the_engine() {
+    with_engine(|engine, origin| {
+        let socket = open(&engine, origin);
+        socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        socket.read_to("ok\n");
+        assert_eq!(Arc::strong_count(&engine), 1);
+        // Else a request that follows would count as sent.
+        let progress = socket.news.lock().unwrap().progress.clone();
+        assert!(progress.report().is_none());
+        // Waits for the engine's thread.
+        drop(engine);
+        let ended = socket.pipe.read(1, Some(Duration::from_secs(20)));
+        assert_eq!(ended, Err(Stopped::Ended(End::default())));
+    });
+}
+
+#[test]
+fn a_request_under_way_keeps_the_engine() {
+    with_engine(|engine, origin| {
+        let socket = open(&engine, origin);
+        socket.write("GET /bytes/10000000 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let mut bytes = socket.pipe.read(1 << 20, None).unwrap().len();
+        drop(engine);
+        while bytes < 10_000_000 {
+            bytes += socket.pipe.read(1 << 20, None).unwrap().len();
         }
     });
 }
@@ -144,7 +178,7 @@ fn what_is_no_request_ends_the_socket_with_the_reason() {
 
 #[test]
 fn a_server_that_is_not_there_cannot_have_acted() {
-    let engine = Engine::builder().build().unwrap();
+    let engine = Arc::new(Engine::builder().build().unwrap());
     // Port 1 is tcpmux, which nobody serves.
     let socket = open(&engine, "https://127.0.0.1:1");
     let read = || socket.pipe.read(1, None).map(drop);

@@ -11,7 +11,6 @@ final class Engines {
 
     private static final Map<TrustContext, Engine> ENGINES = new LinkedHashMap<>(16, 0.75f, true);
     private static Settings settings = new Settings.Builder().build();
-    private static boolean memoryTaken;
     private static int generation;
     private static int http3Percent = 100;
     private static boolean networkTold;
@@ -48,7 +47,6 @@ final class Engines {
             engine.end();
         }
         ENGINES.clear();
-        memoryTaken = false;
     }
 
     /** Returns the engine that checks certificates this way, and starts it if necessary. */
@@ -57,20 +55,20 @@ final class Engines {
         if (present != null) {
             return present;
         }
-        String memory = settings.memory == null || memoryTaken ? null : settings.memory.getPath();
+        if (ENGINES.size() >= MAX) {
+            // First, since the one that follows may then have its memory.
+            Iterator<Engine> eldest = ENGINES.values().iterator();
+            eldest.next().end();
+            eldest.remove();
+        }
+        String memory = settings.memory == null ? null : settings.memory.getPath();
         long handle = Native.startEngine(trust, settings.hints, memory, settings.chainPem, settings.keyPem);
-        memoryTaken |= memory != null;
         Engine engine = new Engine(handle, trust);
         if (generation > 0) {
             engine.setSwitches(generation, http3Percent);
         }
         if (networkTold) {
             engine.setNetwork(network, metered);
-        }
-        if (ENGINES.size() >= MAX) {
-            Iterator<Engine> eldest = ENGINES.values().iterator();
-            eldest.next().end();
-            eldest.remove();
         }
         ENGINES.put(trust, engine);
         return engine;

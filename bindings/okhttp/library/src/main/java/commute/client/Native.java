@@ -20,11 +20,11 @@ final class Native {
 
     /**
      * Starts an engine that asks {@code trust} in every handshake. Everything but {@code trust} and
-     * {@code hints} may be null.
+     * {@code hints} may be null. It keeps no memory if another engine does in the same folder.
      */
     static native long startEngine(TrustContext trust, String[] hints, String memory, byte[] chainPem, byte[] keyPem);
 
-    /** Ends an engine when its last socket has closed. */
+    /** Ends an engine, and waits for that; with requests under way it ends when they have. */
     static native void endEngine(long engine);
 
     static native void setSwitches(long engine, int generation, int http3Percent, boolean explore);

@@ -31,7 +31,10 @@ public final class Settings {
             return this;
         }
 
-        /** Keeps what is learnt in this folder. Of several engines only the first does. */
+        /**
+         * Keeps what is learnt in this folder. Of several engines only one does: the one that starts first,
+         * and when it has ended, the one that starts next.
+         */
         public Builder memory(File folder) {
             memory = folder;
             return this;
