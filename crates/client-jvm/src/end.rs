@@ -40,9 +40,11 @@ impl End {
         Self { kind, why }
     }
 
-    /// Decides what a loss means.
+    /// Decides what an end means for a request, which may be the first one or one that follows others.
     pub(crate) fn known(self, was_sent: bool) -> Self {
         match (self.kind, was_sent) {
+            // It was the response before that was cut off.
+            (Kind::EndOfStream, false) => Self::new(Kind::Unavailable, self.why),
             (Kind::Lost, true) => {
                 let why = "the engine has ended; the server may have acted on the request";
                 Self::new(Kind::Broken, why)
@@ -127,6 +129,9 @@ mod tests {
             assert_eq!(lost.clone().known(true).kind, Kind::Broken);
             assert_eq!(lost.known(false).kind, Kind::Unavailable);
         }
+        let cut_off = End::cut_off("");
+        assert_eq!(cut_off.clone().known(false).kind, Kind::Unavailable);
+        assert_eq!(cut_off.clone().known(true), cut_off);
         let refused = End::new(Kind::Certificate, "");
         assert_eq!(refused.clone().known(true), refused);
     }

@@ -98,20 +98,24 @@ impl Connection<'_> {
 
     /// Returns the next piece of the body. What is in `out` is written first if there is none yet.
     async fn next(&self, response: &mut Response, out: &mut Out) -> Result<Option<Bytes>, Stop> {
-        let cut_off = |error: Error| Stop::With(End::cut_off(error.to_string()));
+        // An app that has the whole body misses nothing if its end does not come.
+        let cut_off = |error: Error, complete: bool| match complete {
+            true => Ok(None),
+            false => Err(Stop::With(End::cut_off(error.to_string()))),
+        };
         tokio::select! {
             biased;
             chunk = response.chunk() => {
                 if chunk.is_err() {
                     self.flush(out).await?;
                 }
-                return chunk.map_err(cut_off);
+                return chunk.or_else(|error| cut_off(error, out.complete));
             }
             () = std::future::ready(()) => {}
         }
         self.flush(out).await?;
         tokio::select! {
-            chunk = response.chunk() => chunk.map_err(cut_off),
+            chunk = response.chunk() => chunk.or_else(|error| cut_off(error, out.complete)),
             () = self.pipe.closed() => Err(Stop::Closed),
         }
     }
