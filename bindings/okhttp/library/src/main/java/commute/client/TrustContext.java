@@ -12,6 +12,14 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.HostnameVerifier;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
@@ -28,7 +36,12 @@ final class TrustContext {
     /** What JSSE says for TLS 1.3, whose suites do not name a key exchange. */
     private static final String AUTH_TYPE = "UNKNOWN";
 
+    /** How long a check may take, while no other call of the engine goes on. Tests shorten it. */
+    static volatile int limitMs = 10_000;
+
     private static final ThreadLocal<Boolean> CHECKING = new ThreadLocal<>();
+    /** The engine's own thread must not depend on what an app's check waits for. */
+    private static final Executor THREADS = threads();
 
     private final X509TrustManager trustManager;
     private final HostnameVerifier verifier;
@@ -46,7 +59,7 @@ final class TrustContext {
         cleaner = new ChainCleaner(trustManager);
     }
 
-    /** Whether this thread is the engine's, which must not wait for itself. */
+    /** Whether the engine waits for this thread, which must not wait for the engine. */
     static boolean isChecking() {
         return CHECKING.get() != null;
     }
@@ -54,17 +67,29 @@ final class TrustContext {
     /** Called by the engine. */
     @SuppressWarnings("unused")
     boolean accepts(byte[][] der, String host) {
-        CHECKING.set(true);
+        FutureTask<List<X509Certificate>> check = new FutureTask<>(() -> {
+            CHECKING.set(true);
+            try {
+                return check(der, host);
+            } finally {
+                CHECKING.remove();
+            }
+        });
         try {
-            known.put(host, check(der, host));
+            THREADS.execute(check);
+            known.put(host, check.get(limitMs, TimeUnit.MILLISECONDS));
             refusals.remove(host);
             return true;
-        } catch (SSLException refused) {
-            refusals.put(host, refused);
-        } catch (Exception | LinkageError | StackOverflowError failed) {
+        } catch (ExecutionException failed) {
+            Throwable cause = failed.getCause();
+            refusals.put(host, cause instanceof SSLException ? (SSLException) cause : handshakeFailure(cause));
+        } catch (TimeoutException late) {
+            check.cancel(true);
+            TimeoutException said =
+                    new TimeoutException("the certificate of " + host + " was not checked within " + limitMs + " ms");
+            refusals.put(host, handshakeFailure(said));
+        } catch (Exception | OutOfMemoryError failed) {
             refusals.put(host, handshakeFailure(failed));
-        } finally {
-            CHECKING.remove();
         }
         return false;
     }
@@ -139,6 +164,15 @@ final class TrustContext {
         } catch (NoSuchMethodException | RuntimeException notAndroid) {
             return null;
         }
+    }
+
+    private static Executor threads() {
+        ThreadFactory daemons = task -> {
+            Thread thread = new Thread(task, "commute certificate check");
+            thread.setDaemon(true);
+            return thread;
+        };
+        return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>(), daemons);
     }
 
     private static SSLHandshakeException handshakeFailure(Throwable cause) {

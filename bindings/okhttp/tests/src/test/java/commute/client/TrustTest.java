@@ -202,6 +202,48 @@ final class TrustTest {
         }
     }
 
+    /** It waits for what the engine can do only after the check. */
+    @Test
+    void aTrustManagerThatWaitsForACallOnAnotherThreadAcceptsNothing() throws Exception {
+        AtomicReference<Call.Factory> client = new AtomicReference<>();
+        AtomicInteger checks = new AtomicInteger();
+        int limitMs = TrustContext.limitMs;
+        TrustContext.limitMs = 300;
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            Request request = world.start().request("/").build();
+            X509TrustManager waiting = trustManager(chain -> {
+                if (checks.incrementAndGet() > 1) {
+                    return;
+                }
+                Thread other = new Thread(() -> {
+                    try {
+                        client.get().newCall(request).execute().close();
+                    } catch (IOException failed) {
+                        // Nobody listens.
+                    }
+                });
+                other.start();
+                try {
+                    other.join();
+                } catch (InterruptedException tooLong) {
+                    throw new CertificateException(tooLong);
+                }
+            });
+            world.enqueue(Mock.ok("the other's"), Mock.ok("fine"));
+            client.set(world.client(trusting(world, waiting)));
+            world.call(client.get(), request);
+            assertEquals(
+                    "-> javax.net.ssl.SSLHandshakeException by java.util.concurrent.TimeoutException",
+                    world.transcript.get(0));
+            world.transcript.clear();
+            TrustContext.limitMs = limitMs;
+            world.call(client.get(), request);
+            assertTrue(world.transcript.get(0).startsWith("-> 200 "), world.transcript.toString());
+        } finally {
+            TrustContext.limitMs = limitMs;
+        }
+    }
+
     /** Android's trust manager knows the host, and refuses to check without it where it matters. */
     @Test
     void aTrustManagerThatKnowsTheHostIsAskedWithIt() throws Exception {
