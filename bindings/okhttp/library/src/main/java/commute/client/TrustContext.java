@@ -2,9 +2,6 @@ package commute.client;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
@@ -47,6 +44,7 @@ final class TrustContext {
     private final HostnameVerifier verifier;
     private final CertificatePinner pinner;
     private final ChainCleaner cleaner;
+    private final HostAwareCheck hostAware;
     /** The last chain that was accepted for each host, cleaned. */
     private final Map<String, List<X509Certificate>> known = recent();
 
@@ -57,6 +55,7 @@ final class TrustContext {
         this.verifier = verifier;
         this.pinner = pinner;
         cleaner = new ChainCleaner(trustManager);
+        hostAware = HostAwareCheck.of(trustManager);
     }
 
     /** Whether the engine waits for this thread, which must not wait for the engine. */
@@ -129,40 +128,16 @@ final class TrustContext {
         return cleaned;
     }
 
-    private List<X509Certificate> checkChain(List<X509Certificate> chain, String host) throws Exception {
+    private List<X509Certificate> checkChain(List<X509Certificate> chain, String host) throws SSLException {
         X509Certificate[] array = chain.toArray(new X509Certificate[0]);
-        Method hostAware = hostAware();
         try {
-            if (hostAware == null) {
-                trustManager.checkServerTrusted(array, AUTH_TYPE);
-                return cleaner.clean(chain);
+            if (hostAware != null) {
+                return hostAware.check(array, AUTH_TYPE, host);
             }
-            List<?> trusted = (List<?>) hostAware.invoke(trustManager, array, AUTH_TYPE, host);
-            List<X509Certificate> cleaned = new ArrayList<>();
-            for (Object certificate : trusted) {
-                cleaned.add((X509Certificate) certificate);
-            }
-            return Collections.unmodifiableList(cleaned);
-        } catch (InvocationTargetException thrown) {
-            throw handshakeFailure(thrown.getCause());
-        } catch (CertificateException refused) {
+            trustManager.checkServerTrusted(array, AUTH_TYPE);
+            return cleaner.clean(chain);
+        } catch (Throwable refused) {
             throw handshakeFailure(refused);
-        }
-    }
-
-    /**
-     * Returns Android's check, which knows the host and returns the cleaned chain. Android's own trust
-     * manager refuses the other one if the app's network security configuration differs by domain.
-     */
-    private Method hostAware() {
-        try {
-            Method method = trustManager.getClass()
-                    .getMethod("checkServerTrusted", X509Certificate[].class, String.class, String.class);
-            // The class need not be public.
-            method.setAccessible(true);
-            return List.class.isAssignableFrom(method.getReturnType()) ? method : null;
-        } catch (NoSuchMethodException | RuntimeException notAndroid) {
-            return null;
         }
     }
 

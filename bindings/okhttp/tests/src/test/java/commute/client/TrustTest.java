@@ -3,6 +3,7 @@ package commute.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import android.net.http.X509TrustManagerExtensions;
 import java.io.IOException;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
@@ -254,14 +255,26 @@ final class TrustTest {
             assertEquals("localhost", hostAware.host);
             assertTrue(world.transcript.contains("-> handshake [CN=localhost, CN=root] []"),
                     world.transcript.toString());
+            hostAware.refuses = true;
+            world.transcript.clear();
+            Commute.disconnect();
+            world.call(world.client(trusting(world, hostAware)), world.request("/").build());
+            assertEquals(
+                    "-> javax.net.ssl.SSLHandshakeException by java.security.cert.CertificateException",
+                    world.transcript.get(0));
         }
     }
 
-    /** As Android's {@code NetworkSecurityTrustManager}. */
-    private static final class HostAware implements X509TrustManager {
+    /** As Android's {@code RootTrustManager}. */
+    private static final class HostAware implements X509TrustManager, X509TrustManagerExtensions.HostAware {
         volatile String host;
+        volatile boolean refuses;
 
-        public List<X509Certificate> checkServerTrusted(X509Certificate[] chain, String authType, String host) {
+        @Override
+        public List<X509Certificate> trusted(X509Certificate[] chain, String host) throws CertificateException {
+            if (refuses) {
+                throw new CertificateException("not for this host");
+            }
             this.host = host;
             return Arrays.asList(chain[0], Certificates.ROOT.certificate());
         }
