@@ -6,7 +6,7 @@ import okhttp3.Request;
 final class Attempt {
     /** Null if by the engine. */
     private final RouteReport plain;
-    /** Whether a server has answered a request of this call, which must not be repeated then. */
+    /** Whether a server has answered a request of this call. */
     private volatile boolean answered;
 
     private Attempt(RouteReport plain) {
@@ -34,8 +34,12 @@ final class Attempt {
         answered = true;
     }
 
-    /** Whether the same request may be made plainly after the engine did not do it. */
+    /**
+     * Whether the same request may be made plainly after the engine did not do it, or what it was
+     * redirected to. Then it begins again, which does no harm with a safe method (RFC 9110 section 9.2.1).
+     */
     boolean mayBeRepeated(Request request) {
-        return !answered && (request.body() == null || !request.body().isOneShot());
+        boolean isSafe = request.method().equals("GET") || request.method().equals("HEAD");
+        return (!answered || isSafe) && (request.body() == null || !request.body().isOneShot());
     }
 }

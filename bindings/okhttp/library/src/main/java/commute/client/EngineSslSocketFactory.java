@@ -21,7 +21,7 @@ final class EngineSslSocketFactory extends SSLSocketFactory {
     public Socket createSocket(Socket socket, String host, int port, boolean autoClose) throws IOException {
         if (!(socket instanceof EngineSocket) || ((EngineSocket) socket).isPlain()) {
             // A redirect led to a proxy, which the engine does not know.
-            throw new IOException("commute does not speak TLS through another socket");
+            throw new EngineUnavailableException(PlainReason.PROXY, "after a redirect to " + host);
         }
         return new EngineSslSocket((EngineSocket) socket, engine, host, port, Offered.PARAMETERS);
     }

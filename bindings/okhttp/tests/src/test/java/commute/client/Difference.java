@@ -76,6 +76,13 @@ enum Difference {
             return only(lines, "callStart", "callEnd");
         }
     },
+    /** The engine knows no proxies, and may learn of one only after a redirect: a GET then begins again plainly. */
+    PROXY_AFTER_REDIRECT {
+        @Override
+        List<String> without(List<String> lines) {
+            return only(lines, "->");
+        }
+    },
     /** After a call that failed half-way HTTP/2 keeps its connection; one to the engine is another. */
     CONNECTION_AFTER_FAILURE {
         @Override
@@ -116,7 +123,7 @@ enum Difference {
         List<String> without(List<String> lines) {
             List<String> same = new ArrayList<>();
             for (String line : lines) {
-                same.add(line.replaceAll("localhost:[0-9]+", "localhost:PORT"));
+                same.add(line.replaceAll("(localhost|127.0.0.1):[0-9]+", "$1:PORT"));
             }
             return same;
         }

@@ -1,0 +1,112 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
+import java.net.SocketAddress;
+import java.net.URI;
+import java.util.Collections;
+import java.util.List;
+import okhttp3.Call;
+import okhttp3.MediaType;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import okhttp3.mockwebserver.MockResponse;
+import okhttp3.mockwebserver.MockWebServer;
+import okhttp3.mockwebserver.SocketPolicy;
+import okhttp3.tls.HandshakeCertificates;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Servers behind a proxy, from the beginning and after a redirect. */
+final class ProxyTest {
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aProxyThatWorksIsUsed(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            try (MockWebServer proxy = proxy(1)) {
+                Call.Factory client = world.client(world.builder().proxy(proxy.toProxyAddress()));
+                world.start();
+                Request request = world.request("/").build();
+                try (Response response = client.newCall(request).execute()) {
+                    world.say("-> " + response.code() + " " + response.body().string() + " " + response.protocol());
+                    if (world.way == World.Way.ENGINE) {
+                        assertEquals("plain.proxy", Commute.report(response).code());
+                    }
+                }
+                world.events();
+                world.say("-> " + proxy.takeRequest().getMethod() + " " + proxy.takeRequest().getPath());
+            }
+        }, Difference.OTHER_PORT);
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aRedirectLeadsToAProxy(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            int tunnels = world.way == World.Way.ENGINE ? 2 : 1;
+            try (MockWebServer proxy = proxy(tunnels)) {
+                Call.Factory client = world.client(world.builder().proxySelector(only(proxy)));
+                MockResponse redirect = Mock.redirect(302, "https://localhost:" + proxy.getPort() + "/there");
+                world.start().enqueue(redirect, redirect);
+                try (Response response = client.newCall(world.request("/").build()).execute()) {
+                    world.say("-> " + response.code() + " " + response.body().string());
+                    if (world.way == World.Way.ENGINE) {
+                        assertEquals("plain.proxy", Commute.report(response).code());
+                    }
+                }
+                world.events();
+            }
+        }, Difference.PROXY_AFTER_REDIRECT);
+    }
+
+    /** Else the server would see it twice. */
+    @Test
+    void aPostThatIsRedirectedToAProxyFails() throws Exception {
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2);
+                MockWebServer proxy = proxy(1)) {
+            Call.Factory client = world.client(world.builder().proxySelector(only(proxy)));
+            world.start().enqueue(Mock.redirect(307, "https://localhost:" + proxy.getPort() + "/there"));
+            RequestBody body = RequestBody.create(MediaType.get("text/plain"), "body");
+            Call call = client.newCall(world.request("/").post(body).build());
+            IOException failure = assertThrows(IOException.class, call::execute);
+            assertTrue(failure.getMessage().contains("after a redirect to localhost"), failure.toString());
+            assertEquals(1, world.server.getRequestCount());
+        }
+    }
+
+    /** A proxy that is also the server behind it, and answers one request after so many tunnels were opened. */
+    private static MockWebServer proxy(int tunnels) throws IOException {
+        MockWebServer proxy = new MockWebServer();
+        HandshakeCertificates identity =
+                new HandshakeCertificates.Builder().heldCertificate(Certificates.LOCALHOST).build();
+        proxy.useHttps(identity.sslSocketFactory(), true);
+        for (int i = 0; i < tunnels; i++) {
+            proxy.enqueue(new MockResponse().setSocketPolicy(SocketPolicy.UPGRADE_TO_SSL_AT_END).clearHeaders());
+        }
+        proxy.enqueue(Mock.ok("by the proxy"));
+        proxy.start(InetAddress.getByName("localhost"), 0);
+        return proxy;
+    }
+
+    /** A proxy for its own port only. */
+    private static ProxySelector only(MockWebServer proxy) {
+        return new ProxySelector() {
+            @Override
+            public List<Proxy> select(URI url) {
+                boolean applies = url.getPort() == proxy.getPort();
+                return Collections.singletonList(applies ? proxy.toProxyAddress() : Proxy.NO_PROXY);
+            }
+
+            @Override
+            public void connectFailed(URI url, SocketAddress address, IOException failure) {}
+        };
+    }
+}
