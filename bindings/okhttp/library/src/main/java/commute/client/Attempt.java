@@ -8,6 +8,8 @@ final class Attempt {
     private final RouteReport plain;
     /** Whether a server has answered a request of this call. */
     private volatile boolean answered;
+    /** By {@code System.nanoTime()}. */
+    private volatile long begunAtNs;
 
     private Attempt(RouteReport plain) {
         this.plain = plain;
@@ -28,6 +30,15 @@ final class Attempt {
     /** Null if by the engine. */
     RouteReport plain() {
         return plain;
+    }
+
+    /** The time of the call begins to count. */
+    void begin() {
+        begunAtNs = System.nanoTime();
+    }
+
+    long sinceBeginNs() {
+        return System.nanoTime() - begunAtNs;
     }
 
     void answered() {

@@ -5,13 +5,16 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.concurrent.TimeUnit;
 import okhttp3.Call;
 import okhttp3.Callback;
 import okhttp3.CertificatePinner;
+import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Protocol;
 import okhttp3.Request;
 import okhttp3.Response;
+import okio.Timeout;
 
 /**
  * Makes calls of one client, through an engine where possible, for OkHttp 4.12 and later: before 5.4
@@ -53,8 +56,9 @@ final class CommuteCallFactory implements Call.Factory {
 
     private synchronized OkHttpClient flavour(Engine engine) {
         if (flavourOf != engine) {
-            flavour = plain.newBuilder()
-                    .socketFactory(engine.sockets)
+            OkHttpClient.Builder builder = plain.newBuilder();
+            builder.interceptors().add(0, CommuteCallFactory::begin);
+            flavour = builder.socketFactory(engine.sockets)
                     .sslSocketFactory(engine.sslSockets, EngineTrustManager.INSTANCE)
                     .hostnameVerifier(EngineTrustManager.ANY_NAME)
                     .certificatePinner(CertificatePinner.DEFAULT)
@@ -64,6 +68,11 @@ final class CommuteCallFactory implements Call.Factory {
             flavourOf = engine;
         }
         return flavour;
+    }
+
+    private static Response begin(Interceptor.Chain chain) throws IOException {
+        chain.request().tag(Attempt.class).begin();
+        return chain.proceed(chain.request());
     }
 
     /** A call through the engine that becomes a plain one if the engine does not do it. */
@@ -159,8 +168,19 @@ final class CommuteCallFactory implements Call.Factory {
                 return null;
             }
             isPlain = true;
+            Timeout limits = current.timeout();
             current = plain.newCall(Attempt.plainly(unavailable.reason, unavailable.getMessage()).tag(request));
+            limit(current.timeout(), limits);
             return current;
+        }
+
+        /** Limits the plain call as the one before, whose time counts. */
+        private void limit(Timeout plain, Timeout before) {
+            long limitNs = before.timeoutNanos();
+            plain.timeout(limitNs > 0 ? Math.max(1, limitNs - attempt.sinceBeginNs()) : 0, TimeUnit.NANOSECONDS);
+            if (before.hasDeadline()) {
+                plain.deadlineNanoTime(before.deadlineNanoTime());
+            }
         }
 
         private Response worked(EngineUnavailableException unavailable, Response response) {

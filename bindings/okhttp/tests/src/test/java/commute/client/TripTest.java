@@ -4,17 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
-import javax.net.ssl.SSLSocket;
-import javax.net.ssl.SSLSocketFactory;
 import okhttp3.Call;
 import okhttp3.Request;
 import okhttp3.Response;
+import okhttp3.mockwebserver.Dispatcher;
 import okhttp3.mockwebserver.MockResponse;
 import okhttp3.mockwebserver.MockWebServer;
-import okhttp3.tls.HandshakeCertificates;
-import okhttp3.tls.HeldCertificate;
+import okhttp3.mockwebserver.RecordedRequest;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -30,8 +26,9 @@ final class TripTest {
 
     @Test
     void whatOnlyTheEngineCannotDoTurnsItOff() throws Exception {
-        try (MockWebServer server = new MockWebServer()) {
-            Call.Factory client = client(server, true);
+        try (World world = new World(World.Way.ENGINE, World.Wire.H1);
+                MockWebServer server = answering(OldSuites.server())) {
+            Call.Factory client = world.client();
             for (int i = 0; i < REQUESTS; i++) {
                 assertEquals("plain.not_sent", report(client, server).code());
             }
@@ -43,95 +40,38 @@ final class TripTest {
 
     @Test
     void beingOfflineDoesNot() throws Exception {
-        try (MockWebServer server = new MockWebServer()) {
-            Call.Factory client = client(server, false);
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            Call.Factory client = world.client();
+            answering(world.start().server);
             for (int i = 0; i < REQUESTS; i++) {
-                assertTrue(report(client, server).byEngine());
+                assertTrue(report(client, world.server).byEngine());
             }
             Commute.networkLost();
             for (int i = 0; i < 10; i++) {
-                RouteReport report = report(client, server);
+                RouteReport report = report(client, world.server);
                 assertEquals("plain.engine", report.code());
                 assertTrue(report.why().contains("no network"), report.why());
             }
             Commute.networkChanged(new byte[] {1}, false);
-            RouteReport report = report(client, server);
+            RouteReport report = report(client, world.server);
             assertTrue(report.byEngine(), report.why());
         }
     }
 
-    private static Call.Factory client(MockWebServer server, boolean onlyOldSuites) throws IOException {
-        HeldCertificate own = new HeldCertificate.Builder()
-                .rsa2048()
-                .commonName("localhost")
-                .addSubjectAlternativeName("localhost")
-                .build();
-        SSLSocketFactory sockets = new HandshakeCertificates.Builder().heldCertificate(own).build().sslSocketFactory();
-        server.useHttps(onlyOldSuites ? new OldSuites(sockets) : sockets, false);
-        server.setDispatcher(new okhttp3.mockwebserver.Dispatcher() {
+    private static MockWebServer answering(MockWebServer server) {
+        server.setDispatcher(new Dispatcher() {
             @Override
-            public MockResponse dispatch(okhttp3.mockwebserver.RecordedRequest request) {
+            public MockResponse dispatch(RecordedRequest request) {
                 return Mock.ok("fine");
             }
         });
-        server.start(InetAddress.getByName("localhost"), 0);
-        return Doors.withCommute(Doors.trusting(
-                new HandshakeCertificates.Builder().addTrustedCertificate(own.certificate()).build()));
+        return server;
     }
 
     private static RouteReport report(Call.Factory client, MockWebServer server) throws IOException {
         try (Response response = client.newCall(new Request.Builder().url(server.url("/")).build()).execute()) {
             assertEquals("fine", response.body().string());
             return Commute.report(response);
-        }
-    }
-
-    /** A server that knows only what OkHttp still allows and rustls does not. */
-    private static final class OldSuites extends SSLSocketFactory {
-        private static final String[] SUITES = {"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"};
-
-        private final SSLSocketFactory sockets;
-
-        OldSuites(SSLSocketFactory sockets) {
-            this.sockets = sockets;
-        }
-
-        @Override
-        public Socket createSocket(Socket socket, String host, int port, boolean autoClose) throws IOException {
-            SSLSocket tls = (SSLSocket) sockets.createSocket(socket, host, port, autoClose);
-            tls.setEnabledProtocols(new String[] {"TLSv1.2"});
-            tls.setEnabledCipherSuites(SUITES);
-            return tls;
-        }
-
-        @Override
-        public String[] getDefaultCipherSuites() {
-            return SUITES;
-        }
-
-        @Override
-        public String[] getSupportedCipherSuites() {
-            return SUITES;
-        }
-
-        @Override
-        public Socket createSocket(String host, int port) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Socket createSocket(String host, int port, InetAddress local, int localPort) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Socket createSocket(InetAddress host, int port) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Socket createSocket(InetAddress host, int port, InetAddress local, int localPort) {
-            throw new UnsupportedOperationException();
         }
     }
 }
