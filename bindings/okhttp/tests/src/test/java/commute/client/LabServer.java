@@ -55,10 +55,6 @@ final class LabServer implements AutoCloseable {
         }
     }
 
-    byte[] credential(String name) throws IOException {
-        return Files.readAllBytes(folder.resolve(name));
-    }
-
     @Override
     public void close() throws IOException {
         // Asked politely it would wait for connections that engines keep.
