@@ -55,27 +55,20 @@ enum Difference {
             return same;
         }
     },
-    /** The engine repeats a request that is idempotent where OkHttp would not. */
+    /**
+     * The engine repeats a request that is idempotent, on any connection, and no event tells so; OkHttp does only
+     * if the connection was used before, and with the events of each time.
+     */
     ENGINE_REPEATS {
         @Override
         List<String> without(List<String> lines) {
-            return only(lines, "callStart");
+            return only(lines, "callStart", "callEnd", "callFailed", "->");
         }
     },
     /** OkHttp repeats any request whose connection was used before; the engine only idempotent ones. */
-    NO_SECOND_POST {
-        @Override
-        List<String> without(List<String> lines) {
-            return only(lines, "callStart");
-        }
-    },
+    NO_SECOND_POST,
     /** OkHttp repeats a request once that was answered by 408; with commute the app gets the 408. */
-    NO_408 {
-        @Override
-        List<String> without(List<String> lines) {
-            return only(lines, "callStart", "callEnd");
-        }
-    },
+    NO_408,
     /** The engine knows no proxies, and may learn of one only after a redirect: a GET then begins again plainly. */
     PROXY_AFTER_REDIRECT {
         @Override

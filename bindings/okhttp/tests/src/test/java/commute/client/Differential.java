@@ -1,5 +1,6 @@
 package commute.client;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -24,6 +25,20 @@ final class Differential {
                 fail("line " + i + "\n  plain:  " + expected + "\n  engine: " + actual + "\n  plain:  " + plain
                         + "\n  engine: " + engine);
             }
+        }
+    }
+
+    /** Runs a case whose outcomes differ, on purpose, and compares what it says with what each of them must be. */
+    static void differ(Difference difference, World.Wire wire, Scenario scenario, String plain, String engine)
+            throws Exception {
+        assertEquals(plain, said(World.Way.PLAIN, wire, scenario), difference + ", plainly");
+        assertEquals(engine, said(World.Way.ENGINE, wire, scenario), difference + ", with commute");
+    }
+
+    private static String said(World.Way way, World.Wire wire, Scenario scenario) throws Exception {
+        try (World world = new World(way, wire)) {
+            scenario.run(world);
+            return String.join(", ", world.transcript);
         }
     }
 

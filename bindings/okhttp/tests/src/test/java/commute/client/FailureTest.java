@@ -72,22 +72,29 @@ final class FailureTest {
         }, Difference.BROKEN_STREAM);
     }
 
-    /** OkHttp would send it once more, since the connection was used before. */
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void aPostIsSentOnceOnlyThoughItsConnectionWasUsedBefore(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
+        Differential.differ(Difference.NO_SECOND_POST, wire, world -> {
             world.start().enqueue(
                     Mock.ok("first"),
                     new MockResponse().setSocketPolicy(SocketPolicy.DISCONNECT_AFTER_REQUEST),
-                    Mock.ok("never"));
+                    Mock.ok("second"));
             Call.Factory client = world.client();
-            world.call(client, world.request("/").build());
-            world.transcript.clear();
-            world.call(client, world.request("/").post(TEXT).build());
-            org.junit.jupiter.api.Assertions.assertEquals("-> java.net.SocketException", world.transcript.get(0));
-            org.junit.jupiter.api.Assertions.assertEquals(2, world.server.getRequestCount());
-        }
+            world.outcome(client, world.request("/").build());
+            world.outcome(client, world.request("/").post(TEXT).build());
+        }, "200 first after 1, 200 second after 3", "200 first after 1, SocketException after 2");
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aGetIsSentAgainThoughItsConnectionIsNew(World.Wire wire) throws Exception {
+        String broken = wire == World.Wire.H1 ? "IOException" : "StreamResetException";
+        Differential.differ(Difference.ENGINE_REPEATS, wire, world -> {
+            world.start().enqueue(
+                    new MockResponse().setSocketPolicy(SocketPolicy.DISCONNECT_AFTER_REQUEST), Mock.ok("second"));
+            world.outcome(world.client(), world.request("/").build());
+        }, broken + " after 1", "200 second after 2");
     }
 
     @ParameterizedTest

@@ -135,6 +135,17 @@ final class World implements AutoCloseable {
         events();
     }
 
+    /** Makes a call and writes down only its outcome, and how many requests the server has seen. */
+    void outcome(Call.Factory client, Request request) {
+        String outcome;
+        try (Response response = client.newCall(request).execute()) {
+            outcome = response.code() + " " + response.body().string();
+        } catch (IOException failure) {
+            outcome = failure.getClass().getSimpleName();
+        }
+        say(outcome + " after " + server.getRequestCount());
+    }
+
     /** Writes down what listeners heard. */
     void events() {
         List<String> events = recorder.take();
