@@ -10,6 +10,8 @@ final class Certificates {
     static final HeldCertificate INTERMEDIATE =
             new HeldCertificate.Builder().certificateAuthority(0).signedBy(ROOT).commonName("intermediate").build();
     static final HeldCertificate LOCALHOST = localhost(ROOT).build();
+    static final HeldCertificate CLIENT =
+            new HeldCertificate.Builder().signedBy(ROOT).commonName("client").build();
     static final HeldCertificate RSA = localhost(ROOT).rsa2048().build();
     static final HeldCertificate BELOW_INTERMEDIATE = localhost(INTERMEDIATE).build();
     static final HeldCertificate OF_A_STRANGER = localhost(authority("stranger")).build();

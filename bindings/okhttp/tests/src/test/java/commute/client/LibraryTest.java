@@ -47,10 +47,24 @@ final class LibraryTest {
                 .inheritIO()
                 .start();
         assertEquals(0, cc.waitFor(), "cc failed");
+        String why = "the library has version 9.9.9, and this code " + Commute.VERSION;
         assertEquals(
-                Arrays.asList("plain.no_library: the native library is missing: the library has version 9.9.9, and this"
-                        + " code " + Commute.VERSION),
-                run(OneCall.class, folder));
+                Arrays.asList("plain.no_library: the native library is missing: " + why), run(OneCall.class, folder));
+        List<String> said = run(LoadOnly.class, folder.resolve("none"), library.toString(), LateLibrary.sha256(library));
+        assertEquals(Arrays.asList(library + ": " + why), said);
+    }
+
+    @Test
+    void aLibraryForAnotherProcessorIsNotUsed() throws Exception {
+        byte[] library = Files.readAllBytes(LIBRARY.toPath());
+        // Where an ELF file says which machine it is for: AArch64.
+        library[18] = (byte) 183;
+        Path other = folder.resolve(LIBRARY.getName());
+        Files.write(other, library);
+        List<String> said = run(OneCall.class, folder);
+        assertTrue(said.get(0).startsWith("plain.no_library: ") && said.get(0).contains(other.toString()), said.toString());
+        said = run(LoadOnly.class, folder, other.toString(), LateLibrary.sha256(other));
+        assertTrue(said.get(0).contains("is not a library for this device"), said.toString());
     }
 
     /** To parse them takes ten times as long as an engine's start. */

@@ -134,6 +134,26 @@ final class TrustTest {
         });
     }
 
+    /** The server comes back with another certificate, which is fine but for the pin. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aPinHoldsOnALaterConnection(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            world.start().enqueue(Mock.ok("fine"));
+            String pin = CertificatePinner.pin(Certificates.LOCALHOST.certificate());
+            Call.Factory client = world.client(world.builder().certificatePinner(pins(pin)));
+            Request request = world.request("/").build();
+            world.call(client, request);
+            int port = world.server.getPort();
+            world.server.shutdown();
+            try (World later = new World(world.way, wire)) {
+                later.start(port, Certificates.RSA).enqueue(Mock.ok("never"));
+                world.call(client, request);
+                world.say("-> server: " + later.server.getRequestCount());
+            }
+        }, Difference.LATE_CONNECT);
+    }
+
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void aTrustManagerThatThrowsAcceptsNothing(World.Wire wire) throws Exception {

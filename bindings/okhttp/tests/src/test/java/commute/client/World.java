@@ -80,6 +80,8 @@ final class World implements AutoCloseable {
     World start(int port, HeldCertificate own, X509Certificate... intermediates) throws IOException {
         HandshakeCertificates.Builder identity = new HandshakeCertificates.Builder();
         identity.heldCertificate(own, intermediates);
+        // For clients that must show a certificate.
+        identity.addTrustedCertificate(Certificates.ROOT.certificate());
         server.setServerSocketFactory(new ReusingFactory());
         server.useHttps(identity.build().sslSocketFactory(), false);
         server.setProtocols(wire.protocols);
