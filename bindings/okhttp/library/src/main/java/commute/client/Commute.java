@@ -51,7 +51,13 @@ public final class Commute {
     public static RouteReport report(Response response) {
         Response network = response.networkResponse();
         Request sent = network == null ? response.request() : network.request();
-        return sent.tag(RouteReport.class);
+        RouteReport report = sent.tag(RouteReport.class);
+        if (report != null || network == null) {
+            return report;
+        }
+        // Network interceptors do not see WebSockets.
+        Attempt attempt = sent.tag(Attempt.class);
+        return attempt == null ? null : attempt.plain();
     }
 
     /**

@@ -10,11 +10,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Call;
 import okhttp3.Callback;
+import okhttp3.MediaType;
 import okhttp3.Request;
+import okhttp3.RequestBody;
 import okhttp3.Response;
+import okio.ByteString;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -82,6 +86,47 @@ final class ConcurrencyTest {
             assertTrue(left.await(60, TimeUnit.SECONDS));
             assertEquals(199 * 200 / 2, bytes.get());
         }
+    }
+
+    /** Buffers and sockets are moved and finalized under the calls. */
+    @Test
+    void callsDuringManyGarbageCollections() throws Exception {
+        try (LabServer server = new LabServer()) {
+            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            AtomicBoolean done = new AtomicBoolean();
+            Thread storm = new Thread(() -> {
+                while (!done.get()) {
+                    System.gc();
+                }
+            });
+            ExecutorService threads = Executors.newFixedThreadPool(8);
+            storm.start();
+            try {
+                List<Future<?>> calls = new ArrayList<>();
+                for (int i = 0; i < 200; i++) {
+                    byte[] body = HttpTest.bytes(i * 1_000);
+                    calls.add(threads.submit(() -> upload(client, server, body)));
+                }
+                for (Future<?> call : calls) {
+                    call.get(60, TimeUnit.SECONDS);
+                }
+            } finally {
+                done.set(true);
+                storm.join();
+                threads.shutdown();
+            }
+        }
+    }
+
+    private static Object upload(Call.Factory client, LabServer server, byte[] body) throws Exception {
+        RequestBody octets = RequestBody.create(MediaType.get("application/octet-stream"), body);
+        Request request = new Request.Builder().url(server.url("/upload")).put(octets).build();
+        try (Response response = client.newCall(request).execute()) {
+            String answer = response.body().string();
+            assertTrue(Commute.report(response).byEngine());
+            assertTrue(answer.contains("\"bytes\":" + body.length) && answer.contains(ByteString.of(body).sha256().hex()), answer);
+        }
+        return null;
     }
 
     /** An engine that nobody uses any more ends, with its thread, when others take its place. */

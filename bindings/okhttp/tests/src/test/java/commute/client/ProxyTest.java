@@ -49,6 +49,27 @@ final class ProxyTest {
 
     @ParameterizedTest
     @EnumSource(World.Wire.class)
+    void aProxyThatIsNotThereFailsTheCall(World.Wire wire) throws Exception {
+        MockWebServer gone = proxy(1);
+        Proxy address = gone.toProxyAddress();
+        gone.shutdown();
+        Differential.same(wire, world -> {
+            world.start();
+            world.call(world.client(world.builder().proxy(address)), world.request("/").build());
+        });
+    }
+
+    @Test
+    void noProxyIsNone() throws Exception {
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            world.start().enqueue(Mock.ok("fine"));
+            // It is an error if the call does not go by the engine.
+            world.call(world.client(world.builder().proxy(Proxy.NO_PROXY)), world.request("/").build());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
     void aRedirectLeadsToAProxy(World.Wire wire) throws Exception {
         Differential.same(wire, world -> {
             int tunnels = world.way == World.Way.ENGINE ? 2 : 1;

@@ -29,7 +29,8 @@ class Recorder extends EventListener {
         }
     }
 
-    private void add(String event) {
+    /** Hears an event. */
+    void add(String event) {
         events.add(event);
     }
 

@@ -1,5 +1,6 @@
 package commute.client;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -7,11 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Proxy;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Collections;
+import java.util.concurrent.CountDownLatch;
 import javax.net.SocketFactory;
 import okhttp3.Call;
 import okhttp3.Dns;
@@ -21,6 +20,11 @@ import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
+import okhttp3.mockwebserver.Dispatcher;
+import okhttp3.mockwebserver.MockResponse;
+import okhttp3.mockwebserver.MockWebServer;
+import okhttp3.mockwebserver.RecordedRequest;
+import okio.Buffer;
 import okio.BufferedSink;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -105,6 +109,38 @@ final class SwitchesTest {
     }
 
     @Test
+    void callsUnderWayGoOnWhenDisconnected() throws Exception {
+        CountDownLatch arrived = new CountDownLatch(1);
+        CountDownLatch disconnected = new CountDownLatch(1);
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            world.start().server.setDispatcher(new Dispatcher() {
+                @Override
+                public MockResponse dispatch(RecordedRequest request) throws InterruptedException {
+                    arrived.countDown();
+                    disconnected.await();
+                    return Mock.response(200).setBody(new Buffer().write(HttpTest.bytes(1_000_000)));
+                }
+            });
+            Thread disconnecting = new Thread(() -> {
+                try {
+                    arrived.await();
+                } catch (InterruptedException ended) {
+                    return;
+                }
+                Commute.disconnect();
+                disconnected.countDown();
+            });
+            disconnecting.start();
+            Request post = world.request("/").post(UploadTest.body(500_000, -1, true)).build();
+            try (Response response = world.client().newCall(post).execute()) {
+                assertTrue(Commute.report(response).byEngine());
+                assertArrayEquals(HttpTest.bytes(1_000_000), response.body().bytes());
+            }
+            disconnecting.join();
+        }
+    }
+
+    @Test
     void anotherNetworkGetsAnotherTcpConnectionAndNoneNone() throws Exception {
         Call.Factory client = Doors.withCommute(builder());
         byte[][] networks = {{1}, {1}, {2}};
@@ -160,18 +196,6 @@ final class SwitchesTest {
             assertEquals(200, response.code());
             assertTrue(Commute.report(response).byEngine());
         }
-    }
-
-    @Test
-    void aProxyAppliesPlainly() throws Exception {
-        try (ServerSocket refusing = new ServerSocket(0)) {
-            InetSocketAddress address = new InetSocketAddress("localhost", refusing.getLocalPort());
-            refusing.close();
-            OkHttpClient.Builder builder = builder().proxy(new Proxy(Proxy.Type.HTTP, address));
-            // The proxy is not there, so that the call fails as it does without commute.
-            assertThrows(java.net.ConnectException.class, () -> code(builder, request().build()));
-        }
-        assertEquals("engine", code(builder().proxy(Proxy.NO_PROXY), request().build()));
     }
 
     @Test
@@ -233,6 +257,15 @@ final class SwitchesTest {
         };
         Request request = new Request.Builder().url(server.url("/upload")).put(duplex).build();
         assertEquals("plain.duplex", code(builder(), request));
+    }
+
+    @Test
+    void whatIsNotEncryptedGoesPlainly() throws Exception {
+        try (MockWebServer cleartext = new MockWebServer()) {
+            cleartext.enqueue(Mock.ok("fine"));
+            Request request = new Request.Builder().url(cleartext.url("/")).build();
+            assertEquals("plain.cleartext", code(builder(), request));
+        }
     }
 
     @Test
