@@ -25,7 +25,7 @@ OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance okhttp generated findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test apps codecs conformance okhttp android generated findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -78,6 +78,10 @@ conformance:
 # Compares OkHttp with and without the engine, in two versions of OkHttp.
 okhttp:
 	bindings/okhttp/test
+
+# Compiles the binding for Android against Android's classes, and tests what can be without a device.
+android:
+	bindings/android/check
 
 # Regenerating the committed Go code must change nothing; protoc is the one of stacks/grpc-core.
 generated:

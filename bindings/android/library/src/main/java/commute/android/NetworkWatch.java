@@ -1,4 +1,4 @@
-// Never run: see bindings/android/README.md.
+// Never run on a device: see bindings/android/README.md.
 package commute.android;
 
 import android.content.Context;
@@ -9,19 +9,38 @@ import android.net.NetworkCapabilities;
 import android.net.RouteInfo;
 import android.telephony.TelephonyManager;
 import commute.client.Commute;
+import java.net.Inet4Address;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
 import okhttp3.ConnectionPool;
 
 /** Tells commute, and OkHttp's own pool, which network is the default one. */
 public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
-    private final Context context;
-    private final ConnectionPool plain;
+    private final Listener listener;
+    private final Supplier<String> operator;
     private Network current;
+    // Of the current network, as far as Android has told.
     private NetworkCapabilities capabilities;
+    private LinkProperties links;
+    // As it was told first, and what was told last.
+    private String name;
+    private boolean toldMetered;
 
-    private NetworkWatch(Context context, ConnectionPool plain) {
-        this.context = context;
-        this.plain = plain;
+    /** Who is told. */
+    interface Listener {
+        void left();
+
+        void changed(String name, boolean metered);
+
+        void lost();
+    }
+
+    NetworkWatch(Listener listener, Supplier<String> operator) {
+        this.listener = listener;
+        this.operator = operator;
     }
 
     /**
@@ -31,54 +50,122 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
      */
     public static void begin(Context context, ConnectionPool plain) {
         Context app = context.getApplicationContext();
-        ConnectivityManager manager = app.getSystemService(ConnectivityManager.class);
-        manager.registerDefaultNetworkCallback(new NetworkWatch(app, plain));
+        NetworkWatch watch = new NetworkWatch(
+                new Teller(plain), () -> app.getSystemService(TelephonyManager.class).getNetworkOperator());
+        app.getSystemService(ConnectivityManager.class).registerDefaultNetworkCallback(watch);
     }
 
     @Override
     public void onAvailable(Network network) {
         if (current != null && !current.equals(network)) {
-            // OkHttp does not notice: its connections of the old network would time out.
-            plain.evictAll();
+            listener.left();
         }
-        current = network;
+        enter(network);
     }
 
-    // Since Android 8 these two follow onAvailable at once, in this order.
+    // Since Android 8 these two follow onAvailable at once, and come again with every change.
 
     @Override
     public void onCapabilitiesChanged(Network network, NetworkCapabilities changed) {
         capabilities = changed;
+        tell();
     }
 
     @Override
-    public void onLinkPropertiesChanged(Network network, LinkProperties properties) {
-        boolean metered = capabilities == null
-                || !capabilities.hasCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED);
-        Commute.networkChanged(name(properties).getBytes(StandardCharsets.UTF_8), metered);
+    public void onLinkPropertiesChanged(Network network, LinkProperties changed) {
+        links = changed;
+        tell();
     }
 
     @Override
     public void onLost(Network network) {
-        current = null;
-        Commute.networkLost();
+        enter(null);
+        listener.lost();
+    }
+
+    private void enter(Network network) {
+        current = network;
+        capabilities = null;
+        links = null;
+        name = null;
+    }
+
+    private void tell() {
+        if (capabilities == null || links == null) {
+            return;
+        }
+        boolean metered = !capabilities.hasCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED);
+        if (name == null) {
+            name = name();
+        } else if (metered == toldMetered) {
+            return;
+        }
+        if (name != null) {
+            toldMetered = metered;
+            listener.changed(name, metered);
+        }
     }
 
     /**
-     * A name by which the network is known again: the operator's, or those of the gateways and name
-     * servers. None of it needs a permission that a user is asked for, as the name of a Wi-Fi would.
-     * The engine keeps a salted digest of it.
+     * Returns a name by which the network is known again: the operator's, or those of the gateways and name
+     * servers. None of it needs a permission that a user is asked for, as the name of a Wi-Fi would. Null as
+     * long as too little is known. What a router tells later, e.g. a name server over IPv6, makes no other
+     * network of it, so the name is not asked for again.
      */
-    private String name(LinkProperties properties) {
-        if (capabilities != null && capabilities.hasTransport(NetworkCapabilities.TRANSPORT_CELLULAR)) {
-            return "cellular " + context.getSystemService(TelephonyManager.class).getNetworkOperator();
+    private String name() {
+        boolean isVpn = capabilities.hasTransport(NetworkCapabilities.TRANSPORT_VPN);
+        String kind = isVpn ? "vpn " : "";
+        if (capabilities.hasTransport(NetworkCapabilities.TRANSPORT_CELLULAR)) {
+            return kind + "cellular " + operator.get();
         }
-        StringBuilder name = new StringBuilder("other");
-        for (RouteInfo route : properties.getRoutes()) {
-            if (route.isDefaultRoute() && route.getGateway() != null) {
-                name.append(' ').append(route.getGateway().getHostAddress());
+        List<InetAddress> addresses = gateways();
+        if (addresses.isEmpty() && !isVpn) {
+            return null;
+        }
+        // IPv4's come together, by DHCP; IPv6's before or after them.
+        boolean hasIpv4 = addresses.stream().anyMatch(Inet4Address.class::isInstance);
+        addresses.addAll(links.getDnsServers());
+        StringBuilder name = new StringBuilder(kind).append("other");
+        for (InetAddress address : addresses) {
+            if (address instanceof Inet4Address == hasIpv4) {
+                name.append(' ').append(address.getHostAddress());
             }
         }
-        return name.append(' ').append(properties.getDnsServers()).toString();
+        return name.toString();
+    }
+
+    private List<InetAddress> gateways() {
+        List<InetAddress> gateways = new ArrayList<>();
+        for (RouteInfo route : links.getRoutes()) {
+            if (route.isDefaultRoute() && route.getGateway() != null) {
+                gateways.add(route.getGateway());
+            }
+        }
+        return gateways;
+    }
+
+    private static final class Teller implements Listener {
+        private final ConnectionPool plain;
+
+        Teller(ConnectionPool plain) {
+            this.plain = plain;
+        }
+
+        @Override
+        public void left() {
+            // OkHttp does not notice: its connections of the old network would time out.
+            plain.evictAll();
+        }
+
+        @Override
+        public void changed(String name, boolean metered) {
+            // The engine keeps a salted digest of it.
+            Commute.networkChanged(name.getBytes(StandardCharsets.UTF_8), metered);
+        }
+
+        @Override
+        public void lost() {
+            Commute.networkLost();
+        }
     }
 }
