@@ -18,6 +18,7 @@ use crate::engine::Engine;
 use crate::engines::{self, enter};
 use crate::queue::Queue;
 use crate::read;
+use crate::signals::without_sigpipe;
 
 /// The version of this interface. It changes with every function or struct that is added or changed.
 pub const CM_ABI_VERSION: u32 = 2;
@@ -403,7 +404,7 @@ unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
     if config.trust == cm_trust::CM_TRUST_APP as u32 {
         builder = builder.trust(Trust::App(Arc::clone(&chains) as _));
     }
-    let client = builder.build().map_err(|error| {
+    let client = without_sigpipe(|| builder.build()).map_err(|error| {
         let status = match error {
             client::BuildError::Io(_) => cm_status::CM_E_PLATFORM,
             _ => cm_status::CM_E_ARGUMENT,

@@ -38,7 +38,7 @@
 //! - A panic poisons its engine: all its functions return `CM_E_PANIC`, and its calls end with that.
 //!   Other engines and the process go on.
 //!
-//! All functions may be called from any thread.
+//! All functions may be called from any thread. The engine's own threads take no SIGPIPE.
 //!
 //! # Building
 //!
@@ -56,6 +56,7 @@ mod engines;
 mod entry;
 mod queue;
 mod read;
+mod signals;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

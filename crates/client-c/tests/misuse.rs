@@ -10,7 +10,7 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use abi::{REQUEST, bytes, get, next_of, read, submit, text, wait, write};
+use abi::{REQUEST, bytes, connect, get, next_of, read, submit, text, wait, write};
 use common::start;
 use commute_client::cm_event_kind::{CM_EVENT_DONE, CM_EVENT_READABLE};
 use commute_client::cm_status::{
@@ -177,6 +177,41 @@ fn a_config_that_is_wrong_says_why() {
         assert_eq!(status, CM_E_ARGUMENT);
         assert!(said.contains(why), "{said:?} does not say {why:?}");
     }
+}
+
+/// A peer that closes its connection would end a process in C. Tests are in Rust, whose `main` ignores the
+/// signal, so that the mask must do for a proof.
+#[test]
+fn the_engines_threads_take_no_sigpipe_and_the_apps_still_do() {
+    let engine = abi::open(&abi::CONFIG).unwrap();
+    // Once something has happened, its thread has its name.
+    connect(engine, "no URL", 0).unwrap();
+    next_of(engine, CM_EVENT_DONE);
+    let own = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    assert!(!takes_no_sigpipe(&own), "{own}");
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    // Those of other tests may end meanwhile.
+    let all =
+        tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok());
+    let engines: Vec<_> = all
+        .filter(|status| status.starts_with("Name:\tcommute\n"))
+        .collect();
+    assert!(!engines.is_empty(), "no thread is an engine's");
+    for status in engines {
+        assert!(takes_no_sigpipe(&status), "{status}");
+    }
+    cm_engine_close(engine);
+}
+
+/// Reads what Linux tells of a thread.
+fn takes_no_sigpipe(status: &str) -> bool {
+    /// It is the thirteenth signal.
+    const SIGPIPE: u64 = 1 << 12;
+    let mut lines = status.lines();
+    let blocked = lines
+        .find_map(|line| line.strip_prefix("SigBlk:\t"))
+        .unwrap();
+    u64::from_str_radix(blocked, 16).unwrap() & SIGPIPE != 0
 }
 
 #[tokio::test(flavor = "multi_thread")]

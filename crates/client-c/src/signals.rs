@@ -1,0 +1,37 @@
+//! Signals, which belong to the app.
+
+/// Runs a function that starts threads, so that they never get SIGPIPE. Whoever writes to a connection
+/// that its peer has closed gets it, and it ends a process in C that does not ignore it. Rust's own
+/// `main` does, and the JVM and Mono; a library must not for a whole process.
+#[cfg(unix)]
+pub(crate) fn without_sigpipe<T>(run: impl FnOnce() -> T) -> T {
+    use std::mem::MaybeUninit;
+
+    let (mut pipe, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    // SAFETY: the first call makes the first set, and the last one the other set.
+    let before = unsafe {
+        libc::sigemptyset(pipe.as_mut_ptr());
+        libc::sigaddset(pipe.as_mut_ptr(), libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, pipe.as_ptr(), before.as_mut_ptr());
+        before.assume_init()
+    };
+    let _restore = Restore(before);
+    run()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn without_sigpipe<T>(run: impl FnOnce() -> T) -> T {
+    run()
+}
+
+/// Gives the thread its signals back, even if it panics.
+#[cfg(unix)]
+struct Restore(libc::sigset_t);
+
+#[cfg(unix)]
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // SAFETY: it is a set, and the set before is not asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
