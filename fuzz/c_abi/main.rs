@@ -1,23 +1,29 @@
 #![no_main]
 //! The client's C interface: any sequence of calls, from four threads at once, with ids that are live,
-//! stale, foreign or made up. Nothing may crash, hang, or touch memory that is not its own.
+//! stale, foreign or made up, and a server that answers some of the requests. Nothing may crash, hang, or
+//! touch memory that is not its own.
+
+mod server;
 
 use std::sync::Mutex;
 
 use commute_client::*;
 use libfuzzer_sys::fuzz_target;
 
+use server::SERVER;
+
 const THREADS: usize = 4;
-const ENGINES: usize = 2;
 /// A buffer of the caller's; what lies behind it must stay as it is.
 const BUFFER: usize = 64;
 const GUARD: u8 = 0xa5;
+/// How many there are in `operate`.
+const OPERATIONS: u8 = 19;
 const NOTHING: cm_bytes = cm_bytes {
     ptr: std::ptr::null(),
     len: 0,
 };
 /// Nobody listens there, and nothing needs to be resolved.
-const URLS: [&str; 4] = [
+const DEAD: [&str; 4] = [
     "https://127.0.0.1:1/",
     "https://[::1]:1/a",
     "http://127.0.0.1/",
@@ -34,8 +40,8 @@ struct Ids {
 
 fuzz_target!(|data: &[u8]| {
     let ids = Mutex::new(Ids::default());
-    for _ in 0..ENGINES {
-        let (status, engine) = new_engine(0, 0);
+    for trust in [cm_trust::CM_TRUST_ROOTS, cm_trust::CM_TRUST_APP] {
+        let (status, engine) = new_engine(0, trust as u32);
         assert_eq!(status, cm_status::CM_OK);
         lock(&ids).engines.push(engine);
     }
@@ -65,7 +71,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
     let cap = usize::from(with) % (BUFFER + 1);
     // SAFETY: each pointer is null or points to as much as its length says.
     let status = unsafe {
-        match operation % 19 {
+        match operation % OPERATIONS {
             0 => submit(ids, engine, with, more),
             1 => cm_read(engine, call, into, cap, &mut length),
             2 => cm_write(engine, call, into, cap, &mut length),
@@ -73,7 +79,8 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
             4 => cm_cancel(engine, call),
             5 => cm_release(engine, call),
             6 => cm_get_text(engine, call, u32::from(more % 6), into, cap, &mut length),
-            7 => wait(ids, engine, usize::from(with % 8), i32::from(more % 4)),
+            // A response takes a few milliseconds.
+            7 => wait(ids, engine, usize::from(with % 8), i32::from(more % 16)),
             8 => cm_get_chain(engine, chain, usize::from(more % 4), into, cap, &mut length),
             9 => cm_answer_chain(engine, chain, u32::from(more % 3)),
             10 => cm_set_network(engine, std::ptr::null()),
@@ -84,9 +91,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
             15 => cm_get_metrics(engine, u32::from(more % 3), into, cap, &mut length),
             16 => connect(ids, engine, with),
             17 => cm_worked_without(engine),
-            // Rarely, since it takes a thread to begin and to end.
-            _ if more % 8 == 0 => reopen(ids, engine, u32::from(with % 5)),
-            _ => cm_status::CM_OK,
+            _ => reopen(ids, engine, u32::from(with % 5), u32::from(more % 4)),
         }
     };
     assert_ne!(status, cm_status::CM_E_PANIC, "operation {operation}");
@@ -98,7 +103,7 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
 }
 
 fn connect(ids: &Mutex<Ids>, engine: u64, with: u8) -> cm_status {
-    let url = URLS[usize::from(with % 4)];
+    let url = url(with);
     let mut call = 0;
     // SAFETY: both point to what the header says.
     let status = unsafe { cm_connect(engine, url.as_ptr(), url.len(), 0, &mut call) };
@@ -114,8 +119,8 @@ fn submit(ids: &Mutex<Ids>, engine: u64, with: u8, more: u8) -> cm_status {
         value: bytes(if more & 1 == 0 { "value" } else { "no\nvalue" }),
     }];
     let request = cm_request {
-        method: bytes(if more & 2 == 0 { "GET" } else { "PO ST" }),
-        url: bytes(URLS[usize::from(with % 4)]),
+        method: bytes(["GET", "GET", "POST", "PO ST"][usize::from(more & 3)]),
+        url: bytes(url(with)),
         headers: fields.as_ptr(),
         header_count: usize::from(more >> 2 & 1),
         body: NOTHING,
@@ -151,9 +156,9 @@ fn wait(ids: &Mutex<Ids>, engine: u64, cap: usize, wait_ms: i32) -> cm_status {
 }
 
 /// Closes an engine and opens another. The closed one's id stays among those in use.
-fn reopen(ids: &Mutex<Ids>, engine: u64, policy: u32) -> cm_status {
+fn reopen(ids: &Mutex<Ids>, engine: u64, policy: u32, trust: u32) -> cm_status {
     let closed = cm_engine_close(engine);
-    let (status, engine) = new_engine(policy, 2);
+    let (status, engine) = new_engine(policy, trust);
     if status == cm_status::CM_OK {
         lock(ids).engines.push(engine);
     }
@@ -161,19 +166,28 @@ fn reopen(ids: &Mutex<Ids>, engine: u64, policy: u32) -> cm_status {
 }
 
 fn new_engine(policy: u32, trust: u32) -> (cm_status, u64) {
-    let hints = [bytes(URLS[0])];
+    let hints = [bytes(DEAD[0])];
+    let addresses = [cm_field {
+        name: bytes("localhost"),
+        value: bytes("127.0.0.1"),
+    }];
+    let roots = trust == cm_trust::CM_TRUST_ROOTS as u32;
     let config = cm_config {
         policy,
         trust,
-        roots_pem: NOTHING,
+        roots_pem: if roots {
+            bytes(&SERVER.roots_pem)
+        } else {
+            NOTHING
+        },
         identity_chain_pem: NOTHING,
         identity_key_pem: NOTHING,
         memory_folder: NOTHING,
         h3_hints: hints.as_ptr(),
         h3_hint_count: hints.len(),
-        addresses: std::ptr::null(),
-        address_count: 0,
-        check_chain_ms: 1,
+        addresses: addresses.as_ptr(),
+        address_count: addresses.len(),
+        check_chain_ms: 20,
     };
     let mut engine = 0;
     // SAFETY: all are null or point to what the header says.
@@ -194,6 +208,15 @@ fn pick(ids: &[u64], which: u8) -> u64 {
     ids.get(usize::from(which & 15))
         .copied()
         .unwrap_or(u64::from(which))
+}
+
+/// One that is answered, or not.
+fn url(with: u8) -> &'static str {
+    let live = &SERVER.urls;
+    let which = usize::from(with & 15) % (DEAD.len() + live.len());
+    DEAD.get(which)
+        .copied()
+        .unwrap_or_else(|| &live[which - DEAD.len()])
 }
 
 fn network(with: u8) -> cm_network {
