@@ -75,7 +75,7 @@ conformance:
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
 
-# Compares OkHttp with and without the engine, in two versions of OkHttp.
+# Compares OkHttp with and without the engine, in three versions of OkHttp.
 okhttp:
 	bindings/okhttp/test
 
