@@ -284,7 +284,8 @@ pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
     });
 }
 
-/// Says how the last response came; null if there was none. The order is that of `RouteReport`.
+/// Says how the last response came, or how far the request under way got; null if none was sent. The order is
+/// that of `RouteReport`.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
     mut env: EnvUnowned<'a>,
@@ -327,7 +328,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
     })
 }
 
-/// Says why the last response came the way it came: a code, a line break, and a sentence.
+/// Says why it came, or went, the way it did: a code, a line break, and a sentence.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_why<'a>(
     mut env: EnvUnowned<'a>,
@@ -393,7 +394,18 @@ fn run<'a, T: Default>(
 }
 
 fn facts(socket: jlong) -> Option<Facts> {
-    lock(&SOCKETS.get(socket)?.news).facts.clone()
+    let socket = SOCKETS.get(socket)?;
+    let news = lock(&socket.news);
+    let without_response = || {
+        let report = news.progress.report()?;
+        let (asked, chunked_here) = (news.asked, false);
+        Some(Facts {
+            report,
+            asked,
+            chunked_here,
+        })
+    };
+    news.facts.clone().or_else(without_response)
 }
 
 fn origin(host: &str, port: u16) -> String {

@@ -32,7 +32,7 @@ pub(crate) struct Door {
 /// What is known of a socket's requests.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// How the last response came.
+    /// How the last response came; none while the next one is awaited.
     pub(crate) facts: Option<Facts>,
     /// How the request under way fares.
     pub(crate) progress: Progress,
@@ -118,7 +118,10 @@ impl Connection<'_> {
     async fn exchange(&mut self, head: Head) -> Result<(), Stop> {
         let engine = self.engine()?;
         let progress = Progress::default();
-        self.news().progress = progress.clone();
+        *self.news() = News {
+            progress: progress.clone(),
+            ..News::default()
+        };
         let method = head.method.clone();
         let request = self.request(&engine, &head, &progress)?;
         if head.expects_continue {

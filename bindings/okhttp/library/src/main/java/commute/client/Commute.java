@@ -61,6 +61,14 @@ public final class Commute {
     }
 
     /**
+     * Says how far a call got that failed before it had a response: by which connection its request was sent.
+     * Null if none was, if it went plainly, or if there is a response.
+     */
+    public static RouteReport report(Call call) {
+        return FailedCalls.get(CommuteCallFactory.real(call));
+    }
+
+    /**
      * Sets what engines are made of. It has no effect on engines that have been started, so call it
      * before the first request.
      */

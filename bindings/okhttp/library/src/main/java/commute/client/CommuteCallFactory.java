@@ -42,6 +42,15 @@ final class CommuteCallFactory implements Call.Factory {
         return (Call) Proxy.newProxyInstance(Call.class.getClassLoader(), new Class<?>[] {Call.class}, call);
     }
 
+    /** Returns OkHttp's own call under one of this factory's. */
+    static Call real(Call call) {
+        if (Proxy.isProxyClass(call.getClass())) {
+            InvocationHandler handler = Proxy.getInvocationHandler(call);
+            return handler instanceof EngineCall ? ((EngineCall) handler).current() : call;
+        }
+        return call;
+    }
+
     private Route.Client client() {
         Route.Client client = new Route.Client();
         client.proxy = plain.proxy();

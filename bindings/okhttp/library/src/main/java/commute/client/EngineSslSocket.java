@@ -26,6 +26,8 @@ final class EngineSslSocket extends SSLSocket {
     private volatile long handle;
     private volatile boolean closed;
     private volatile int readLimitMs;
+    /** What the report was when the socket was closed. */
+    private volatile RouteReport atClose;
 
     EngineSslSocket(EngineSocket below, Engine engine, String host, int port, SSLParameters parameters)
             throws SocketException {
@@ -45,10 +47,10 @@ final class EngineSslSocket extends SSLSocket {
         return host;
     }
 
-    /** Says how the last response came; null if there was none. */
+    /** Says how the last response came, or how far the request under way got; null if none was sent. */
     RouteReport report() {
         long[] facts = Native.facts(handle);
-        return facts == null ? null : RouteReport.byEngine(facts, Native.why(handle));
+        return facts == null ? atClose : RouteReport.byEngine(facts, Native.why(handle));
     }
 
     @Override
@@ -144,6 +146,7 @@ final class EngineSslSocket extends SSLSocket {
     /** Wakes whoever reads or writes, and cancels the request. */
     void closeHandle() {
         closed = true;
+        atClose = report();
         Native.close(handle);
     }
 

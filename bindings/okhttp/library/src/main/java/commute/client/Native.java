@@ -46,7 +46,10 @@ final class Native {
 
     static native void close(long socket);
 
-    /** How the last response came, in the order of {@link RouteReport}; null if there was none. */
+    /**
+     * How the last response came, or how far the request under way got, in the order of {@link RouteReport}; null
+     * if none was sent.
+     */
     static native long[] facts(long socket);
 
     /** A code, a line break, and a sentence. */

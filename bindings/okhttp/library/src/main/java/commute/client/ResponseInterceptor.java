@@ -25,14 +25,22 @@ final class ResponseInterceptor implements Interceptor {
 
     @Override
     public Response intercept(Chain chain) throws IOException {
-        Response response = chain.proceed(chain.request());
         Attempt attempt = chain.request().tag(Attempt.class);
+        Connection connection = chain.connection();
+        Socket socket = connection == null ? null : connection.socket();
+        Response response;
+        try {
+            response = chain.proceed(chain.request());
+        } catch (IOException failure) {
+            if (socket instanceof EngineSslSocket) {
+                FailedCalls.put(chain.call(), ((EngineSslSocket) socket).report());
+            }
+            throw failure;
+        }
         if (attempt == null) {
             return response;
         }
         attempt.answered();
-        Connection connection = chain.connection();
-        Socket socket = connection == null ? null : connection.socket();
         RouteReport report = attempt.plain();
         Response.Builder changed = response.newBuilder();
         if (socket instanceof EngineSslSocket) {

@@ -1,0 +1,72 @@
+package commute.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import okhttp3.Call;
+import okhttp3.OkHttpClient;
+import okhttp3.Response;
+import okhttp3.mockwebserver.MockResponse;
+import okhttp3.mockwebserver.SocketPolicy;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is known of calls that have no response. */
+final class FailedCallTest {
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void theConnectionOfACallThatFailedIsKnown(World.Wire wire) throws Exception {
+        try (World world = new World(World.Way.ENGINE, wire)) {
+            MockResponse none = new MockResponse().setSocketPolicy(SocketPolicy.NO_RESPONSE);
+            world.start().enqueue(Mock.ok("fine"), none, none);
+            OkHttpClient.Builder builder = world.builder().readTimeout(500, TimeUnit.MILLISECONDS);
+            Call.Factory client = world.client(builder);
+            Call fine = client.newCall(world.request("/").build());
+            RouteReport first;
+            try (Response response = fine.execute()) {
+                response.body().bytes();
+                first = Commute.report(response);
+            }
+            assertNull(Commute.report(fine), "it has a response");
+
+            Call late = client.newCall(world.request("/").build());
+            assertThrows(IOException.class, late::execute);
+            RouteReport report = Commute.report(late);
+            assertTrue(report.byEngine() && report.reused(), report.toString());
+            assertEquals(first.connection(), report.connection());
+            assertEquals(first.localPort(), report.localPort());
+            assertEquals(-1, report.firstByteNs());
+
+            Call cancelled = client.newCall(world.request("/").build());
+            world.server.takeRequest();
+            world.server.takeRequest();
+            Thread canceller = new Thread(() -> {
+                try {
+                    world.server.takeRequest();
+                } catch (InterruptedException ended) {
+                    return;
+                }
+                cancelled.cancel();
+            });
+            canceller.start();
+            assertThrows(IOException.class, cancelled::execute);
+            canceller.join();
+            assertEquals(1, Commute.report(cancelled).attempts());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void nothingIsKnownOfACallThatSentNothing(World.Wire wire) throws Exception {
+        try (World world = new World(World.Way.ENGINE, wire)) {
+            world.start(0, Certificates.OF_A_STRANGER);
+            Call refused = world.client().newCall(world.request("/").build());
+            assertThrows(IOException.class, refused::execute);
+            assertNull(Commute.report(refused));
+        }
+    }
+}
