@@ -396,16 +396,8 @@ fn run<'a, T: Default>(
 fn facts(socket: jlong) -> Option<Facts> {
     let socket = SOCKETS.get(socket)?;
     let news = lock(&socket.news);
-    let without_response = || {
-        let report = news.progress.report()?;
-        let (asked, chunked_here) = (news.asked, false);
-        Some(Facts {
-            report,
-            asked,
-            chunked_here,
-        })
-    };
-    news.facts.clone().or_else(without_response)
+    let so_far = || Some(news.facts_of(news.progress.report()?, false));
+    news.facts.clone().or_else(so_far)
 }
 
 fn origin(host: &str, port: u16) -> String {

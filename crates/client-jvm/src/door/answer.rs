@@ -7,7 +7,7 @@ use client::{Engine, Error, Progress, Protocol, Response};
 use http::Method;
 use http::header::TRANSFER_ENCODING;
 
-use super::{Connection, Facts, Stop};
+use super::{Connection, Stop};
 use crate::end::{End, Kind};
 use crate::http1::{self, Framing};
 
@@ -35,22 +35,11 @@ impl Connection<'_> {
             let why = "the server's content length is malformed";
             return Err(Stop::With(End::new(Kind::Protocol, why)));
         };
-        let mut report = response.report().clone();
-        let mut asked = self.news().asked;
-        if let Some(opened) = self.connected.take()
-            && opened.connection == report.connection
-        {
-            asked = Some(opened.asked);
-            report.include_opening(&opened);
-        }
+        let report = response.report().clone();
         let over_h1 = report.protocol == Protocol::H1;
         let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
-        let facts = Facts {
-            report,
-            asked,
-            chunked_here: framing == Framing::Chunked && !chunked_by_server,
-        };
-        self.news().facts = Some(facts);
+        let chunked_here = framing == Framing::Chunked && !chunked_by_server;
+        self.news().answered(report, chunked_here);
         let mut left = match framing {
             Framing::Length(length) => length,
             Framing::None => 0,

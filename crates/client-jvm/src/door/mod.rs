@@ -38,6 +38,36 @@ pub(crate) struct News {
     pub(crate) progress: Progress,
     /// When the engine was asked for it.
     pub(crate) asked: Option<Instant>,
+    /// How the connection was opened that the first request will take.
+    pub(crate) opened: Option<Report>,
+}
+
+impl News {
+    fn begin(&mut self, progress: &Progress) {
+        (self.facts, self.progress) = (None, progress.clone());
+    }
+
+    fn answered(&mut self, report: Report, chunked_here: bool) {
+        self.facts = Some(self.facts_of(report, chunked_here));
+        self.opened = None;
+    }
+
+    /// Makes of the client's report what the app is told. Opening the connection is part of the request that
+    /// takes it first.
+    pub(crate) fn facts_of(&self, mut report: Report, chunked_here: bool) -> Facts {
+        let mut asked = self.asked;
+        if let Some(opened) = &self.opened
+            && opened.connection == report.connection
+        {
+            asked = Some(opened.asked);
+            report.include_opening(opened);
+        }
+        Facts {
+            report,
+            asked,
+            chunked_here,
+        }
+    }
 }
 
 /// How a response came.
@@ -63,7 +93,6 @@ pub(crate) async fn serve(door: Door, pipe: EngineEnd<End>) {
         door,
         pipe: &pipe,
         unread: BytesMut::new(),
-        connected: None,
     };
     let stop = connection.run().await;
     drop(connection);
@@ -76,8 +105,6 @@ struct Connection<'a> {
     door: Door,
     pipe: &'a EngineEnd<End>,
     unread: BytesMut,
-    /// How the connection was opened that the first request will take.
-    connected: Option<Report>,
 }
 
 impl Connection<'_> {
@@ -100,7 +127,7 @@ impl Connection<'_> {
             () = self.pipe.closed() => return Err(Stop::Closed),
         };
         if !connected.report.reused {
-            self.connected = Some(connected.report);
+            self.news().opened = Some(connected.report);
         }
         self.pipe.connected();
         Ok(())
@@ -118,10 +145,7 @@ impl Connection<'_> {
     async fn exchange(&mut self, head: Head) -> Result<(), Stop> {
         let engine = self.engine()?;
         let progress = Progress::default();
-        *self.news() = News {
-            progress: progress.clone(),
-            ..News::default()
-        };
+        self.news().begin(&progress);
         let method = head.method.clone();
         let request = self.request(&engine, &head, &progress)?;
         if head.expects_continue {

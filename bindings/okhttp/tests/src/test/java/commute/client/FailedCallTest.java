@@ -1,6 +1,7 @@
 package commute.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -56,6 +57,21 @@ final class FailedCallTest {
             assertThrows(IOException.class, cancelled::execute);
             canceller.join();
             assertEquals(1, Commute.report(cancelled).attempts());
+        }
+    }
+
+    /** The engine opened it while OkHttp waited for its handshake. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void theFirstCallOpenedItsConnection(World.Wire wire) throws Exception {
+        try (World world = new World(World.Way.ENGINE, wire)) {
+            world.start().enqueue(new MockResponse().setSocketPolicy(SocketPolicy.NO_RESPONSE));
+            Call.Factory client = world.client(world.builder().readTimeout(500, TimeUnit.MILLISECONDS));
+            Call late = client.newCall(world.request("/").build());
+            assertThrows(IOException.class, late::execute);
+            RouteReport report = Commute.report(late);
+            assertFalse(report.reused());
+            assertTrue(report.tlsNs() > 0, report.tlsNs() + " ns");
         }
     }
 
