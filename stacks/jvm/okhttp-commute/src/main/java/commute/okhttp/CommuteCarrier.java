@@ -44,12 +44,26 @@ final class CommuteCarrier implements Carrier {
         RequestBody body = chain.request().body();
         trace.requestBytes(body == null ? 0 : body.contentLength());
         trace.countAttempt();
-        Response response = chain.proceed(chain.request());
+        Response response;
+        try {
+            response = chain.proceed(chain.request());
+        } catch (IOException failure) {
+            RouteReport report = Commute.report(chain.call());
+            if (report != null) {
+                describe(trace, report);
+            }
+            throw failure;
+        }
         RouteReport report = response.request().tag(RouteReport.class);
         if (report == null || !report.byEngine()) {
             response.close();
             throw new IOException("not by the engine: " + report);
         }
+        describe(trace, report);
+        return response;
+    }
+
+    private static void describe(Trace trace, RouteReport report) {
         for (int i = 1; i < report.attempts(); i++) {
             trace.countAttempt();
         }
@@ -64,7 +78,6 @@ final class CommuteCarrier implements Carrier {
         stamp(trace, Phase.TLS, askedNs, report.tlsNs());
         stamp(trace, Phase.REQUEST_SENT, askedNs, report.requestSentNs());
         stamp(trace, Phase.FIRST_BYTE, askedNs, report.firstByteNs());
-        return response;
     }
 
     private static void stamp(Trace trace, Phase phase, long askedNs, long afterNs) {
