@@ -8,7 +8,7 @@ pub(crate) fn without_sigpipe<T>(run: impl FnOnce() -> T) -> T {
     use std::mem::MaybeUninit;
 
     let (mut pipe, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-    // SAFETY: the first call makes the first set, and the last one the other set.
+    // SAFETY: `sigemptyset` initializes `pipe`, and `pthread_sigmask` fills `before`.
     let before = unsafe {
         libc::sigemptyset(pipe.as_mut_ptr());
         libc::sigaddset(pipe.as_mut_ptr(), libc::SIGPIPE);
@@ -31,7 +31,7 @@ struct Restore(libc::sigset_t);
 #[cfg(unix)]
 impl Drop for Restore {
     fn drop(&mut self) {
-        // SAFETY: it is a set, and the set before is not asked for.
+        // SAFETY: the set is initialized, and the previous mask, which may be null, is not wanted.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }

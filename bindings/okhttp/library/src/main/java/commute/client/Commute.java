@@ -21,7 +21,7 @@ import okhttp3.Response;
  * }</pre>
  *
  * <p>Whatever stands in the way (a missing library, a proxy, an engine that fails before it sent
- * anything), the request goes as it would without commute, and {@link #report} says so.
+ * anything), the request goes as it would without commute, and {@link #report(Response)} says so.
  */
 public final class Commute {
     /** The version of this code, which the native library must have, too. */

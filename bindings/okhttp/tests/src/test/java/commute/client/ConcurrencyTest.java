@@ -124,7 +124,8 @@ final class ConcurrencyTest {
         try (Response response = client.newCall(request).execute()) {
             String answer = response.body().string();
             assertTrue(Commute.report(response).byEngine());
-            assertTrue(answer.contains("\"bytes\":" + body.length) && answer.contains(ByteString.of(body).sha256().hex()), answer);
+            assertTrue(answer.contains("\"bytes\":" + body.length), answer);
+            assertTrue(answer.contains(ByteString.of(body).sha256().hex()), answer);
         }
         return null;
     }

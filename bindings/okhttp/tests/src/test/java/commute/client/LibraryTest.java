@@ -62,7 +62,8 @@ final class LibraryTest {
         Path other = folder.resolve(LIBRARY.getName());
         Files.write(other, library);
         List<String> said = run(OneCall.class, folder);
-        assertTrue(said.get(0).startsWith("plain.no_library: ") && said.get(0).contains(other.toString()), said.toString());
+        assertTrue(said.get(0).startsWith("plain.no_library: "), said.toString());
+        assertTrue(said.get(0).contains(other.toString()), said.toString());
         said = run(LoadOnly.class, folder, other.toString(), LateLibrary.sha256(other));
         assertTrue(said.get(0).contains("is not a library for this device"), said.toString());
     }
