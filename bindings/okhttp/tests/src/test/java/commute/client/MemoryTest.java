@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import okhttp3.Call;
 import okhttp3.Request;
 import okhttp3.Response;
@@ -73,6 +74,12 @@ final class MemoryTest {
                 assertFalse(Files.exists(file()), "two engines had the folder");
                 assertEquals(10_000_000, half.body().bytes().length);
             }
+            // Then it ends, and writes its file on its own thread.
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            while (!Files.exists(file()) && System.nanoTime() < deadline) {
+                Thread.sleep(1);
+            }
+            assertTrue(Files.exists(file()), "it kept nothing");
         }
     }
 
