@@ -62,6 +62,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
                 label: Some("list, \"all\"".into()),
                 network: Some(client::Network {
                     id: client::NetworkId([1; 16]),
+                    kind: client::NetworkKind::Cellular,
                     metered: true,
                 }),
                 h3_on,
@@ -81,11 +82,11 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
     }
     let sandbox = Sandbox::new();
     for (arms, baseline, verdict) in [
-        (client::Arms::Protocols, "HTTP/2", "Use HTTP/3 on metered."),
+        (client::Arms::Protocols, "HTTP/2", "Use HTTP/3 on cellular."),
         (
             client::Arms::Rollout,
             "TCP only",
-            "Use HTTP/3 allowed on metered.",
+            "Use HTTP/3 allowed on cellular.",
         ),
     ] {
         let name = format!("{arms:?}");
@@ -102,7 +103,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
     }
     let summary = metrics.summary();
     assert!(
-        summary.contains("api.example:443, metered, by H3: 12 requests"),
+        summary.contains("api.example:443, cellular, by H3: 12 requests"),
         "{summary}"
     );
 }

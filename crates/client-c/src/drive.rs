@@ -178,7 +178,7 @@ async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
 
 /// Why there is no response. A limit may have passed before anything was sent.
 fn failure(error: client::Error, call: &Call) -> Failure {
-    let timed_out = error == client::Error::TimedOut;
+    let timed_out = matches!(error, client::Error::TimedOut(_));
     let mut failure = Failure::from(error);
     if timed_out {
         failure.may_have_acted = call.progress.report().is_some();

@@ -318,6 +318,7 @@ pub unsafe extern "C" fn cm_set_network(
     enter(engine, |engine| {
         // SAFETY: as the caller promises.
         let network = unsafe { network.as_ref() }.map(|network| Network {
+            kind: client::NetworkKind::Other,
             id: NetworkId(network.id),
             metered: network.metered != 0,
         });

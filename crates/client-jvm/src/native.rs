@@ -146,7 +146,8 @@ pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
             Failure(format!("a network's id has 16 bytes, not {}", id.len()))
         })?;
         let id = NetworkId(bytes);
-        engine.network(Some(Network { id, metered }));
+        let kind = client::NetworkKind::Other;
+        engine.network(Some(Network { id, kind, metered }));
         Ok(())
     });
 }

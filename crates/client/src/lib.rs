@@ -95,9 +95,9 @@
 //!
 //! ```no_run
 //! # fn changed(engine: client::Engine) {
-//! use client::{Network, NetworkId};
-//! let id = NetworkId(*b"wifi at home ...");
-//! engine.network(Some(Network { id, metered: false }));
+//! use client::{Network, NetworkId, NetworkKind};
+//! let (id, kind) = (NetworkId(*b"the one at home."), NetworkKind::Wifi);
+//! engine.network(Some(Network { id, kind, metered: false }));
 //! # }
 //! ```
 //!
@@ -168,7 +168,9 @@ pub use metrics::{Arms, Measured, Metrics, Outcome};
 pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
-pub use route::{Fault, Network, NetworkId, Policy, Protocol, Switches, Transport, Why};
+pub use route::{
+    Fault, Network, NetworkId, NetworkKind, Policy, Protocol, Switches, Transport, Why,
+};
 #[cfg(feature = "sign")]
 pub use sign::Key;
 pub use tls::{CheckChain, Identity, Trust};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use route::{Network, Protocol};
+use route::{Network, NetworkKind, Protocol};
 
 use crate::error::Error;
 use crate::report::Phases;
@@ -193,10 +193,15 @@ impl Measured {
     }
 
     fn kind_of_network(&self) -> &'static str {
-        match self.network {
-            None => "offline",
-            Some(network) if network.metered => "metered",
-            Some(_) => "unmetered",
+        let Some(network) = self.network else {
+            return "offline";
+        };
+        match (network.kind, network.metered) {
+            (NetworkKind::Wifi, _) => "Wi-Fi",
+            (NetworkKind::Cellular, _) => "cellular",
+            (NetworkKind::Ethernet, _) => "Ethernet",
+            (NetworkKind::Other, true) => "metered",
+            (NetworkKind::Other, false) => "unmetered",
         }
     }
 

@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{Error, Network, NetworkId, Phase, Policy, Protocol, Switches};
+use client::{Error, Network, NetworkId, NetworkKind, Phase, Policy, Protocol, Switches};
 use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
@@ -13,6 +13,14 @@ use tokio::net::UdpSocket;
 
 const MIB: usize = 1 << 20;
 const ECHO: &str = r#"{"start_ts":1}"#;
+
+fn another_network() -> Network {
+    Network {
+        id: NetworkId([7; 16]),
+        kind: NetworkKind::Cellular,
+        metered: false,
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn udp_without_answers_does_not_keep_a_request_from_tcp() {
@@ -195,8 +203,7 @@ async fn a_connection_moves_to_another_network_with_the_request_under_way() {
     writer.write(Bytes::from(vec![1; MIB])).await.unwrap();
     // Nothing comes from or to the old port any more.
     path.forget();
-    let id = NetworkId([7; 16]);
-    engine.network(Some(Network { id, metered: false }));
+    engine.network(Some(another_network()));
     writer.write(Bytes::from(vec![2; MIB])).await.unwrap();
     writer.finish().await.unwrap();
     let uploaded = upload.await.unwrap().unwrap();
@@ -229,8 +236,7 @@ async fn a_connection_to_quic_go_moves_with_the_request_under_way_too() {
     let upload = tokio::spawn(upload.send());
     writer.write(Bytes::from(vec![1; MIB])).await.unwrap();
     path.forget();
-    let id = NetworkId([7; 16]);
-    engine.network(Some(Network { id, metered: false }));
+    engine.network(Some(another_network()));
     writer.write(Bytes::from(vec![2; MIB])).await.unwrap();
     writer.finish().await.unwrap();
     let uploaded = upload.await.unwrap().unwrap();

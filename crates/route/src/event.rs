@@ -31,11 +31,27 @@ pub struct QueryId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId(pub [u8; 16]);
 
+/// What a network is, for monitoring; nothing is decided by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetworkKind {
+    /// Not told, or none of the others.
+    #[default]
+    Other,
+    /// Wi-Fi.
+    Wifi,
+    /// 2G to 5G.
+    Cellular,
+    /// A cable.
+    Ethernet,
+}
+
 /// A network that the device uses by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The network.
     pub id: NetworkId,
+    /// What it is.
+    pub kind: NetworkKind,
     /// Whether data costs money there; nothing is opened just to learn.
     pub metered: bool,
 }

@@ -113,8 +113,8 @@ mod why;
 
 pub use command::{Command, Records};
 pub use event::{
-    Answer, Ask, CallId, ConnId, Event, Fault, H3Record, Network, NetworkId, Origin, PathSample,
-    Policy, Protocol, QueryId, Replay, Transport,
+    Answer, Ask, CallId, ConnId, Event, Fault, H3Record, Network, NetworkId, NetworkKind, Origin,
+    PathSample, Policy, Protocol, QueryId, Replay, Transport,
 };
 pub use learn::Class;
 pub use memory::{MAX_MEMORY_BYTES, Recalled};

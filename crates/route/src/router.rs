@@ -6,7 +6,8 @@ use crate::book::{Book, Digest};
 use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState, Site};
 use crate::event::{
-    CallId, ConnId, Event, Fault, Network, NetworkId, Origin, Protocol, QueryId, Transport,
+    CallId, ConnId, Event, Fault, Network, NetworkId, NetworkKind, Origin, Protocol, QueryId,
+    Transport,
 };
 use crate::moment::Moment;
 use crate::switches::{Switches, Trip, bucket};
@@ -60,6 +61,7 @@ impl Router {
             now: Moment::default(),
             network: Some(Network {
                 id: NetworkId([0; 16]),
+                kind: NetworkKind::Other,
                 metered: false,
             }),
             switches: Switches::default(),

@@ -9,7 +9,8 @@ use std::time::Duration;
 use common::{End, Server, Way, World, ask, origin};
 use proptest::prelude::*;
 use route::{
-    Ask, CallId, Event, Moment, Network, NetworkId, Policy, Protocol, Switches, Transport,
+    Ask, CallId, Event, Moment, Network, NetworkId, NetworkKind, Policy, Protocol, Switches,
+    Transport,
 };
 
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ proptest! {
                 Act::Cancel(_) => {}
                 Act::Rest(ms) => world.rest(Duration::from_millis(ms)),
                 Act::Network(id) => {
-                    let network = id.map(|id| Network { id: NetworkId([id; 16]), metered: id == 0 });
+                    let network = id.map(|id| Network { id: NetworkId([id; 16]), kind: NetworkKind::Wifi, metered: id == 0 });
                     world.handle(Event::Network(network));
                 }
                 Act::Switch(h3_percent, engine) => {

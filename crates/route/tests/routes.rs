@@ -6,7 +6,9 @@ mod common;
 use std::time::Duration;
 
 use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, Event, Fault, Moment, Network, NetworkId, Policy, Protocol, Transport, Why};
+use route::{
+    Ask, Event, Fault, Moment, Network, NetworkId, NetworkKind, Policy, Protocol, Transport, Why,
+};
 
 const RTT_MS: u64 = 100;
 const MS: u128 = 1_000_000;
@@ -237,6 +239,7 @@ fn http_1_opens_as_many_as_six_connections_and_loses_no_request() {
 fn network(n: u8) -> Event<'static> {
     Event::Network(Some(Network {
         id: NetworkId([n; 16]),
+        kind: NetworkKind::Wifi,
         metered: false,
     }))
 }
