@@ -123,6 +123,18 @@ fn blocked_udp_is_tried_ever_more_rarely_and_no_request_waits_for_it() {
 }
 
 #[test]
+fn udp_that_is_blocked_where_it_worked_costs_one_and_a_half_round_trips_once() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    one(&mut world);
+    world.close_first();
+    world.quic.way = Way::Blocked;
+    // The name, one and a half round trips, and three over TCP.
+    assert_eq!(one(&mut world), (451, End::Done(Transport::Tcp)));
+    assert_eq!(one(&mut world), (100, End::Done(Transport::Tcp)));
+}
+
+#[test]
 fn a_refused_handshake_falls_back_at_once() {
     for way in [Way::Refused, Way::BadHandshake] {
         let mut world = world(way, Way::Free);
