@@ -1,5 +1,7 @@
 //! Whose certificates are accepted, and who the client is.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
 mod common;
 
 use std::net::SocketAddr;

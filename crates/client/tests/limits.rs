@@ -1,5 +1,7 @@
 //! Requests that take longer than they may, and in which phase.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
 mod common;
 
 use std::time::Duration;
@@ -51,7 +53,7 @@ async fn a_limit_that_was_kept_does_not_count_later() {
     let url = listener.url();
     tokio::spawn(async move {
         let mut stream = listener.accept().await;
-        stream.read(&mut [0; 4_096]).await.unwrap();
+        assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
         let head = b"HTTP/1.1 200 OK\r\ncontent-length: 30\r\n\r\n";
         stream.write_all(head).await.unwrap();
         for _ in 0..30 {
@@ -78,12 +80,12 @@ async fn a_body_that_stops_is_idle() {
     let url = listener.url();
     tokio::spawn(async move {
         let mut stream = listener.accept().await;
-        stream.read(&mut [0; 4_096]).await.unwrap();
+        assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
         let half = b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234";
         stream.write_all(half).await.unwrap();
         stream.flush().await.unwrap();
         // Until the client gives up.
-        stream.read(&mut [0; 1]).await.ok();
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap_or(0), 0);
     });
     let engine = engine.build().unwrap();
     let get = engine.get(&url).idle_limit(SHORT).time_limit(LONG);

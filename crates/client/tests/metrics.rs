@@ -1,5 +1,7 @@
 //! What the engine counts of its requests.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
 mod common;
 
 use std::time::Duration;

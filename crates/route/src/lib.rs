@@ -92,12 +92,14 @@
 pub mod alt_svc;
 mod book;
 mod calls;
+mod choice;
 mod command;
 mod conn;
 mod event;
 mod explain;
 mod learn;
 mod lessons;
+mod lookup;
 mod memory;
 mod moment;
 mod opening;

@@ -1,12 +1,12 @@
-//! Opening connections: names, races, and what their outcome says of HTTP/3.
+//! Opening connections: races, and what becomes of the attempts in them.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::book::{Digest, Row};
-use crate::command::{Command, Records};
+use crate::book::Row;
+use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
-use crate::event::{Answer, CallId, ConnId, Fault, Origin, Policy, Protocol, QueryId, Transport};
+use crate::event::{CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
 use crate::standing::{Trial, Udp};
@@ -14,8 +14,6 @@ use crate::trials::{FAILED_WEIGHT, REFUSED_WEIGHT};
 use crate::watch::Watch;
 use crate::why::Why;
 
-/// How long addresses wait for an HTTPS record (Happy Eyeballs v3, section 4.2).
-const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
 /// Requests after which a second connection is opened to learn.
 const LEARN_AFTER: u32 = 3;
 
@@ -40,81 +38,6 @@ impl Router {
                 && conn.is_alive()
         });
         to_origin.count() >= MAX_H1_CONNS
-    }
-
-    fn look_up(&mut self, origin: &Origin, purpose: Purpose) {
-        if self.network.is_none() {
-            return;
-        }
-        if let Some(lookup) = &mut self.site(origin).lookup {
-            if !lookup.purposes.contains(&purpose) {
-                lookup.purposes.push(purpose);
-            }
-            return;
-        }
-        let addresses_query = self.next_query();
-        let (digest, now) = (self.book.digest(origin), self.now);
-        let asks_https = self.config.https_records && self.book.offer(digest, now).is_none();
-        let https_query = asks_https.then(|| self.next_query());
-        self.site(origin).lookup = Some(Lookup {
-            addresses_query,
-            https_query,
-            found: None,
-            purposes: vec![purpose],
-        });
-        if let Some(query) = https_query {
-            let (origin, records) = (origin.clone(), Records::Https);
-            self.order(Command::Resolve {
-                query,
-                origin,
-                records,
-            });
-        }
-        let (origin, records) = (origin.clone(), Records::Addresses);
-        self.order(Command::Resolve {
-            query: addresses_query,
-            origin,
-            records,
-        });
-    }
-
-    pub(crate) fn on_resolved(&mut self, query: QueryId, answer: Option<Answer>) {
-        let now = self.now;
-        if let Some(digest) = self.late_records.remove(&query) {
-            return self.on_https_record(digest, answer);
-        }
-        let asked =
-            |lookup: &Lookup| lookup.addresses_query == query || lookup.https_query == Some(query);
-        let mut sites = self.sites.iter_mut();
-        let Some((origin, site)) = sites.find(|(_, site)| site.lookup.as_ref().is_some_and(asked))
-        else {
-            return;
-        };
-        let (origin, digest) = (origin.clone(), site.digest);
-        let Some(lookup) = &mut site.lookup else {
-            return;
-        };
-        if lookup.https_query == Some(query) {
-            lookup.https_query = None;
-            self.on_https_record(digest, answer);
-        } else if let Some(Answer::Addresses(addresses)) = answer
-            && !addresses.is_empty()
-        {
-            lookup.found = Some((addresses, now + RESOLUTION_DELAY));
-        } else {
-            let purposes = std::mem::take(&mut lookup.purposes);
-            site.lookup = None;
-            for purpose in purposes {
-                self.fail_waiting(&origin, purpose, Fault::Name);
-            }
-        }
-    }
-
-    fn on_https_record(&mut self, digest: Digest, answer: Option<Answer>) {
-        if let Some(Answer::H3(Some(record))) = answer {
-            self.book
-                .set_offer(digest, record.port, record.ttl, self.now);
-        }
     }
 
     /// Goes on with whatever is due.
@@ -430,7 +353,7 @@ impl Router {
     }
 
     /// Fails the requests that a race was for, and lets the others have one of their own.
-    fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
+    pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
         let Purpose::Calls(policy) = purpose else {
             return self.place_waiting(origin);
         };

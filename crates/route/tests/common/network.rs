@@ -1,0 +1,334 @@
+//! What becomes of the router's commands: on the way, and at the servers.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use route::{
+    Answer, CallId, Command, ConnId, Event, Fault, Moment, Origin, PathSample, Protocol, QueryId,
+    Replay, Transport,
+};
+
+use super::{End, Server, Socket, Way, World};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Happening {
+    Resolved(u64),
+    Early(u64),
+    Heard(u64),
+    Ready(u64),
+    Closed(u64, Fault),
+    Head(u64, u64),
+    Done(u64, u64),
+    Reset(u64, u64),
+    Packet(u64),
+}
+
+impl World {
+    fn server(&self, over: Transport) -> Server {
+        match over {
+            Transport::Quic => self.quic,
+            Transport::Tcp => self.tcp,
+        }
+    }
+
+    /// Whether packets pass at this moment.
+    pub(super) fn passes(&self, over: Transport, at: Moment) -> bool {
+        match self.server(over).way {
+            Way::Free | Way::BadHandshake | Way::BadCertificate | Way::Stalls => true,
+            Way::DiesAt(death) => at < death,
+            Way::Blocked | Way::Refused => false,
+        }
+    }
+
+    pub(super) fn later(&mut self, wait: Duration, happening: Happening) {
+        self.count += 1;
+        self.events
+            .push(Reverse((self.now + wait, self.count, happening)));
+    }
+
+    pub(super) fn obey(&mut self, command: Command) {
+        match command {
+            Command::Resolve { query, .. } => {
+                self.later(Duration::from_millis(1), Happening::Resolved(query.0));
+            }
+            Command::Open {
+                conn,
+                origin,
+                over,
+                early,
+                ..
+            } => {
+                self.open(conn, origin, over);
+                if early && self.has_session {
+                    self.later(Duration::ZERO, Happening::Early(conn.0));
+                }
+            }
+            Command::Close(conn) => {
+                assert!(
+                    self.conns.remove(&conn).is_some(),
+                    "{conn:?} is closed twice"
+                );
+            }
+            Command::Send { call, conn } => self.send(call, conn),
+            Command::Deliver { call, conn } => {
+                let log = self.calls.get_mut(&call).expect("it was asked");
+                assert_eq!(
+                    log.delivered.replace(conn),
+                    None,
+                    "{call:?} is delivered twice"
+                );
+                assert!(log.ended.is_none());
+                log.why = self.router.why(call);
+            }
+            Command::Withdraw { call, conn } => self.forget(call, conn),
+            Command::Connected { call, conn, .. } => {
+                let socket = &self.conns[&conn];
+                assert!(socket.ready, "{conn:?} is not open");
+                let over = socket.over;
+                self.end(call, End::Connected(over));
+            }
+            Command::Fail { call, fault, .. } => self.end(call, End::Failed(fault)),
+            Command::Plain { call, .. } => self.end(call, End::Plain),
+            Command::Sample(conn) => {
+                let socket = &self.conns[&conn];
+                let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);
+                let owed = socket.owed_at.is_some_and(|at| at <= self.now);
+                let sample = PathSample {
+                    received,
+                    owed: owed || socket.over == Transport::Quic,
+                    srtt,
+                    rttvar,
+                };
+                self.handle(Event::Path { conn, sample });
+            }
+            Command::Probe(conn) | Command::Nudge(conn) => {
+                self.nudges += u32::from(matches!(command, Command::Nudge(_)));
+                let over = self.conns[&conn].over;
+                let stalls = self.server(over).way == Way::Stalls;
+                // A kernel's keep-alive goes out once nothing has come for a second.
+                let wait = match over {
+                    Transport::Quic => Duration::ZERO,
+                    Transport::Tcp => Duration::from_millis(500),
+                };
+                if self.passes(over, self.now) && !stalls {
+                    self.later(wait + self.rtt, Happening::Packet(conn.0));
+                } else if let Some(socket) = self.conns.get_mut(&conn) {
+                    socket.owed_at.get_or_insert(self.now + wait);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, conn: ConnId, origin: Origin, over: Transport) {
+        let socket = Socket {
+            over,
+            origin,
+            ready: false,
+            early: false,
+            received: 0,
+            owed_at: None,
+        };
+        assert!(self.conns.insert(conn, socket).is_none());
+        *self.opened.entry(over).or_default() += 1;
+        let done = if over == Transport::Quic {
+            self.rtt
+        } else {
+            2 * self.rtt
+        };
+        let late = self.rng.share() < self.lost_first_flights;
+        let repeated = if late {
+            Duration::from_secs(1)
+        } else {
+            Duration::ZERO
+        };
+        let (rtt, done, id) = (self.rtt + repeated, done + repeated, conn.0);
+        match self.server(over).way {
+            Way::Refused => self.later(rtt, Happening::Closed(id, Fault::Connect)),
+            Way::BadHandshake => self.later(rtt, Happening::Closed(id, Fault::Handshake)),
+            Way::BadCertificate => self.later(done, Happening::Closed(id, Fault::Certificate)),
+            Way::Free | Way::Blocked | Way::DiesAt(_) | Way::Stalls => {
+                if self.passes(over, self.now) {
+                    self.later(rtt, Happening::Heard(id));
+                    self.later(done, Happening::Ready(id));
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, call: CallId, conn: ConnId) {
+        let socket = &self.conns[&conn];
+        let early = !socket.ready;
+        let may_be_early = socket.early && self.calls[&call].ask.early;
+        assert!(
+            socket.ready || may_be_early,
+            "{call:?} is sent on a connection that is not open"
+        );
+        let over = socket.over;
+        let log = self.calls.get_mut(&call).expect("it was asked");
+        assert!(log.ended.is_none(), "{call:?} is sent after its end");
+        let again = !log.sends.is_empty();
+        assert!(
+            !again || log.ask.replayable || log.repeatable,
+            "{call:?} must not be sent twice"
+        );
+        log.repeatable = false;
+        log.sends.push((self.now, conn));
+        log.live.insert(conn);
+        let server = self.server(over);
+        if !self.passes(over, self.now) || server.way == Way::Stalls {
+            if let Some(socket) = self.conns.get_mut(&conn) {
+                socket.owed_at.get_or_insert(self.now);
+            }
+            return;
+        }
+        let mut ms = server.median_ms * (server.spread * self.rng.normal()).exp();
+        if self.rng.share() < server.stalls {
+            ms += 3_000.0;
+        }
+        let wait = Duration::from_secs_f64(ms / 1e3);
+        // Of early requests nothing comes before the handshake is done.
+        let at_least = if early {
+            self.rtt + Duration::from_nanos(1)
+        } else {
+            Duration::ZERO
+        };
+        if self.rng.share() < server.resets {
+            self.later(wait.max(at_least), Happening::Reset(call.0, conn.0));
+        } else {
+            let head = wait.mul_f64(0.99).max(at_least);
+            self.later(head, Happening::Head(call.0, conn.0));
+            let done = wait.max(at_least) + self.body_time;
+            self.later(done, Happening::Done(call.0, conn.0));
+        }
+    }
+
+    fn end(&mut self, call: CallId, end: End) {
+        let log = self.calls.get_mut(&call).expect("it was asked");
+        assert_eq!(
+            log.ended.replace((self.now, end)),
+            None,
+            "{call:?} ends twice"
+        );
+    }
+
+    /// What was to happen to a request on a connection will not.
+    pub(super) fn forget(&mut self, call: CallId, conn: ConnId) {
+        if let Some(log) = self.calls.get_mut(&call) {
+            log.live.remove(&conn);
+        }
+        let of = |happening: &Happening| match happening {
+            Happening::Head(a, b) | Happening::Done(a, b) | Happening::Reset(a, b) => {
+                (*a, *b) == (call.0, conn.0)
+            }
+            _ => false,
+        };
+        self.events
+            .retain(|Reverse((_, _, happening))| !of(happening));
+    }
+
+    pub(super) fn happen(&mut self, happening: Happening) {
+        let alive = |id: u64| self.conns.contains_key(&ConnId(id));
+        let gone = match &happening {
+            Happening::Resolved(_) => false,
+            Happening::Early(id)
+            | Happening::Heard(id)
+            | Happening::Ready(id)
+            | Happening::Packet(id) => !alive(*id),
+            Happening::Closed(id, _) => !alive(*id),
+            Happening::Head(_, id) | Happening::Done(_, id) | Happening::Reset(_, id) => {
+                // A response that was on its way when the path died does not arrive.
+                !alive(*id) || !self.passes(self.conns[&ConnId(*id)].over, self.now)
+            }
+        };
+        if gone {
+            return;
+        }
+        match happening {
+            Happening::Resolved(query) => {
+                let addresses = vec!["192.0.2.1".parse().expect("an address")];
+                let answer = Some(Answer::Addresses(addresses));
+                self.handle(Event::Resolved {
+                    query: QueryId(query),
+                    answer,
+                });
+            }
+            Happening::Heard(id) => {
+                let (conn, rtt) = (self.received(id), self.rtt);
+                self.handle(Event::Heard { conn, rtt });
+            }
+            Happening::Ready(id) => {
+                let conn = self.received(id);
+                let socket = self.conns.get_mut(&conn).expect("it is alive");
+                socket.ready = true;
+                let (quic, early) = (socket.over == Transport::Quic, socket.early);
+                let protocol = if quic { Protocol::H3 } else { self.protocol };
+                self.has_session |= quic;
+                let refused = early && self.rng.share() < self.early_refused;
+                let waiting = self.waiting_on(conn);
+                self.handle(Event::Ready { conn, protocol });
+                if refused {
+                    self.fail_on(conn, &waiting, Replay::Safe);
+                }
+            }
+            Happening::Early(id) => {
+                let conn = ConnId(id);
+                self.conns.get_mut(&conn).expect("it is alive").early = true;
+                self.handle(Event::Early(conn));
+            }
+            Happening::Closed(id, fault) => {
+                let conn = ConnId(id);
+                let waiting = self.waiting_on(conn);
+                self.conns.remove(&conn);
+                self.handle(Event::Closed { conn, fault });
+                self.fail_on(conn, &waiting, Replay::MayHaveActed);
+            }
+            Happening::Head(call, id) => {
+                let conn = self.received(id);
+                self.handle(Event::Head {
+                    call: CallId(call),
+                    conn,
+                    alt_svc: b"",
+                    resumable: self.resumable,
+                });
+            }
+            Happening::Done(call, id) => {
+                let (conn, call) = (self.received(id), CallId(call));
+                let over = self.conns[&conn].over;
+                assert_eq!(self.calls[&call].delivered, Some(conn));
+                self.end(call, End::Done(over));
+                let bytes = self.body_bytes;
+                self.handle(Event::Done { call, conn, bytes });
+            }
+            Happening::Reset(call, id) => {
+                let (conn, call) = (self.received(id), CallId(call));
+                let over = self.conns[&conn].over;
+                let safe = self.rng.share() < self.server(over).safe_resets;
+                let replay = if safe {
+                    Replay::Safe
+                } else {
+                    Replay::MayHaveActed
+                };
+                let log = self.calls.get_mut(&call).expect("it was asked");
+                log.repeatable = safe;
+                log.live.remove(&conn);
+                self.handle(Event::Failed {
+                    call,
+                    conn,
+                    fault: Fault::Reset,
+                    replay,
+                });
+            }
+            Happening::Packet(id) => {
+                self.received(id);
+            }
+        }
+    }
+
+    fn received(&mut self, id: u64) -> ConnId {
+        if let Some(socket) = self.conns.get_mut(&ConnId(id)) {
+            socket.received += 1;
+            socket.owed_at = None;
+        }
+        ConnId(id)
+    }
+}
