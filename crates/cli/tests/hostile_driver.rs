@@ -91,7 +91,7 @@ fn lying_drivers_fail_only_their_own_cells() {
 
     let output = sandbox
         .run(&["run", "hostile.toml", "--out", "run", "--no-self-test"])
-        .exits_with(0);
+        .exits_with(3);
     let data = sandbox.records("run");
     assert_complete(&data);
     let cell_of = |arm: &str| {

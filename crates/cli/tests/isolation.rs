@@ -30,9 +30,8 @@ fn attack(sandbox: &Sandbox, attacks: &[&str]) -> (Vec<Cell>, String) {
     }
     study += "[[step]]\ncall = \"echo\"\ntimes = 2\n";
     sandbox.write("attacks.toml", &study);
-    let output = sandbox
-        .run(&["run", "attacks.toml", "--out", "run", "--no-self-test"])
-        .exits_with(0);
+    // 3 where an attack fails every cell of its arm.
+    let output = sandbox.run(&["run", "attacks.toml", "--out", "run", "--no-self-test"]);
     let data = sandbox.records("run");
     assert_complete(&data);
     let cells = counted_cells(&data).into_iter().cloned().collect();

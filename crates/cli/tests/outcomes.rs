@@ -129,3 +129,37 @@ fn requests_slower_than_the_timeout_are_censored() {
         .exits_with(0)
         .stdout_contains("timed out");
 }
+
+/// A study without its baseline has no answer, so nothing is run.
+#[test]
+fn missing_baseline_is_refused_before_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.add_stack("absent", r#""h2""#, &["{stack}/no-such-driver"]);
+    let study = SMALL_STUDY.replacen("\"hyper\"", "\"absent\"", 1);
+    sandbox.write("ours.toml", &study);
+    let reason = "`one`, the baseline, cannot be measured: not installed (stacks/absent/no-such-driver is \
+                  missing); needs: make absent";
+    let dry_run = sandbox
+        .run(&["run", "ours.toml", "--dry-run"])
+        .exits_with(0);
+    let warning = format!("warning: this study will not be run: {reason}");
+    assert!(dry_run.stdout.contains(&warning), "{dry_run}");
+    let refused = sandbox.run(&["run", "ours.toml"]).exits_with(4);
+    assert!(refused.stderr.contains(reason), "{refused}");
+    assert!(!sandbox.work().join("runs").exists());
+}
+
+/// Every cell of the only arm beside the baseline fails, which is no answer.
+#[test]
+fn run_without_a_usable_arm_fails() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    add_arm(&sandbox, "hyper", "h3");
+    let study = std::fs::read_to_string(sandbox.work().join("other.toml")).unwrap();
+    sandbox.write("other.toml", &study.replace("min_clean_percent = 100", ""));
+    sandbox
+        .run(&["run", "other.toml", "--no-self-test"])
+        .exits_with(3)
+        .stdout_contains("No answer: the only cell of other is unsupported: ");
+}

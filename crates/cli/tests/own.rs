@@ -242,7 +242,7 @@ fn a_driver_that_only_claims_to_send_them_fails() {
     sandbox.write("own.toml", &format!("{study}{}", &STUDY[steps..]));
     let output = sandbox
         .run(&["run", "own.toml", "--out", "run", "--no-self-test"])
-        .exits_with(0);
+        .exits_with(3);
     let data = sandbox.records("run");
     for cell in counted_cells(&data) {
         match lies.iter().find(|(lie, _)| *lie == cell.arm) {

@@ -219,7 +219,7 @@ fn another_authority_makes_the_report_invalid() {
     sandbox.write("mine.toml", &study(1, server.address, ONE_ARM, STEPS));
     run(&sandbox, User::Caller, &[])
         .exits_with(3)
-        .stdout_contains("INVALID")
+        .stdout_contains("No answer: 4 of 4 requests of hyper h1 failed")
         .stdout_contains("tls");
 }
 
@@ -252,7 +252,7 @@ fn errors_and_redirects_are_counted_and_not_followed() {
         sandbox.write("mine.toml", &study(1, server.address, ONE_ARM, STEPS));
         let output = run(&sandbox, User::Caller, &[])
             .exits_with(3)
-            .stdout_contains("INVALID")
+            .stdout_contains("No answer: 4 of 4 requests of hyper h1 failed")
             .stdout_contains(reason);
         let attempts = std::fs::read_dir(sandbox.work().join("run/cells"))
             .unwrap()

@@ -114,26 +114,9 @@ impl Lab {
     /// Returns what will keep cells of the plan from being measured, as far as that can be foreseen.
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = Vec::new();
-        let has_own = !plan.own_requests().is_empty();
         for arm in &plan.study.arms {
-            let Ok(driver) = self.stacks.find(&arm.stack) else {
-                continue;
-            };
-            let server = self.server_of(&plan.study, arm).ok().flatten();
-            let key = driver.key(arm.key).err();
-            for reason in [driver.missing(), server.and_then(Server::missing), key] {
-                warnings.extend(reason.map(|reason| format!("arm `{}`: {reason}", arm.name)));
-            }
-            if has_own && let Some(reason) = driver.entry.limit(arm.protocol, OWN_CASE) {
-                warnings.push(format!("arm `{}`: {reason}", arm.name));
-            }
-            if !driver.entry.protocols.contains(&arm.protocol) {
-                let (stack, protocol) = (&arm.stack, arm.protocol.name());
-                warnings.push(format!(
-                    "arm `{}`: {stack} does not offer {protocol}",
-                    arm.name
-                ));
-            }
+            let reasons = self.unmeasurable(plan, arm).into_iter();
+            warnings.extend(reasons.map(|reason| format!("arm `{}`: {reason}", arm.name)));
         }
         let refused: BTreeSet<&str> = (plan.workload.steps.iter())
             .filter(|step| match &step.action {
@@ -152,6 +135,38 @@ impl Lab {
         }
         warnings.extend(plan.repeated_files());
         warnings
+    }
+
+    /// Returns why the plan cannot have an answer, if so: every arm is compared with the baseline, which cannot
+    /// be measured here.
+    pub fn refusal(&self, plan: &Plan) -> Option<String> {
+        let baseline = &plan.study.arms[plan.study.baseline];
+        let reasons = self.unmeasurable(plan, baseline);
+        let name = &baseline.name;
+        let refusal = format!(
+            "`{name}`, the baseline, cannot be measured: {}",
+            reasons.join("; ")
+        );
+        (!reasons.is_empty()).then_some(refusal)
+    }
+
+    /// Returns why cells of an arm will be unsupported, as far as that can be foreseen.
+    fn unmeasurable(&self, plan: &Plan, arm: &Arm) -> Vec<String> {
+        let Ok(driver) = self.stacks.find(&arm.stack) else {
+            return Vec::new();
+        };
+        let server = self.server_of(&plan.study, arm).ok().flatten();
+        let key = driver.key(arm.key).err();
+        let has_own = !plan.own_requests().is_empty();
+        let limit = driver.entry.limit(arm.protocol, OWN_CASE);
+        let limit = limit.filter(|_| has_own);
+        let protocol = (!driver.entry.protocols.contains(&arm.protocol))
+            .then(|| format!("{} does not offer {}", arm.stack, arm.protocol.name()));
+        let missing = [driver.missing(), server.and_then(Server::missing)];
+        let reasons = missing
+            .into_iter()
+            .chain([key, limit.map(str::to_owned), protocol]);
+        reasons.flatten().collect()
     }
 
     /// Returns the address of the user's own server, if the plan has one and it accepts a connection.

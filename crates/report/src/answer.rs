@@ -1,4 +1,4 @@
-//! The recommendation: which arms are best for each need on a network, and over all networks.
+//! The recommendation: which arms are best for each need on a network.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,8 @@ use crate::pairing;
 use crate::population::Population;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{Advice, Need, NetworkSummary};
-use crate::text::capitalised;
-
-/// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
-const MOST_NAMES: usize = 5;
-const NAMES_OF_MANY: usize = 3;
-
-/// A share of failed requests of the baseline or of all arms from which nothing can be concluded.
-const FAILED_SHARE: f64 = 0.5;
+use crate::summary::{Advice, Need};
+use crate::unusable::{fault, no_answer};
 
 /// Returns the recommendation for a network. Arms are compared with the baseline in `arms`; those
 /// that are named best are compared with each other here.
@@ -34,7 +27,7 @@ pub(crate) fn recommend(
         return (Advice::CannotTell, Vec::new());
     };
     let repeats = || arms.iter().filter(|arm| arm.role == Role::Repeat);
-    if repeats().any(differs) || fails_mostly(baseline) {
+    if repeats().any(differs) || !no_answer(arms).is_empty() {
         return (Advice::Invalid, Vec::new());
     }
     let decisive: Vec<usize> = (0..populations.len())
@@ -48,7 +41,7 @@ pub(crate) fn recommend(
     let rivals: Vec<&ArmSummary> = arms
         .iter()
         .filter(|arm| arm.role == Role::Arm && arm.comparisons().next().is_some())
-        .filter(|arm| !is_control(&arm.name))
+        .filter(|arm| !is_control(&arm.name) && fault(arm).is_none())
         .collect();
     let eligible: Vec<&ArmSummary> = rivals
         .iter()
@@ -258,150 +251,4 @@ pub(crate) fn differs(arm: &ArmSummary) -> bool {
 pub(crate) fn is_less_reliable(arm: &ArmSummary) -> bool {
     let verdict = arm.reliability.as_ref().map(|r| r.verdict);
     verdict == Some(ReliabilityVerdict::LessReliable)
-}
-
-/// Returns whether so many requests of an arm failed that its times mean nothing. Timeouts are times.
-pub(crate) fn fails_mostly(arm: &ArmSummary) -> bool {
-    let by_call = || arm.measures.iter().filter(|m| m.part.is_by_request());
-    let calls: usize = by_call().map(|m| m.calls).sum();
-    let failed: usize = by_call().map(|m| m.failed).sum();
-    calls > 0 && failed as f64 >= FAILED_SHARE * calls as f64
-}
-
-/// Returns the answer over all networks as a sentence.
-pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
-    let valid: Vec<&NetworkSummary> = networks
-        .iter()
-        .filter(|n| n.advice != Advice::Invalid)
-        .collect();
-    if valid.is_empty() {
-        return "No answer: the results must not be used.".into();
-    }
-    let everywhere = match valid.len() {
-        1 => format!("on {}", valid[0].name),
-        2 => "on both networks".to_owned(),
-        n => format!("on all {n} networks"),
-    };
-    if valid.iter().all(|n| n.advice == Advice::CannotTell) {
-        return format!("Cannot tell {everywhere}: no difference is decided.");
-    }
-    if valid.iter().all(|n| n.advice == Advice::NoDifference) {
-        return format!("No arm differs from {baseline} {everywhere}.");
-    }
-    if let Some(arms) = common(valid.iter().map(|n| recommended(n, baseline))) {
-        return format!("Use {} {everywhere}.", arms.join(" or "));
-    }
-    let labels: Vec<&String> = valid
-        .iter()
-        .flat_map(|n| &n.needs)
-        .map(|need| &need.label)
-        .collect();
-    let mut seen = BTreeSet::new();
-    let mut parts = Vec::new();
-    for label in labels
-        .into_iter()
-        .filter(|label| seen.insert((*label).clone()))
-    {
-        let of = |n: &&NetworkSummary| n.needs.iter().find(|need| need.label == *label).cloned();
-        let needs: Vec<(String, Need)> = valid
-            .iter()
-            .filter_map(|n| Some((n.name.clone(), of(n)?)))
-            .collect();
-        let all = rivals(valid[0]).count();
-        let part = match everywhere_best(&needs) {
-            Some(need) => best_words(&need, all),
-            None => needs
-                .iter()
-                .map(|(network, need)| format!("{} on {network}", best_words(need, all)))
-                .collect::<Vec<_>>()
-                .join(", "),
-        };
-        parts.push(format!(" {}: {part}.", capitalised(label)));
-    }
-    format!("It depends on the need.{}", parts.concat())
-}
-
-/// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no
-/// arm is best on all.
-fn everywhere_best(needs: &[(String, Need)]) -> Option<Need> {
-    let needs = needs.iter().map(|(_, need)| need);
-    let best = common(needs.clone().map(|need| Some(need.best.clone())))?;
-    let good = |need: &Need| Some([&need.best[..], &need.undecided].concat());
-    let mut undecided = common(needs.clone().map(good)).unwrap_or_default();
-    undecided.retain(|arm| !best.contains(arm));
-    Some(Need {
-        label: needs.clone().next()?.label.clone(),
-        best,
-        undecided,
-    })
-}
-
-/// Returns the arms of a study without its A/A arms.
-fn rivals(network: &NetworkSummary) -> impl Iterator<Item = &ArmSummary> {
-    network.arms.iter().filter(|arm| arm.role != Role::Repeat)
-}
-
-/// Returns names of arms in words, given how many arms there are.
-fn arms_words(arms: &[String], all: usize) -> String {
-    match arms.len() {
-        n if n == all && all > 2 => "any arm".to_owned(),
-        n if n > MOST_NAMES => {
-            let (first, others) = (arms[..NAMES_OF_MANY].join(", "), n - NAMES_OF_MANY);
-            format!("{first} or {others} others")
-        }
-        _ => arms.join(" or "),
-    }
-}
-
-/// Returns the best arms for a need in words, given how many arms there are.
-pub(crate) fn best_words(need: &Need, all: usize) -> String {
-    let best = arms_words(&need.best, all);
-    match need.undecided.is_empty() {
-        true => best,
-        false if need.undecided.len() > MOST_NAMES => {
-            format!("{best} (undecided: {} arms)", need.undecided.len())
-        }
-        false => format!("{best} (undecided: {})", need.undecided.join(", ")),
-    }
-}
-
-/// Returns the arms to use on a network for every need, if there are any.
-fn recommended(network: &NetworkSummary, baseline: &str) -> Option<Vec<String>> {
-    match &network.advice {
-        Advice::Use { arms } => Some(arms.clone()),
-        Advice::Stay => Some(vec![baseline.to_owned()]),
-        Advice::NoDifference => Some(network.arms.iter().map(|arm| arm.name.clone()).collect()),
-        Advice::ByNeed | Advice::CannotTell | Advice::Invalid => None,
-    }
-}
-
-/// Returns what is common to all sets, in the order of the first; `None` if one is absent or nothing
-/// is common.
-fn common(mut sets: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<String>> {
-    let mut common = sets.next()??;
-    for set in sets {
-        let set = set?;
-        common.retain(|arm| set.contains(arm));
-    }
-    (!common.is_empty()).then_some(common)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_arms_are_counted_and_not_named() {
-        let names = |n: usize| (0..n).map(|i| format!("a{i}")).collect::<Vec<_>>();
-        assert_eq!(arms_words(&names(2), 2), "a0 or a1");
-        assert_eq!(arms_words(&names(5), 5), "any arm");
-        assert_eq!(arms_words(&names(5), 9), "a0 or a1 or a2 or a3 or a4");
-        assert_eq!(arms_words(&names(6), 9), "a0, a1, a2 or 3 others");
-        let need = Need {
-            label: String::new(),
-            best: names(1),
-            undecided: names(6),
-        };
-        assert_eq!(best_words(&need, 9), "a0 (undecided: 6 arms)");
-    }
 }

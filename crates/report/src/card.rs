@@ -11,7 +11,7 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Measure;
 use crate::summary::{NetworkSummary, Summary};
 use crate::text::{plain, width_of};
-use crate::wording::{a_a_line, finding_words};
+use crate::wording::{alarms, finding_words};
 use stats::Verdict;
 
 const WIDTH: usize = 600;
@@ -40,10 +40,7 @@ pub fn card(summary: &Summary) -> String {
     card.down(EDGE);
     card.paragraph(&summary.question, "note", 13);
     card.down(8);
-    let trouble = a_a_line(&summary.a_a)
-        .into_iter()
-        .chain(summary.invalid.clone());
-    for line in trouble {
+    for line in alarms(summary) {
         card.paragraph(&line, "slower", 15);
     }
     card.paragraph(&summary.answer, "answer", 22);

@@ -82,30 +82,47 @@ impl<'a> CellIndex<'a> {
     /// Returns why cells are noisy or gave no figures: each reason once, with the number of cells. Of
     /// noisy cells only one reason is given, because the audit's objections differ in their figures.
     pub(crate) fn reasons(&self, network: &str, arm: &str) -> Vec<String> {
-        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut noisy: (usize, Option<&str>) = (0, None);
-        for (cell, _) in self.last.values() {
-            if (cell.network.as_str(), cell.arm.as_str()) != (network, arm) {
-                continue;
+        for cell in self.last_of(network, arm) {
+            if let Outcome::Noisy { reasons } = &cell.outcome {
+                let example = noisy.1.or(reasons.first().map(String::as_str));
+                noisy = (noisy.0 + 1, example);
             }
-            let reason = match &cell.outcome {
-                Outcome::Clean => continue,
-                Outcome::Noisy { reasons } => {
-                    let example = noisy.1.or(reasons.first().map(String::as_str));
-                    noisy = (noisy.0 + 1, example);
-                    continue;
-                }
-                Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.as_str(),
-            };
-            *counts.entry((cell.outcome.name(), reason)).or_default() += 1;
         }
         let line =
             |((outcome, reason), n): ((&str, &str), usize)| format!("{n} {outcome}: {reason}");
-        let mut lines: Vec<String> = counts.into_iter().map(line).collect();
+        let unmeasured = self.unmeasured(network, arm);
+        let mut lines: Vec<String> = unmeasured.into_iter().map(line).collect();
         if let (n @ 1.., example) = noisy {
             lines.push(format!("{n} noisy, e.g.: {}", example.unwrap_or("?")));
         }
         lines
+    }
+
+    /// Returns the reason that most of the cells gave that failed or were unsupported.
+    pub(crate) fn commonest_reason(&self, network: &str, arm: &str) -> Option<String> {
+        let unmeasured = self.unmeasured(network, arm).into_iter();
+        let ((_, reason), _) = unmeasured.max_by_key(|(_, n)| *n)?;
+        Some(reason.to_owned())
+    }
+
+    /// Counts the cells that failed or were unsupported, by outcome and reason.
+    fn unmeasured(&self, network: &str, arm: &str) -> BTreeMap<(&'a str, &'a str), usize> {
+        let mut counts = BTreeMap::new();
+        for cell in self.last_of(network, arm) {
+            if let Outcome::Failed { reason } | Outcome::Unsupported { reason } = &cell.outcome {
+                *counts
+                    .entry((cell.outcome.name(), reason.as_str()))
+                    .or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Returns the last attempt of each cell of an arm on a network.
+    fn last_of(&self, network: &str, arm: &str) -> impl Iterator<Item = &'a Cell> {
+        let of = move |cell: &&Cell| (cell.network.as_str(), cell.arm.as_str()) == (network, arm);
+        self.last.values().map(|(cell, _)| *cell).filter(of)
     }
 
     /// Counts the outcomes of the planned cells whose network and arm are `wanted`.

@@ -9,7 +9,7 @@ use crate::summary::{NetworkSummary, Summary};
 use crate::sweep::Sweep;
 use crate::table::Table;
 use crate::text::{INDENT, plain, width_of, wrapped};
-use crate::wording::{a_a_line, cells_line, interval_note, self_test_words, threshold_line};
+use crate::wording::{alarms, cells_line, interval_note, self_test_words, threshold_line};
 
 /// In a narrower terminal, not even one column would fit beside the names.
 const MIN_WIDTH: usize = 60;
@@ -55,12 +55,12 @@ struct Page {
 impl Page {
     fn header(&self, summary: &Summary) -> String {
         let mut out = String::new();
-        if let Some(line) = a_a_line(&summary.a_a) {
-            out += &self.wrapped(&plain(&line), "");
-            out.push('\n');
+        let alarms = alarms(summary);
+        for line in &alarms {
+            out += &self.wrapped(&plain(line), "");
         }
-        for line in &summary.invalid {
-            out += &self.wrapped(&plain(&format!("INVALID: {line}.")), "");
+        if !alarms.is_empty() {
+            out.push('\n');
         }
         out += &self.wrapped(&plain(&summary.answer), "");
         out.push('\n');

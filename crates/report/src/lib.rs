@@ -6,8 +6,8 @@
 //!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
 //!    (`measure`, `load`, `percentiles`, `phases`), compares the arms with the baseline request by request
 //!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
-//!    (`cost`), and derives a recommendation for each network and over all (`answer`), with the words
-//!    for it (`sentence`).
+//!    (`cost`), and derives a recommendation for each network (`answer`, in words `sentence`) and over all
+//!    of them (`overall`), or says why there is none (`unusable`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
@@ -49,6 +49,7 @@ mod markdown;
 mod measure;
 mod noise;
 mod number;
+mod overall;
 mod pairing;
 mod percentiles;
 mod phases;
@@ -66,6 +67,7 @@ mod sweep;
 mod table;
 mod text;
 mod threshold;
+mod unusable;
 mod wording;
 
 pub use by_block::{

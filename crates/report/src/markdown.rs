@@ -11,18 +11,13 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{NetworkSummary, Summary};
 use crate::text::plain;
-use crate::wording::{
-    a_a_line, cells_line, finding_words, remarks, self_test_words, threshold_line,
-};
+use crate::wording::{alarms, cells_line, finding_words, remarks, self_test_words, threshold_line};
 
 /// Returns the report as Markdown.
 pub fn markdown(summary: &Summary, data: &RunData) -> String {
     let mut out = format!("### {}\n\n", escaped(&summary.question));
-    if let Some(line) = a_a_line(&summary.a_a) {
+    for line in alarms(summary) {
         out += &caution(&line);
-    }
-    for line in &summary.invalid {
-        out += &caution(&format!("INVALID: {line}."));
     }
     out += &format!("**{}**\n", escaped(&summary.answer));
     if !summary.thresholds.is_empty() {

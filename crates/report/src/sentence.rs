@@ -4,13 +4,15 @@
 use record::Proof;
 use stats::{Outlook, Verdict};
 
-use crate::answer::{best_words, differs, fails_mostly, is_less_reliable};
+use crate::answer::{differs, is_less_reliable};
 use crate::number::{count, duration, percent, size};
+use crate::overall::best_words;
 use crate::pairing;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Advice, Need};
 use crate::text::capitalised;
+use crate::unusable::{fault, no_answer};
 use crate::wording::{protocol_mismatch, range_words, verdict_words};
 
 /// Returns the recommendation for one network as a sentence.
@@ -51,8 +53,11 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// Returns the arms whose comparison with the baseline says something.
     fn rivals(&self) -> impl Iterator<Item = &'a ArmSummary> {
-        self.arms.iter().filter(|arm| arm.role == Role::Arm)
+        let compared = |arm: &&ArmSummary| arm.comparisons().next().is_some();
+        let arms = self.arms.iter().filter(|arm| arm.role == Role::Arm);
+        arms.filter(compared).filter(|arm| fault(arm).is_none())
     }
 
     fn use_arms(&self, names: &[String]) -> String {
@@ -136,7 +141,7 @@ impl<'a> Writer<'a> {
     fn cannot_tell(&self) -> String {
         let baseline = &self.baseline.name;
         let rivals: Vec<&ArmSummary> = self.rivals().collect();
-        if rivals.iter().all(|arm| arm.comparisons().next().is_none()) {
+        if rivals.is_empty() {
             return format!("Cannot tell: no block has cells of both {baseline} and another arm.");
         }
         let comparisons = rivals.iter().flat_map(|arm| arm.comparisons());
@@ -164,21 +169,22 @@ impl<'a> Writer<'a> {
     }
 
     fn invalid(&self) -> String {
-        let repeats = self.arms.iter().filter(|arm| arm.role == Role::Repeat);
-        if let Some(repeat) = repeats.clone().find(|arm| differs(arm)) {
-            let mut objections = pairing::objections(repeat);
-            objections.extend(differences(repeat, self.baseline));
-            return format!(
-                "Do not use the results of this network: {} is a copy of {} but differs from it: {}. \
-                 The machine or the bench is at fault.",
-                repeat.name,
-                self.baseline.name,
-                objections.join("; ")
-            );
+        let reasons = no_answer(self.arms);
+        if !reasons.is_empty() {
+            return format!("No answer: {}.", reasons.join("; "));
         }
+        let mut repeats = self.arms.iter().filter(|arm| arm.role == Role::Repeat);
+        let Some(repeat) = repeats.find(|arm| differs(arm)) else {
+            return String::new();
+        };
+        let mut objections = pairing::objections(repeat);
+        objections.extend(differences(repeat, self.baseline));
         format!(
-            "Do not use the results of this network: {}.",
-            failures(self.baseline)
+            "Do not use the results of this network: {} is a copy of {} but differs from it: {}. \
+             The machine or the bench is at fault.",
+            repeat.name,
+            self.baseline.name,
+            objections.join("; ")
         )
     }
 
@@ -279,31 +285,6 @@ impl<'a> Writer<'a> {
         }
         text
     }
-}
-
-/// Returns how the requests of an arm that fails mostly failed, e.g. `10 of 10 requests of hyper h2
-/// failed (status 400)`.
-pub(crate) fn failures(arm: &ArmSummary) -> String {
-    let by_call = || arm.measures.iter().filter(|m| m.part.is_by_request());
-    let failed: usize = by_call().map(|m| m.failed).sum();
-    let (calls, _) = arm.calls_and_losses();
-    let errors = by_call().flat_map(|m| &m.errors);
-    let commonest = errors
-        .max_by_key(|(_, n)| **n)
-        .map_or("?", |(error, _)| error);
-    format!(
-        "{failed} of {} of {} failed ({commonest})",
-        count(calls, "request"),
-        arm.name
-    )
-}
-
-/// Returns why the results of an arm on a network must not be used, if so.
-pub(crate) fn invalid(network: &str, arms: &[ArmSummary]) -> Vec<String> {
-    let invalid = arms.iter().filter(|arm| fails_mostly(arm));
-    invalid
-        .map(|arm| format!("{network}: {}", failures(arm)))
-        .collect()
 }
 
 fn losses(arm: &ArmSummary) -> String {

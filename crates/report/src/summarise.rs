@@ -15,8 +15,8 @@ use crate::summary::measure::Comparison;
 use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
 use crate::wording::protocol_mismatch;
 use crate::{
-    answer, coding, compare, configuration, cost, external, noise, pairing, repeat,
-    repeated_packets, sending, sentence, setup, sweep,
+    answer, coding, compare, configuration, cost, external, noise, overall, pairing, repeat,
+    repeated_packets, sending, sentence, setup, sweep, unusable,
 };
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -45,11 +45,11 @@ pub fn summarise(data: &RunData) -> Summary {
             .iter()
             .flat_map(|header| header.self_test.clone())
             .collect(),
-        answer: answer::overall(&networks, &run.baseline),
+        answer: overall::overall(&networks, &run.baseline),
         external: external::external(data),
         invalid: networks
             .iter()
-            .flat_map(|network| sentence::invalid(&network.name, &network.arms))
+            .flat_map(|network| unusable::invalid(&network.name, &network.arms))
             .collect(),
         a_a: a_a(&networks),
         notes: notes(&summariser, &networks, &comparisons, &noise),
@@ -171,6 +171,7 @@ impl<'a> Summariser<'a> {
                 noisy: blocks.values().filter(|cell| is_noisy(cell)).count(),
             },
             reasons: self.cells.reasons(key.0, key.1),
+            commonest_reason: self.cells.commonest_reason(key.0, key.1),
             measures,
             saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
             reliability: None,
@@ -265,7 +266,9 @@ fn a_a(networks: &[NetworkSummary]) -> AaCheck {
     // Other losses explain other times, so they come first.
     let (mut objections, mut differences) = (Vec::new(), Vec::new());
     for network in networks {
-        let Some(baseline) = network.arms.iter().find(|arm| arm.role == Role::Baseline) else {
+        let is_usable = |arm: &&ArmSummary| unusable::fault(arm).is_none();
+        let mut baselines = network.arms.iter().filter(|arm| arm.role == Role::Baseline);
+        let Some(baseline) = baselines.next().filter(is_usable) else {
             continue;
         };
         let on_network = |found: Vec<String>| {

@@ -95,8 +95,21 @@ pub(crate) fn energy_words(energies: &[Energy]) -> String {
     }
 }
 
-/// Returns the warning that precedes everything else when the A/A check failed.
-pub(crate) fn a_a_line(check: &AaCheck) -> Option<String> {
+/// Returns what precedes everything else: that the A/A check failed, and why results must not be used, as far
+/// as the answer does not say it itself.
+pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
+    let is_new = |line: &&String| {
+        let reason = line
+            .split_once(": ")
+            .map_or(line.as_str(), |(_, reason)| reason);
+        !summary.answer.contains(reason)
+    };
+    let invalid = summary.invalid.iter().filter(is_new);
+    let invalid = invalid.map(|line| format!("INVALID: {line}."));
+    a_a_line(&summary.a_a).into_iter().chain(invalid).collect()
+}
+
+fn a_a_line(check: &AaCheck) -> Option<String> {
     match check {
         AaCheck::Failed { objections } => Some(format!(
             "THE A/A CHECK FAILED: the baseline differs from itself. {}.",

@@ -14,8 +14,8 @@ const STDOUT: &str = "-";
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter. Exits with 3 if most requests of an arm failed, or if a condition of --fail-if holds
-/// or cannot be told.
+/// matter. Exits with 3 if an arm has no results, because its cells or most of its requests failed,
+/// or if a condition of --fail-if holds or is undetermined.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \

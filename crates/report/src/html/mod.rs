@@ -29,7 +29,7 @@ use page::Document;
 use record::RunData;
 
 use crate::summary::Summary;
-use crate::wording::{a_a_line, cells_line};
+use crate::wording::{alarms, cells_line};
 
 /// Returns the report as one HTML file. `summary` must be the summary of `data`.
 pub fn html(summary: &Summary, data: &RunData) -> String {
@@ -43,11 +43,8 @@ pub fn html_beside_records(summary: &Summary, data: &RunData) -> String {
 
 fn document(summary: &Summary, data: &RunData, beside_records: bool) -> String {
     let main = html! {
-        @if let Some(line) = a_a_line(&summary.a_a) {
+        @for line in alarms(summary) {
             p.alarm role="alert" { (line) }
-        }
-        @for line in &summary.invalid {
-            p.alarm role="alert" { "Invalid: " (line) "." }
         }
         p.answer { (summary.answer) }
         (verdicts::needs(summary))

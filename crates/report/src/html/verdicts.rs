@@ -5,8 +5,8 @@ use page::{arm, table, text};
 use stats::Verdict;
 
 use super::network::{headings, in_network, link, measures};
-use crate::answer::best_words;
 use crate::number::{Column, count, duration, percent, size, with_interval};
+use crate::overall::best_words;
 use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};

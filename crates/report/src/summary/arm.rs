@@ -45,6 +45,10 @@ pub struct ArmSummary {
     pub first_attempts: Attempts,
     /// Why cells were noisy, failed or were unsupported.
     pub reasons: Vec<String>,
+    /// Of the reasons why cells failed or were unsupported, the one that most of them gave; absent if none
+    /// did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commonest_reason: Option<String>,
     /// The populations of calls, in the study's order.
     pub measures: Vec<Measure>,
     /// Number of cells in which the cell itself saturated the machine's cores.

@@ -121,8 +121,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let job = Job::of(args, &lab)?;
     check_options(args, &job)?;
+    let refusal = lab
+        .refusal(&job.plan)
+        .map(|reason| reason + &alternative(&lab, &job.plan));
     if args.dry_run {
-        let warnings = lab.warnings(&job.plan);
+        let refusal = refusal.map(|reason| format!("this study will not be run: {reason}"));
+        let warnings: Vec<String> = refusal.into_iter().chain(lab.warnings(&job.plan)).collect();
         crate::out::print(&dry_run::text(
             &job.plan,
             job.shard,
@@ -132,6 +136,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             terminal::is_verbose(),
         ))?;
         return Ok(exit::PASS);
+    }
+    if let Some(reason) = refusal {
+        return Err(exit::with(exit::UNSUITABLE, anyhow::Error::msg(reason)));
     }
     for warning in lab.warnings(&job.plan) {
         out::note!("warning: {warning}");
@@ -154,6 +161,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
     let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
     finish(args, &job.out, measured)
+}
+
+/// Returns a hint at the same study with the libraries that commute carries, if there is one.
+fn alternative(lab: &Lab, plan: &Plan) -> String {
+    let native = format!("{}-native", plan.study.name);
+    let file = lab.home.root.join("studies").join(format!("{native}.toml"));
+    match file.is_file() {
+        true => format!(". Or run {native}, which compares other libraries"),
+        false => String::new(),
+    }
 }
 
 /// Returns an error if options do not go with what is run.

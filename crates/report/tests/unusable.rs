@@ -1,0 +1,126 @@
+//! Arms without a usable cell: what cannot be answered is said, with its reason.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use invented::{Invented, data, quickstart};
+use record::{Outcome, RunData};
+use report::{Advice, Summary, human, summarise};
+
+const REFUSED: &str = "its proof failed (invented)";
+
+/// Returns a summary in which every cell of these arms ended so, without a request.
+fn with_outcome(arms: &[Invented], of: &[&str], outcome: &Outcome) -> Summary {
+    let unsplit = data(arms, &["true-metro", "4g-tether"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    for cell in cells.iter_mut().filter(|c| of.contains(&c.arm.as_str())) {
+        cell.calls.clear();
+        cell.outcome = outcome.clone();
+    }
+    summarise(&RunData::new(unsplit.run().clone(), cells).unwrap())
+}
+
+fn failed() -> Outcome {
+    let reason = REFUSED.into();
+    Outcome::Failed { reason }
+}
+
+fn unsupported() -> Outcome {
+    let reason = "not installed (invented)".into();
+    Outcome::Unsupported { reason }
+}
+
+#[test]
+fn baseline_without_a_cell_gives_no_answer() {
+    for (outcome, what) in [
+        (failed(), "failed: its proof failed (invented)"),
+        (unsupported(), "are unsupported: not installed (invented)"),
+    ] {
+        let summary = with_outcome(&quickstart(), &["hyper h2"], &outcome);
+        let expected = format!("No answer: all 10 cells of hyper h2 {what}.");
+        assert_eq!(summary.answer, expected);
+        for network in &summary.networks {
+            assert_eq!(network.advice, Advice::Invalid);
+            assert_eq!(network.sentence, expected);
+        }
+        assert_eq!(summary.invalid.len(), 2, "{:?}", summary.invalid);
+        // The answer says it already.
+        let text = human(&summary, 160, false);
+        assert!(text.starts_with(&expected), "{text}");
+    }
+}
+
+#[test]
+fn arm_without_a_cell_is_invalid_beside_an_answer() {
+    let summary = with_outcome(&quickstart(), &["libcurl h1"], &failed());
+    assert_eq!(
+        summary.invalid[0],
+        "true-metro: all 10 cells of libcurl h1 failed: its proof failed (invented)"
+    );
+    assert_eq!(
+        summary.answer,
+        "Use quinn h3 on both networks. Not measured (unsupported here): libcurl h3."
+    );
+    let network = &summary.networks[0];
+    assert!(
+        !network.sentence.contains("libcurl h1"),
+        "{}",
+        network.sentence
+    );
+    let text = human(&summary, 160, false);
+    assert!(
+        text.starts_with("INVALID: true-metro: all 10 cells"),
+        "{text}"
+    );
+}
+
+#[test]
+fn unsupported_arm_beside_others_is_only_named() {
+    let summary = with_outcome(&quickstart(), &["libcurl h1"], &unsupported());
+    assert!(summary.invalid.is_empty(), "{:?}", summary.invalid);
+    assert_eq!(
+        summary.answer,
+        "Use quinn h3 on both networks. Not measured (unsupported here): libcurl h1, libcurl h3."
+    );
+}
+
+#[test]
+fn nothing_but_the_baseline_is_no_answer() {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    let summary = with_outcome(&arms, &["quinn h3"], &unsupported());
+    assert_eq!(
+        summary.answer,
+        "No answer: all 10 cells of quinn h3 are unsupported: not installed (invented)."
+    );
+    assert_eq!(summary.invalid.len(), 2);
+}
+
+#[test]
+fn many_reasons_are_cut_short() {
+    let rivals = ["quinn h3", "libcurl h1", "libcurl h2", "libcurl h3"];
+    let summary = with_outcome(&quickstart(), &rivals, &failed());
+    assert_eq!(
+        summary.answer,
+        "No answer: all 10 cells of quinn h3 failed: its proof failed (invented); all 10 cells of \
+         libcurl h1 failed: its proof failed (invented); no cell of 2 other arms was measured."
+    );
+}
+
+/// A run that was stopped says how far it came.
+#[test]
+fn cells_that_were_not_run_do_not_count() {
+    let unsplit = data(&quickstart(), &["true-metro"], 6, 1);
+    let mut cells = unsplit.cells().to_vec();
+    cells.retain(|cell| cell.block < 1);
+    for cell in cells.iter_mut().filter(|c| c.arm == "hyper h2") {
+        cell.calls.clear();
+        cell.outcome = failed();
+    }
+    let summary = summarise(&RunData::new(unsplit.run().clone(), cells).unwrap());
+    assert_eq!(
+        summary.answer,
+        "No answer: 1 of 6 cells of hyper h2 failed: its proof failed (invented)."
+    );
+}
