@@ -14,10 +14,12 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<u32> {
     headers.get(REQUEST_ID)?.to_str().ok()?.parse().ok()
 }
 
-/// Returns whether the content type is gRPC's.
+/// Returns whether the content type is gRPC's: `application/grpc`, perhaps with `+` and a subtype. gRPC-Web,
+/// `application/grpc-web`, is another protocol.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+    let rest = kind.and_then(|kind| kind.strip_prefix(b"application/grpc"));
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
 /// Returns whether a request of HTTP/1.1 has the one Host header it needs (RFC 9112 section 3.2).
@@ -40,5 +42,28 @@ pub(crate) fn protocol(head: &request::Parts) -> &'static str {
         Version::HTTP_3 => "h3",
         Version::HTTP_2 => "h2",
         _ => "http/1.1",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grpc_is_told_from_its_neighbours() {
+        for (kind, expected) in [
+            ("application/grpc", true),
+            ("application/grpc+proto", true),
+            ("application/grpc;charset=utf-8", true),
+            ("application/grpc-web", false),
+            ("application/grpc-web+proto", false),
+            ("application/grpcx", false),
+            ("application/json", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+            assert_eq!(is_grpc(&headers), expected, "{kind}");
+        }
+        assert!(!is_grpc(&HeaderMap::new()));
     }
 }

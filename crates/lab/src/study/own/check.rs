@@ -80,6 +80,20 @@ pub(super) fn value(what: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that no body of plain HTTP is declared to be gRPC's, by which servers tell the two apart. gRPC-Web
+/// is plain HTTP.
+pub(super) fn request_type(content_type: &str) -> Result<(), String> {
+    let lower = content_type.to_ascii_lowercase();
+    let rest = lower.strip_prefix("application/grpc");
+    match rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';'])) {
+        true => Err(format!(
+            "content_type = {content_type:?}: servers would take the request for one of gRPC; leave it out, \
+             and use an arm with protocol = \"grpc\", which sends any body as a message"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Checks method and path.
 pub(super) fn request(own: &OwnRequest) -> Result<(), String> {
     let OwnRequest { method, path, .. } = own;

@@ -68,6 +68,9 @@ impl RawOwn {
     /// Checks the request and reads its files.
     pub(super) fn check(self, files: &PayloadFiles<'_>) -> Result<OwnRequest, String> {
         let request = self.request.check("request", "content_type", files)?;
+        if let Some(body) = &request {
+            check::request_type(&body.content_type)?;
+        }
         let response = self.response.check("response", "response_type", files)?;
         let default = if request.is_some() { "POST" } else { "GET" };
         let own = OwnRequest {

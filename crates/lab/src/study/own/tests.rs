@@ -51,6 +51,14 @@ fn keys_that_are_left_out_have_their_defaults() {
     );
     assert_eq!(typed.request.unwrap().content_type, "image/png");
     assert_eq!(typed.headers["x-app"], "a b");
+    let grpc_web = own(
+        "request_bytes = 1\ncontent_type = \"application/grpc-web\"",
+        &[],
+    );
+    assert_eq!(
+        grpc_web.request.unwrap().content_type,
+        "application/grpc-web"
+    );
 }
 
 #[test]
@@ -71,6 +79,10 @@ fn what_a_server_or_client_would_refuse_is_refused_with_its_line() {
         (
             "response = \"a\"\nresponse_bytes = 1",
             "`response` is a file and `response_bytes`",
+        ),
+        (
+            "request_bytes = 1\ncontent_type = \"application/grpc+proto\"",
+            "servers would take the request for one of gRPC",
         ),
         (
             "content_type = \"a/b\"",
