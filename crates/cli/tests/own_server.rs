@@ -382,7 +382,10 @@ fn what_only_the_labs_servers_do_is_refused() {
     let typo = with(ONE_ARM, STEPS).replace("address =", "adress =");
     let two = with(&arm("server = \"go\""), STEPS);
     let string = format!("{HEAD}blocks = 1\nserver = \"https://a.test\"\n{ONE_ARM}{STEPS}");
-    let grpc = format!("{ONE_ARM}[[arm]]\nstack = \"tonic\"\nprotocol = \"grpc\"\n");
+    let origins = format!("{HEAD}blocks = 1\n[origins]\nfiles = \"own-server\"\n{ONE_ARM}{STEPS}");
+    let origins = origins.replacen("path =", "origin = \"files\"\npath =", 1);
+    let server = "[server]\nurl = \"https://my.test\"\nca = \"ca.pem\"\n[origins]";
+    let origins = origins.replace("[origins]", server);
     let no_ca = with(ONE_ARM, STEPS).replace("ca.pem", "basic.toml");
     for (text, message) in [
         (
@@ -394,8 +397,8 @@ fn what_only_the_labs_servers_do_is_refused() {
             "group `file`: `get` asks for what only",
         ),
         (
-            with(&grpc, STEPS),
-            "arm `tonic grpc`: gRPC to a server of your own is not supported",
+            origins,
+            "commute: mine.toml: [origins]: a server of your own is one origin",
         ),
         (
             with(&arm("security = \"mtls\""), STEPS),
@@ -423,6 +426,29 @@ fn what_only_the_labs_servers_do_is_refused() {
         sandbox.write("mine.toml", &text);
         let output = run(&sandbox, User::Caller, &["--dry-run"]);
         output.exits_with(1).stderr_contains(message);
+    }
+}
+
+/// Studies such as `own` have an arm over gRPC for the lab's servers, and are worth running without it.
+#[test]
+fn arms_over_grpc_are_unsupported_and_others_measured() {
+    let sandbox = sandbox();
+    let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);
+    let arms = format!("{ONE_ARM}[[arm]]\nstack = \"tonic\"\nprotocol = \"grpc\"\n{ARMS}")
+        .replacen("[[arm]]\nstack = \"hyper\"\nprotocol = \"h1\"\n", "", 1);
+    sandbox.write("mine.toml", &study(1, server.address, &arms, STEPS));
+    let output = run(&sandbox, User::Caller, &[])
+        .exits_with(0)
+        .stderr_contains("warning: arm `tonic grpc`: gRPC to a server of your own")
+        .stdout_contains("Not measured (unsupported here): tonic grpc.");
+    let data = sandbox.records("run");
+    for cell in counted_cells(&data) {
+        assert_eq!(
+            cell.is_measured(),
+            cell.arm != "tonic grpc",
+            "{}: {output}",
+            cell.arm
+        );
     }
 }
 

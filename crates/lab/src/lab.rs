@@ -93,6 +93,12 @@ impl Lab {
             let swept = study.sweep.apply(&network);
             networks.extend(swept.map_err(|e| named(name_or_path, e.into()))?);
         }
+        if study.external.is_some() && study.arms.iter().all(|arm| !arm.origins.is_empty()) {
+            return Err(LabError::External(format!(
+                "{name}: [origins]: a server of your own is one origin; leave the table and the steps' `origin` \
+                 out, or take the requests to that server alone (commute init --har FILE --server URL)"
+            )));
+        }
         // A network given as a path is known by its own name in cells and tables.
         study.networks = networks.iter().map(|n| n.link.name.clone()).collect();
         for arm in networks
@@ -162,10 +168,15 @@ impl Lab {
         let limit = limit.filter(|_| has_own);
         let protocol = (!driver.entry.protocols.contains(&arm.protocol))
             .then(|| format!("{} does not offer {}", arm.stack, arm.protocol.name()));
+        let external = plan.study.external.as_ref();
+        let external = external.and_then(|_| ExternalServer::unsupported(arm));
         let missing = [driver.missing(), server.and_then(Server::missing)];
-        let reasons = missing
-            .into_iter()
-            .chain([key, limit.map(str::to_owned), protocol]);
+        let reasons = missing.into_iter().chain([
+            key,
+            limit.map(str::to_owned),
+            protocol,
+            external.map(str::to_owned),
+        ]);
         reasons.flatten().collect()
     }
 

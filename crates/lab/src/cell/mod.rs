@@ -40,7 +40,7 @@ use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
 use crate::plan::workload::{Workload, encoded_message};
 use crate::stacks;
-use crate::study::{Arm, AuthScheme, Security, fault};
+use crate::study::{Arm, AuthScheme, ExternalServer, Security, fault};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capability;
 use captures::Captures;
@@ -116,6 +116,11 @@ impl CellRun<'_> {
     ) -> Result<Measured, CellError> {
         if let Some(reason) = stack.missing() {
             return Err(CellError::Unsupported(reason));
+        }
+        if self.external.is_some()
+            && let Some(reason) = ExternalServer::unsupported(self.arm)
+        {
+            return Err(CellError::Unsupported(reason.to_owned()));
         }
         let key = stack.key(self.arm.key).map_err(CellError::Unsupported)?;
         let scratch = Scratch::new(bench::driver_user(bench))

@@ -112,6 +112,14 @@ impl ExternalServer {
         }
     }
 
+    /// Returns why cells of an arm are unsupported, if they are. The study may be one that others can run.
+    pub(crate) fn unsupported(arm: &Arm) -> Option<&'static str> {
+        (arm.protocol == Protocol::Grpc).then_some(
+            "gRPC to a server of your own: its messages have your service's schema, and the lab's the one \
+             inferred from JSON",
+        )
+    }
+
     /// Returns what of an arm only a server of the lab can do, if there is something.
     pub(crate) fn not_for_arm(&self, arm: &Arm) -> Option<String> {
         let only_ours = |key: &str| {
@@ -120,11 +128,6 @@ impl ExternalServer {
             ))
         };
         match arm {
-            _ if arm.protocol == Protocol::Grpc => Some(
-                "gRPC to a server of your own is not supported: messages have the schema that commute infers, \
-                 not your service's; leave this arm out"
-                    .to_owned(),
-            ),
             _ if arm.server != self.url.to_string() => only_ours("server"),
             _ if arm.security != Security::Tls => only_ours("security"),
             _ if arm.auth.is_some() => only_ours("auth"),
@@ -134,7 +137,9 @@ impl ExternalServer {
             _ if arm.packet_threshold.is_some() => only_ours("packet_threshold"),
             _ if arm.time_threshold.is_some() => only_ours("time_threshold"),
             _ if !arm.origins.is_empty() => only_ours("origins"),
-            _ if arm.congestion.is_some() && arm.protocol == Protocol::H3 => only_ours("congestion"),
+            _ if arm.congestion.is_some() && arm.protocol == Protocol::H3 => {
+                only_ours("congestion")
+            }
             _ => None,
         }
     }
