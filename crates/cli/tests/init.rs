@@ -6,7 +6,7 @@ mod common;
 
 use std::path::Path;
 
-use common::Sandbox;
+use common::{CommandOutput, Sandbox, User};
 
 fn recording() -> String {
     let har = concat!(env!("CARGO_MANIFEST_DIR"), "/../init/tests/shop.har");
@@ -157,4 +157,52 @@ fn mistakes_name_what_would_be_right() {
             "{output}"
         );
     }
+}
+
+#[test]
+fn recordings_and_bodies_come_from_standard_input_too() {
+    let sandbox = sandbox_with(APPS);
+    sandbox.write("shop.har", &recording());
+    sandbox.write("body.json", "{\"page\": 1}");
+    let piped = |file: &str, args: &str| {
+        let script = format!("cat {file} | \"$0\" init --out - {args}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_commute")]);
+        sandbox.configure(&mut command, User::Caller);
+        CommandOutput::of(command).exits_with(0)
+    };
+    piped("shop.har", "--har -").stdout_contains("# Written from a HAR: 37 requests in 8 groups.");
+    piped("body.json", "--curl 'curl --json @- https://a.example'")
+        .stdout_contains("request_bytes = 11");
+}
+
+#[test]
+fn a_study_for_a_server_of_the_users_own_can_be_planned() {
+    let sandbox = sandbox_with(APPS);
+    sandbox.write("shop.har", &recording());
+    let init = [
+        "init",
+        "--har",
+        "shop.har",
+        "--server",
+        "https://api.shop.example",
+    ];
+    sandbox
+        .run(&init)
+        .exits_with(0)
+        .stderr_contains("left out: a request to https://img.shop.example:443");
+    sandbox
+        .run(&["run", "study.toml", "--dry-run"])
+        .exits_with(0)
+        .stdout_contains("https://api.shop.example:443 gets at most ");
+    sandbox
+        .run(&[
+            "init",
+            "--server",
+            "https://api.shop.example",
+            "--out",
+            "none.toml",
+        ])
+        .exits_with(2)
+        .stderr_contains("name the requests, too");
 }

@@ -5,13 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::notes::Notes;
 use crate::seen::Seen;
 use crate::slug::slug;
+use crate::url::decoded;
 
 /// The first and four others.
 const MAX_ORIGINS: usize = 5;
+/// Each group is compared by itself, in up to three measures: a hundred groups would take hours, and leave no
+/// verdict on any.
+const MAX_GROUPS: usize = 20;
 /// The bodies of a study's own requests have at most 32 MiB in all.
 const MAX_BYTES: u64 = 30 << 20;
 
-/// Requests with the same method, origin and template of a path.
+/// Requests with the same method, origin, template of a path and, in GraphQL, operation.
 pub(crate) struct Group<'a> {
     /// Unique among the groups.
     pub(crate) name: String,
@@ -26,6 +30,9 @@ pub(crate) struct Group<'a> {
     /// The request whose response is nearest to the mean.
     pub(crate) typical: &'a Seen,
 }
+
+/// What the requests of a group have in common: the number of their origin, and what they ask for.
+type Template = (usize, String);
 
 /// Where requests go besides the first origin, by name.
 pub(crate) struct Origin {
@@ -43,9 +50,16 @@ pub(crate) struct Grouped<'a> {
 
 pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
     let names = origins_by_requests(seen);
+    let plaintext = seen.iter().filter(|request| request.is_plaintext);
+    for origin in plaintext.map(|r| &r.origin).collect::<BTreeSet<_>>() {
+        notes.remark(format!(
+            "requests to {origin} had no TLS and have it in the study; `security = \"none\"` sends all of an \
+             arm's without"
+        ));
+    }
     let place = |origin: &str| names.iter().position(|name| *name == origin);
-    let mut by_template: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
-    let mut order: Vec<(usize, String)> = Vec::new();
+    let mut by_template: BTreeMap<Template, Vec<usize>> = BTreeMap::new();
+    let mut order: Vec<Template> = Vec::new();
     for (index, request) in seen.iter().enumerate() {
         let Some(place) = place(&request.origin).filter(|place| *place < MAX_ORIGINS) else {
             notes.left_out(format!(
@@ -54,12 +68,15 @@ pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
             ));
             continue;
         };
-        let key = (place, format!("{} {}", request.method, template(request)));
+        let operation = request.operation.as_deref().unwrap_or_default();
+        let kind = format!("{} {} {operation}", request.method, template(request));
+        let key = (place, kind);
         if !by_template.contains_key(&key) {
             order.push(key.clone());
         }
         by_template.entry(key).or_default().push(index);
     }
+    let order = most_frequent(order, &by_template, notes);
     let mut grouped = Grouped {
         groups: Vec::new(),
         origins: Vec::new(),
@@ -95,13 +112,11 @@ pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
             let name = || unique(&slug(host(&typical.origin)), &taken);
             origin_names.entry(key.0).or_insert_with(name).clone()
         });
-        let mut path = template(typical).path_with_query(typical);
-        // The server knows a request by method and path alone.
-        if !paths.insert(format!("{} {path}", typical.method)) {
-            let begin = if path.contains('?') { '&' } else { '?' };
-            path = format!("{path}{begin}at={}", origin.as_deref().unwrap_or("first"));
-            paths.insert(format!("{} {path}", typical.method));
-        }
+        let path = match &typical.kept_path {
+            Some(path) => path.clone(),
+            None => template(typical).path_with_query(typical),
+        };
+        let path = told_apart(path, typical, origin.as_deref(), &mut paths);
         for index in indices {
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
@@ -127,6 +142,54 @@ pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
     grouped
 }
 
+/// Returns the templates of most requests, in their order, if there are too many.
+fn most_frequent(
+    order: Vec<Template>,
+    by_template: &BTreeMap<Template, Vec<usize>>,
+    notes: &mut Notes,
+) -> Vec<Template> {
+    if order.len() <= MAX_GROUPS {
+        return order;
+    }
+    let mut by_requests: Vec<&Template> = order.iter().collect();
+    // Stable: of equals, the first come first.
+    by_requests.sort_by_key(|key| std::cmp::Reverse(by_template[*key].len()));
+    let kept: BTreeSet<&Template> = by_requests.drain(..MAX_GROUPS).collect();
+    let requests: usize = by_requests.iter().map(|key| by_template[*key].len()).sum();
+    notes.left_out(format!(
+        "{requests} requests of the {} rarest of {} kinds: each kind is compared by itself, and more than \
+         {MAX_GROUPS} take too long",
+        by_requests.len(),
+        order.len()
+    ));
+    order
+        .iter()
+        .filter(|key| kept.contains(key))
+        .cloned()
+        .collect()
+}
+
+/// Returns a path that no other group with the same method has, since the lab's server knows requests by
+/// these.
+fn told_apart(
+    path: String,
+    request: &Seen,
+    origin: Option<&str>,
+    taken: &mut BTreeSet<String>,
+) -> String {
+    let begin = if path.contains('?') { '&' } else { '?' };
+    let by = match &request.operation {
+        Some(operation) => format!("operation={operation}"),
+        None => format!("at={}", origin.unwrap_or("first")),
+    };
+    let others = (2_u64..).map(|n| format!("{path}{begin}{by}-{n}"));
+    let candidates = [path.clone(), format!("{path}{begin}{by}")];
+    let method = &request.method;
+    let mut free = (candidates.into_iter().chain(others))
+        .filter(|path| taken.insert(format!("{method} {path}")));
+    free.next().unwrap_or_default()
+}
+
 /// The origins: that of the first request, then the others, those with most requests first.
 fn origins_by_requests(seen: &[Seen]) -> Vec<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -148,19 +211,19 @@ fn share_connections(seen: &[Seen], one: &str, other: &str) -> bool {
 }
 
 /// The path without what differs between requests of one kind.
-struct Template {
+struct PathTemplate {
     path: String,
     /// The names of the query's parameters.
     query: Vec<String>,
 }
 
-impl std::fmt::Display for Template {
+impl std::fmt::Display for PathTemplate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}?{}", self.path, self.query.join("&"))
     }
 }
 
-impl Template {
+impl PathTemplate {
     /// The template's path with the query of this request.
     fn path_with_query(&self, request: &Seen) -> String {
         match request.path.split_once('?') {
@@ -170,7 +233,7 @@ impl Template {
     }
 }
 
-fn template(request: &Seen) -> Template {
+fn template(request: &Seen) -> PathTemplate {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let path = match file.rsplit_once('.') {
@@ -186,7 +249,7 @@ fn template(request: &Seen) -> Template {
         None if part.bytes().all(|b| b == b'x') => "x".to_owned(),
         None => part.to_owned(),
     };
-    Template {
+    PathTemplate {
         path,
         query: query.split('&').map(name).collect(),
     }
@@ -198,22 +261,17 @@ fn is_extension(text: &str) -> bool {
 
 /// The last word of the path, with as much before it as makes it unique.
 fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
-    let path = request.path.split('?').next().unwrap_or_default();
-    let is_word = |part: &&str| part.chars().any(|c| c.is_ascii_alphabetic());
-    let words: Vec<String> = match template(request)
-        .path
-        .split('/')
-        .filter(is_word)
-        .collect::<Vec<_>>()
-    {
-        words if words.is_empty() => vec!["root".to_owned()],
-        words => words
-            .into_iter()
-            .map(slug)
-            .filter(|word| !word.is_empty())
-            .collect(),
+    let path = template(request).path;
+    let is_word = |part: &String| part.chars().any(|c| c.is_ascii_alphabetic());
+    let parts = path.split('/').map(decoded).filter(is_word);
+    let mut words: Vec<String> = parts.map(|part| slug(&part)).collect();
+    words.extend(request.operation.clone());
+    let last = match words.last() {
+        Some(word) => word.clone(),
+        None if path == "/" => "root".to_owned(),
+        // In another script than names have here.
+        None => "other".to_owned(),
     };
-    let last = words.last().map_or_else(|| slug(path), Clone::clone);
     let method = request.method.as_str().to_ascii_lowercase();
     let candidates = [
         last.clone(),
@@ -226,7 +284,7 @@ fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
         .into_iter()
         .map(short)
         .find(|name| !name.is_empty() && !taken.contains(name));
-    free.unwrap_or_else(|| unique(&method, taken))
+    free.unwrap_or_else(|| unique(&last, taken))
 }
 
 fn unique(name: &str, taken: &BTreeSet<String>) -> String {

@@ -18,14 +18,17 @@
 #![forbid(unsafe_code)]
 
 mod curl;
+mod graphql;
 mod group;
 mod har;
+mod held;
 mod json;
 mod notes;
 mod private;
 mod seen;
 mod slug;
 mod text;
+mod url;
 mod workload;
 
 pub use curl::CurlError;
@@ -96,6 +99,14 @@ pub fn from_har(har: &[u8], options: &Options<'_>) -> Result<Written, HarError> 
     text::study("a HAR", &seen, options, notes).map_err(HarError::NoRequest)
 }
 
+/// Returns a study for a server of the user's own, `https://HOST:PORT`, with the requests of a HAR that went to
+/// it. Their values are kept, since that server would answer no others.
+pub fn from_har_to(server: &str, har: &[u8], options: &Options<'_>) -> Result<Written, HarError> {
+    let mut notes = Notes::default();
+    let seen = har::read(har, true, &mut notes)?;
+    text::study_of_server(server, "a HAR", seen, options, notes).map_err(HarError::NoRequest)
+}
+
 /// Returns a study with the request of a `curl` command, as browsers write it with "copy as cURL".
 /// `read` returns the content of a file that the command names.
 pub fn from_curl(
@@ -108,5 +119,20 @@ pub fn from_curl(
     // The first on a connection, and others on the open one.
     let seen = vec![seen; CURL_REQUESTS];
     text::study("a curl command", &seen, options, notes)
+        .map_err(|reasons| CurlError::Request(reasons.join("; ")))
+}
+
+/// Returns a study for a server of the user's own, `https://HOST:PORT`, with the request of a `curl` command
+/// to it, whose values are kept.
+pub fn from_curl_to(
+    server: &str,
+    command: &str,
+    options: &Options<'_>,
+    read: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<Written, CurlError> {
+    let mut notes = Notes::default();
+    let seen = curl::read(command, true, read, &mut notes)?;
+    let seen = vec![seen; CURL_REQUESTS];
+    text::study_of_server(server, "a curl command", seen, options, notes)
         .map_err(|reasons| CurlError::Request(reasons.join("; ")))
 }

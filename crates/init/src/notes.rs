@@ -9,6 +9,8 @@ enum Done {
     LeftOut,
     Replaced,
     Remark,
+    /// A remark that begins with how often.
+    Counted,
 }
 
 impl Notes {
@@ -27,14 +29,19 @@ impl Notes {
         self.add(Done::Remark, what.into());
     }
 
+    /// The same of several things, e.g. `recorded response` and `had status 404`.
+    pub(crate) fn counted(&mut self, thing: &str, what: impl std::fmt::Display) {
+        self.add(Done::Counted, format!("{thing}\n{what}"));
+    }
+
     fn add(&mut self, done: Done, what: String) {
         *self.0.entry((done, what)).or_default() += 1;
     }
 
     /// Returns a line for each kind.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |((done, what), times): (&(Done, String), &u64)| {
-            let times = match times {
+        let line = |((done, what), n): (&(Done, String), &u64)| {
+            let times = match n {
                 1 => String::new(),
                 n => format!(" ({n} times)"),
             };
@@ -42,6 +49,11 @@ impl Notes {
                 Done::LeftOut => format!("left out: {what}{times}"),
                 Done::Replaced => format!("replaced: {what}{times}"),
                 Done::Remark => format!("note: {what}{times}"),
+                Done::Counted => {
+                    let (thing, what) = what.split_once('\n').unwrap_or((what, ""));
+                    let plural = if *n == 1 { "" } else { "s" };
+                    format!("note: {n} {thing}{plural} {what}")
+                }
             }
         };
         self.0.iter().map(line).collect()

@@ -1,9 +1,8 @@
 //! What should not leave the user's machine, and what stands in its place.
 
-use http::Uri;
-
 use crate::json;
 use crate::notes::Notes;
+use crate::url::{Url, decoded};
 
 /// Fields that a client or the lab sets by itself, and those of one connection or one part of a body.
 const SET_BY_CLIENTS: &[&str] = &[
@@ -74,14 +73,15 @@ const ROUTES: &[&str] = &[
 
 /// Returns the path with stand-ins for numbers, UUIDs, tokens and addresses, so that requests of one
 /// template get one path, and with stand-ins of the same length for the values of the query.
-pub(crate) fn path(uri: &Uri, notes: &mut Notes) -> String {
-    let segments = uri.path().split('/').map(|s| stand_in(s).unwrap_or(s));
-    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"));
+pub(crate) fn path(url: &Url, notes: &mut Notes) -> String {
+    let segments = url.path.split('/');
+    let segments = segments.map(|s| stand_in(&decoded(s)).unwrap_or(s));
+    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"), |_| "x".to_owned());
     if ROUTES.iter().any(|route| path.starts_with(route)) {
         path.insert_str(0, "/app");
         notes.replaced(format!("a path that is the lab's own, by {path}"));
     }
-    if let Some(query) = uri.query() {
+    if let Some(query) = &url.query {
         let parts: Vec<String> = query
             .split('&')
             .map(|part| query_part(part, notes))
@@ -98,22 +98,66 @@ pub(crate) fn path(uri: &Uri, notes: &mut Notes) -> String {
     path
 }
 
-/// A path with only what one may have (RFC 3986 section 3.3): x for anything else.
-fn origin_form(path: &str) -> String {
-    let bytes = path.as_bytes();
-    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    let plain = |(at, b): (usize, &u8)| match b {
-        b'%' if is_hex(at + 1) && is_hex(at + 2) => '%',
-        b if b.is_ascii_alphanumeric() || b"-._~!$&()*+,;=:@/".contains(b) => char::from(*b),
-        _ => 'x',
+/// Returns path and query as they were, but for values of the query that are credentials by their names.
+pub(crate) fn kept_path(url: &Url, notes: &mut Notes) -> Result<String, &'static str> {
+    let escaped = |b: u8| format!("%{b:02X}");
+    // Clients resolve these parts before they send a request.
+    let no_dots = |part| {
+        if matches!(part, "." | "..") {
+            "x"
+        } else {
+            part
+        }
     };
-    let mut plain: String = bytes.iter().enumerate().map(plain).collect();
-    plain.insert(0, '/');
+    let segments = url.path.split('/').map(no_dots);
+    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"), escaped);
+    if ROUTES.iter().any(|route| path.starts_with(route)) {
+        notes.remark(format!(
+            "{path} is a path of the lab's own server: only a server of your own can answer it (--server)"
+        ));
+    }
+    if let Some(query) = &url.query {
+        let kept = |part: &str| match part.split_once('=') {
+            Some((name, value)) if is_credential(&name.to_ascii_lowercase()) => {
+                notes.left_out(format!("the value of `{name}` in the query of a URL"));
+                format!("{name}={}", "x".repeat(value.len()))
+            }
+            _ => part.to_owned(),
+        };
+        let parts: Vec<String> = query.split('&').map(kept).collect();
+        path = format!(
+            "{path}?{}",
+            allowed(&parts.join("&"), escaped).replace("//", "%2F%2F")
+        );
+    }
+    match path.len() > MAX_PATH_BYTES {
+        true => Err("its URL is too long for a study"),
+        false => Ok(path),
+    }
+}
+
+/// A path with only what one may have (RFC 3986 section 3.3), and what `other` gives for any other byte.
+fn origin_form(path: &str, other: impl Fn(u8) -> String) -> String {
+    let mut plain = format!("/{}", allowed(path, other));
     // Some servers and clients make one slash of two.
     while plain.contains("//") {
         plain = plain.replace("//", "/");
     }
     plain
+}
+
+/// A text with what `other` gives for each byte that neither a path nor a query may have.
+fn allowed(text: &str, other: impl Fn(u8) -> String) -> String {
+    let bytes = text.as_bytes();
+    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let plain = |(at, b): (usize, &u8)| match b {
+        b'%' if is_hex(at + 1) && is_hex(at + 2) => "%".to_owned(),
+        b if b.is_ascii_alphanumeric() || b"-._~!$&()*+,;=:@/".contains(b) => {
+            char::from(*b).to_string()
+        }
+        b => other(*b),
+    };
+    bytes.iter().enumerate().map(plain).collect()
 }
 
 /// What stands for a part of a path that differs from request to request or from user to user.
@@ -137,7 +181,7 @@ fn stand_in(segment: &str) -> Option<&'static str> {
         Some("1")
     } else if is_uuid() {
         Some("00000000-0000-4000-8000-000000000000")
-    } else if segment.contains('@') || segment.to_ascii_lowercase().contains("%40") {
+    } else if segment.contains('@') {
         Some("someone")
     } else if is_token() {
         Some("token")
@@ -185,7 +229,7 @@ pub(crate) fn headers(
         let bytes = name.len() + value.len();
         if !is_name || bytes > left_bytes {
             notes.left_out("a header field that is too long, or whose name is not valid");
-        } else if CREDENTIALS.iter().any(|part| name.contains(part)) {
+        } else if is_credential(&name) {
             notes.left_out(format!("the header field {name}"));
         } else if kept.iter().any(|(known, _)| *known == name) {
             notes.left_out(format!("a second header field {name}"));
@@ -210,6 +254,11 @@ pub(crate) fn headers(
     kept
 }
 
+/// Whether a name in lower case is that of a credential.
+fn is_credential(name: &str) -> bool {
+    CREDENTIALS.iter().any(|part| name.contains(part))
+}
+
 /// Returns the text if it is JSON, with its values replaced unless they are to be kept.
 pub(crate) fn json(text: &str, keep_values: bool, notes: &mut Notes) -> Option<String> {
     if text.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
@@ -227,7 +276,32 @@ mod tests {
     use super::*;
 
     fn plain_path(url: &str) -> String {
-        path(&url.parse().unwrap(), &mut Notes::default())
+        path(&Url::parse(url).unwrap(), &mut Notes::default())
+    }
+
+    #[test]
+    fn kept_paths_are_as_they_were_without_credentials() {
+        for (url, kept) in [
+            (
+                "https://a.example/orders/17?page=2&q=a b",
+                "/orders/17?page=2&q=a%20b",
+            ),
+            (
+                "https://a.example/a?access_token=abc&ids[]=1",
+                "/a?access_token=xxx&ids%5B%5D=1",
+            ),
+            (
+                "https://a.example//a/../b'?next=https://b",
+                "/a/x/b%27?next=https:%2F%2Fb",
+            ),
+            ("https://a.example/health", "/health"),
+            ("https://a.example/l%C3%A4den/\u{e4}", "/l%C3%A4den/%C3%A4"),
+        ] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(kept_path(&url, &mut Notes::default()).unwrap(), kept);
+        }
+        let long = Url::parse(&format!("https://a.example/{}", "a".repeat(2000))).unwrap();
+        assert!(kept_path(&long, &mut Notes::default()).is_err());
     }
 
     #[test]

@@ -1,10 +1,11 @@
-use http::{Method, Uri};
+use http::Method;
 
 use crate::notes::Notes;
-use crate::private;
+use crate::url::Url;
+use crate::{graphql, private};
 
 /// One request as it was seen, without what is private.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// After the first request.
     pub(crate) start_ns: u64,
@@ -12,11 +13,17 @@ pub(crate) struct Seen {
     pub(crate) end_ns: u64,
     /// Scheme, host and port.
     pub(crate) origin: String,
+    /// Whether it went without TLS.
+    pub(crate) is_plaintext: bool,
     /// Which connection it used, where that is known.
     pub(crate) connection: Option<String>,
     pub(crate) method: Method,
-    /// With the query.
+    /// With the query, and stand-ins for values in both.
     pub(crate) path: String,
+    /// Path and query as they were; none if their values are not to be kept.
+    pub(crate) kept_path: Option<String>,
+    /// What it asks for in GraphQL.
+    pub(crate) operation: Option<String>,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) request: Body,
@@ -31,6 +38,8 @@ pub(crate) struct Body {
     pub(crate) content_type: Option<String>,
     /// The text, if it is JSON that was seen whole.
     pub(crate) json: Option<String>,
+    /// Any other text that was seen whole, if it is to be kept.
+    pub(crate) text: Option<String>,
 }
 
 /// A request's line and header fields as they were found.
@@ -38,19 +47,16 @@ pub(crate) struct Head<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a str,
     pub(crate) headers: Vec<(&'a str, &'a str)>,
-}
-
-/// What the study says of a [`Head`].
-pub(crate) struct PlainHead {
-    pub(crate) method: Method,
-    pub(crate) origin: String,
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
+    /// Of its body.
+    pub(crate) content_type: Option<&'a str>,
+    /// Its body, where that is known and is text.
+    pub(crate) body: Option<&'a str>,
 }
 
 impl Head<'_> {
-    /// Checks the head and takes out what is private. Fails with the reason why no study can send it.
-    pub(crate) fn plain(self, keep_values: bool, notes: &mut Notes) -> Result<PlainHead, String> {
+    /// Checks the head and takes out what is private. Fails with the reason why no study can send it. Leaves
+    /// times and bodies to the caller.
+    pub(crate) fn plain(self, keep_values: bool, notes: &mut Notes) -> Result<Seen, String> {
         const METHODS: [Method; 5] = [
             Method::GET,
             Method::POST,
@@ -61,19 +67,39 @@ impl Head<'_> {
         let method = (METHODS.into_iter())
             .find(|known| known.as_str().eq_ignore_ascii_case(self.method))
             .ok_or("its method is none of GET, POST, PUT, PATCH and DELETE")?;
-        let uri: Uri = (self.url.parse()).map_err(|_| "its URL cannot be parsed")?;
-        let (Some(scheme @ ("http" | "https")), Some(authority)) =
-            (uri.scheme_str(), uri.authority())
-        else {
-            return Err("its URL is not one of http or https".to_owned());
+        if self.content_type.is_some_and(is_grpc_type) {
+            return Err(
+                "it is one of gRPC, which frames its messages itself; write a step for an arm with protocol \
+                 = \"grpc\""
+                    .to_owned(),
+            );
+        }
+        let url = Url::parse(self.url)?;
+        let kept_path = match keep_values {
+            true => Some(private::kept_path(&url, notes)?),
+            false => None,
         };
-        let default_port = if scheme == "https" { 443 } else { 80 };
-        let port = authority.port_u16().unwrap_or(default_port);
-        Ok(PlainHead {
-            method,
-            origin: format!("{scheme}://{}:{port}", authority.host()),
-            path: private::path(&uri, notes),
+        // What is kept is not replaced, and not said to be.
+        let mut unsaid = Notes::default();
+        let of_path = if keep_values {
+            &mut unsaid
+        } else {
+            &mut *notes
+        };
+        Ok(Seen {
+            operation: graphql::operation(
+                &method,
+                &url.path,
+                url.query.as_deref(),
+                self.body.unwrap_or_default(),
+            ),
+            path: private::path(&url, of_path),
+            kept_path,
             headers: private::headers(&self.headers, keep_values, notes),
+            method,
+            is_plaintext: url.is_plaintext,
+            origin: url.origin,
+            ..Seen::default()
         })
     }
 }
@@ -88,12 +114,19 @@ impl Body {
     ) -> Body {
         let content_type = content_type.and_then(essence);
         let is_json = (content_type.as_deref()).is_none_or(is_json_type);
+        let json = match is_json {
+            true => private::json(text, keep_values, notes),
+            false => None,
+        };
+        // The content type lacks the boundary of its parts.
+        let is_multipart = content_type
+            .as_deref()
+            .is_some_and(|t| t.starts_with("multipart/"));
+        let is_kept = keep_values && json.is_none() && !is_multipart;
         Body {
             bytes: text.len() as u64,
-            json: match is_json {
-                true => private::json(text, keep_values, notes),
-                false => None,
-            },
+            text: is_kept.then(|| text.to_owned()),
+            json,
             content_type,
         }
     }
@@ -103,7 +136,7 @@ impl Body {
         Body {
             bytes,
             content_type: content_type.and_then(essence),
-            json: None,
+            ..Body::default()
         }
     }
 }
@@ -113,6 +146,13 @@ fn essence(content_type: &str) -> Option<String> {
     let essence = content_type.split(';').next()?.trim().to_ascii_lowercase();
     let valid = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+/".contains(c);
     (essence.contains('/') && essence.len() <= 127 && essence.chars().all(valid)).then_some(essence)
+}
+
+/// Whether a content type is gRPC's. That of gRPC-Web, which is plain HTTP, is not.
+fn is_grpc_type(content_type: &str) -> bool {
+    let essence = essence(content_type).unwrap_or_default();
+    let rest = essence.strip_prefix("application/grpc");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
 }
 
 pub(crate) fn is_json_type(essence: &str) -> bool {

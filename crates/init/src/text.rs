@@ -23,6 +23,41 @@ pub(crate) fn study(
     from: &str,
     seen: &[Seen],
     options: &Options<'_>,
+    notes: Notes,
+) -> Result<Written, Vec<String>> {
+    written(from, seen, None, options, notes)
+}
+
+/// The study of those requests that went to this server, for a run against it.
+pub(crate) fn study_of_server(
+    server: &str,
+    from: &str,
+    mut seen: Vec<Seen>,
+    options: &Options<'_>,
+    mut notes: Notes,
+) -> Result<Written, Vec<String>> {
+    seen.retain(|request| {
+        let is_there = request.origin == server;
+        if !is_there {
+            notes.left_out(format!("a request to {}", request.origin));
+        }
+        is_there
+    });
+    if seen.is_empty() {
+        return Err(notes.lines());
+    }
+    notes.remark(
+        "credentials were left out: add those that your server asks for, e.g. headers = { authorization = \
+         \"Bearer ...\" }",
+    );
+    written(from, &seen, Some(server), options, notes)
+}
+
+fn written(
+    from: &str,
+    seen: &[Seen],
+    server: Option<&str>,
+    options: &Options<'_>,
     mut notes: Notes,
 ) -> Result<Written, Vec<String>> {
     let Grouped {
@@ -42,11 +77,12 @@ pub(crate) fn study(
         plural(groups.len() as u64)
     );
     let mut study = head(options.name, &about, options.arms);
-    study += &origins_table(&origins);
+    study += &server.map_or_else(|| origins_table(&origins), server_table);
     study += "\n# What the app does, in order. Requests that overlapped are made all at once.\n";
     let mut writer = Writer {
         groups: &groups,
         folder: options.folder,
+        has_responses: server.is_none(),
         files: Vec::new(),
         explained: vec![false; groups.len()],
     };
@@ -102,10 +138,20 @@ fn origins_table(origins: &[Origin]) -> String {
     text
 }
 
+fn server_table(url: &str) -> String {
+    format!(
+        "\n# Your own server. Its responses are what they are: the study says nothing of them.\n\
+         [server]\nurl = {}\n",
+        string(url)
+    )
+}
+
 /// Writes steps, and a payload file for each body that is JSON.
 struct Writer<'a> {
     groups: &'a [Group<'a>],
     folder: Option<&'a str>,
+    /// Whether the study says what the server answers.
+    has_responses: bool,
     files: Vec<(String, String)>,
     /// Whether a group's comment has been written.
     explained: Vec<bool>,
@@ -185,14 +231,16 @@ impl Writer<'_> {
             &typical.request,
             bytes,
         ));
-        let bytes = group.response_bytes;
-        pairs.extend(self.body(
-            &group.name,
-            "response",
-            "response_type",
-            &typical.response,
-            bytes,
-        ));
+        if self.has_responses {
+            let bytes = group.response_bytes;
+            pairs.extend(self.body(
+                &group.name,
+                "response",
+                "response_type",
+                &typical.response,
+                bytes,
+            ));
+        }
         if times > 1 {
             pairs.push(format!("times = {times}"));
         }
@@ -213,15 +261,21 @@ impl Writer<'_> {
         let content_type = body.content_type.as_deref();
         let is_plain_json = content_type.is_none_or(|t| t == "application/json");
         let pair_of_type = |t: &str| format!("{type_key} = {}", string(t));
-        match (self.folder, &body.json) {
-            (Some(folder), Some(json)) => {
-                let file = format!("{folder}/{group}-{what}.json");
+        let of_file = match (&body.json, &body.text) {
+            (Some(json), _) => Some(("json", json, content_type.filter(|_| !is_plain_json))),
+            (None, Some(text)) => Some(("txt", text, content_type.or(Some("text/plain")))),
+            (None, None) => None,
+        };
+        match (self.folder, of_file) {
+            (Some(folder), Some((extension, content, content_type))) => {
+                let file = format!("{folder}/{group}-{what}.{extension}");
                 let pair = format!("{what} = {}", string(&file));
                 if !self.files.iter().any(|(known, _)| *known == file) {
-                    self.files.push((file, json.clone()));
+                    self.files.push((file, content.clone()));
                 }
-                let of_type = content_type.filter(|_| !is_plain_json).map(pair_of_type);
-                std::iter::once(pair).chain(of_type).collect()
+                std::iter::once(pair)
+                    .chain(content_type.map(pair_of_type))
+                    .collect()
             }
             _ => {
                 let json = body.json.as_ref().map(|_| "application/json");

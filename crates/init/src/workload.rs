@@ -67,11 +67,10 @@ fn pauses(batches: &[Vec<(&Seen, usize)>], notes: &mut Notes) -> Vec<u64> {
     if seen_ns > PAUSES_NS {
         let longest = longest_pause_ns(&pauses);
         notes.remark(format!(
-            "the user's pauses of {:.1} s in all would make each cell as long; they are cut to at most \
-             {:.1} s each, {} s in all",
+            "think time totals {:.1} s; cut to {} s (at most {:.1} s each) to keep cells short",
             seen_ns as f64 / 1e9,
+            PAUSES_NS / 1_000_000_000,
             longest as f64 / 1e9,
-            PAUSES_NS / 1_000_000_000
         ));
         for ns in &mut pauses {
             *ns = longest.min(*ns);
@@ -115,22 +114,13 @@ fn overlapping<'a>(seen: &'a [Seen], group_of: &[Option<usize>]) -> Vec<Vec<(&'a
 
 #[cfg(test)]
 mod tests {
-    use http::Method;
-
     use super::*;
-    use crate::seen::Body;
 
     fn seen(start_ms: u64, end_ms: u64) -> Seen {
         Seen {
             start_ns: start_ms * 1_000_000,
             end_ns: end_ms * 1_000_000,
-            origin: String::new(),
-            connection: None,
-            method: Method::GET,
-            path: "/".to_owned(),
-            headers: Vec::new(),
-            request: Body::default(),
-            response: Body::default(),
+            ..Seen::default()
         }
     }
 

@@ -1,12 +1,12 @@
 //! `commute init`: writes a study to begin with.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use init::{Arms, Options, Written};
-use lab::{Lab, Shard};
+use lab::{Lab, ServerUrl, Shard};
 
 use crate::verb::run::QUICK_BLOCKS;
 use crate::{exit, out};
@@ -14,13 +14,15 @@ use crate::{exit, out};
 /// The longest body that a curl command may name.
 const MAX_BODY_BYTES: u64 = 32 << 20;
 
-/// Write a study to begin with: a commented one, or one of your app's own requests
+/// Create a study: a template, or one from your app's requests
 ///
 /// Takes a HAR, or the request of a curl command, and writes a study beside the bodies that it
-/// sends and receives. Credentials (cookies, authorization, keys, tokens) and values in URLs are
-/// left out. Values in JSON bodies and in other header fields are replaced by others of the same
-/// length. What was left out, replaced or assumed is listed on standard error: read it, and the
-/// files, before you pass them on. Existing files are never overwritten.
+/// sends and receives. Credentials (cookies, authorization, keys, tokens) are left out. Values in
+/// URLs, in JSON bodies and in other header fields are replaced by others of the same length. What
+/// was left out, replaced or assumed is listed on standard error: read it, and the files, before
+/// you pass them on. Existing files are never overwritten.
+///
+/// With --server the study is for your own server, and its requests keep their values.
 ///
 /// The study compares OkHttp and Cronet if both are installed (`commute stacks install jvm cronet`),
 /// otherwise the client libraries that this command carries.
@@ -29,17 +31,22 @@ const MAX_BODY_BYTES: u64 = 32 << 20;
     commute init                                study.toml, a commented study to change by hand\n  \
     commute init --har app.har --out app.toml   the requests of a recording, bodies in app/\n  \
     commute init --curl 'curl https://app.example/orders'\n  \
+    commute init --har app.har --server https://api.app.example   to run against your own server\n  \
     commute init --har app.har --out -          to standard output, bodies as sizes only")]
 pub(crate) struct Args {
-    /// Take the requests of a HAR file, as browsers and proxies save them
+    /// Take the requests of a HAR file, as browsers and proxies save them; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "curl")]
     har: Option<PathBuf>,
     /// Take the request of a curl command, as browsers copy it ("copy as cURL (bash)")
     #[arg(long, value_name = "COMMAND")]
     curl: Option<String>,
-    /// Keep the values in JSON bodies and header fields, though not those of credentials
+    /// Keep the values in URLs, bodies and header fields, except credentials
     #[arg(long)]
     keep_values: bool,
+    /// Take only the requests to this server of yours, e.g. `https://api.app.example`, and write a
+    /// study that runs against it
+    #[arg(long, value_name = "URL", value_parser = clap::value_parser!(ServerUrl))]
+    server: Option<ServerUrl>,
     /// The study to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
@@ -123,12 +130,25 @@ fn tell_time(lab: &Lab, study: &Path) -> anyhow::Result<()> {
 }
 
 fn write(args: &Args, options: &Options<'_>) -> anyhow::Result<Written> {
+    let server = args.server.as_ref().map(ServerUrl::to_string);
     if let Some(file) = &args.har {
         let har = read(file, init::MAX_HAR_BYTES)?;
-        init::from_har(&har, options).with_context(|| file.display().to_string())
+        let written = match &server {
+            Some(server) => init::from_har_to(server, &har, options),
+            None => init::from_har(&har, options),
+        };
+        written.with_context(|| file.display().to_string())
     } else if let Some(command) = &args.curl {
         let body = |file: &str| read(Path::new(file), MAX_BODY_BYTES).map_err(|e| format!("{e:#}"));
-        init::from_curl(command, options, &body).map_err(|e| exit::usage(format!("--curl: {e}")))
+        let written = match &server {
+            Some(server) => init::from_curl_to(server, command, options, &body),
+            None => init::from_curl(command, options, &body),
+        };
+        written.map_err(|e| exit::usage(format!("--curl: {e}")))
+    } else if server.is_some() {
+        Err(exit::usage(
+            "--server: name the requests, too, by --har or --curl",
+        ))
     } else {
         Ok(Written {
             study: init::template(options.name, options.arms),
@@ -169,13 +189,18 @@ fn save(written: &Written, study: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file, or standard input for `-`, of at most so many bytes.
 fn read(file: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     let cannot = |e| exit::file_error(format!("cannot read {}", file.display()), e);
     let mut bytes = Vec::new();
-    let opened = File::open(file).map_err(cannot)?;
-    let mut bounded = opened.take(most + 1);
-    bounded.read_to_end(&mut bytes).map_err(cannot)?;
+    let opened: Box<dyn Read> = match file.as_os_str() == "-" {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(File::open(file).map_err(cannot)?),
+    };
+    opened
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
     anyhow::ensure!(
         bytes.len() as u64 <= most,
         "{} is longer than {} MiB",

@@ -30,6 +30,11 @@ pub enum CurlError {
         /// The second, or what follows the first.
         second: String,
     },
+    /// Its URL is a pattern.
+    #[error(
+        "curl makes several requests of {0} in the URL; give the URL of one, or --globoff if that is part of it"
+    )]
+    Glob(String),
     /// An option is not known, or cannot be taken over.
     #[error("curl's option {0} cannot be taken over; leave it out")]
     Option(String),
@@ -61,6 +66,8 @@ struct Command {
     data: Vec<Vec<u8>>,
     is_json: bool,
     data_in_query: bool,
+    /// Braces and brackets in the URL are part of it.
+    globoff: bool,
 }
 
 /// Reads a command.
@@ -137,6 +144,7 @@ impl Command {
     fn flag(&mut self, option: &str) -> bool {
         match option {
             "-G" | "--get" => self.data_in_query = true,
+            "-g" | "--globoff" => self.globoff = true,
             other => return IGNORED_FLAGS.contains(&other),
         }
         true
@@ -203,6 +211,11 @@ impl Command {
         if !url.contains("://") {
             url.insert_str(0, "http://");
         }
+        if !self.globoff
+            && let Some(pattern) = glob(&url)
+        {
+            return Err(CurlError::Glob(pattern.to_owned()));
+        }
         // `--json` is data without a separator.
         let separator: &[u8] = if self.is_json { b"" } else { b"&" };
         let mut data = (!self.data.is_empty()).then(|| self.data.join(separator));
@@ -238,6 +251,10 @@ impl Command {
             method: self.method.as_deref().unwrap_or(by_default),
             url: &url,
             headers,
+            content_type: data.is_some().then_some(media_type).flatten(),
+            body: data
+                .as_deref()
+                .and_then(|data| std::str::from_utf8(data).ok()),
         };
         let refuse =
             |reason| CurlError::Request(format!("no study can send the request: {reason}"));
@@ -254,166 +271,26 @@ impl Command {
             None => Body::default(),
         };
         notes.remark(format!(
-            "the command does not tell the response; {ASSUMED_RESPONSE_BYTES} bytes of JSON are assumed: \
+            "the command does not show the response; {ASSUMED_RESPONSE_BYTES} bytes of JSON are assumed: \
              change `response_bytes`"
         ));
         Ok(Seen {
-            start_ns: 0,
-            end_ns: 0,
-            origin: head.origin,
-            connection: None,
-            method: head.method,
-            path: head.path,
-            headers: head.headers,
             request,
             response: Body::of_bytes(ASSUMED_RESPONSE_BYTES, Some("application/json")),
+            ..head
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn parse(command: &str) -> Result<Seen, CurlError> {
-        let file = |name: &str| match name {
-            "body.json" => Ok(b"{\"a\":\n1}".to_vec()),
-            _ => Err("there is no such file".to_owned()),
-        };
-        read(command, true, &file, &mut Notes::default())
-    }
-
-    #[test]
-    fn a_command_of_a_browser_is_read() {
-        let seen = parse(
-            "curl 'https://app.example/v1/orders?page=2' \\\n  -H 'accept: application/json' \\\n  \
-             -H 'content-type: application/json; charset=utf-8' \\\n  -b 'id=1' \\\n  \
-             --data-raw $'{\"note\":\"it\\'s\\u0021\\\\n\"}' --compressed",
-        )
-        .unwrap();
-        assert_eq!(
-            (seen.method.as_str(), seen.path.as_str()),
-            ("POST", "/v1/orders?page=x")
-        );
-        assert_eq!(seen.origin, "https://app.example:443");
-        assert_eq!(
-            seen.headers,
-            [("accept".to_owned(), "application/json".to_owned())]
-        );
-        assert_eq!(
-            seen.request.content_type.as_deref(),
-            Some("application/json")
-        );
-        let body = r#"{"note":"it's!\n"}"#;
-        assert_eq!(seen.request.json.as_deref(), Some(body));
-        assert_eq!(seen.request.bytes, body.len() as u64);
-    }
-
-    #[test]
-    fn methods_and_bodies_follow_curl() {
-        for (command, method, path, bytes) in [
-            ("app.example/a", "GET", "/a", 0),
-            (
-                "curl -sSXPUT -d a=1 -db=2 http://app.example",
-                "PUT",
-                "/",
-                7,
-            ),
-            (
-                "curl --request=DELETE --url http://app.example/x",
-                "DELETE",
-                "/x",
-                0,
-            ),
-            (
-                "curl -G -d q=abc http://app.example/x",
-                "GET",
-                "/x?q=xxx",
-                0,
-            ),
-            ("curl -d @body.json http://app.example/x", "POST", "/x", 7),
-            (
-                "curl --data-binary @body.json http://app.example/x",
-                "POST",
-                "/x",
-                8,
-            ),
-            (
-                "curl --json @body.json http://app.example/x",
-                "POST",
-                "/x",
-                8,
-            ),
-        ] {
-            let seen = parse(command).unwrap_or_else(|e| panic!("{command}: {e}"));
-            let got = (seen.method.as_str(), seen.path.as_str(), seen.request.bytes);
-            assert_eq!(got, (method, path, bytes), "{command}");
-        }
-        let form = parse("curl -d a=1 http://app.example").unwrap().request;
-        assert_eq!(
-            (form.content_type.as_deref(), form.json),
-            (Some(FORM), None)
-        );
-        let json = parse("curl --json @body.json http://app.example").unwrap();
-        assert!(json.request.json.is_some());
-        assert_eq!(
-            json.headers,
-            [("accept".to_owned(), "application/json".to_owned())]
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_taken_over_is_named() {
-        for (command, error) in [
-            ("curl", "the command has no URL"),
-            ("curl 'http://a", "quotes do not match"),
-            ("curl $'http://a", "quotes do not match"),
-            (
-                "curl http://a http://b",
-                "more than one URL, http://a and http://b",
-            ),
-            (
-                "curl -F a=b http://a",
-                "curl's option -F cannot be taken over",
-            ),
-            (
-                "curl -sF a=b http://a",
-                "curl's option -F cannot be taken over",
-            ),
-            (
-                "curl --upload-file x http://a",
-                "curl's option --upload-file cannot",
-            ),
-            ("curl http://a -H", "curl's option -H needs a value"),
-            ("curl -d @none http://a", "-d @none: there is no such file"),
-            ("curl -I http://a", "curl's option -I cannot be taken over"),
-            ("curl -X BREW http://a", "its method is none of GET"),
-            ("curl ftp://a", "not one of http or https"),
-            ("curl 'http://a b'", "its URL cannot be parsed"),
-        ] {
-            let got = parse(command).unwrap_err().to_string();
-            assert!(got.contains(error), "{command}: {got}");
-        }
-    }
-
-    #[test]
-    fn credentials_are_left_out() {
-        let mut notes = Notes::default();
-        let command = "curl -u jo:secret -b id=1 -H 'Authorization: Bearer x' http://a";
-        let seen = read(command, true, &|_| Err(String::new()), &mut notes).unwrap();
-        assert_eq!(seen.headers, []);
-        let lines = notes.lines().join("\n");
-        for left_out in ["-u", "-b", "authorization"] {
-            assert!(lines.contains(left_out), "{lines}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_command_is_read_or_refused(command in "(curl )?[-$'\"\\\\ a-zHXd@:/.=\\n]{0,60}") {
-            drop(parse(&command));
-        }
-    }
+/// Returns the first pattern in a URL that curl would make several requests of. The brackets of an IPv6
+/// address are none.
+fn glob(url: &str) -> Option<&str> {
+    let after_host = url.find("://").map_or(0, |at| at + 3);
+    let after_host = after_host + url[after_host..].find(['/', '?']).unwrap_or(0);
+    let begin = after_host + url[after_host..].find(['{', '['])?;
+    let length = url[begin..].find(['}', ']']).map_or(1, |at| at + 1);
+    Some(&url[begin..begin + length])
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Recordings as programs really write them: with holes, streams, other scripts and too much of everything.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use init::{Arms, Options, Written, from_curl_to, from_har, from_har_to};
+use serde_json::{Value, json};
+
+const OPTIONS: Options<'_> = Options {
+    name: "app",
+    folder: Some("app"),
+    keep_values: false,
+    arms: Arms::BuiltIn,
+};
+
+/// A request that began so many ms after the first and was answered after 10 ms.
+fn entry(at_ms: u64, method: &str, url: &str, text: &str) -> Value {
+    let at = format!(
+        "2026-03-02T08:{:02}:{:02}.{:03}Z",
+        at_ms / 60_000,
+        at_ms / 1000 % 60,
+        at_ms % 1000
+    );
+    json!({
+        "startedDateTime": at,
+        "time": 10,
+        "request": {"method": method, "url": url, "headers": []},
+        "response": {
+            "status": 200,
+            "content": {"size": text.len(), "mimeType": "application/json", "text": text},
+        },
+    })
+}
+
+fn post(at_ms: u64, url: &str, mime_type: &str, body: &str, response: &str) -> Value {
+    let mut entry = entry(at_ms, "POST", url, response);
+    entry["request"]["postData"] = json!({"mimeType": mime_type, "text": body});
+    entry
+}
+
+fn har(entries: &[Value]) -> Vec<u8> {
+    json!({"log": {"entries": entries}})
+        .to_string()
+        .into_bytes()
+}
+
+fn study(entries: &[Value]) -> Written {
+    from_har(&har(entries), &OPTIONS).unwrap()
+}
+
+/// The steps as tables.
+fn steps(written: &Written) -> Vec<toml::Table> {
+    let study: toml::Table = written.study.parse().unwrap();
+    let steps = study["step"].as_array().unwrap();
+    steps
+        .iter()
+        .map(|step| step.as_table().unwrap().clone())
+        .collect()
+}
+
+/// The value of this key in each step that is one call.
+fn values(written: &Written, key: &str) -> Vec<String> {
+    let of = |step: &toml::Table| Some(step.get(key)?.as_str()?.to_owned());
+    steps(written).iter().filter_map(of).collect()
+}
+
+#[track_caller]
+fn assert_noted(written: &Written, note: &str) {
+    assert!(
+        written.notes.iter().any(|line| line.starts_with(note)),
+        "{note}: {:?}",
+        written.notes
+    );
+}
+
+#[test]
+fn what_is_missing_or_of_another_type_is_made_up() {
+    let mut holes = entry(0, "GET", "https://a.example/holes", "{}");
+    holes["time"] = Value::Null;
+    holes["request"]["bodySize"] = Value::Null;
+    holes["request"]["headers"] =
+        json!([{"name": "x-a", "value": 7}, {"name": "accept", "value": null}]);
+    holes["response"]["bodySize"] = json!("12");
+    holes["response"]["headers"] = Value::Null;
+    let written = study(&[holes]);
+    assert_eq!(values(&written, "call"), ["holes"]);
+    assert!(
+        written.study.contains("headers = { x-a = \"x\" }"),
+        "{}",
+        written.study
+    );
+}
+
+#[test]
+fn broken_entries_are_named_and_skipped() {
+    let good = entry(0, "GET", "https://a.example/good", "{}");
+    let mut no_response = good.clone();
+    no_response.as_object_mut().unwrap().remove("response");
+    let no_request = json!({"response": {}});
+    let written = study(&[no_request.clone(), good, no_response]);
+    assert_eq!(values(&written, "call"), ["good"]);
+    assert_noted(
+        &written,
+        "left out: entry 1 of the file: missing field `request`",
+    );
+    assert_noted(&written, "left out: a request: it has no response");
+
+    let all = from_har(&har(&vec![no_request; 5]), &OPTIONS)
+        .unwrap_err()
+        .to_string();
+    assert!(all.contains("entry 3 of the file"), "{all}");
+    assert!(all.contains("2 more entries of the file"), "{all}");
+}
+
+#[test]
+fn requests_without_a_time_follow_the_one_before() {
+    let mut timeless = entry(0, "GET", "https://a.example/b", "{}");
+    timeless.as_object_mut().unwrap().remove("startedDateTime");
+    let written = study(&[
+        entry(0, "GET", "https://a.example/a", "{}"),
+        timeless,
+        entry(50, "GET", "https://a.example/c", "{}"),
+    ]);
+    assert_eq!(values(&written, "call"), ["a", "b", "c"]);
+    assert_noted(
+        &written,
+        "note: a request without a time is taken to follow",
+    );
+}
+
+#[test]
+fn a_recording_of_nothing_says_so() {
+    let error = from_har(&har(&[]), &OPTIONS).unwrap_err().to_string();
+    assert_eq!(error, "it has no requests: record some before you save it");
+}
+
+/// Every later request overlaps with one that the server holds open, and would be in one parallel step.
+#[test]
+fn streams_of_events_and_long_polls_are_left_out() {
+    let mut events = entry(0, "GET", "https://a.example/events", "");
+    events["time"] = json!(60_000);
+    events["response"]["content"]["mimeType"] = json!("text/event-stream;charset=utf-8");
+    let mut poll = entry(100, "GET", "https://a.example/poll", "{}");
+    poll["time"] = json!(30_000);
+    let written = study(&[
+        events,
+        poll,
+        entry(1000, "GET", "https://a.example/a", "{}"),
+        entry(4000, "GET", "https://a.example/b", "{}"),
+    ]);
+    assert_eq!(values(&written, "call"), ["a", "b"]);
+    assert_noted(
+        &written,
+        "left out: a request: its response is a stream of events",
+    );
+    assert_noted(&written, "left out: a long poll");
+}
+
+#[test]
+fn grpc_is_left_out_and_grpc_web_is_not() {
+    let written = study(&[
+        post(
+            0,
+            "https://a.example/shop.Cart/Add",
+            "application/grpc+proto",
+            "x",
+            "{}",
+        ),
+        post(
+            50,
+            "https://a.example/shop.Cart/Get",
+            "application/grpc-web+proto",
+            "x",
+            "{}",
+        ),
+    ]);
+    assert_eq!(values(&written, "call"), ["get"]);
+    assert_noted(&written, "left out: a request: it is one of gRPC");
+}
+
+#[test]
+fn plaintext_is_said_to_become_tls() {
+    let written = study(&[entry(0, "GET", "http://a.example/a", "{}")]);
+    assert_noted(&written, "note: requests to http://a.example:80 had no TLS");
+}
+
+#[test]
+fn other_scripts_are_sent_as_clients_do() {
+    let written = study(&[
+        entry(0, "GET", "https://bücher.example/läden/a b?q=ü", "{}"),
+        entry(50, "GET", "https://bücher.example/สวัสดี", "{}"),
+        entry(90, "GET", "https://bücher.example/商品", "{}"),
+    ]);
+    assert_eq!(
+        values(&written, "path"),
+        [
+            "/l%C3%A4den/a%20b?q=xxxxxx",
+            "/%E0%B8%AA%E0%B8%A7%E0%B8%B1%E0%B8%AA%E0%B8%94%E0%B8%B5",
+            "/%E5%95%86%E5%93%81",
+        ]
+    );
+    assert_eq!(values(&written, "call"), ["a-b", "other", "get-other"]);
+}
+
+#[test]
+fn operations_of_graphql_are_groups_of_their_own() {
+    let of = |at_ms, operation: &str, response: &str| {
+        let body = json!({"operationName": operation, "query": "query X { x }"}).to_string();
+        post(
+            at_ms,
+            "https://a.example/graphql",
+            "application/json",
+            &body,
+            response,
+        )
+    };
+    let written = study(&[
+        of(0, "GetCart", "{\"cart\": 1}"),
+        of(50, "GetUser", "{\"user\": {}}"),
+        of(90, "GetCart", "{\"cart\": 2}"),
+    ]);
+    assert_eq!(
+        values(&written, "call"),
+        ["get-cart", "get-user", "get-cart"]
+    );
+    let (cart, user) = ("/graphql", "/graphql?operation=get-user");
+    assert_eq!(values(&written, "path"), [cart, user, cart]);
+}
+
+/// Each group is compared by itself, so a thousand of them would take hours and decide nothing.
+#[test]
+fn the_most_frequent_of_many_kinds_are_kept() {
+    let word = |n: u64| {
+        let letter = |n: u64| char::from(b'a' + (n % 26) as u8);
+        format!("https://a.example/word{}{}", letter(n / 26), letter(n))
+    };
+    let mut entries: Vec<Value> = (0..100)
+        .map(|n| entry(20 * n, "GET", &word(n), "{}"))
+        .collect();
+    entries.push(entry(5000, "GET", &word(99), "{}"));
+    let written = study(&entries);
+    assert_noted(
+        &written,
+        "left out: 80 requests of the 80 rarest of 100 kinds",
+    );
+    let calls = values(&written, "call");
+    assert_eq!(calls.len(), 21);
+    assert!(calls.contains(&"worddv".to_owned()), "{calls:?}");
+}
+
+/// A server of the user's own answers real paths, queries and bodies only, and has one origin.
+#[test]
+fn a_study_for_a_server_keeps_values_and_one_origin() {
+    let form = "application/x-www-form-urlencoded";
+    let entries = [
+        entry(
+            0,
+            "GET",
+            "https://api.example/orders/17?page=2&token=abc",
+            "{\"a\": \"b\"}",
+        ),
+        entry(50, "GET", "https://cdn.example/logo.png", ""),
+        post(90, "https://api.example/login", form, "user=jo&q=a+b", "{}"),
+    ];
+    let written = from_har_to("https://api.example:443", &har(&entries), &OPTIONS).unwrap();
+    assert_eq!(
+        values(&written, "path"),
+        ["/orders/17?page=2&token=xxx", "/login"]
+    );
+    let study: toml::Table = written.study.parse().unwrap();
+    assert_eq!(
+        study["server"]["url"].as_str(),
+        Some("https://api.example:443")
+    );
+    assert!(!study.contains_key("origins"));
+    let responds = |step: &toml::Table| step.keys().any(|key| key.starts_with("response"));
+    assert!(!steps(&written).iter().any(responds), "{}", written.study);
+    assert_eq!(
+        written.files,
+        [(
+            "app/login-request.txt".to_owned(),
+            "user=jo&q=a+b".to_owned()
+        )]
+    );
+    assert!(
+        written
+            .study
+            .contains(&format!("content_type = \"{form}\"")),
+        "{}",
+        written.study
+    );
+    assert_noted(&written, "left out: a request to https://cdn.example:443");
+    assert_noted(&written, "note: credentials were left out");
+
+    let elsewhere = from_har_to("https://b.example:443", &har(&entries), &OPTIONS);
+    let error = elsewhere.unwrap_err().to_string();
+    assert!(
+        error.contains("a request to https://api.example:443 (2 times)"),
+        "{error}"
+    );
+
+    let curl = "curl https://api.example/orders/17?page=2";
+    let read = |_: &str| Err("no file".to_owned());
+    let written = from_curl_to("https://api.example:443", curl, &OPTIONS, &read).unwrap();
+    assert_eq!(values(&written, "path"), ["/orders/17?page=2"]);
+}
+
+#[test]
+fn kept_values_are_those_of_paths_too() {
+    let keep = Options {
+        keep_values: true,
+        ..OPTIONS
+    };
+    let entries = [
+        entry(0, "GET", "https://a.example/orders/17?page=2", "{}"),
+        entry(50, "GET", "https://a.example/orders/18?page=3", "{}"),
+        entry(90, "GET", "https://a.example/health", "{}"),
+    ];
+    let written = from_har(&har(&entries), &keep).unwrap();
+    assert_eq!(values(&written, "path"), ["/orders/17?page=2", "/health"]);
+    assert_noted(&written, "note: /health is a path of the lab's own server");
+}
