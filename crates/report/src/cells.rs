@@ -99,6 +99,18 @@ impl<'a> CellIndex<'a> {
         lines
     }
 
+    /// Returns the first objection to the first noisy cell, of all arms on all networks.
+    pub(crate) fn reason_of_noise(&self) -> Option<&'a str> {
+        let of_cell = |cell: &&'a Cell| match &cell.outcome {
+            Outcome::Noisy { reasons } => reasons.first().map(String::as_str),
+            _ => None,
+        };
+        self.first
+            .values()
+            .flat_map(BTreeMap::values)
+            .find_map(|cell| of_cell(&cell))
+    }
+
     /// Returns the reason that most of the cells gave that failed or were unsupported.
     pub(crate) fn commonest_reason(&self, network: &str, arm: &str) -> Option<String> {
         let unmeasured = self.unmeasured(network, arm).into_iter();

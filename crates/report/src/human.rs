@@ -63,6 +63,9 @@ impl Page {
             out.push('\n');
         }
         out += &self.wrapped(&plain(&summary.answer), "");
+        if let Some(warning) = &summary.noise_warning {
+            out += &self.wrapped(&plain(warning), "");
+        }
         out.push('\n');
         let left = plain(&format!("{}: {}", summary.study, summary.question));
         let right = format!(

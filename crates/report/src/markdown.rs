@@ -20,6 +20,9 @@ pub fn markdown(summary: &Summary, data: &RunData) -> String {
         out += &caution(&line);
     }
     out += &format!("**{}**\n", escaped(&summary.answer));
+    if let Some(warning) = &summary.noise_warning {
+        out += &format!("\n{}\n", escaped(warning));
+    }
     if !summary.thresholds.is_empty() {
         out += &format!("\n{}", items(summary.thresholds.iter().map(threshold_line)));
     }

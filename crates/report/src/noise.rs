@@ -35,6 +35,23 @@ pub(crate) fn by_arm(run: &Run, networks: &[NetworkSummary]) -> Vec<ArmNoise> {
     counts.into_iter().map(test).collect()
 }
 
+/// Returns what to do where most first attempts were noisy, with one objection of the audit as an example.
+pub(crate) fn warning(noise: &[ArmNoise], example: Option<&str>) -> Option<String> {
+    let all = sum(noise.iter().map(|one| one.first_attempts));
+    if 2 * all.noisy <= all.measured {
+        return None;
+    }
+    let example = example.map_or(String::new(), |reason| format!(", e.g. because {reason}"));
+    Some(format!(
+        "{} of {} noisy{example}. Close what else runs here, or use a quieter machine.",
+        all.noisy,
+        match all.measured {
+            1 => "1 cell was".to_owned(),
+            n => format!("{n} cells were"),
+        }
+    ))
+}
+
 /// Returns the arms with noisy first attempts in one line, if there are any.
 pub(crate) fn line(noise: &[ArmNoise]) -> Option<String> {
     let (noisy, quiet): (Vec<&ArmNoise>, Vec<&ArmNoise>) =

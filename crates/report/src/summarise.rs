@@ -46,6 +46,7 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|header| header.self_test.clone())
             .collect(),
         answer: overall::overall(&networks, &run.baseline),
+        noise_warning: noise::warning(&noise, summariser.cells.reason_of_noise()),
         external: external::external(data),
         invalid: networks
             .iter()

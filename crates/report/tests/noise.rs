@@ -50,6 +50,34 @@ fn noise_that_depends_on_the_arm_is_noted() {
     assert!(text.contains(line), "{text}");
 }
 
+/// Whoever reads only the first lines should know that the figures are of a busy machine.
+#[test]
+fn noise_of_most_cells_is_said_with_the_answer() {
+    let noisy_blocks = |blocks: u32| {
+        let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
+        let mut cells = unsplit.cells().to_vec();
+        for cell in cells
+            .iter_mut()
+            .filter(|c| c.is_measured() && c.block < blocks)
+        {
+            let reasons = vec!["other programs took 31 % of the CPU (invented)".into()];
+            cell.outcome = Outcome::Noisy { reasons };
+        }
+        summarise(&RunData::new(unsplit.run().clone(), cells).unwrap())
+    };
+    let warning = "30 of 50 cells were noisy, e.g. because other programs took 31 % of the CPU (invented). \
+                   Close what else runs here,";
+    let summary = noisy_blocks(6);
+    assert!(
+        summary.noise_warning.as_ref().unwrap().starts_with(warning),
+        "{:?}",
+        summary.noise_warning
+    );
+    let text = human(&summary, 400, false);
+    assert!(text.lines().nth(1).unwrap().starts_with(warning), "{text}");
+    assert_eq!(noisy_blocks(5).noise_warning, None, "half of them");
+}
+
 #[test]
 fn noise_of_all_arms_is_not_noted() {
     for share in [0, 3, 10] {

@@ -47,6 +47,9 @@ fn document(summary: &Summary, data: &RunData, beside_records: bool) -> String {
             p.alarm role="alert" { (line) }
         }
         p.answer { (summary.answer) }
+        @if let Some(warning) = &summary.noise_warning {
+            p.alarm { (warning) }
+        }
         (verdicts::needs(summary))
         (forest::decisive(summary))
         (network::cards(summary))

@@ -40,6 +40,9 @@ pub struct Summary {
     pub self_test: Vec<Check>,
     /// The answer over all networks, as a sentence.
     pub answer: String,
+    /// What to do about the machine, where most first attempts were noisy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_warning: Option<String>,
     /// The user's own server; absent where servers of the lab answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<External>,
