@@ -193,3 +193,17 @@ fn the_command_needs_no_hyphens_before_it() {
     let quiet = quiet.exits_with(7);
     assert!(!quiet.stderr.contains("RTT"), "{quiet}");
 }
+
+/// Standard error may be a pipe that nobody reads any more.
+#[test]
+fn audit_without_a_reader_is_no_failure() {
+    let sandbox = Sandbox::new();
+    let script =
+        "{ \"$0\" link lan --audit -- sleep 0.3; echo $? >status; } 2>&1 >/dev/null | true";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_commute")]);
+    sandbox.configure(&mut command, User::Caller);
+    CommandOutput::of(command).exits_with(0);
+    let status = std::fs::read_to_string(sandbox.work().join("status")).unwrap();
+    assert_eq!(status.trim(), "0");
+}

@@ -3,9 +3,11 @@
 use link::Network;
 use pump::{Totals, Window};
 
+use crate::out;
+
 /// Prints the statistics of both directions, drops outside the model, and CPU time.
 pub(crate) fn print(network: &Network, window: &Window) {
-    eprint!("{}", text(network, window));
+    out::note!("{}", text(network, window).trim_end());
 }
 
 fn text(network: &Network, window: &Window) -> String {
@@ -32,7 +34,7 @@ fn text(network: &Network, window: &Window) -> String {
     }
     let packets = window.up.lateness.packets + window.down.lateness.packets;
     out += &format!(
-        "  link CPU time {:.3} s, {:.1} us per packet\n",
+        "  link CPU time {:.3} s, {:.1} µs per packet\n",
         window.link_cpu_ns as f64 / 1e9,
         window.link_cpu_ns as f64 / 1e3 / packets.max(1) as f64
     );
@@ -46,7 +48,7 @@ fn direction(name: &str, t: &Totals) -> String {
     format!(
         "  {name:<4} {} packets ({} B) sent · {} delivered · {in_flight} in flight · \
          dropped: queue {} loss {} gate {} policy {}\n       \
-         lateness: p50 {:.1} p99 {:.1} max {:.1} us\n",
+         lateness: p50 {:.1} p99 {:.1} max {:.1} µs\n",
         sent.packets,
         sent.bytes,
         delivered.packets,

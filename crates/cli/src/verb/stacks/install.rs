@@ -117,7 +117,7 @@ fn ask(line: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
-    eprint!("run `{line}`? [y/N] ");
+    out::note!("run `{line}`? [y/N]");
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
