@@ -299,7 +299,7 @@ pub(super) fn phases(evidence: &Evidence<'_>) -> Checked {
         if first_byte_ns < response.departure_ns {
             let us = (response.departure_ns - first_byte_ns) / 1000;
             return Err(format!(
-                "call {}: first_byte is {us} us before the first packet of the response",
+                "call {}: first_byte is {us} µs before the first packet of the response",
                 row.id
             ));
         }

@@ -36,13 +36,13 @@ impl Log<'_> {
         if claim.clock == Clock::Monotonic {
             if began.start_ns < row.start_ns {
                 return Err(format!(
-                    "call {id}: the server saw the request {} us before the driver's start",
+                    "call {id}: the server saw the request {} µs before the driver's start",
                     (row.start_ns - began.start_ns) / 1000
                 ));
             }
             if first_byte_ns < began.start_ns {
                 return Err(format!(
-                    "call {id}: the driver's first byte is {} us before the server saw the request",
+                    "call {id}: the driver's first byte is {} µs before the server saw the request",
                     (began.start_ns - first_byte_ns) / 1000
                 ));
             }

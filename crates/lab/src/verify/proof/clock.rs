@@ -44,7 +44,7 @@ fn check_later<'a>(
             && least * 1_000_000 - drift(one) > bound + SLACK_NS * 1_000_000
         {
             return Err(format!(
-                "calls {} and {}: the driver's clock differs by {} us from the server's between \
+                "calls {} and {}: the driver's clock differs by {} µs from the server's between \
                  them",
                 other.id,
                 one.id,

@@ -126,14 +126,14 @@ impl Evidence<'_> {
         };
         if !row.reused && self.opens_by_itself(row) && latest_ns + CLOCK_TICK_NS < row.start_ns {
             return Err(format!(
-                "call {id}: the driver claims a new connection, but opened the last one from its port {} us \
+                "call {id}: the driver claims a new connection, but opened the last one from its port {} µs \
                  before its start",
                 (row.start_ns - latest_ns) / 1000
             ));
         }
         if row.reused && self.was_open(row) && latest_ns > row.start_ns + CLOCK_TICK_NS {
             return Err(format!(
-                "call {id}: the driver claims a reused connection, but opened one from its port {} us after \
+                "call {id}: the driver claims a reused connection, but opened one from its port {} µs after \
                  its start",
                 (latest_ns - row.start_ns) / 1000
             ));
@@ -383,11 +383,11 @@ mod tests {
             ),
             (
                 |rows, _| rows[1].reused = false,
-                "call 2: the driver claims a new connection, but opened the last one from its port 90000 us",
+                "call 2: the driver claims a new connection, but opened the last one from its port 90000 µs",
             ),
             (
                 |_, tap| tap[4] = packet(Direction::Up, 105, UDP, true, 300),
-                "call 2: the driver claims a reused connection, but opened one from its port 5000 us after",
+                "call 2: the driver claims a reused connection, but opened one from its port 5000 µs after",
             ),
             (
                 |rows, _| rows[0].response_bytes = 10_000,

@@ -211,11 +211,11 @@ fn each_contradiction_has_its_reason() {
     );
     refused(
         |r| r[1].start_ns = 2_301,
-        "the server saw the request 0 us before",
+        "the server saw the request 0 µs before",
     );
     refused(
         |r| r[1].first_byte_ns = Some(2_299),
-        "0 us before the server saw the request",
+        "0 µs before the server saw the request",
     );
     refused(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
     refused(|r| r[0].id = 77, "id 77, which is not a call");

@@ -39,7 +39,7 @@ pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String>
                 let due_ns = claim.run_ns + at_ns;
                 if claim.clock == Clock::Monotonic && row.start_ns < due_ns {
                     return Err(format!(
-                        "call {}: starts {} us before its time",
+                        "call {}: starts {} µs before its time",
                         row.id,
                         (due_ns - row.start_ns) / 1000
                     ));
@@ -51,7 +51,7 @@ pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String>
             && row.start_ns + MAX_OVERLAP_NS < awaited.end_ns
         {
             return Err(format!(
-                "call {}: starts {} us before call {} has ended, which it should wait for",
+                "call {}: starts {} µs before call {} has ended, which it should wait for",
                 row.id,
                 (awaited.end_ns - row.start_ns) / 1000,
                 awaited.id
@@ -93,7 +93,7 @@ pub(super) fn check_handshake(row: &Row, connection: &ConnectionEvent) -> Result
     if connection.at_ns < row.start_ns {
         return Err(format!(
             "call {}: the driver claims to have opened its connection, the server had completed \
-             the handshake {} us before the driver's start",
+             the handshake {} µs before the driver's start",
             row.id,
             (row.start_ns - connection.at_ns) / 1000
         ));
@@ -143,7 +143,7 @@ pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Res
     let seen_ns = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
     if claim.clock == Clock::Monotonic && seen_ns < hit.end_ns {
         return Err(format!(
-            "call {id}: the driver's end is {} us before the server had sent the response",
+            "call {id}: the driver's end is {} µs before the server had sent the response",
             (hit.end_ns - row.end_ns) / 1000
         ));
     }

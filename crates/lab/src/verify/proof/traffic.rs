@@ -150,7 +150,7 @@ impl Traffic {
         match opened_ns {
             Some(&at_ns) if at_ns + CLOCK_TICK_NS < row.start_ns => Err(format!(
                 "call {}: the driver claims to have opened its connection, whose first packet \
-                 crossed the link {} us before the driver's start",
+                 crossed the link {} µs before the driver's start",
                 row.id,
                 (row.start_ns - at_ns) / 1000
             )),
@@ -288,7 +288,7 @@ mod tests {
         check(&tap, Transport::Tcp, 0, 11).unwrap();
         let error = check(&tap, Transport::Tcp, 0, 12).unwrap_err();
         assert!(
-            error.contains("2000 us before the driver's start"),
+            error.contains("2000 µs before the driver's start"),
             "{error}"
         );
         // A second connection from the port of the first, as QUIC libraries make them.
