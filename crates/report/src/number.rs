@@ -4,6 +4,8 @@ use crate::quantity::{Bound, Quantity, Unit};
 
 /// Absorbs floating-point error before rounding up or down: 104.00000000000001 is 104.
 const ROUNDING_NOISE: f64 = 1e-9;
+/// A millionth of a unit is nothing that anything here is measured to.
+const MOST_DECIMALS: usize = 6;
 
 /// Formats the value with its interval, e.g. `265 ms [259, 274]`.
 pub fn with_interval(q: &Quantity) -> String {
@@ -33,11 +35,31 @@ pub(crate) struct Column(Scale);
 impl Column {
     /// Returns the unit that suits most of the quantities; `None` without a value.
     pub(crate) fn over<'a>(quantities: impl IntoIterator<Item = &'a Quantity>) -> Option<Self> {
+        Self::suiting(quantities, |_, value| value)
+    }
+
+    /// Returns the unit that suits most of the differences: near 0 it is the interval that has to be read.
+    pub(crate) fn over_differences<'a>(
+        differences: impl IntoIterator<Item = &'a Quantity>,
+    ) -> Option<Self> {
+        let reach = |q: &Quantity, value: f64| {
+            let ends = [q.low, q.high].into_iter().flatten();
+            ends.filter(|end| end.is_finite())
+                .fold(value.abs(), |a, b| a.max(b.abs()))
+        };
+        Self::suiting(differences, reach)
+    }
+
+    fn suiting<'a>(
+        quantities: impl IntoIterator<Item = &'a Quantity>,
+        size: impl Fn(&Quantity, f64) -> f64,
+    ) -> Option<Self> {
         let known = quantities.into_iter();
-        let mut known: Vec<(f64, Unit)> = known.filter_map(|q| Some((q.value?, q.unit))).collect();
-        known.sort_by(|(one, _), (other, _)| one.abs().total_cmp(&other.abs()));
-        let &(value, unit) = known.get(known.len() / 2)?;
-        Some(Self(Scale::of(unit, value)))
+        let sized = |q: &'a Quantity| Some((size(q, q.value?).abs(), q.unit));
+        let mut known: Vec<(f64, Unit)> = known.filter_map(sized).collect();
+        known.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let &(size, unit) = known.get(known.len() / 2)?;
+        Some(Self(Scale::of(unit, size)))
     }
 
     /// Returns the name of the unit.
@@ -52,6 +74,15 @@ impl Column {
         };
         let (number, interval) = self.0.number_and_interval(q, value);
         number + &interval
+    }
+
+    /// Formats a value with its unit and its interval, e.g. `265 ms [259, 274]`.
+    pub(crate) fn show_with_unit(&self, q: &Quantity) -> String {
+        let Some(value) = q.value else {
+            return "unknown".into();
+        };
+        let (number, interval) = self.0.number_and_interval(q, value);
+        format!("{number} {}{interval}", self.unit())
     }
 }
 
@@ -71,6 +102,11 @@ pub struct Size {
 /// Formats a difference or a factor. `flip` inverts it: it negates a difference and takes the
 /// reciprocal of a factor.
 pub fn size(q: &Quantity, flip: bool) -> Option<Size> {
+    size_in(q, flip, None)
+}
+
+/// Formats a difference or a factor as [`size`] does, in the unit of a column if there is one.
+pub(crate) fn size_in(q: &Quantity, flip: bool, column: Option<&Column>) -> Option<Size> {
     let oriented = |x: f64| match (flip, q.unit) {
         (false, _) => x,
         (true, Unit::Factor) => 1.0 / x,
@@ -88,7 +124,8 @@ pub fn size(q: &Quantity, flip: bool) -> Option<Size> {
         .into_iter()
         .flatten()
         .fold(value.abs(), |a, b| a.max(b.abs()));
-    let scale = Scale::of(q.unit, largest);
+    let of_column = column.map(|column| column.0.clone());
+    let scale = of_column.unwrap_or_else(|| Scale::of(q.unit, largest));
     let reach = low
         .zip(high)
         .map(|(low, high)| (value - low).max(high - value));
@@ -115,6 +152,15 @@ pub fn size(q: &Quantity, flip: bool) -> Option<Size> {
     let digits = scale.bounded(value, decimals, bound);
     let value = format!("{words}{digits}{join}{}", scale.unit);
     Some(Size { value, range })
+}
+
+/// Formats the ends of a difference in time, both in the unit of a column, or in the larger one's.
+pub(crate) fn ends_in(low: f64, high: f64, column: Option<&Column>) -> (String, String) {
+    let of_column = column.map(|column| column.0.clone());
+    let largest = low.abs().max(high.abs());
+    let scale = of_column.unwrap_or_else(|| Scale::of(Unit::Ns, largest));
+    let shown = |ns: f64| format!("{} {}", scale.two_digits(ns.abs()), scale.unit);
+    (shown(low), shown(high))
 }
 
 /// Formats a duration with two or three digits, e.g. `6 ms` or `3 min 41 s`.
@@ -158,6 +204,7 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+#[derive(Clone)]
 struct Scale {
     unit: &'static str,
     factor: f64,
@@ -236,6 +283,24 @@ impl Scale {
         }
     }
 
+    /// Formats a value with all digits before the point, but at least two; as 0 only if it is.
+    fn two_digits(&self, value: f64) -> String {
+        let size = value.abs() / self.factor;
+        let decimals = match size {
+            9.95.. | 0.0 => 0,
+            0.995.. => 1,
+            _ => (-size.log10()).ceil() as usize + 1,
+        };
+        let digits = self.digits(value, decimals);
+        match digits.contains('.') {
+            true => digits
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned(),
+            false => digits,
+        }
+    }
+
     /// Rounds down. An interval that is printed too wide still covers what it claims.
     fn down(&self, value: f64, decimals: usize) -> String {
         self.toward(value, decimals, |x| (x + ROUNDING_NOISE).floor())
@@ -246,9 +311,15 @@ impl Scale {
         self.toward(value, decimals, |x| (x - ROUNDING_NOISE).ceil())
     }
 
+    /// Rounds, but not to 0: an interval that excludes 0 must not be printed as one that reaches it.
     fn toward(&self, value: f64, decimals: usize, round: fn(f64) -> f64) -> String {
-        let step = self.factor / 10f64.powi(decimals as i32);
-        self.digits(round(value / step) * step, decimals)
+        let rounded = |decimals: usize| {
+            let step = self.factor / 10f64.powi(decimals as i32);
+            round(value / step) * step
+        };
+        let enough = (decimals..=MOST_DECIMALS).find(|d| rounded(*d) != 0.0);
+        let decimals = enough.filter(|_| value != 0.0).unwrap_or(decimals);
+        self.digits(rounded(decimals), decimals)
     }
 }
 
@@ -323,6 +394,36 @@ mod tests {
             ]
         );
         assert!(Column::over([]).is_none());
+    }
+
+    /// `0 to 300 ms slower` would be no verdict.
+    #[test]
+    fn an_interval_beyond_0_does_not_reach_it_in_print() {
+        let slower = quantity(160e6, 0.4e6, 300e6, Unit::Ns);
+        assert_eq!(size(&slower, false).unwrap().range, "0.4 to 300");
+        let faster = quantity(-3e6, -18e6, -0.02e6, Unit::Ns);
+        assert_eq!(size(&faster, true).unwrap().range, "0.02 to 18");
+        assert_eq!(with_interval(&faster), "-3 ms [-18, -0.02]");
+        let open = quantity(0.3e6, 0.0, 0.7e6, Unit::Ns);
+        assert_eq!(size(&open, false).unwrap().range, "0 to 700");
+    }
+
+    #[test]
+    fn both_ends_of_a_difference_are_in_one_unit() {
+        for (low, high, words) in [
+            (-0.34e6, 1.2e6, ["0.34 ms", "1.2 ms"]),
+            (-33e6, 90.4e6, ["33 ms", "90 ms"]),
+            (-20e3, 300e6, ["0.02 ms", "300 ms"]),
+            (0.0, 5e6, ["0 ms", "5 ms"]),
+        ] {
+            let (low, high) = ends_in(low, high, None);
+            assert_eq!([low.as_str(), high.as_str()], words);
+        }
+        let usual = quantity(25e6, 24e6, 26e6, Unit::Ns);
+        let column = Column::over([&usual]);
+        assert_eq!(ends_in(-340e3, 585e3, column.as_ref()).0, "0.34 ms");
+        let none = quantity(0.0, -227e3, 227e3, Unit::Ns);
+        assert_eq!(Column::over_differences([&none]).unwrap().unit(), "µs");
     }
 
     #[test]

@@ -16,7 +16,7 @@
 use stats::Verdict;
 
 use crate::load;
-use crate::number::with_interval;
+use crate::number;
 use crate::phases::{BYTES, TIMES, ms};
 use crate::quantity::Quantity;
 use crate::sending::loss_words;
@@ -59,21 +59,21 @@ impl<'a> Table<'a> {
         let measures = arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
             let label = &plain(&measure.label);
-            table.add(label, |arm| shown(arm.measures[i].time.as_ref()));
+            table.add_quantity(label, |arm| arm.measures[i].time.as_ref());
             if let Some(column) = table.columns.last_mut() {
                 let verdict = |arm: &ArmSummary| arm.measures[i].comparison.as_ref().map(words);
                 column.verdicts = arms.iter().map(verdict).collect();
             }
             if arms.iter().any(|arm| arm.measures[i].goodput.is_some()) {
-                table.add(&format!("{label} goodput"), |arm| {
-                    shown(arm.measures[i].goodput.as_ref())
+                table.add_quantity(&format!("{label} goodput"), |arm| {
+                    arm.measures[i].goodput.as_ref()
                 });
             }
             // The tail of a study has a column of its own.
             let tail = format!("p95 of {}", measure.label);
             let has_tail = measures.iter().any(|m| m.label == tail);
             if !has_tail && arms.iter().any(|arm| p95(arm, i).is_some()) {
-                table.add(&format!("{label} p95"), |arm| shown(p95(arm, i)));
+                table.add_quantity(&format!("{label} p95"), |arm| p95(arm, i));
             }
         }
         table.add("blocks · requests", |arm| {
@@ -92,30 +92,18 @@ impl<'a> Table<'a> {
                 loss_words,
             );
         }
-        table.add("IP bytes up / down", |arm| {
-            let costs = &arm.costs;
-            format!(
-                "{} / {}",
-                shown(costs.up_bytes.as_ref()),
-                shown(costs.down_bytes.as_ref())
-            )
-        });
-        table.add("handshake bytes", |arm| {
-            shown(arm.costs.handshake_bytes.as_ref())
-        });
-        table.add("client CPU/request", |arm| {
-            shown(arm.costs.client_cpu.as_ref())
-        });
-        table.add("server CPU/request", |arm| {
-            shown(arm.costs.server_cpu.as_ref())
-        });
+        table.add_quantity("IP bytes up", |arm| arm.costs.up_bytes.as_ref());
+        table.add_quantity("IP bytes down", |arm| arm.costs.down_bytes.as_ref());
+        table.add_quantity("handshake bytes", |arm| arm.costs.handshake_bytes.as_ref());
+        table.add_quantity("client CPU/request", |arm| arm.costs.client_cpu.as_ref());
+        table.add_quantity("server CPU/request", |arm| arm.costs.server_cpu.as_ref());
         if network.arms.iter().any(|arm| !arm.costs.energy.is_empty()) {
             table.add("radio's energy/request (model)", |arm| {
                 energy_words(&arm.costs.energy)
             });
         }
-        table.add("memory", |arm| shown(arm.costs.memory.as_ref()));
-        table.add("start-up time", |arm| shown(arm.costs.startup.as_ref()));
+        table.add_quantity("memory", |arm| arm.costs.memory.as_ref());
+        table.add_quantity("start-up time", |arm| arm.costs.startup.as_ref());
         table
     }
 
@@ -186,6 +174,15 @@ impl<'a> Table<'a> {
             heading: heading.to_owned(),
             figures: self.arms.iter().map(figure).collect(),
             verdicts: vec![None; self.arms.len()],
+        });
+    }
+
+    /// Adds a column of figures in one unit.
+    fn add_quantity(&mut self, heading: &str, of: impl Fn(&ArmSummary) -> Option<&Quantity>) {
+        let column = number::Column::over(self.arms.iter().filter_map(&of));
+        let shown = |q: &Quantity| Some(column.as_ref()?.show_with_unit(q));
+        self.add(heading, |arm| {
+            of(arm).and_then(shown).unwrap_or_else(|| "-".to_owned())
         });
     }
 
@@ -299,10 +296,6 @@ fn words(comparison: &Comparison) -> (String, &'static str) {
         _ => "\x1b[2m",
     };
     (finding_words(comparison), code)
-}
-
-fn shown(quantity: Option<&Quantity>) -> String {
-    quantity.map_or("-".into(), with_interval)
 }
 
 fn blank(width: usize, text: &str) -> String {

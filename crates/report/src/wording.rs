@@ -4,7 +4,7 @@ use record::Proof;
 use stats::{Outlook, Verdict};
 
 use crate::configuration::SERVER_LIBRARY;
-use crate::number::{count, duration, percent, size, with_interval};
+use crate::number::{Column, count, ends_in, percent, size, with_interval};
 use crate::pairing;
 use crate::quantity::Quantity;
 use crate::sending;
@@ -297,14 +297,19 @@ pub(crate) fn outlook_words(outlook: Outlook) -> &'static str {
 
 /// Returns the interval of a difference in words, e.g. `between 14 ms faster and 342 ms slower`.
 pub(crate) fn range_words(comparison: &Comparison) -> Option<String> {
+    range_words_in(comparison, None)
+}
+
+/// Returns the interval of a difference in words, in the unit of a column if there is one.
+pub(crate) fn range_words_in(comparison: &Comparison, column: Option<&Column>) -> Option<String> {
     let (low, high) = (comparison.difference.low?, comparison.difference.high?);
-    let size = |ns: f64| duration(ns.abs());
+    let (least, most) = ends_in(low, high, column);
     Some(if high <= 0.0 {
-        format!("{} to {} faster", size(high), size(low))
+        format!("{most} to {least} faster")
     } else if low >= 0.0 {
-        format!("{} to {} slower", size(low), size(high))
+        format!("{least} to {most} slower")
     } else {
-        format!("between {} faster and {} slower", size(low), size(high))
+        format!("between {least} faster and {most} slower")
     })
 }
 

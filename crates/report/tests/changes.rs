@@ -106,6 +106,15 @@ fn what_else_differs_is_warned_of() {
 }
 
 #[test]
+fn a_run_compared_with_itself_is_said_to_be_the_same() {
+    let warnings = compare_runs(&old(), &old()).unwrap().warnings;
+    assert_eq!(
+        warnings,
+        ["both folders hold the same run: nothing can have changed"]
+    );
+}
+
+#[test]
 fn layouts() {
     let golden = |name: &str, text: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);

@@ -5,7 +5,8 @@ use time::OffsetDateTime;
 
 use super::{ArmChange, ChangeVerdict, RunChanges, RunFacts};
 use crate::markdown::escaped;
-use crate::number::{count, with_interval};
+use crate::number::{Column, count};
+use crate::quantity::Quantity;
 use crate::text::{INDENT, plain, wrapped};
 
 const HEADINGS: [&str; 6] = ["measure", "arm", "old", "new", "new - old", "verdict"];
@@ -32,8 +33,8 @@ impl RunChanges {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
             }
-            for change in changes {
-                table.add_row(change.row().map(|text| plain(&text)));
+            for row in rows(changes) {
+                table.add_row(row.map(|text| plain(&text)));
             }
             let lines = table.trim_fmt();
             out.extend(lines.lines().map(|line| format!("{INDENT}{line}\n")));
@@ -56,8 +57,8 @@ impl RunChanges {
                 "| {} |\n| --- | --- | ---: | ---: | ---: | --- |\n",
                 HEADINGS.join(" | ")
             );
-            for change in changes {
-                let mut row = change.row().map(|text| escaped(&text));
+            for (change, row) in changes.iter().zip(rows(changes)) {
+                let mut row = row.map(|text| escaped(&text));
                 if matches!(
                     change.verdict,
                     ChangeVerdict::Faster | ChangeVerdict::Slower
@@ -93,17 +94,26 @@ const NOTE: &str = "Negative is faster. [ ]: of a run, the 95 % interval of its 
                     are wrong. Blocks of different runs are not paired, so that whatever else changed \
                     between the runs is part of the difference.";
 
-impl ArmChange {
-    fn row(&self) -> [String; 6] {
+/// Returns the rows of a network, with times in one unit and differences in one.
+fn rows(changes: &[ArmChange]) -> impl Iterator<Item = [String; 6]> {
+    let times = changes.iter().flat_map(|change| [&change.old, &change.new]);
+    let times = Column::over(times);
+    let differences = Column::over_differences(changes.iter().map(|change| &change.difference));
+    let shown = |column: &Option<Column>, q: &Quantity| {
+        column
+            .as_ref()
+            .map_or("-".to_owned(), |column| column.show_with_unit(q))
+    };
+    changes.iter().map(move |change| {
         [
-            self.measure.clone(),
-            self.arm.clone(),
-            with_interval(&self.old),
-            with_interval(&self.new),
-            with_interval(&self.difference),
-            self.verdict.words().to_owned(),
+            change.measure.clone(),
+            change.arm.clone(),
+            shown(&times, &change.old),
+            shown(&times, &change.new),
+            shown(&differences, &change.difference),
+            change.verdict.words().to_owned(),
         ]
-    }
+    })
 }
 
 impl RunFacts {

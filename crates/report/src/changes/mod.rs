@@ -308,7 +308,9 @@ fn warnings(old: &RunData, new: &RunData) -> Vec<String> {
             ));
         }
     }
-    if was.seed == is.seed && was.started_unix_ns != is.started_unix_ns {
+    if was == is {
+        warnings.push("both folders hold the same run: nothing can have changed".to_owned());
+    } else if was.seed == is.seed && was.started_unix_ns != is.started_unix_ns {
         warnings.push(format!(
             "both runs have seed {} and so the same losses: what they have in common may be theirs",
             is.seed

@@ -5,13 +5,13 @@ use page::{arm, table, text};
 use stats::Verdict;
 
 use super::network::{headings, in_network, link, measures};
-use crate::number::{Column, count, duration, percent, size, with_interval};
+use crate::number::{Column, count, duration, percent, size_in, with_interval};
 use crate::overall::best_words;
 use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Need, NetworkSummary, Summary};
-use crate::wording::{outlook_words, range_words, verdict_words};
+use crate::wording::{outlook_words, range_words_in, verdict_words};
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
 pub(super) fn needs(summary: &Summary) -> Markup {
@@ -45,7 +45,7 @@ fn best(network: &NetworkSummary, need: &Need) -> Markup {
         .find_map(|measure| measure.comparison.as_ref());
     html! {
         span.long { (best_words(need, all)) }
-        @if let Some(comparison) = comparison { (verdict(comparison)) }
+        @if let Some(comparison) = comparison { (verdict(comparison, None)) }
     }
 }
 
@@ -112,14 +112,14 @@ fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> M
             (count(measure.calls, "request")) ", " (count(time.blocks, "block"))
             @if let Some(goodput) = &measure.goodput { br; (with_interval(goodput)) }
         }
-        @if let Some(comparison) = &measure.comparison { (verdict(comparison)) }
+        @if let Some(comparison) = &measure.comparison { (verdict(comparison, Some(column))) }
     }
 }
 
-/// Returns a verdict with the difference it is based on.
-fn verdict(comparison: &Comparison) -> Markup {
+/// Returns a verdict with the difference it is based on, in the unit of a column if there is one.
+fn verdict(comparison: &Comparison, column: Option<&Column>) -> Markup {
     let words = verdict_words(comparison.verdict);
-    let mut details: Vec<String> = difference_words(comparison).into_iter().collect();
+    let mut details: Vec<String> = difference_words(comparison, column).into_iter().collect();
     if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
         details.push(outlook_words(outlook).to_owned());
     }
@@ -138,17 +138,18 @@ fn verdict(comparison: &Comparison) -> Markup {
 }
 
 /// Returns the difference with its interval, e.g. `118 ms faster (99.8 %: 104 to 133)`, or the interval
-/// alone where the difference rounds to nothing.
-fn difference_words(comparison: &Comparison) -> Option<String> {
+/// alone if it reaches to both sides.
+fn difference_words(comparison: &Comparison, column: Option<&Column>) -> Option<String> {
     let difference: &Quantity = &comparison.difference;
     let level = percent(difference.coverage);
     let slower = difference.value.is_some_and(|d| d > 0.0);
-    let size = size(difference, !slower)?;
-    if !size
-        .value
-        .contains(|c: char| c.is_ascii_digit() && c != '0')
+    let size = size_in(difference, !slower, column)?;
+    if difference
+        .low
+        .zip(difference.high)
+        .is_some_and(|(low, high)| low < 0.0 && high > 0.0)
     {
-        return Some(format!("{} ({level})", range_words(comparison)?));
+        return Some(format!("{} ({level})", range_words_in(comparison, column)?));
     }
     let word = if slower { "slower" } else { "faster" };
     Some(format!("{} {word} ({level}: {})", size.value, size.range))
