@@ -15,8 +15,19 @@ const CHARACTER: f64 = 7.0;
 
 /// Returns a figure of this height with a title and a sentence on what it shows.
 pub fn figure(title: &str, about: &str, height: f64, body: &Markup) -> Markup {
+    figure_of(None, title, about, height, body)
+}
+
+/// Returns a figure that belongs to one arm, by its index, if to any: it can be hidden with it.
+pub fn figure_of(
+    arm: Option<usize>,
+    title: &str,
+    about: &str,
+    height: f64,
+    body: &Markup,
+) -> Markup {
     html! {
-        figure {
+        figure data-arm=[arm] {
             figcaption { (title) }
             svg viewBox={ "0 0 " (WIDTH) " " (at(height)) } role="img" aria-label={ (title) @if !about.is_empty() { ". " (about) } } {
                 (body)

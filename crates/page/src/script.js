@@ -70,7 +70,20 @@ if (names.size > 2) {
   document.querySelector('main').prepend(details);
 }
 
-// The values of a figure's marks, by pointer, touch and arrow keys. Without the script they are
+// All that is folded opens at once, e.g. to be printed or searched.
+const folds = all('details.fold');
+if (folds.length > 3) {
+  const label = () => folds.some(fold => !fold.open) ? 'Open all' : 'Close all';
+  const button = make('button', { type: 'button', className: 'folds' }, label());
+  button.onclick = () => {
+    const open = folds.some(fold => !fold.open);
+    for (const fold of folds) fold.open = open;
+  };
+  for (const fold of folds) fold.addEventListener('toggle', () => { button.textContent = label(); });
+  document.querySelector('main').before(button);
+}
+
+// The values of a figure's marks, by pointer, touch and two buttons. Without the script they are
 // tooltips.
 const NEAR = 24;
 const distance = (mark, x, y) => {
@@ -81,9 +94,19 @@ const distance = (mark, x, y) => {
 for (const svg of all('figure > svg')) {
   const marks = all('title', svg).map(title => title.parentElement);
   if (marks.length === 0) continue;
-  const readout = make('output', { className: 'readout' });
-  svg.after(readout);
-  svg.tabIndex = 0;
+  const readout = make('output', {});
+  const step = (words, sign, by) => {
+    const button = make('button', { type: 'button', ariaLabel: words }, sign);
+    button.onclick = () => {
+      let next = chosen < 0 && by < 0 ? 0 : chosen;
+      do next = (next + by + marks.length) % marks.length;
+      while (marks[next].closest('[hidden]') && next !== chosen);
+      choose(next);
+    };
+    return button;
+  };
+  const buttons = [step('previous value', '‹', -1), step('next value', '›', 1)];
+  svg.after(make('div', { className: 'readout' }, ...buttons, readout));
   let chosen = -1;
   const choose = index => {
     marks[chosen]?.classList.remove('chosen');
@@ -100,13 +123,4 @@ for (const svg of all('figure > svg')) {
   };
   svg.addEventListener('pointermove', point);
   svg.addEventListener('pointerdown', point);
-  svg.addEventListener('keydown', event => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    let next = chosen;
-    do next = (next + step + marks.length) % marks.length;
-    while (marks[next].closest('[hidden]') && next !== chosen);
-    choose(next);
-  });
 }

@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Measure;
 use crate::summary::{NetworkSummary, Summary};
-use crate::text::{plain, width_of};
+use crate::text::{capitalised, plain, width_of};
 use crate::wording::{alarms, finding_words};
 use stats::Verdict;
 
@@ -38,7 +38,7 @@ text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-se
 pub fn card(summary: &Summary) -> String {
     let mut card = Card::default();
     card.down(EDGE);
-    card.paragraph(&summary.question, "note", 13);
+    card.paragraph(&capitalised(&summary.question), "note", 13);
     card.down(8);
     for line in alarms(summary) {
         card.paragraph(&line, "slower", 15);

@@ -337,7 +337,8 @@ pub(crate) fn caveats(arm: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
         && (one - other).abs() > CPU_WAIT_CAVEAT_NS
     {
         caveats.push(format!(
-            "CPU wait differs: up to {} per request instead of {}",
+            "{} waited for CPU at most {} per request; the baseline {}",
+            arm.name,
             duration(one),
             duration(other)
         ));

@@ -44,6 +44,10 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     for note in &summary.notes {
         out += &page.wrapped(&plain(note), "");
     }
+    if let Some(command) = &summary.replicate {
+        // On one line, so that it can be copied.
+        out += &format!("{INDENT}{}\n", plain(command));
+    }
     out
 }
 
@@ -69,7 +73,7 @@ impl Page {
         out.push('\n');
         let left = plain(&format!("{}: {}", summary.study, summary.question));
         let right = format!(
-            "seed {} · {} · {} of measurement · {}",
+            "seed {} · {} · {} of cell time · {}",
             summary.seed,
             count(summary.blocks as usize, "block"),
             duration(summary.measured_ns as f64),

@@ -10,12 +10,12 @@ use crate::number::{count, duration, size, with_interval};
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{NetworkSummary, Summary};
-use crate::text::plain;
+use crate::text::{capitalised, plain};
 use crate::wording::{alarms, cells_line, finding_words, remarks, self_test_words, threshold_line};
 
 /// Returns the report as Markdown.
 pub fn markdown(summary: &Summary, data: &RunData) -> String {
-    let mut out = format!("### {}\n\n", escaped(&summary.question));
+    let mut out = format!("### {}\n\n", escaped(&capitalised(&summary.question)));
     for line in alarms(summary) {
         out += &caution(&line);
     }
@@ -118,7 +118,7 @@ fn origin(summary: &Summary, data: &RunData) -> String {
     facts.push(format!("seed {}", summary.seed));
     facts.push(count(summary.blocks as usize, "block"));
     facts.push(format!(
-        "{} of measurement",
+        "{} of cell time",
         duration(summary.measured_ns as f64)
     ));
     facts.push(self_test_words(summary));

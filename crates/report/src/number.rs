@@ -76,6 +76,17 @@ impl Column {
         number + &interval
     }
 
+    /// Formats a value and its interval, each without the unit.
+    pub(crate) fn parts(&self, q: &Quantity) -> (String, String) {
+        q.value.map_or_else(
+            || ("unknown".into(), String::new()),
+            |value| {
+                let (number, interval) = self.0.number_and_interval(q, value);
+                (number, interval.trim_start().to_owned())
+            },
+        )
+    }
+
     /// Formats a value with its unit and its interval, e.g. `265 ms [259, 274]`.
     pub(crate) fn show_with_unit(&self, q: &Quantity) -> String {
         let Some(value) = q.value else {

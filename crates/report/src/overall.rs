@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::{Advice, Need, NetworkSummary};
-use crate::text::capitalised;
+use crate::text::{capitalised, listed};
 use crate::unusable::{no_answer, unsupported};
 
 /// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
@@ -74,7 +74,7 @@ fn best_overall(valid: &[&NetworkSummary], baseline: &str) -> String {
         return format!("No arm differs from {baseline} {everywhere}.");
     }
     if let Some(arms) = common(valid.iter().map(|n| recommended(n, baseline))) {
-        return format!("Use {} {everywhere}.", arms.join(" or "));
+        return format!("Use {} {everywhere}.", listed(&arms));
     }
     let labels: Vec<&String> = valid
         .iter()
@@ -103,7 +103,7 @@ fn best_overall(valid: &[&NetworkSummary], baseline: &str) -> String {
         };
         parts.push(format!(" {}: {part}.", capitalised(label)));
     }
-    format!("It depends on the need.{}", parts.concat())
+    format!("It depends on the request.{}", parts.concat())
 }
 
 /// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no
@@ -134,7 +134,7 @@ fn arms_words(arms: &[String], all: usize) -> String {
             let (first, others) = (arms[..NAMES_OF_MANY].join(", "), n - NAMES_OF_MANY);
             format!("{first} or {others} others")
         }
-        _ => arms.join(" or "),
+        _ => listed(arms),
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
         let names = |n: usize| (0..n).map(|i| format!("a{i}")).collect::<Vec<_>>();
         assert_eq!(arms_words(&names(2), 2), "a0 or a1");
         assert_eq!(arms_words(&names(5), 5), "any arm");
-        assert_eq!(arms_words(&names(5), 9), "a0 or a1 or a2 or a3 or a4");
+        assert_eq!(arms_words(&names(5), 9), "a0, a1, a2, a3 or a4");
         assert_eq!(arms_words(&names(6), 9), "a0, a1, a2 or 3 others");
         let need = Need {
             label: String::new(),

@@ -137,7 +137,11 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
         .collect();
     all.extend(run.tail_percent.and_then(|p| all.last()?.tail(p)));
     if !single {
-        let label = label(&format!("all {count}"), "requests");
+        let count = match count {
+            2 => "both".to_owned(),
+            n => format!("all {n}"),
+        };
+        let label = label(&count, "requests");
         all.push(population(
             Part::Whole,
             label,

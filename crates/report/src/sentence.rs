@@ -11,7 +11,7 @@ use crate::pairing;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Advice, Need};
-use crate::text::capitalised;
+use crate::text::{capitalised, listed};
 use crate::unusable::{fault, no_answer};
 use crate::wording::{protocol_mismatch, range_words, verdict_words};
 
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
         let Some(first) = self.rivals().find(|arm| Some(&arm.name) == names.first()) else {
             return String::new();
         };
-        let mut text = format!("Use {}: {}.", names.join(" or "), self.findings(first));
+        let mut text = format!("Use {}: {}.", listed(names), self.findings(first));
         for arm in self.rivals().filter(|arm| names[1..].contains(&arm.name)) {
             text += &format!(" {}: {}.", arm.name, self.findings(arm));
         }
@@ -72,7 +72,7 @@ impl<'a> Writer<'a> {
     }
 
     fn by_need(&self, needs: &[Need]) -> String {
-        let mut text = "It depends on the need.".to_owned();
+        let mut text = "It depends on the request.".to_owned();
         let all = self
             .arms
             .iter()
@@ -158,7 +158,12 @@ impl<'a> Writer<'a> {
         } else {
             "more blocks may not settle it"
         };
-        let blocks = count(fewest_blocks(&rivals), "block");
+        let blocks = fewest_blocks(&rivals);
+        let outlook = match blocks < stats::MIN_BLOCKS {
+            true => format!("verdicts need at least {}", stats::MIN_BLOCKS),
+            false => outlook.to_owned(),
+        };
+        let blocks = count(blocks, "block");
         format!("Cannot tell whether any arm beats {baseline}: {blocks}; {outlook}.")
     }
 

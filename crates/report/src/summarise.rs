@@ -35,6 +35,7 @@ pub fn summarise(data: &RunData) -> Summary {
         seed: run.seed,
         blocks: run.blocks,
         repeat: repeat::command(data, run.seed),
+        replicate: repeat::replication(data).filter(|_| comparisons.all > 0),
         baseline: run.baseline.clone(),
         measured_ns: data.cells().iter().fold(0, |sum, cell| {
             sum.saturating_add(cell.took_ns)
@@ -322,7 +323,7 @@ fn notes(
                     .into(),
             );
         }
-        notes.push(repeat::replication(data));
+        notes.push(repeat::SAME_LOSSES.into());
     }
     let failed: Vec<&str> = data
         .headers()

@@ -157,7 +157,12 @@ impl<'a> Table<'a> {
     pub(crate) fn lines(&self, width: usize, color: bool) -> String {
         let mut out = String::new();
         let mut rest = &self.columns[..];
+        let is_empty = !self.arms.iter().any(ArmSummary::has_figures);
         while !rest.is_empty() {
+            // There is nothing to continue with.
+            if is_empty && rest.len() < self.columns.len() {
+                break;
+            }
             let (fitting, remaining) = rest.split_at(self.fitting(rest, width));
             let first = rest.len() == self.columns.len();
             if !first {

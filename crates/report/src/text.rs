@@ -22,6 +22,15 @@ pub(crate) fn capitalised(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
+/// Returns names as one says them, e.g. `a, b or c`.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
 /// Breaks text at spaces into lines of at most `width` characters, each behind `indent`.
 pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let (mut out, mut line) = (String::new(), String::new());

@@ -102,7 +102,7 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
         );
         let loses = |arm| decisive(arm, Verdict::Slower) || decisive(arm, Verdict::NotFaster);
         prop_assert!(arms().any(loses), "{sentence}\n{text}");
-    } else if sentence.starts_with("It depends on the need") {
+    } else if sentence.starts_with("It depends on the request") {
         for need in &network.needs {
             prop_assert!(sentence.contains(&need.label[1..]), "{sentence}");
             for arm in need

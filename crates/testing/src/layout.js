@@ -10,6 +10,11 @@
   if (document.documentElement.scrollWidth > width) {
     problems.push(`the page is ${document.documentElement.scrollWidth} wide on ${width}`);
   }
+  // On a phone wide tables scroll; a desktop has room.
+  for (const box of document.querySelectorAll('.scroll')) {
+    const beyond = box.scrollWidth - box.clientWidth;
+    if (isScreen && width >= 1400 && beyond > 1) report(`scrolls by ${beyond} px on a desktop`, box);
+  }
   for (const element of document.querySelectorAll('body *')) {
     const box = element.getBoundingClientRect();
     const style = getComputedStyle(element);

@@ -22,7 +22,7 @@ const fn screen(width: u32, dark: bool) -> View {
 }
 
 /// Asserts that a browser has no complaint about a page, that nothing of it is cut or too small to
-/// read in any view, and that it passes axe-core. Skips without a browser or without axe-core.
+/// read in any view, folded and opened, and that it passes axe-core. Skips without a browser or without axe-core.
 ///
 /// With `COMMUTE_PICTURES=FOLDER`, pictures of all views are written there, for people to look at.
 #[track_caller]
@@ -48,6 +48,11 @@ pub fn check_page(name: &str, html: &str) {
             let picture = folder.join(format!("{name}-{view_name}.png"));
             std::fs::write(picture, browser.picture()).expect("the picture can be written");
         }
+    }
+    browser.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })");
+    for (_, view) in VIEWS {
+        let opened = browser.layout_problems(view).into_iter();
+        problems.extend(opened.map(|problem| format!("opened: {problem}")));
     }
     problems.extend(browser.complaints().iter().cloned());
     assert!(problems.is_empty(), "{name}: {problems:#?}");

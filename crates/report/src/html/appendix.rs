@@ -1,13 +1,14 @@
 //! The appendices: how to read the report, self-test, environment, every cell.
 
 use maud::{Markup, html};
-use page::{table, text};
+use page::{fold, table, text};
 use record::{Host, Outcome, RunData};
 
 use super::network::headings;
 use crate::noise;
 use crate::number::{count, duration};
 use crate::summary::{ArmNoise, Summary};
+use crate::wording::self_test_words;
 
 /// Notes that apply to every report.
 const METHOD: [&str; 5] = [
@@ -15,8 +16,8 @@ const METHOD: [&str; 5] = [
      back, and a difference is the median over blocks of the median over requests of arm minus \
      baseline.",
     "Faster or slower: the whole interval of the difference is beyond zero, and its median is beyond \
-     the margin. No difference: the whole interval is within the margin. Not slower, not faster: its \
-     end (its beginning) is within the margin. Otherwise: cannot tell.",
+     the margin. No difference: the whole interval is within the margin. Not slower: at worst \
+     within the margin; not faster: at best within it. Otherwise: cannot tell.",
     "A request that timed out took at least its timeout; one that failed counts the same, and so do \
      the requests of a failed cell. None is dropped. The first measured attempt of each cell counts, \
      clean or noisy.",
@@ -62,6 +63,7 @@ fn method(summary: &Summary) -> Markup {
     html! {
         ul {
             @for note in &summary.notes { li { (note) } }
+            @if let Some(command) = &summary.replicate { li { "To replicate: " code { (command) } } }
             @for note in METHOD { li { (note) } }
         }
     }
@@ -115,11 +117,13 @@ fn self_test(summary: &Summary) -> Markup {
             ]
         })
         .collect();
-    table(
+    let failed = summary.self_test.iter().any(|check| !check.pass);
+    let table = table(
         "Checks against known answers, before the run",
         &headings("Check", ["Expected", "Measured", "Margin", "Result"]),
         &rows,
-    )
+    );
+    fold(&self_test_words(summary), failed, &table)
 }
 
 /// Formats a figure with at most four significant digits.

@@ -66,7 +66,6 @@ pub(super) fn blocks(
         .collect();
     html! {
         @if drawn.iter().any(|figure| !figure.0.is_empty()) {
-            h3 { "Block by block" }
             (figures(&key(network), &drawn))
             p.note {
                 "Each block's value in the order of measurement: a trend, or blocks that differ from all \

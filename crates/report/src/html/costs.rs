@@ -29,7 +29,12 @@ pub(super) fn costs(network: &NetworkSummary) -> Markup {
     let figures = ROWS.iter().filter_map(|(what, of)| {
         let quantities = network.arms.iter().map(|arm| of(&arm.costs).as_ref());
         let column = Column::over(quantities.clone().flatten())?;
-        let shown = |q: Option<&Quantity>| text(q.map_or("-".to_owned(), |q| column.show(q)));
+        // The interval wraps as a whole, so that many arms fit.
+        let shown = |q: Option<&Quantity>| {
+            let Some(q) = q else { return text("-") };
+            let (value, interval) = column.parts(q);
+            html! { (value) " " span.range { (interval) } }
+        };
         let heading = text(format!("{what}, {}", column.unit()));
         Some(
             std::iter::once(heading)
@@ -58,7 +63,6 @@ pub(super) fn costs(network: &NetworkSummary) -> Markup {
     let rows: Vec<Vec<Markup>> = figures.chain(others.into_iter().flatten()).collect();
     html! {
         @if !rows.is_empty() {
-            h3 { "Costs" }
             (table(
                 &in_network(network, "costs, medians over blocks"),
                 &arm_headings("Cost", network),

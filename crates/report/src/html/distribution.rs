@@ -69,7 +69,6 @@ pub(super) fn distributions(
         .collect();
     html! {
         @if drawn.iter().any(|figure| !figure.0.is_empty()) {
-            h3 { "Distribution of request times" }
             (figures(&key(network), &drawn))
         }
     }

@@ -48,7 +48,6 @@ pub(super) fn failures(network: &NetworkSummary) -> Markup {
     ];
     html! {
         @if calls > 0 {
-            h3 { "Requests that failed" }
             @if rows.is_empty() {
                 p { "None: each of " (count(calls, "request")) " succeeded, and the server saw it once." }
             } @else {

@@ -17,6 +17,8 @@ const RIGHT: f64 = WIDTH - 8.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 38.0;
 const ROW: f64 = 38.0;
+/// Room for a row's words above its interval.
+const WORDS_HEIGHT: f64 = 18.0;
 /// Room for the words of a verdict.
 const WORDS: f64 = 130.0;
 
@@ -80,12 +82,13 @@ fn forest(title: &str, rows: &[Row<'_>]) -> Markup {
     let body = html! {
         @for (i, row) in rows.iter().enumerate() {
             @let (from, to) = (axis.at(-row.comparison.margin_ns), axis.at(row.comparison.margin_ns));
-            rect.margin x=(at(from)) y=(at(TOP + ROW * i as f64 + 18.0)) width=(at(to - from))
-                height=(at(ROW - 20.0)) {}
+            @let top = TOP + ROW * i as f64 + WORDS_HEIGHT;
+            rect.margin x=(at(from)) y=(at(top)) width=(at(to - from)) height=(at(ROW - 20.0)) {}
+            // Not through the words above.
+            line.zero x1=(zero) y1=(at(top - 2.0)) x2=(zero) y2=(at(top + ROW - WORDS_HEIGHT)) {}
         }
         text.name x=(at(LEFT)) y="11" { "← faster" }
         text.name x=(at(RIGHT)) y="11" text-anchor="end" { "slower →" }
-        line.zero x1=(zero) y1=(at(TOP)) x2=(zero) y2=(at(bottom)) {}
         (grid_across(&axis, [bottom - 4.0, bottom], "difference, with its interval", TIME))
         @for (i, row) in rows.iter().enumerate() { (drawn(row, &axis, TOP + ROW * i as f64)) }
     };

@@ -9,6 +9,7 @@ use crate::configuration::LIBRARY;
 use crate::external;
 use crate::number::{count, duration};
 use crate::summary::Summary;
+use crate::text::capitalised;
 use crate::wording::self_test_words;
 
 /// Characters of a git commit that tell it apart from others.
@@ -17,16 +18,16 @@ const SHORT_COMMIT: usize = 12;
 /// Returns the head of the page.
 pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
     let origin = [
-        ("Measured by", version(data)),
-        ("On", hosts(data)),
+        ("Version", version(data)),
+        ("Machine", hosts(data)),
         ("Stacks", libraries(summary).join(", ")),
     ];
     html! {
         p.study { (summary.study) " · " (page::date(data.run().started_unix_ns)) }
-        h1 { (summary.question) }
+        h1 { (capitalised(&summary.question)) }
         p {
             "seed " (summary.seed) " · " (count(summary.blocks as usize, "block"))
-            " per network · " (duration(summary.measured_ns as f64)) " of measurement · "
+            " per network · " (duration(summary.measured_ns as f64)) " of cell time · "
             (self_test_words(summary)) " · A/A check " (summary.a_a.name())
         }
         dl.origin {
@@ -39,7 +40,7 @@ pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
                 dd { (external::words(external).trim_start_matches("Server: ")) }
             }
             @if let Some(command) = &summary.repeat {
-                dt { "To repeat it" }
+                dt { "Reproduce" }
                 dd { code { (command) } }
             }
         }

@@ -52,9 +52,9 @@ pub(super) fn section(summary: &Summary, data: &RunData) -> Markup {
                 p.note {
                     "How much longer or shorter an arm's time is than that of " (summary.baseline)
                     ". Green: decided faster; red: decided slower; the stronger, the more. Without \
-                     colour: nothing is decided."
+                     colour: no difference is decided."
                 }
-                (page::tables(&maps))
+                div.maps { @for map in &maps { (map) } }
             }
         }
     }

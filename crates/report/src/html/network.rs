@@ -1,7 +1,7 @@
 //! A network: its card, and the section with its figures.
 
 use maud::{Markup, html};
-use page::{arm, table, text};
+use page::{arm, fold, table, text};
 use record::RunData;
 
 use super::blocks::blocks;
@@ -19,7 +19,7 @@ use crate::cells::CellIndex;
 use crate::load;
 use crate::number::count;
 use crate::phases;
-use crate::population::populations;
+use crate::population::{Population, populations};
 use crate::summary::arm::ArmSummary;
 use crate::summary::measure::{Mean, Measure};
 use crate::summary::{NetworkSummary, Summary};
@@ -92,21 +92,62 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
                 p.numbers { (network.numbers) }
                 (verdicts(network, &summary.baseline))
                 p.note { (interval_note(network)) }
-                (remarks_list(network))
-                (others(network, &summary.baseline))
-                (percentiles(network))
                 (load_tables(network))
-                (waterfalls(network, &cells, &populations))
-                (phase_tables(network))
-                (distributions(network, data, &cells, &populations))
-                (blocks(network, data, &cells, &populations))
-                (failures(network))
-                (costs(network))
-                (timelines(network, &cells))
-                (setup(network))
-                (configuration(network))
-                (sending(network))
+                (details(network, &summary.baseline, data, &cells, &populations))
             }
+        }
+    }
+}
+
+/// Returns what is behind the verdicts, folded, but for what makes up the answer: costs, and why requests
+/// failed.
+fn details(
+    network: &NetworkSummary,
+    baseline: &str,
+    data: &RunData,
+    cells: &CellIndex<'_>,
+    populations: &[Population],
+) -> Markup {
+    let fails = network.arms.iter().any(|arm| arm.calls_and_losses().1 > 0);
+    let joined = |parts: &[Markup]| html! { @for part in parts { (part) } };
+    let parts = [
+        ("Requests that failed", fails, failures(network)),
+        ("Costs", true, costs(network)),
+        ("Remarks on each arm", false, remarks_list(network)),
+        ("Other differences", false, others(network, baseline)),
+        ("Percentiles of requests", false, percentiles(network)),
+        (
+            "Where the time goes",
+            false,
+            joined(&[
+                waterfalls(network, cells, populations),
+                phase_tables(network),
+            ]),
+        ),
+        (
+            "Distribution of request times",
+            false,
+            distributions(network, data, cells, populations),
+        ),
+        (
+            "Block by block",
+            false,
+            blocks(network, data, cells, populations),
+        ),
+        (
+            "CPU, memory and rates over time",
+            false,
+            timelines(network, cells),
+        ),
+        (
+            "Set-up",
+            false,
+            joined(&[setup(network), configuration(network), sending(network)]),
+        ),
+    ];
+    html! {
+        @for (title, open, content) in parts.iter().filter(|(.., content)| !content.0.is_empty()) {
+            (fold(title, *open, content))
         }
     }
 }
@@ -174,7 +215,7 @@ fn phase_table(network: &NetworkSummary, m: usize, label: &str) -> Markup {
             html! {
                 (shown(of.mean))
                 br;
-                small { (shown(of.min)) " to " (shown(of.max)) }
+                small.range { (shown(of.min)) " to " (shown(of.max)) }
             }
         };
         row.extend(phases::TIMES.map(|(_, of)| range(phases::ms, of(all))));
@@ -191,16 +232,17 @@ fn phase_table(network: &NetworkSummary, m: usize, label: &str) -> Markup {
 }
 
 fn remarks_list(network: &NetworkSummary) -> Markup {
-    let of_arm = |arm: &ArmSummary| -> Vec<String> {
+    let of_arm = |(i, arm): (usize, &ArmSummary)| -> Vec<(usize, String)> {
         let remarks = remarks(arm).into_iter();
         remarks
-            .map(|remark| format!("{}: {remark}", arm.name))
+            .map(|remark| (i, format!("{}: {remark}", arm.name)))
             .collect()
     };
-    let all: Vec<String> = network.arms.iter().flat_map(of_arm).collect();
+    let arms = network.arms.iter().enumerate();
+    let all: Vec<(usize, String)> = arms.flat_map(of_arm).collect();
     html! {
         @if !all.is_empty() {
-            ul.remarks { @for remark in &all { li { (remark) } "\n" } }
+            ul.remarks { @for (i, remark) in &all { li data-arm=(i) { (remark) } "\n" } }
         }
     }
 }

@@ -21,10 +21,7 @@ pub(super) fn percentiles(network: &NetworkSummary) -> Markup {
         .map(|(m, measure)| percentiles_of(network, m, measure))
         .collect();
     html! {
-        @if !parts.is_empty() {
-            h3 { "Percentiles of requests" }
-            @for part in &parts { (part) }
-        }
+        @for part in &parts { (part) }
     }
 }
 

@@ -39,7 +39,6 @@ pub(super) fn setup(network: &NetworkSummary) -> Markup {
     };
     let rows = rows(network, &SETUP, |arm| &arm.setup, &shown);
     html! {
-        h3 { "Set-up" }
         @if !rows.is_empty() {
             (table(
                 &in_network(network, "set-up of connections with a full handshake, medians over connections"),

@@ -1,7 +1,7 @@
 //! What an arm used over time: CPU, memory and rates of one cell, in a small figure per arm.
 
 use maud::{Markup, html};
-use page::{Axis, TIME, WIDTH, at, color_class, figure, figures, grid_across};
+use page::{Axis, TIME, WIDTH, at, color_class, figure_of, figures, grid_across};
 use record::{Cell, Timeline};
 
 use super::network::in_network;
@@ -28,30 +28,57 @@ const BINS_MAX: f64 = 80.0;
 const PANELS: [Panel; 3] = [
     Panel {
         words: "CPU of client (dashed: server)",
+        curves: ["CPU of client", "CPU of server"],
         least: 0.01,
         tick: |share| format!("{:.0} %", share * 100.0),
+        value: |share| format!("{:.1} %", share * 100.0),
     },
     Panel {
         words: "Memory of client (dashed: server)",
+        curves: ["memory of client", "memory of server"],
         least: 1e6,
         tick: |bytes| format!("{} MB", bytes / 1e6),
+        value: |bytes| format!("{:.1} MB", bytes / 1e6),
     },
     Panel {
         words: "Rate up (dashed: down)",
+        curves: ["rate up", "rate down"],
         least: 1e3,
         tick: |bps| match bps {
             0.0..1e6 => format!("{} kbit/s", bps / 1e3),
             _ => format!("{} Mbit/s", bps / 1e6),
+        },
+        value: |bps| match bps {
+            0.0..1e6 => format!("{:.0} kbit/s", bps / 1e3),
+            _ => format!("{:.1} Mbit/s", bps / 1e6),
         },
     },
 ];
 
 struct Panel {
     words: &'static str,
+    /// What the solid and the dashed curve are.
+    curves: [&'static str; 2],
     /// The end of its axis where nothing was used.
     least: f64,
     /// Returns the words for a value of its axis.
     tick: fn(f64) -> String,
+    /// Returns the words for any value.
+    value: fn(f64) -> String,
+}
+
+impl Panel {
+    /// Returns a curve's values in words.
+    fn values(&self, values: &[f64], solid: bool) -> String {
+        let of = self.curves[usize::from(!solid)];
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let most = values.iter().copied().fold(0.0, f64::max);
+        format!(
+            "{of}: mean {}, highest {}",
+            (self.value)(mean),
+            (self.value)(most)
+        )
+    }
 }
 
 /// The curves of one arm.
@@ -106,13 +133,12 @@ pub(super) fn timelines(network: &NetworkSummary, cells: &CellIndex<'_>) -> Mark
         .collect();
     html! {
         @if !drawn.is_empty() {
-            h3 { "CPU, memory and rates over time" }
             (figures(&Markup::default(), &drawn))
             p.note {
                 "One cell of each arm, its first block with samples; the scales are the same for all arms. \
                  CPU is a share of one core, by the processes alone. Each value is that of "
-                (duration(bin_ns)) ". A sample took "
-                (duration(cpu_ns as f64 / samples.max(1) as f64)) " of CPU, which is on no arm's account."
+                (duration(bin_ns)) ". Each sample cost "
+                (duration(cpu_ns as f64 / samples.max(1) as f64)) " of CPU, charged to no arm."
             }
         }
     }
@@ -222,13 +248,14 @@ fn drawn(title: &str, curves: &Curves<'_>, axis: &Axis, bin_ns: f64, tops: [f64;
             @let known = curves.panels[p].iter().zip(["", " dash-1"]);
             @for (values, dashes) in known.filter(|(values, _)| !values.is_empty()) {
                 path class={ "curve " (color_class(curves.index)) (dashes) }
-                    d=(steps(values, axis, bin_ns, y)) {}
+                    d=(steps(values, axis, bin_ns, y)) {
+                    title { (panel.values(values, dashes.is_empty())) }
+                }
             }
             "\n"
         }
     };
-    let body = html! { g data-arm=(curves.index) { (body) } };
-    figure(title, "", height, &body)
+    figure_of(Some(curves.index), title, "", height, &body)
 }
 
 /// Returns the path of a curve that is level within each bin.

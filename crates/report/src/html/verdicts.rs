@@ -1,7 +1,7 @@
 //! Times with their verdicts: the best arms for each need, and every measure of a network.
 
 use maud::{Markup, html};
-use page::{arm, table, text};
+use page::{arm, list_table, table, text};
 use stats::Verdict;
 
 use super::network::{headings, in_network, link, measures};
@@ -18,10 +18,8 @@ pub(super) fn needs(summary: &Summary) -> Markup {
     let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
         return Markup::default();
     };
-    let headings = headings(
-        "Network",
-        first.needs.iter().map(|need| need.label.as_str()),
-    );
+    let labels = first.needs.iter().map(|need| need.label.as_str());
+    let headings: Vec<&str> = std::iter::once("Network").chain(labels).collect();
     let row = |(i, network): (usize, &NetworkSummary)| {
         let mut row = vec![link(i, network)];
         row.extend(network.needs.iter().map(|need| best(network, need)));
@@ -30,7 +28,7 @@ pub(super) fn needs(summary: &Summary) -> Markup {
         row
     };
     let rows: Vec<Vec<Markup>> = summary.networks.iter().enumerate().map(row).collect();
-    table("The best arms for each need", &headings, &rows)
+    list_table("Best arms by request", &headings, &rows)
 }
 
 fn best(network: &NetworkSummary, need: &Need) -> Markup {

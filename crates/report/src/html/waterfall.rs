@@ -63,7 +63,6 @@ pub(super) fn waterfalls(
         .collect();
     html! {
         @if !all.is_empty() {
-            h3 { "Where the time goes" }
             (figures(&key(), &drawn))
             (page::tables(&tables))
             p.note {

@@ -32,6 +32,9 @@ pub struct Summary {
     pub blocks: u32,
     /// The command that repeats the run; absent where the study's file is unknown.
     pub repeat: Option<String>,
+    /// The command that replicates the run with other losses; absent where the study's file is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicate: Option<String>,
     /// The arm that all others are compared with.
     pub baseline: String,
     /// Time all cells took, including repeated and superseded ones.

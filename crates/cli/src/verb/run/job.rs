@@ -76,7 +76,7 @@ impl Job {
         Ok(Job {
             out: args.out.clone().unwrap_or_else(free),
             plan,
-            study_file: study.display().to_string(),
+            study_file: name_of(study, &file, lab),
             server: server_option(args),
             resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
@@ -129,6 +129,18 @@ impl Job {
             self_test,
         }
     }
+}
+
+/// Returns how a study is named in the command that repeats the run: by its name alone if it is one of
+/// commute's own, which works in any folder.
+fn name_of(given: &Path, file: &Path, lab: &Lab) -> String {
+    let own = lab.home.root.join("studies").canonicalize().ok();
+    let folder = |file: &Path| Some(file.canonicalize().ok()?.parent()?.to_owned());
+    let name = match own.is_some() && folder(file) == own {
+        true => Path::new(file.file_stem().unwrap_or_default()),
+        false => given,
+    };
+    name.display().to_string()
 }
 
 /// Returns what the command line says of the server, for the record.

@@ -89,7 +89,10 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     }
     let not_tested = match missing.len() {
         0 => String::new(),
-        n => format!("; {n} drivers NOT TESTED (`commute stacks` says why)"),
+        n => format!(
+            "; {} NOT TESTED (`commute stacks` says why)",
+            report::count(n, "driver")
+        ),
     };
     out::note!("{}{not_tested}", matrix.summary());
     for line in &wrong {
