@@ -17,10 +17,23 @@ fn cells_are_listed_only_when_asked_for() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     for expected in [
-        vec!["arm", "stack", "protocol", "server"],
-        vec!["one", "hyper", "h2", "commute", "baseline"],
+        vec!["arm", "stack", "protocol"],
+        vec!["one", "hyper", "h2", "baseline"],
         vec![
-            "two", "hyper", "h2", "commute", "A/A:", "a", "copy", "of", "the", "baseline",
+            "two", "hyper", "h2", "A/A:", "a", "copy", "of", "the", "baseline",
+        ],
+        vec!["group", "requests", "per", "cell", "each"],
+        vec!["echo", "2", "POST", "/echo", "26", "B"],
+        vec![
+            "compared:",
+            "first",
+            "request,",
+            "warm",
+            "requests;",
+            "also",
+            "shown:",
+            "both",
+            "requests",
         ],
     ] {
         assert!(lines.contains(&expected), "{expected:?}: {output}");
@@ -62,8 +75,34 @@ fn plans_that_will_not_measure_are_warned_of() {
         "warning: arm `absent h3`: absent does not offer h3",
         "warning: arm `old h2`: key p256: old accepts rsa-2048 only",
         "warning: group `other`: its body is not the echo message",
-        "2 planned; this plan cannot give any",
+        "2 planned; too few for any verdict",
     ] {
         assert!(output.stdout.contains(warning), "{warning}: {output}");
+    }
+}
+
+#[test]
+fn settings_in_which_arms_differ_have_a_column() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let more = "[[arm]]\nname = \"other\"\nstack = \"hyper\"\nprotocol = \"h2\"\nauth = \"jwt\"\n\
+                connections = \"per-request\"\n[[step]]";
+    let study = SMALL_STUDY
+        .replace("[[step]]", more)
+        .replace("blocks = 2", "blocks = 2\nwarmup_calls = 5");
+    sandbox.write("differing.toml", &study);
+    let output = sandbox
+        .run(&["run", "differing.toml", "--dry-run"])
+        .exits_with(0);
+    let lines: Vec<Vec<&str>> = (output.stdout.lines())
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for expected in [
+        vec!["arm", "stack", "protocol", "auth", "connections"],
+        vec!["one", "hyper", "h2", "-", "-", "baseline"],
+        vec!["other", "hyper", "h2", "jwt", "per-request"],
+        vec!["every", "arm:", "warmup_calls", "5"],
+    ] {
+        assert!(lines.contains(&expected), "{expected:?}: {output}");
     }
 }

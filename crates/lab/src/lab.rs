@@ -119,11 +119,22 @@ impl Lab {
 
     /// Returns what will keep cells of the plan from being measured, as far as that can be foreseen.
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
-        let mut warnings = Vec::new();
+        // Arms of one stack lack the same.
+        let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
         for arm in &plan.study.arms {
-            let reasons = self.unmeasurable(plan, arm).into_iter();
-            warnings.extend(reasons.map(|reason| format!("arm `{}`: {reason}", arm.name)));
+            let name = format!("`{}`", arm.name);
+            for reason in self.unmeasurable(plan, arm) {
+                match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, arms)) => arms.push(name.clone()),
+                    None => by_reason.push((reason, vec![name.clone()])),
+                }
+            }
         }
+        let warning = |(reason, arms): (String, Vec<String>)| {
+            let what = if arms.len() == 1 { "arm" } else { "arms" };
+            format!("{what} {}: {reason}", arms.join(", "))
+        };
+        let mut warnings: Vec<String> = by_reason.into_iter().map(warning).collect();
         let refused: BTreeSet<&str> = (plan.workload.steps.iter())
             .filter(|step| match &step.action {
                 Action::Call { body } | Action::Stream { body, .. } => {

@@ -84,6 +84,7 @@ pub use html::{html, html_beside_records, machine};
 pub use human::human;
 pub use markdown::markdown;
 pub use number::{Size, count, duration, percent, size, with_interval};
+pub use population::{PlannedMeasure, planned_measures};
 pub use quantity::{Bound, Method, Quantity, Unit};
 pub use regret::{Regret, regret};
 pub use summarise::summarise;

@@ -177,6 +177,24 @@ fn imported(group: &Group, small: usize) -> Vec<Population> {
     }
 }
 
+/// A measure that a report will compare the arms in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedMeasure {
+    /// Its label, e.g. `warm requests`.
+    pub label: String,
+    /// Whether the recommendation is made from it.
+    pub decisive: bool,
+}
+
+/// Returns the measures of a run, of which only the head need exist.
+pub fn planned_measures(run: &Run) -> Vec<PlannedMeasure> {
+    let measure = |population: Population| PlannedMeasure {
+        label: population.label,
+        decisive: population.decisive,
+    };
+    populations(run).into_iter().map(measure).collect()
+}
+
 impl Population {
     /// Returns a percentile of its requests as a population of its own, if there are enough of them.
     fn tail(&self, percent: f64) -> Option<Population> {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Discovery;
-use record::PlannedCall;
+use record::{Host, PlannedCall, Run, Settings};
 
 use super::Plan;
 use super::calls::planned_calls;
 use super::own::SentRequest;
 use super::workload::Workload;
+use crate::network;
 use crate::study::own::Form;
 use crate::study::{Access, AuthScheme, Chain, Connections, Security};
 
@@ -17,6 +18,33 @@ use crate::study::{Access, AuthScheme, Chain, Connections, Security};
 const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
 
 impl Plan {
+    /// Returns the head of a run of this plan, as `run.json` has it, without what is known only when it runs:
+    /// options, machine, self-test and time.
+    pub fn head(&self) -> Run {
+        let study = &self.study;
+        Run {
+            format: record::FORMAT,
+            commute: env!("CARGO_PKG_VERSION").to_owned(),
+            study: study.name.clone(),
+            question: study.question.clone(),
+            seed: study.seed,
+            blocks: study.blocks,
+            baseline: study.arms[study.baseline].name.clone(),
+            margin_ns: study.margin_ns,
+            tail_percent: study.tail_percent,
+            timeout_ns: study.timeout_ns,
+            arms: self.arms(),
+            networks: self.networks.iter().map(network::recorded).collect(),
+            groups: self.workload.groups.clone(),
+            calls: self.calls(),
+            plan: self.cells().cloned().collect(),
+            settings: Settings::default(),
+            host: Host::default(),
+            self_test: Vec::new(),
+            started_unix_ns: 0,
+        }
+    }
+
     /// Returns the planned calls as `run.json` lists them, without those that are bound by time.
     pub fn calls(&self) -> Vec<PlannedCall> {
         let mut calls = planned_calls(&self.workload);

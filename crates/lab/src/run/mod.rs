@@ -16,7 +16,6 @@ use crate::cell::external::External;
 use crate::cell::scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::network;
 use crate::plan::remaining::{Done, ResumedAt, remaining};
 use crate::plan::{Block, Plan};
 use crate::study::ExternalServer;
@@ -97,21 +96,7 @@ impl Lab {
     fn head(&self, plan: &Plan, options: &RunOptions) -> Run {
         let study = &plan.study;
         Run {
-            format: record::FORMAT,
-            commute: env!("CARGO_PKG_VERSION").to_owned(),
-            study: study.name.clone(),
-            question: study.question.clone(),
-            seed: study.seed,
-            blocks: study.blocks,
-            baseline: study.arms[study.baseline].name.clone(),
-            margin_ns: study.margin_ns,
-            tail_percent: study.tail_percent,
-            timeout_ns: study.timeout_ns,
             arms: self.arms(plan),
-            networks: plan.networks.iter().map(network::recorded).collect(),
-            groups: plan.workload.groups.clone(),
-            calls: plan.calls(),
-            plan: plan.cells().cloned().collect(),
             settings: Settings {
                 study_toml: plan.study_toml.clone(),
                 study_file: options.study_file.clone(),
@@ -134,6 +119,7 @@ impl Lab {
             started_unix_ns: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |d| d.as_nanos() as u64),
+            ..plan.head()
         }
     }
 

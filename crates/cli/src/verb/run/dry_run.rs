@@ -1,7 +1,10 @@
 //! The output of `--dry-run`: what is compared on which networks, how long it takes, and what is wrong.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{Table, presets};
 use lab::{Plan, Shard};
+use record::{Arm, Run};
 use report::ERROR;
 use stats::{FewestBlocks, Ranks};
 
@@ -27,14 +30,17 @@ pub(crate) fn text(
     };
     add_line(format!("{}: {}", study.name, study.question));
     add_line(String::new());
-    add_line(arms(plan));
+    let run = plan.head();
+    add_line(arms(&run));
     add_line(String::new());
     add_line(networks(plan));
+    add_line(String::new());
+    add_line(groups(&run));
     add_line(String::new());
     for request in plan.own_requests() {
         add_line(format!("  {request}"));
     }
-    if plan.arms().iter().any(|arm| arm.own_json) {
+    if run.arms.iter().any(|arm| arm.own_json) {
         add_line(CODING.to_owned());
     }
     let cells = || plan.shard(shard).flat_map(|block| &block.cells);
@@ -70,21 +76,115 @@ pub(crate) fn text(
     out
 }
 
-fn arms(plan: &Plan) -> String {
+/// Settings in which arms may differ, beside stack and protocol, by the names that studies have for them.
+const SETTINGS: [(&str, fn(&Arm) -> String); 17] = [
+    ("server", |arm| {
+        arm.server
+            .clone()
+            .unwrap_or_else(|| lab::OWN_SERVER.to_owned())
+    }),
+    ("codec", |arm| arm.codec.clone()),
+    ("security", |arm| arm.security.clone()),
+    ("auth", |arm| shown(arm.auth.as_ref())),
+    ("fault", |arm| shown(arm.fault.as_ref())),
+    ("connections", |arm| shown(arm.connections.as_ref())),
+    ("access", |arm| shown(arm.access.as_ref())),
+    ("policy", |arm| shown(arm.policy.as_ref())),
+    ("discovery", |arm| shown(arm.discovery.as_ref())),
+    ("congestion", |arm| shown(arm.congestion.as_ref())),
+    ("key", |arm| shown(arm.key.as_ref())),
+    ("chain", |arm| shown(arm.chain.as_ref())),
+    ("resumption", |arm| shown(arm.resumption.then_some("yes"))),
+    ("chunk_bytes", |arm| shown(arm.chunk_bytes)),
+    ("packet_threshold", |arm| shown(arm.packet_threshold)),
+    ("time_threshold", |arm| shown(arm.time_threshold)),
+    ("warmup_calls", |arm| {
+        shown((arm.warmup_calls > 0).then_some(arm.warmup_calls))
+    }),
+];
+
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or("-".to_owned(), |value| value.to_string())
+}
+
+/// Returns the arms with the settings in which they differ, and below them those that all have.
+fn arms(run: &Run) -> String {
+    let differs = |of: &fn(&Arm) -> String| {
+        let values: BTreeSet<String> = run.arms.iter().map(of).collect();
+        values.len() > 1
+    };
+    let (differing, common): (Vec<_>, Vec<_>) = SETTINGS.iter().partition(|(_, of)| differs(of));
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(["arm", "stack", "protocol", "server", ""]);
-    let baseline = &plan.study.arms[plan.study.baseline].name;
-    for arm in plan.arms() {
-        let role = match (arm.name == *baseline, arm.same_as_baseline) {
+    let names = differing.iter().map(|(name, _)| *name);
+    table.set_header(
+        ["arm", "stack", "protocol"]
+            .into_iter()
+            .chain(names)
+            .chain([""]),
+    );
+    for arm in &run.arms {
+        let role = match (arm.name == run.baseline, arm.same_as_baseline) {
             (true, _) => "baseline",
             (_, true) => "A/A: a copy of the baseline",
             _ => "",
         };
-        let server = arm.server.as_deref().unwrap_or(lab::OWN_SERVER);
-        table.add_row([&arm.name, &arm.stack, &arm.protocol, server, role]);
+        let first = [&arm.name, &arm.stack, &arm.protocol].map(String::clone);
+        let settings = differing.iter().map(|(_, of)| of(arm));
+        table.add_row(first.into_iter().chain(settings).chain([role.to_owned()]));
     }
-    table.trim_fmt()
+    let usual = Arm {
+        codec: "json".to_owned(),
+        security: "tls".to_owned(),
+        ..Arm::default()
+    };
+    let of_all: Vec<String> = (common.iter())
+        .filter_map(|(name, of)| {
+            let value = of(run.arms.first()?);
+            (value != of(&usual)).then(|| format!("{name} {value}"))
+        })
+        .collect();
+    let mut text = table.trim_fmt();
+    if !of_all.is_empty() {
+        text += &format!("\n every arm: {}", of_all.join(", "));
+    }
+    text
+}
+
+/// Returns the groups of requests, and below them the measures that arms are compared in.
+fn groups(run: &Run) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["group", "requests per cell", "each"]);
+    for group in &run.groups {
+        let requests = run
+            .calls
+            .iter()
+            .filter(|call| call.group == group.name)
+            .count();
+        let requests = match &group.load {
+            Some(load) => load.about(),
+            None => requests.to_string(),
+        };
+        table.add_row([&group.name, &requests, &group.about]);
+    }
+    let measures = report::planned_measures(run);
+    let labels = |decisive: bool| -> Vec<String> {
+        let wanted = measures
+            .iter()
+            .filter(|measure| measure.decisive == decisive);
+        wanted.map(|measure| measure.label.clone()).collect()
+    };
+    let mut text = format!(
+        "{}\n compared: {}",
+        table.trim_fmt(),
+        labels(true).join(", ")
+    );
+    let others = labels(false);
+    if !others.is_empty() {
+        text += &format!("; also shown: {}", others.join(", "));
+    }
+    text
 }
 
 fn networks(plan: &Plan) -> String {
@@ -101,14 +201,16 @@ fn networks(plan: &Plan) -> String {
 fn enough_blocks(comparisons: usize, fewest: FewestBlocks, planned: usize) -> String {
     let (all, one) = (fewest.all, fewest.one);
     let short = match planned {
-        n if n < all => "; this plan cannot give any",
-        n if n < one => "; this plan may be too short for some",
+        n if n < all => "; too few for any verdict",
+        n if n < one => "; perhaps too few for some",
         _ => "",
     };
-    let plural = if comparisons == 1 { "" } else { "s" };
+    if comparisons == 1 {
+        return format!("verdicts: 1 comparison needs {one} blocks; {planned} planned{short}");
+    }
     format!(
-        "verdicts: {comparisons} comparison{plural}, which take at least {all} blocks if all are \
-         clear and {one} if only one is; {planned} planned{short}"
+        "verdicts: {comparisons} comparisons need {all} blocks if every difference is \
+         clear-cut, {one} if only one is; {planned} planned{short}"
     )
 }
 
@@ -120,8 +222,8 @@ mod tests {
     fn a_plan_that_is_too_short_is_warned_of() {
         let fewest = stats::fewest_blocks(&[4; 6], ERROR, Ranks::Fixed).unwrap();
         let line = |planned| enough_blocks(24, fewest, planned);
-        assert!(line(5).ends_with("5 planned; this plan cannot give any"));
-        assert!(line(6).ends_with("this plan may be too short for some"));
+        assert!(line(5).ends_with("5 planned; too few for any verdict"));
+        assert!(line(6).ends_with("perhaps too few for some"));
         assert!(line(10).ends_with("10 planned"));
     }
 }
