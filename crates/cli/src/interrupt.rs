@@ -10,9 +10,11 @@ use signal_hook::iterator::Signals;
 use crate::exit;
 use crate::out;
 
-/// Returns a flag that the first SIGINT or SIGTERM sets, after printing `message`. The second one
-/// ends the process at once.
-pub(crate) fn stop_flag(message: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
+/// Returns a flag that the first SIGINT or SIGTERM sets, after printing what `message` returns. The second
+/// one ends the process at once.
+pub(crate) fn stop_flag(
+    message: impl Fn() -> &'static str + Send + 'static,
+) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for Ctrl-C")?;
@@ -21,7 +23,7 @@ pub(crate) fn stop_flag(message: &'static str) -> anyhow::Result<Arc<AtomicBool>
             if flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(exit::INTERRUPTED));
             }
-            out::note!("\n{message}");
+            out::note!("\n{}", message());
         }
     });
     Ok(stop)

@@ -43,10 +43,13 @@ enum Verb {
     Codec(verb::codec::Args),
     Report(verb::report::Args),
     Compare(verb::compare::Args),
+    /// For commute's own repository.
+    #[command(hide = true)]
     Findings(verb::findings::Args),
     Doctor(verb::doctor::Args),
     Link(verb::link::Args),
     Import(verb::import::Args),
+    Studies(verb::studies::Args),
     Networks(verb::networks::Args),
     Serve(verb::serve::Args),
     Stacks(verb::stacks::Args),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Import(args) => verb::import::run(&args),
         Verb::Link(args) => verb::link::run(&args),
+        Verb::Studies(args) => verb::studies::run(&args),
         Verb::Networks(args) => verb::networks::run(args),
         Verb::Serve(args) => verb::serve::run(args),
         Verb::Stacks(args) => verb::stacks::run(&args),

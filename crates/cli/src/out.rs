@@ -28,6 +28,16 @@ macro_rules! note {
 }
 pub(crate) use note;
 
+/// How a verb prints what it lists or checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Listing {
+    /// For a terminal
+    #[default]
+    Human,
+    /// For programs
+    Json,
+}
+
 /// Writes a value as indented JSON.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))

@@ -48,6 +48,16 @@ fn field() -> String {
 }
 
 #[test]
+fn outside_the_repository_it_says_what_it_needs() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&["findings"])
+        .exits_with(2)
+        .stderr_contains("there is no folder findings: ")
+        .stderr_contains("name such a folder with --dir");
+}
+
+#[test]
 fn a_run_becomes_a_page_that_can_be_checked() {
     let sandbox = Sandbox::new();
     let write = |file: &str, text: &str| {

@@ -109,6 +109,37 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
 }
 
 #[test]
+fn json_is_checked_key_by_key() {
+    let sandbox = Sandbox::new();
+    let right = r#"{"network": "n", "arm": "a", "protocol": "h2", "block": 0, "end_ns": 9}"#;
+    for (row, problem) in [
+        (
+            right.replace("end_ns", "latency_ms"),
+            "line 2: there is no key end_ns, and nothing reads `latency_ms`",
+        ),
+        (
+            right.replace("\"block\": 0", "\"block\": \"lots\""),
+            "line 2: `block` is \"lots\", expected a whole number, 0 or more",
+        ),
+        (
+            right.replace("\"block\": 0", "\"block\": 0, \"first\": 1"),
+            "line 2: `first` is 1, expected a boolean",
+        ),
+        ("[1]".to_owned(), "line 2: not a JSON object"),
+    ] {
+        sandbox.write("bad.ndjson", &format!("{right}\n{row}\n"));
+        let output = sandbox.run(&["import", "bad.ndjson", "--out", "bad"]);
+        output.exits_with(1).stderr_contains(problem);
+    }
+    let unread = right.replace("end_ns", "latency_ms\": 3, \"end_ns");
+    sandbox.write("unread.ndjson", &format!("{unread}\n"));
+    sandbox
+        .run(&["import", "unread.ndjson", "--out", "good"])
+        .exits_with(0)
+        .stderr_contains("note: nothing reads the key `latency_ms`");
+}
+
+#[test]
 fn bad_row_is_reported_and_no_run_is_created() {
     let sandbox = Sandbox::new();
     for (text, place, problem) in [

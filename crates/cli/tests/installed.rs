@@ -115,7 +115,7 @@ fn drivers_and_codec_runner_start_where_only_the_owner_may_enter() {
     let sandbox = Sandbox::new();
     let program = installed(&sandbox);
     let run = |args: &[&str]| CommandOutput::of(command(&sandbox, &program, args)).exits_with(0);
-    let list = run(&["stacks", "--json"]).stdout;
+    let list = run(&["stacks", "--format", "json"]).stdout;
     let list: serde_json::Value = serde_json::from_str(&list).unwrap();
     // The driver of `example` is a file that was unpacked.
     for name in ["hyper", "client", "quinn", "tonic", "example"] {

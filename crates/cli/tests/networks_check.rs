@@ -11,7 +11,7 @@ use lab::check_line;
 use record::Check;
 
 fn check(sandbox: &Sandbox, network: &str) -> Vec<Check> {
-    let output = sandbox.run(&["networks", "check", network, "--json"]);
+    let output = sandbox.run(&["networks", "check", network, "--format", "json"]);
     let checks: Vec<Check> =
         serde_json::from_str(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output}"));
     for check in &checks {

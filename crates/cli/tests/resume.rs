@@ -7,7 +7,7 @@ mod common;
 use std::path::Path;
 
 use common::command::{Running, wait_until};
-use common::process::{descendants, has_driver};
+use common::process::{descendants, has_argument, has_driver};
 use common::study::{assert_complete, record_count, records};
 use common::{Sandbox, file_names};
 use rustix::process::{Pid, Signal};
@@ -65,6 +65,28 @@ fn has_cell_folder(out: &Path, pid: Pid) -> bool {
     let prefix = format!(".commute-cell-{}-", pid.as_raw_nonzero());
     let is_cell_folder = |name: &String| name.starts_with(&prefix);
     file_names(&tmp).iter().any(is_cell_folder)
+}
+
+/// The self-test takes longer than the first cell, and before it there is nothing to report.
+#[test]
+fn run_stopped_in_its_self_test_has_no_report() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let running = Running::start(sandbox.commute(&["run", "small.toml", "--out", "run"]));
+    let tests = || {
+        descendants(running.pid())
+            .iter()
+            .any(|(pid, _)| has_argument(*pid, "bench-init"))
+    };
+    wait_until("a bench of the self-test", tests);
+    running.signal(Signal::INT);
+    let output = running
+        .finish()
+        .exits_with(130)
+        .stderr_contains("stopping after the self-test; press Ctrl-C again")
+        .stderr_contains("stopped before the first cell");
+    assert_eq!(output.stdout, "", "{output}");
+    assert!(!sandbox.work().join("run").exists(), "{output}");
 }
 
 #[test]

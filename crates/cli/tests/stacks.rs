@@ -114,7 +114,10 @@ fn list_names_usable_and_unusable_stacks() {
              not installed (stacks/absent/no-such-driver is missing); needs: make absent",
         )
         .stdout_contains("its log ends: exiting");
-    let json = sandbox.run(&["stacks", "--json"]).exits_with(0).stdout;
+    let json = sandbox
+        .run(&["stacks", "--format", "json"])
+        .exits_with(0)
+        .stdout;
     let list: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 3);
 }

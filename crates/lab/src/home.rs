@@ -71,7 +71,7 @@ impl Home {
     }
 
     /// Returns the names of the built-in studies, sorted.
-    fn studies(&self) -> Vec<String> {
+    pub fn studies(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.root.join("studies"));
         let paths = files
             .into_iter()

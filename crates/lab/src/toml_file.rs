@@ -87,7 +87,8 @@ impl Instead {
         };
         let instead = match (kind, self) {
             (Kind::Study, Instead::Url) => {
-                "a study is a TOML file; `commute init --curl 'curl URL'` writes one for a request"
+                "a study is a TOML file; `commute init --curl 'curl URL'` writes one for a request, and \
+                 `commute run STUDY --server URL` runs one against your own server"
             }
             (Kind::Study, Instead::Json) => {
                 "a study is a TOML file; `commute init --har FILE` writes one from a HAR, `request = \

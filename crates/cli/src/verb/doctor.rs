@@ -4,6 +4,7 @@ use lab::{DoctorOptions, Fact, Fault, Part};
 use record::Check;
 use serde::Serialize;
 
+use crate::out::Listing;
 use crate::{out, progress};
 
 /// Check this machine, then validate the lab against known physics
@@ -17,13 +18,13 @@ pub(crate) struct Args {
     /// Run only this group of checks
     #[arg(long, value_enum, value_name = "PART")]
     only: Option<Only>,
-    /// Print as JSON
-    #[arg(long)]
-    json: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Listing,
     /// Inject a fault that doctor must detect, for tests
     #[arg(long = "break", hide = true, value_enum)]
     fault: Option<FaultArg>,
-    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
+    /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<std::path::PathBuf>,
 }
@@ -61,7 +62,7 @@ struct Report {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let machine = lab.machine()?;
-    if !args.json {
+    if args.format == Listing::Human {
         print_machine(&machine)?;
     }
     let options = DoctorOptions {
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let bar = progress::waiting("checking");
     let print = |check: &Check| {
-        if !args.json {
+        if args.format == Listing::Human {
             // If standard output fails, so will the total below.
             bar.suspend(|| drop(crate::checks::print_line(check)));
         }
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let checks = lab.doctor(&options, &print);
     bar.finish_and_clear();
     let checks = checks?;
-    if args.json {
+    if args.format == Listing::Json {
         let report = Report { machine, checks };
         out::json(&report)?;
         return Ok(crate::checks::code(&report.checks));

@@ -8,7 +8,7 @@ use record::{RunData, Store};
 
 use crate::{exit, out};
 
-/// Make the pages that compare published studies with our runs
+/// Generate the findings pages
 ///
 /// Without a command, makes every page and figure in the folder from the claims, published figures and
 /// kept values there. The same files give the same bytes.
@@ -50,6 +50,17 @@ struct Extract {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let dir = match &args.command {
+        Some(Command::Extract(extract)) => &extract.dir,
+        None => &args.dir,
+    };
+    if !dir.is_dir() {
+        return Err(exit::usage(format!(
+            "there is no folder {}: `commute findings` works on claims.toml and kept values as they lie in \
+             findings/ of commute's repository; run it there, or name such a folder with --dir",
+            dir.display()
+        )));
+    }
     if let Some(Command::Extract(args)) = &args.command {
         return extract(args);
     }

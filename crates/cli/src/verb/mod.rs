@@ -16,3 +16,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod stacks;
+pub(crate) mod studies;

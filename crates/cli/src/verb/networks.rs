@@ -5,19 +5,26 @@ use lab::{NetworkCheck, NetworkCheckEvent};
 use link::Network;
 use record::Check;
 
+use crate::out::Listing;
 use crate::{exit, out};
 
 /// List the network profiles with their numbers, print one, or verify one
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  \
+        commute networks\n  \
+        commute networks true-metro > mine.toml   a network to change by hand\n  \
+        commute networks check true-metro"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
     /// Print the file of this network
     network: Option<String>,
-    /// Print as JSON
-    #[arg(long, global = true)]
-    json: bool,
+    /// Output format
+    #[arg(long, global = true, value_enum, default_value_t)]
+    format: Listing,
 }
 
 #[derive(clap::Subcommand)]
@@ -25,8 +32,8 @@ enum Verb {
     /// Send probes through a network, and compare configured and measured values
     ///
     /// The expected values are what the network does to the same probes in virtual time, with the
-    /// same random losses and jitter. Exits with 3 if a value is outside its margin; a line below
-    /// says so if the machine was busy meanwhile.
+    /// same random losses and jitter. Exits with 3 if a value is outside its margin; if the machine was
+    /// busy meanwhile, a line says so.
     Check {
         /// Name of a network, or path of a TOML file
         network: String,
@@ -34,10 +41,11 @@ enum Verb {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
+    let json = args.format == Listing::Json;
     match (args.verb, args.network) {
-        (Some(Verb::Check { network }), _) => check(&network, args.json),
-        (None, Some(name)) => show(&name, args.json),
-        (None, None) => list(args.json),
+        (Some(Verb::Check { network }), _) => check(&network, json),
+        (None, Some(name)) => show(&name, json),
+        (None, None) => list(json),
     }
 }
 

@@ -31,10 +31,11 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Print instead what this arm lost by choosing, against the better of the --oracle arms
+    /// Print this arm's regret instead of the report: what it lost against the better of the --oracle
+    /// arms
     #[arg(long, value_name = "ARM", requires = "oracle")]
     regret: Option<String>,
-    /// An arm that the --regret arm chooses between; repeatable
+    /// An arm that the --regret arm chooses from; repeatable
     #[arg(long, value_name = "ARM", requires = "regret")]
     oracle: Vec<String>,
     /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; repeatable
@@ -42,11 +43,11 @@ pub(crate) struct Args {
     /// `[ARM/][GROUP.]MEASURE[.FIGURE] OPERATOR VALUE [on NETWORK]`: MEASURE is first, warm, whole or
     /// load (requests that are bound by time), FIGURE median (if left out), p50, p90, p95, p99 or p99.9,
     /// OPERATOR <, <=, > or >=, and VALUE has ns, us, ms or s. Or MEASURE is goodput, with e.g. 5Mbit/s,
-    /// or errors, with e.g. 1%. Each is printed with its figure. One without enough requests cannot be
-    /// told, and fails, too: name the group that has enough, or see --allow-undecided.
+    /// or errors, with e.g. 1%. Each is printed with its figure. A condition without enough requests is
+    /// undetermined, which fails, too: name the group that has enough, or see --allow-undecided.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Threshold>,
-    /// Do not fail where a condition of --fail-if cannot be told
+    /// Treat undetermined conditions of --fail-if as passed
     #[arg(long, requires = "fail_if")]
     allow_undecided: bool,
     /// Also write the times of all requests as HdrHistogram logs, NETWORK.ARM.GROUP.hlog

@@ -24,6 +24,10 @@ use super::{Arm, Study};
 use crate::slug::slug;
 use arm::{RawArm, contradiction};
 
+/// What to answer to keys of other tables, of which TOML takes those below a table for its own.
+const OF_STEP: &str =
+    "it is a key of a [[step]]; write it below one, e.g. headers = { accept = \"*/*\" }";
+const OF_ARM: &str = "it is a key of an [[arm]]; write it below one";
 /// Some weeks of cells; the plan is kept in memory.
 const MAX_BLOCKS: u32 = 100_000;
 const DEFAULT_TIMEOUT_NS: u64 = 30_000_000_000;
@@ -33,6 +37,17 @@ const MAX_VARY_PERCENT: f64 = 50.0;
 const MAX_NAME_CHARS: usize = 64;
 /// What people try, and what to write instead.
 const HINTS: &[(&str, &str)] = &[
+    ("headers", OF_STEP),
+    ("path", OF_STEP),
+    ("method", OF_STEP),
+    ("request", OF_STEP),
+    ("response", OF_STEP),
+    ("times", OF_STEP),
+    ("call", OF_STEP),
+    ("get", OF_STEP),
+    ("put", OF_STEP),
+    ("stack", OF_ARM),
+    ("protocol", OF_ARM),
     (
         "url",
         "a server of your own is [server] with `url`; a request of your own has a `path`, and `commute \

@@ -75,21 +75,21 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["twice", "html"])]
     check: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "table")]
+    #[arg(long, value_enum, default_value = "human")]
     format: Format,
     /// Also write an HTML page with plots to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
+    /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Human-readable table
-    Table,
-    /// Full results as JSON
+    /// Tables for a terminal
+    Human,
+    /// Every result
     Json,
     /// One row per message, codec, runtime and library; with FILE, per sample, codec, network and
     /// protocol
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         progress.finish();
         match args.format {
             Format::Json => out::json(&matrix)?,
-            Format::Table | Format::Csv => out::print(&matrix.text())?,
+            Format::Human | Format::Csv => out::print(&matrix.text())?,
         }
         return Ok(match (progress.is_stopped(), matrix.is_green()) {
             (true, _) => exit::INTERRUPTED,
@@ -249,7 +249,7 @@ fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
         write(file, &codec::html(table, &crate::origin::now()))?;
     }
     match args.format {
-        Format::Table => out::print(&table.text()),
+        Format::Human => out::print(&table.text()),
         Format::Json => out::json(table),
         Format::Csv => out::print(&table.csv()?),
     }

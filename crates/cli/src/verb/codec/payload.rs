@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     match args.format {
         Format::Json => out::json(&report)?,
         Format::Csv => out::print(&report.csv()?)?,
-        Format::Table => out::print(&report.text())?,
+        Format::Human => out::print(&report.text())?,
     }
     Ok(exit::PASS)
 }

@@ -17,10 +17,10 @@ impl TerminalProgress {
     pub(super) fn new() -> anyhow::Result<Self> {
         Ok(Self {
             bar: ProgressBar::hidden(),
-            stop: interrupt::stop_flag(
+            stop: interrupt::stop_flag(|| {
                 "finishing the current step, then printing the results so far; \
-                 press Ctrl-C again to abort",
-            )?,
+                 press Ctrl-C again to abort"
+            })?,
         })
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn run(
     command: &[OsString],
     print_audit: bool,
 ) -> anyhow::Result<u8> {
-    let stop = crate::interrupt::stop_flag("stopping")?;
+    let stop = crate::interrupt::stop_flag(|| "stopping")?;
     let bridge = Bridge::start(network, seed, interfaces).map_err(|e| match e {
         BridgeError::Interface { ref source, .. }
             if source.raw_os_error() == Some(libc::ENODEV) =>

@@ -76,7 +76,7 @@ pub(crate) struct Args {
     /// Random seed of loss and jitter
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Make the TCP and UDP service at HOST:PORT reachable at the far end; may be repeated
+    /// Make the TCP and UDP service at HOST:PORT reachable at the far end; repeatable
     #[arg(long, value_name = "PORT=HOST:PORT")]
     forward: Vec<Forward>,
     /// Run this at the far end, e.g. 'python3 -m http.server 80'; nothing but the link is between it

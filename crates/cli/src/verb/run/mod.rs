@@ -9,7 +9,8 @@ mod until_decided;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lab::{Ended, Event, Lab, PROBES_PER_CELL, Plan, RunOptions, Shard, Study};
@@ -71,14 +72,14 @@ pub(crate) struct Args {
     /// the study's
     #[arg(long, value_name = "NAME|URL", conflicts_with = "resume")]
     server: Option<String>,
-    /// Where your own server is, if not where its URL says
+    /// Address of your own server, if not where its URL points
     #[arg(long, value_name = "HOST:PORT", value_parser = address, requires = "server")]
     server_address: Option<String>,
     /// PEM file of the authorities to check your own server's certificate against [default: the
     /// system's]
     #[arg(long, value_name = "FILE", requires = "server")]
     ca: Option<PathBuf>,
-    /// Send more than 10,000 requests to your own server
+    /// Allow more than 10,000 requests to your own server
     #[arg(long)]
     yes: bool,
     /// Run only shard I of N, e.g. 2/4
@@ -100,10 +101,11 @@ pub(crate) struct Args {
     /// Save the server's qlog of every QUIC connection
     #[arg(long, conflicts_with = "resume")]
     qlog: bool,
-    /// Fail if this holds for any arm, or cannot be told, e.g. 'first.p95 > 300ms'; see `commute report --help`
+    /// Fail if this holds for any arm, or is undetermined, e.g. 'first.p95 > 300ms'; see `commute
+    /// report --help`
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<report::Threshold>,
-    /// Do not fail where a condition of --fail-if cannot be told
+    /// Treat undetermined conditions of --fail-if as passed
     #[arg(long, requires = "fail_if")]
     allow_undecided: bool,
     /// Skip the self-test before the first cell
@@ -112,7 +114,7 @@ pub(crate) struct Args {
     /// Output format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
+    /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
@@ -150,13 +152,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         // A folder that cannot be created should be reported before the self-test takes its time.
         record::Store::create(&job.out)?;
     }
-    let stop =
-        crate::interrupt::stop_flag("finishing the current cell; press Ctrl-C again to abort it")?;
-    let self_test = if args.no_self_test || job.resume {
-        Vec::new()
-    } else {
-        self_test(&lab, &job.plan)?
+    let is_testing = Arc::new(AtomicBool::new(!args.no_self_test && !job.resume));
+    let testing = Arc::clone(&is_testing);
+    let stop = crate::interrupt::stop_flag(move || match testing.load(Ordering::Relaxed) {
+        true => "stopping after the self-test; press Ctrl-C again to stop at once",
+        false => "finishing the current cell; press Ctrl-C again to abort it",
+    })?;
+    let self_test = match is_testing.load(Ordering::Relaxed) {
+        true => self_test(&lab, &job.plan)?,
+        false => Vec::new(),
     };
+    is_testing.store(false, Ordering::Relaxed);
+    if stop.load(Ordering::Relaxed) && !job.resume {
+        return Ok(stopped_before_the_first_cell(&job.out));
+    }
     let mut options = job.options(self_test);
     let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
     let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
@@ -254,6 +263,16 @@ fn measure(
     }
 }
 
+/// Says that nothing was measured, and removes the folders that were made for it.
+fn stopped_before_the_first_cell(out: &Path) -> u8 {
+    // Only empty folders are removed; what remains harms nobody.
+    for folder in [out.join("cells"), out.to_owned()] {
+        drop(std::fs::remove_dir(folder));
+    }
+    out::note!("stopped before the first cell");
+    exit::INTERRUPTED
+}
+
 /// Writes and prints the report, and returns the exit code.
 fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
     let Measured {
@@ -263,6 +282,13 @@ fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
         plan,
         next,
     } = measured;
+    if ended == Ended::Stopped && data.cells().is_empty() {
+        out::note!(
+            "stopped before the first cell; to continue: {}",
+            resume_command(out, args)
+        );
+        return Ok(exit::INTERRUPTED);
+    }
     apply(&args.fail_if, &mut summary)?;
     if next == Some(Next::BudgetSpent) {
         let command = resume_command(out, args);

@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use lab::{Conformance, Driver, Finding, Lab, Matrix, Report, Verdict};
 
 use super::selected;
+use crate::out::Listing;
 use crate::{exit, out, progress};
 
 /// Run the conformance suite on drivers: do they follow the protocol and report the truth?
@@ -37,9 +38,9 @@ pub(super) struct Args {
     /// Check N drivers in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Print the findings as JSON
-    #[arg(long)]
-    json: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Listing,
 }
 
 fn known_case(name: &str) -> Result<String, String> {
@@ -83,9 +84,9 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     } else if !args.name.is_empty() {
         wrong.extend(missing.iter().map(|(name, why)| format!("{name}: {why}")));
     }
-    match args.json {
-        true => out::json(&matrix)?,
-        false => out::print(&matrix.text())?,
+    match args.format {
+        Listing::Json => out::json(&matrix)?,
+        Listing::Human => out::print(&matrix.text())?,
     }
     let not_tested = match missing.len() {
         0 => String::new(),

@@ -3,9 +3,10 @@
 use lab::{Driver, DriverHello, HelloReader, Lab};
 use serde::Serialize;
 
+use crate::out::Listing;
 use crate::{exit, out, progress};
 
-pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
+pub(super) fn run(lab: &Lab, format: Listing) -> anyhow::Result<u8> {
     let drivers: Vec<&Driver> = lab.stacks.all().collect();
     let mut hellos = HelloReader::start(lab)?;
     let status = progress::status();
@@ -17,10 +18,9 @@ pub(super) fn run(lab: &Lab, json: bool) -> anyhow::Result<u8> {
         })
         .collect();
     status.finish_and_clear();
-    if json {
-        out::json(&rows)?;
-    } else {
-        out::print(&(table(&rows) + &runners(lab)))?;
+    match format {
+        Listing::Json => out::json(&rows)?,
+        Listing::Human => out::print(&(table(&rows) + &runners(lab)))?,
     }
     Ok(exit::PASS)
 }

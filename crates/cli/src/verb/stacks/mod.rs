@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use lab::{Driver, Lab};
 
+use crate::out::Listing;
+
 /// List the client stacks, install them, and run the driver conformance tests
 ///
 /// A stack is a client library as apps ship it, in its own runtime; a driver is the small program
@@ -22,10 +24,10 @@ use lab::{Driver, Lab};
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Print as JSON
-    #[arg(long)]
-    json: bool,
-    /// Folder with stacks/ [default: the checkout around this folder, else the built-in files]
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Listing,
+    /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME", global = true)]
     home: Option<PathBuf>,
 }
@@ -39,7 +41,7 @@ enum Verb {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     match &args.verb {
-        None => list::run(&lab, args.json),
+        None => list::run(&lab, args.format),
         Some(Verb::Install(install)) => install::run(&lab, install),
         Some(Verb::Check(check)) => check::run(&lab, check),
     }

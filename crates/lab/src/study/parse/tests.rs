@@ -427,3 +427,14 @@ fn a_submitted_message_is_one_that_the_server_takes() {
     let study = Study::parse("s.toml", &(SMALL.to_owned() + submit)).unwrap();
     assert!(matches!(study.workload[1], Step::Submit { times: 2, .. }));
 }
+
+#[test]
+fn keys_of_another_table_are_answered_with_its_name() {
+    for (wrong, table) in [
+        ("headers = { accept = \"*/*\" }\n", "key of a [[step]]"),
+        ("stack = \"hyper\"\n", "key of an [[arm]]"),
+    ] {
+        let error = Study::parse("s.toml", &format!("{wrong}{SMALL}")).unwrap_err();
+        assert!(error.message.contains(table), "{error}");
+    }
+}

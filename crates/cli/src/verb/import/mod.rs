@@ -1,10 +1,12 @@
 //! `commute import`: imports measurements taken elsewhere.
 
+mod rows;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lab::{ImportOptions, ImportedCall};
+use lab::ImportOptions;
 use record::Store;
 
 use crate::exit;
@@ -12,7 +14,6 @@ use crate::out;
 
 /// Enough for some millions of requests.
 const MAX_BYTES: u64 = 1 << 30;
-const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
 
 /// Import measurements taken elsewhere, e.g. on iOS, on phones or in production
 ///
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "TEXT",
-        default_value = "what was measured elsewhere?"
+        default_value = "What was measured elsewhere?"
     )]
     question: String,
     /// The arm to compare with [default: the first]
@@ -50,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let file = args.file.display();
     let text = text(&args.file)?;
-    let rows = rows(&args.file, &text).with_context(|| file.to_string())?;
+    let rows = rows::read(&args.file, &text).with_context(|| file.to_string())?;
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
@@ -71,8 +72,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-type Rows = Vec<(usize, ImportedCall)>;
-
 fn text(path: &Path) -> anyhow::Result<String> {
     let failed = |e| exit::file_error(format!("cannot read {}", path.display()), e);
     let mut text = String::new();
@@ -89,70 +88,4 @@ fn text(path: &Path) -> anyhow::Result<String> {
         MAX_BYTES >> 20
     );
     Ok(text)
-}
-
-fn rows(path: &Path, text: &str) -> anyhow::Result<Rows> {
-    let extension = path.extension().unwrap_or_default();
-    match extension == "ndjson" || extension == "jsonl" {
-        true => from_json(text),
-        false => from_csv(text),
-    }
-}
-
-fn from_json(text: &str) -> anyhow::Result<Rows> {
-    let lines = (1..)
-        .zip(text.lines())
-        .filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(n, line)| {
-            Ok((
-                n,
-                serde_json::from_str(line).with_context(|| format!("line {n}"))?,
-            ))
-        })
-        .collect()
-}
-
-fn from_csv(text: &str) -> anyhow::Result<Rows> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
-    let header = reader.headers()?.clone();
-    check_columns(&header)?;
-    (2..)
-        .zip(reader.deserialize())
-        .map(|(line, row)| Ok((line, row.map_err(|e| with_column(&e, &header, line))?)))
-        .collect()
-}
-
-/// Refuses a header that lacks a required column, and names the columns that nothing reads: often, one
-/// of them is what was meant.
-fn check_columns(header: &csv::StringRecord) -> anyhow::Result<()> {
-    let has = |name: &str| header.iter().any(|column| column == name);
-    let missing: Vec<&str> = REQUIRED.into_iter().filter(|name| !has(name)).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let unknown = header.iter().filter(|c| !report::COLUMNS.contains(c));
-    let unknown: Vec<String> = unknown.map(|column| format!("`{column}`")).collect();
-    let unread = match unknown.is_empty() {
-        true => String::new(),
-        false => format!(", and nothing reads {}", unknown.join(", ")),
-    };
-    anyhow::bail!(
-        "line 1: there is no column {}{unread}; `commute import --help` says what the columns are",
-        missing.join(", ")
-    )
-}
-
-/// Adds the name of the column to an error.
-fn with_column(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow::Error {
-    match error.kind() {
-        csv::ErrorKind::Deserialize { err, .. } => {
-            let column = err.field().and_then(|place| header.get(place as usize));
-            let column = column.map_or(String::new(), |name| format!("{name}: "));
-            anyhow::anyhow!("line {line}: {column}{}", err.kind())
-        }
-        _ => anyhow::anyhow!("{error}"),
-    }
 }

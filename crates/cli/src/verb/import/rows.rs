@@ -1,0 +1,142 @@
+//! The rows of an import, as CSV or as JSON, one object per line.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lab::ImportedCall;
+use serde_json::{Map, Value};
+
+use crate::out;
+
+const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
+
+type Rows = Vec<(usize, ImportedCall)>;
+
+/// Reads every row, with the number of its line.
+pub(super) fn read(path: &Path, text: &str) -> anyhow::Result<Rows> {
+    let extension = path.extension().unwrap_or_default();
+    match extension == "ndjson" || extension == "jsonl" {
+        true => from_json(text),
+        false => from_csv(text),
+    }
+}
+
+fn from_json(text: &str) -> anyhow::Result<Rows> {
+    let lines = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty());
+    let mut rows = Rows::new();
+    let mut unread = BTreeSet::new();
+    for (n, line) in lines {
+        let object: Map<String, Value> = serde_json::from_str(line)
+            .map_err(|e| anyhow::anyhow!("line {n}: not a JSON object: {}", plain(&e)))?;
+        let unknown = object
+            .keys()
+            .filter(|key| !report::COLUMNS.contains(&key.as_str()));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        let is_absent = |key: &&str| object.get(*key).is_none_or(Value::is_null);
+        refuse_absent(n, "key", REQUIRED.into_iter().filter(is_absent), &unknown)?;
+        unread.extend(unknown.into_iter().map(str::to_owned));
+        match serde_json::from_value(Value::Object(object.clone())) {
+            Ok(row) => rows.push((n, row)),
+            Err(e) => anyhow::bail!("line {n}: {}", wrong_value(&object, &e)),
+        }
+    }
+    note_unread("key", &unread);
+    Ok(rows)
+}
+
+/// Names the key whose value is of the wrong kind, which serde does not.
+fn wrong_value(object: &Map<String, Value>, error: &serde_json::Error) -> String {
+    let expected = |error: &serde_json::Error| {
+        let text = plain(error);
+        let expected = text
+            .rsplit_once("expected ")
+            .map_or(text.as_str(), |(_, what)| what);
+        match expected {
+            "u32" | "u64" => "a whole number, 0 or more".to_owned(),
+            other => other.to_owned(),
+        }
+    };
+    for (key, value) in object {
+        let mut right = serde_json::json!({
+            "network": "n", "arm": "a", "protocol": "h2", "block": 0, "end_ns": 1,
+        });
+        right[key] = value.clone();
+        if let Err(error) = serde_json::from_value::<ImportedCall>(right) {
+            return format!("`{key}` is {value}, expected {}", expected(&error));
+        }
+    }
+    plain(error)
+}
+
+/// An error of serde_json without its place within the line.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+fn from_csv(text: &str) -> anyhow::Result<Rows> {
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let header = reader.headers()?.clone();
+    check_columns(&header)?;
+    (2..)
+        .zip(reader.deserialize())
+        .map(|(line, row)| Ok((line, row.map_err(|e| with_column(&e, &header, line))?)))
+        .collect()
+}
+
+/// Refuses a header that lacks a required column, and notes what nothing reads.
+fn check_columns(header: &csv::StringRecord) -> anyhow::Result<()> {
+    let has = |name: &str| header.iter().any(|column| column == name);
+    let unknown = header.iter().filter(|c| !report::COLUMNS.contains(c));
+    let unknown: Vec<&str> = unknown.collect();
+    let absent = REQUIRED.into_iter().filter(|name| !has(name));
+    refuse_absent(1, "column", absent, &unknown)?;
+    note_unread("column", &unknown.into_iter().map(str::to_owned).collect());
+    Ok(())
+}
+
+/// Refuses a row without what is required, and names what nothing reads: often, one of these is what was
+/// meant.
+fn refuse_absent<'a>(
+    line: usize,
+    what: &str,
+    absent: impl Iterator<Item = &'a str>,
+    unknown: &[&str],
+) -> anyhow::Result<()> {
+    let absent: Vec<&str> = absent.collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let unknown: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
+    let unread = match unknown.is_empty() {
+        true => String::new(),
+        false => format!(", and nothing reads {}", unknown.join(", ")),
+    };
+    anyhow::bail!(
+        "line {line}: there is no {what} {}{unread}; `commute import --help` says what the {what}s are",
+        absent.join(", ")
+    )
+}
+
+fn note_unread(what: &str, names: &BTreeSet<String>) {
+    for name in names {
+        out::note!("note: nothing reads the {what} `{name}`");
+    }
+}
+
+/// Adds the name of the column to an error.
+fn with_column(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow::Error {
+    match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => {
+            let column = err.field().and_then(|place| header.get(place as usize));
+            let column = column.map_or(String::new(), |name| format!("{name}: "));
+            anyhow::anyhow!("line {line}: {column}{}", err.kind())
+        }
+        _ => anyhow::anyhow!("{error}"),
+    }
+}
