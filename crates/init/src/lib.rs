@@ -5,9 +5,9 @@
 //!
 //! 1. `har` or `curl` reads it as a `Seen`: when it was made, where to, and both
 //!    bodies.
-//! 2. `private` takes out what should not leave the user's machine: credentials, values of the
-//!    query, names and numbers in bodies and paths. Lengths stay, so that the study sends as many
-//!    bytes. What was left out or replaced is counted in `Notes`.
+//! 2. `private` takes out what it recognises as private: credentials, values of the query and of
+//!    bodies, numbers and tokens in paths. It cannot recognise everything, e.g. a name in a path. Bodies
+//!    and queries keep their lengths. What was left out or replaced is counted in `Notes`.
 //! 3. `group` folds requests of the same template, e.g. `/orders/17` and `/orders/18`, into one
 //!    group, which one of them stands for.
 //! 4. `workload` makes steps of their times: which requests overlapped, and where the user thought.
