@@ -1,4 +1,4 @@
-//! Embeds every file of `networks/`, so that a new network needs no edit of another file.
+//! Embeds every file of `networks/`, which is linked from the repository's root, so that a new network needs no edit of another file.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -10,7 +10,7 @@ use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 const SCHEMA_LINE: &str = "#:schema ../docs/network.schema.json\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../networks");
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("networks");
     println!("cargo::rerun-if-changed={}", folder.display());
 
     let mut networks = Vec::new();

@@ -13,9 +13,13 @@ const VERSION_VARIABLES: [(&str, &str); 6] = [
 ];
 
 fn main() {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    // That of the workspace, or the copy that every package has.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lock = ["../../Cargo.lock", "Cargo.lock"].map(|name| root.join(name));
+    let lock = lock.into_iter().find(|lock| lock.is_file());
+    let lock = lock.expect("a workspace and a package both have one");
     println!("cargo::rerun-if-changed={}", lock.display());
-    let text = std::fs::read_to_string(&lock).expect("the workspace has a lock file");
+    let text = std::fs::read_to_string(&lock).expect("it is a file");
     for (name, variable) in VERSION_VARIABLES {
         let version = text
             .split("[[package]]")

@@ -19,7 +19,10 @@ const LIBRARIES: [&str; 11] = [
 ];
 
 pub(crate) fn emit() -> Result<(), Box<dyn Error>> {
-    let lock = Path::new("../../../Cargo.lock");
+    // That of the workspace, or the copy that every package has.
+    let locks = ["../../../Cargo.lock", "Cargo.lock"].map(Path::new);
+    let lock = locks.into_iter().find(|lock| lock.is_file());
+    let lock = lock.ok_or("there is no lock file")?;
     println!("cargo::rerun-if-changed={}", lock.display());
     let text = std::fs::read_to_string(lock)?;
     for name in LIBRARIES {
