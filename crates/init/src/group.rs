@@ -116,7 +116,7 @@ pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
             Some(path) => path.clone(),
             None => template(typical).path_with_query(typical),
         };
-        let path = told_apart(path, typical, origin.as_deref(), &mut paths);
+        let path = told_apart(&path, typical, origin.as_deref(), &mut paths);
         for index in indices {
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
@@ -172,7 +172,7 @@ fn most_frequent(
 /// Returns a path that no other group with the same method has, since the lab's server knows requests by
 /// these.
 fn told_apart(
-    path: String,
+    path: &str,
     request: &Seen,
     origin: Option<&str>,
     taken: &mut BTreeSet<String>,
@@ -183,7 +183,7 @@ fn told_apart(
         None => format!("at={}", origin.unwrap_or("first")),
     };
     let others = (2_u64..).map(|n| format!("{path}{begin}{by}-{n}"));
-    let candidates = [path.clone(), format!("{path}{begin}{by}")];
+    let candidates = [path.to_owned(), format!("{path}{begin}{by}")];
     let method = &request.method;
     let mut free = (candidates.into_iter().chain(others))
         .filter(|path| taken.insert(format!("{method} {path}")));

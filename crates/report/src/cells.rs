@@ -108,7 +108,7 @@ impl<'a> CellIndex<'a> {
         self.first
             .values()
             .flat_map(BTreeMap::values)
-            .find_map(|cell| of_cell(&cell))
+            .find_map(of_cell)
     }
 
     /// Returns the reason that most of the cells gave that failed or were unsupported.

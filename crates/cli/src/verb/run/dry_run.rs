@@ -12,6 +12,36 @@ use stats::{FewestBlocks, Ranks};
 const CODING: &str = "  their JSON is encoded and decoded within the request by drivers with the capability `coding`, \
                       beforehand for others";
 
+/// A setting of an arm, by the name that studies have for it.
+type Setting = (&'static str, fn(&Arm) -> String);
+
+/// Settings in which arms may differ, beside stack and protocol.
+const SETTINGS: [Setting; 17] = [
+    ("server", |arm| {
+        arm.server
+            .clone()
+            .unwrap_or_else(|| lab::OWN_SERVER.to_owned())
+    }),
+    ("codec", |arm| arm.codec.clone()),
+    ("security", |arm| arm.security.clone()),
+    ("auth", |arm| shown(arm.auth.as_ref())),
+    ("fault", |arm| shown(arm.fault.as_ref())),
+    ("connections", |arm| shown(arm.connections.as_ref())),
+    ("access", |arm| shown(arm.access.as_ref())),
+    ("policy", |arm| shown(arm.policy.as_ref())),
+    ("discovery", |arm| shown(arm.discovery.as_ref())),
+    ("congestion", |arm| shown(arm.congestion.as_ref())),
+    ("key", |arm| shown(arm.key.as_ref())),
+    ("chain", |arm| shown(arm.chain.as_ref())),
+    ("resumption", |arm| shown(arm.resumption.then_some("yes"))),
+    ("chunk_bytes", |arm| shown(arm.chunk_bytes)),
+    ("packet_threshold", |arm| shown(arm.packet_threshold)),
+    ("time_threshold", |arm| shown(arm.time_threshold)),
+    ("warmup_calls", |arm| {
+        shown((arm.warmup_calls > 0).then_some(arm.warmup_calls))
+    }),
+];
+
 /// Returns arms, networks, totals and warnings; with `lists_cells`, every cell of the shard in the order of
 /// running, too.
 pub(crate) fn text(
@@ -75,33 +105,6 @@ pub(crate) fn text(
     }
     out
 }
-
-/// Settings in which arms may differ, beside stack and protocol, by the names that studies have for them.
-const SETTINGS: [(&str, fn(&Arm) -> String); 17] = [
-    ("server", |arm| {
-        arm.server
-            .clone()
-            .unwrap_or_else(|| lab::OWN_SERVER.to_owned())
-    }),
-    ("codec", |arm| arm.codec.clone()),
-    ("security", |arm| arm.security.clone()),
-    ("auth", |arm| shown(arm.auth.as_ref())),
-    ("fault", |arm| shown(arm.fault.as_ref())),
-    ("connections", |arm| shown(arm.connections.as_ref())),
-    ("access", |arm| shown(arm.access.as_ref())),
-    ("policy", |arm| shown(arm.policy.as_ref())),
-    ("discovery", |arm| shown(arm.discovery.as_ref())),
-    ("congestion", |arm| shown(arm.congestion.as_ref())),
-    ("key", |arm| shown(arm.key.as_ref())),
-    ("chain", |arm| shown(arm.chain.as_ref())),
-    ("resumption", |arm| shown(arm.resumption.then_some("yes"))),
-    ("chunk_bytes", |arm| shown(arm.chunk_bytes)),
-    ("packet_threshold", |arm| shown(arm.packet_threshold)),
-    ("time_threshold", |arm| shown(arm.time_threshold)),
-    ("warmup_calls", |arm| {
-        shown((arm.warmup_calls > 0).then_some(arm.warmup_calls))
-    }),
-];
 
 fn shown(value: Option<impl ToString>) -> String {
     value.map_or("-".to_owned(), |value| value.to_string())
