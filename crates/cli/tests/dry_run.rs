@@ -106,3 +106,27 @@ fn settings_in_which_arms_differ_have_a_column() {
         assert!(lines.contains(&expected), "{expected:?}: {output}");
     }
 }
+
+/// A recording repeats its requests, with pauses between them.
+#[test]
+fn requests_that_come_again_are_described_once() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let step = "[[step]]\ncall = \"orders\"\npath = \"/a\"\nresponse_bytes = 5\n";
+    let steps = [step, "[[step]]\npause_ms = 10\n", step].concat();
+    let study = SMALL_STUDY.replace("[[step]]\ncall = \"echo\"\ntimes = 2\n", &steps);
+    sandbox.write("again.toml", &study);
+    let output = sandbox
+        .run(&["run", "again.toml", "--dry-run"])
+        .exits_with(0);
+    let line = output
+        .stdout
+        .lines()
+        .find(|line| line.starts_with(" orders "));
+    let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+    assert_eq!(
+        words,
+        ["orders", "2", "GET", "/a,", "answered", "with", "5", "B"],
+        "{output}"
+    );
+}

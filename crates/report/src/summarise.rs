@@ -323,7 +323,6 @@ fn notes(
                     .into(),
             );
         }
-        notes.push(repeat::SAME_LOSSES.into());
     }
     let failed: Vec<&str> = data
         .headers()
@@ -360,6 +359,10 @@ fn notes(
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);
         notes.extend(mismatch.filter(|note| seen.insert(note.clone())));
+    }
+    // The command follows it.
+    if comparisons.all > 0 {
+        notes.push(repeat::SAME_LOSSES.into());
     }
     notes
 }

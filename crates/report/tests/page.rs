@@ -179,6 +179,32 @@ fn heat_map_colours_what_is_decided() {
     assert!(!html(&summarise(&one), &one).contains("Networks and sizes"));
 }
 
+/// The study of a recording has many groups and few arms.
+#[test]
+fn many_measures_are_rows() {
+    let invented = data(&quickstart()[..3], &["true-metro"], 6, 1);
+    let (mut run, mut cells) = (invented.run().clone(), invented.cells().to_vec());
+    let group = |id: u32| format!("group {}", id % 5);
+    run.groups = (0..5)
+        .map(|id| record::Group {
+            name: group(id),
+            ..run.groups[0].clone()
+        })
+        .collect();
+    run.calls
+        .iter_mut()
+        .for_each(|call| call.group = group(call.id));
+    let calls = cells.iter_mut().flat_map(|cell| &mut cell.calls);
+    calls.for_each(|call| call.group = group(call.id));
+    let page = page(&RunData::new(run, cells).unwrap());
+    assert!(page.contains("<th scope=\"col\">Measure</th>"), "{page}");
+    assert!(
+        page.contains("<th scope=\"row\">warm group 3 requests, ms (margin "),
+        "{page}"
+    );
+    testing::check_page("many-measures", &page);
+}
+
 #[test]
 fn only_a_page_beside_the_records_links_to_them() {
     let data = data(&quickstart(), &["true-metro"], 6, 1);

@@ -266,7 +266,8 @@ impl Expansion {
         let groups = &mut self.workload.groups;
         if let Some(known) = groups.iter().position(|g| g.name == name) {
             let described = &mut groups[known].about;
-            if !described.split(", ").any(|part| part == about) {
+            // What is said of one request may have commas of its own.
+            if !format!(", {described}, ").contains(&format!(", {about}, ")) {
                 *described += &format!(", {about}");
             }
             return known;

@@ -13,6 +13,9 @@ use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Need, NetworkSummary, Summary};
 use crate::wording::{outlook_words, range_words_in, verdict_words};
 
+/// Of so many measures a table fits a desktop.
+const MOST_COLUMNS: usize = 6;
+
 /// Returns the best arms for each need on each network, with the gain over the baseline.
 pub(super) fn needs(summary: &Summary) -> Markup {
     let Some(first) = summary.networks.iter().find(|n| !n.needs.is_empty()) else {
@@ -74,22 +77,37 @@ pub(super) fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
             format!("{}{unit}{margin}", measure.label)
         })
         .collect();
-    let row = |(i, summary): (usize, &ArmSummary)| {
+    let named = |(i, summary): (usize, &ArmSummary)| {
         let role = match summary.role {
             Role::Baseline => Some("baseline"),
             Role::Repeat => Some("A/A arm"),
             Role::Arm => None,
         };
-        let mut row = vec![html! {
+        html! {
             (arm(i, &summary.name))
             @if let Some(role) = role { " " small { (role) } }
-        }];
-        let cells = summary.measures.iter().zip(&columns);
-        row.extend(cells.map(|(measure, column)| figures_of(summary, measure, column.as_ref())));
-        row
+        }
     };
-    let rows: Vec<Vec<Markup>> = network.arms.iter().enumerate().map(row).collect();
+    let names: Vec<Markup> = network.arms.iter().enumerate().map(named).collect();
+    let cell = |summary: &ArmSummary, m: usize| {
+        figures_of(summary, &summary.measures[m], columns[m].as_ref())
+    };
     let caption = in_network(network, &format!("times, with verdicts against {baseline}"));
+    // Recordings have many groups and few arms: those are rows then.
+    if measures.len() > MOST_COLUMNS && measures.len() > names.len() {
+        let headings: Vec<Markup> = std::iter::once(text("Measure")).chain(names).collect();
+        let row = |(m, label): (usize, &String)| {
+            let cells = network.arms.iter().map(|summary| cell(summary, m));
+            std::iter::once(text(label)).chain(cells).collect()
+        };
+        let rows: Vec<Vec<Markup>> = labels.iter().enumerate().map(row).collect();
+        return table(&caption, &headings, &rows);
+    }
+    let row = |(name, summary): (Markup, &ArmSummary)| {
+        let cells = (0..measures.len()).map(|m| cell(summary, m));
+        std::iter::once(name).chain(cells).collect()
+    };
+    let rows: Vec<Vec<Markup>> = names.into_iter().zip(&network.arms).map(row).collect();
     table(
         &caption,
         &headings("Arm", labels.iter().map(String::as_str)),

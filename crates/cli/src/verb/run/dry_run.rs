@@ -67,7 +67,12 @@ pub(crate) fn text(
     add_line(String::new());
     add_line(groups(&run));
     add_line(String::new());
-    for request in plan.own_requests() {
+    // Where all arms send the same, the table above says it.
+    for request in plan
+        .own_requests()
+        .iter()
+        .filter(|request| request.contains("; "))
+    {
         add_line(format!("  {request}"));
     }
     if run.arms.iter().any(|arm| arm.own_json) {
