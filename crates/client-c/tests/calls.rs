@@ -227,7 +227,7 @@ async fn metrics_are_copied_whole_or_not_at_all() {
     assert_eq!(csv.lines().count(), 4, "{csv}");
     assert!(csv.starts_with("network,arm,protocol,"), "{csv}");
     assert!(
-        csv.contains("HTTP/3 on") && !csv.contains("localhost"),
+        csv.contains(",HTTP/3 allowed,") && !csv.contains("localhost"),
         "{csv}"
     );
     assert!(
