@@ -1,7 +1,7 @@
 //! One call, as both sides see it: the app through `cm_*`, the engine's thread through `drive`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use client::Progress;
@@ -35,9 +35,8 @@ struct State {
     /// Whether the call is in the queue.
     queued: bool,
     due: Due,
-    /// How long after it was submitted the client was asked, whose clock for it began then. None: it was
-    /// not, so that nothing was sent.
-    waited: Option<Duration>,
+    /// Whether the client was asked. If not, nothing was sent.
+    asked: bool,
     head: Option<Head>,
     received: Body,
     /// Whether the app waits for something to read.
@@ -79,7 +78,7 @@ impl Call {
         let state = State {
             queued: false,
             due: Due::default(),
-            waited: None,
+            asked: false,
             head: None,
             received: Body::default(),
             reading: true,
@@ -170,9 +169,7 @@ impl Call {
             }
             _ if what == cm_text::CM_TEXT_REPORT as u32 => {
                 let report = self.progress.report();
-                let waited = state.waited.unwrap_or_default();
-                let age = self.submitted.elapsed();
-                report.map(|report| drive::report(&report, waited, age).into_bytes())
+                report.map(|report| drive::report(&report, self.submitted).into_bytes())
             }
             _ if what == cm_text::CM_TEXT_TRAILERS as u32 => state.trailers.clone(),
             _ if what == cm_text::CM_TEXT_ERROR as u32 => match &state.end {
@@ -226,11 +223,8 @@ impl Call {
     /// Notes that the client is about to be asked. Returns whether it may be: not once the call has ended.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.lock();
-        let may = state.end.is_none();
-        if may {
-            state.waited = Some(self.submitted.elapsed());
-        }
-        may
+        state.asked = state.end.is_none();
+        state.asked
     }
 
     pub(crate) fn set_head(&self, head: Head) {
@@ -305,7 +299,7 @@ impl Call {
     pub(crate) fn stop(&self, status: cm_status, why: &str) {
         let state = self.lock();
         let failure = Failure {
-            may_have_acted: state.waited.is_some(),
+            may_have_acted: state.asked,
             ..Failure::new(status, why)
         };
         self.end_in(state, Err(failure));

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use client::{BodyWriter, Connected, Fault, Progress, Protocol, Report, Request, Response};
 use http::{HeaderMap, Method};
-use tokio::sync::Semaphore;
 
 use crate::abi::cm_status;
 use crate::call::{Call, Failure, Head};
@@ -69,6 +68,9 @@ pub(crate) fn request(
     if order.urgent {
         request = request.urgent();
     }
+    if let Some(limit) = order.limit {
+        request = request.time_limit(limit);
+    }
     match order.body {
         Upload::Whole(body) => (request.body(body), None),
         Upload::Streamed(length) => {
@@ -79,17 +81,12 @@ pub(crate) fn request(
 }
 
 /// Runs a call to its end.
-pub(crate) async fn drive(
-    running: Running,
-    request: Request,
-    writer: Option<BodyWriter>,
-    limit: Option<Duration>,
-) {
-    let (call, permits) = (&running.call, &running.engine.permits);
+pub(crate) async fn drive(running: Running, request: Request, writer: Option<BodyWriter>) {
+    let call = &running.call;
     tokio::select! {
         biased;
         () = call.ended() => {}
-        end = in_turn(call, permits, request, writer, limit) => call.end(end),
+        end = exchange(call, request, writer) => call.end(end),
     }
 }
 
@@ -106,39 +103,20 @@ pub(crate) async fn connect(
     }
 }
 
-/// Waits until the engine may have one more request, and sends it.
-async fn in_turn(
+/// Passes both bodies on.
+async fn exchange(
     call: &Call,
-    permits: &Semaphore,
     request: Request,
     writer: Option<BodyWriter>,
-    limit: Option<Duration>,
 ) -> Result<(), Failure> {
-    let began = Instant::now();
-    let permit = permits.acquire();
-    let (request, permit) = match limit {
-        None => (request, permit.await),
-        Some(limit) => match tokio::time::timeout(limit, permit).await {
-            Ok(permit) => {
-                let left = limit.saturating_sub(began.elapsed());
-                (request.time_limit(left), permit)
-            }
-            Err(_) => {
-                let why = "too many requests went first within the time limit";
-                return Err(Failure::new(cm_status::CM_E_TIMEOUT, why));
-            }
-        },
-    };
-    let result = match writer {
+    match writer {
         None => receive(request, call).await,
         Some(writer) => tokio::select! {
             biased;
             end = receive(request, call) => end,
             error = send(writer, call) => Err(error.into()),
         },
-    };
-    drop(permit);
-    result
+    }
 }
 
 /// Passes the request's body on. Returns only with an error that the response would not tell.
@@ -204,8 +182,10 @@ fn lines(fields: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// How a response came, or how far its request got; `waited` before the client was asked.
-pub(crate) fn report(report: &Report, waited: Duration, age: Duration) -> String {
+/// How a response came, or how far its request got, with times since it was submitted.
+pub(crate) fn report(report: &Report, submitted: Instant) -> String {
+    // The client's times count from when it was asked.
+    let waited = report.asked.saturating_duration_since(submitted);
     let protocol = match report.protocol {
         Protocol::H1 => "http/1.1",
         Protocol::H2 => "h2",
@@ -221,7 +201,7 @@ pub(crate) fn report(report: &Report, waited: Duration, age: Duration) -> String
         u8::from(report.resumed),
         report.attempts,
         report.local_port,
-        age.as_nanos(),
+        submitted.elapsed().as_nanos(),
     );
     let phases = &report.phases;
     for (name, at) in [

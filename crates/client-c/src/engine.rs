@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
-
 use crate::abi::cm_status;
 use crate::call::Call;
 use crate::chains::Chains;
@@ -14,15 +12,11 @@ use crate::next_id;
 use crate::queue::Queue;
 
 const MAX_CALLS: usize = 16_384;
-/// The client refuses requests beyond [`route::MAX_CALLS`] at a time; here they wait. Half of that,
-/// since it hears a little later than the app that a request has ended.
-const MAX_RUNNING: usize = route::MAX_CALLS / 2;
 
 /// An engine.
 pub(crate) struct Engine {
     pub(crate) queue: Arc<Queue>,
     pub(crate) chains: Arc<Chains>,
-    pub(crate) permits: Semaphore,
     poisoned: AtomicBool,
     state: Mutex<State>,
 }
@@ -42,7 +36,6 @@ impl Engine {
         Self {
             queue,
             chains,
-            permits: Semaphore::new(MAX_RUNNING),
             poisoned: AtomicBool::new(false),
             state: Mutex::new(state),
         }
@@ -57,9 +50,8 @@ impl Engine {
     ) -> Result<cm_status, cm_status> {
         let streamed = matches!(order.body, Upload::Streamed(_));
         let (client, running) = self.begin(user, streamed, tell)?;
-        let limit = order.limit;
         let (request, writer) = request(&client, order, &running.call.progress);
-        client.spawn(drive(running, request, writer, limit));
+        client.spawn(drive(running, request, writer));
         Ok(cm_status::CM_OK)
     }
 

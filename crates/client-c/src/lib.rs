@@ -34,7 +34,6 @@
 //!   make each binding bring an encoder.
 //! - The queue is bounded without losing anything: a call is in it once, with a mark per kind of
 //!   event. So are bodies: 64 KiB each way, and what one packet or frame brought beyond.
-//! - 256 requests are under way at a time; later ones wait in order, so that a thousand at once work.
 //! - A panic poisons its engine: all its functions return `CM_E_PANIC`, and its calls end with that.
 //!   Other engines and the process go on.
 //!
